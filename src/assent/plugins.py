@@ -1,7 +1,8 @@
-"""What a plugin is made of: the public names for Python packages that give a model more tools.
+"""What a plugin is made of: the public names for Python packages that add tools for a model.
 
-Import from here and from nowhere else: inner modules may be renamed, these names stay. A tool has
-a frozen struct for its arguments, a function that says what a call accesses, and one that runs it:
+Import from here and from nowhere else: other modules may be renamed, these names stay. A tool has
+a frozen struct for its arguments, a function that returns what a call accesses, and one that runs
+it:
 
     import msgspec
     from assent.plugins import Action, ResourceAccess, Tool, ToolContext, ToolOutcome

@@ -82,12 +82,12 @@ def test_f134_a_hook_that_objects_or_breaks_stops_the_call(stage: Hooked, body: 
 def test_f134_a_no_of_a_hook_says_that_a_hook_said_it(stage: Hooked) -> None:
     stage.hook("before_tool", "echo never on Fridays >&2; exit 2", tool="write")
     (wrote,) = stage.called(("write", {"path": "b.txt", "content": "x"}), options=YOLO)
-    assert wrote["result"]["text"].startswith("A hook refused it: never on Fridays. ")
+    assert wrote["result"]["text"].startswith("Denied by a hook: never on Fridays. ")
     [row] = stage.ok("log", "--decisions")["decisions"]
     assert (row["what"], row["decision"]) == ("write: edit b.txt", "deny")
-    assert row["reason"] == "hook (before_tool: write): A hook refused it: never on Fridays."
+    assert row["reason"] == "hook (before_tool: write): Denied by a hook: never on Fridays."
     shown = stage.run("log", "--decisions").out.decode()
-    assert "A hook refused it: never on Fridays." in shown
+    assert "Denied by a hook: never on Fridays." in shown
 
 
 def test_f134_runs_by_permit_and_plans_of_a_model_name_their_session(stage: Hooked) -> None:
@@ -131,8 +131,8 @@ def test_words_of_hooks_reach_the_model(stage: Hooked) -> None:
     stage.hook("before_tool", "echo mind the gap")
     stage.hook("after_tool", "echo well read")
     (ended,) = stage.called(("read", {"path": "a.txt"}))
-    assert "[A hook of the person says: mind the gap]" in ended["result"]["text"]
-    assert "[A hook of the person says: well read]" in ended["result"]["text"]
+    assert "[Message from a user hook: mind the gap]" in ended["result"]["text"]
+    assert "[Message from a user hook: well read]" in ended["result"]["text"]
 
 
 def test_f134_a_prompt_can_be_refused(stage: Hooked) -> None:
@@ -174,4 +174,4 @@ def test_an_unconfined_hook_gets_no_keys_of_providers(stage: Hooked) -> None:
     stage.env |= {"OPENAI_API_KEY": "sk-secret", "HARMLESS": "1"}
     stage.hook("before_tool", 'echo "$OPENAI_API_KEY+$HARMLESS"')
     (ended,) = stage.called(("read", {"path": "a.txt"}))
-    assert "[A hook of the person says: +1]" in ended["result"]["text"]
+    assert "[Message from a user hook: +1]" in ended["result"]["text"]

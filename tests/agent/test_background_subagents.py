@@ -71,7 +71,7 @@ def test_f104_a_child_in_the_background_reports_by_a_message(family: Family) -> 
     [child] = family.children(root)
     [result] = family.results(root)
     assert result.text == (
-        f"It works in the background as session={child.session}. A message tells when it ends."
+        f"Running in the background as session={child.session}. You get a message when it ends."
     )
     [told] = family.told(root, "task")
     assert told == (

@@ -60,13 +60,13 @@ class Ticking:
     [
         (
             BudgetLimits(max_budget=6.0),
-            "$6.00 are spent; go on with another $6.00?",
-            "The budget of $6.00 is spent ($6.0000 so far).",
+            "$6.00 used. Continue with another $6.00?",
+            "The budget of $6.00 is used up ($6.0000 so far).",
         ),
         (
             BudgetLimits(max_tokens=5),
-            "5 tokens are spent; go on with another 5?",
-            "The budget of 5 tokens is spent (5 so far).",
+            "5 tokens used. Continue with another 5?",
+            "The budget of 5 tokens is used up (5 so far).",
         ),
     ],
 )
@@ -135,8 +135,8 @@ def test_f110_before_the_last_step_the_person_may_allow_more() -> None:
     turn, model = turn_of(True, False), reads(5)
     drive(driver(model, BudgetLimits(max_turns=2)), turn)
     assert turn.asked == [
-        ("Steps", "The turn has taken 1 step, and the next is its last; go on with 2 more?"),
-        ("Steps", "The turn has taken 3 steps, and the next is its last; go on with 2 more?"),
+        ("Steps", "The turn has taken 1 step, and the next is its last. Allow 2 more?"),
+        ("Steps", "The turn has taken 3 steps, and the next is its last. Allow 2 more?"),
     ]
     assert [bool(prompt.tools) for prompt in model.asked] == [True, True, True, False]
     words = f"The turn reached its limit of 4 steps. {KEPT_STAGED}"

@@ -15,21 +15,21 @@ from assent.tools.dispatcher import ToolCallResult
 ASKS = Decision(Verdict.ASK, "Ask mode asks.", "user", "edit: * = ask")
 QUESTION = yes_no_question("Permission", "May it?")
 SAID = {
-    "yes": (read_permission_answer(QUESTION, (("Yes",),)), "the person said yes"),
+    "yes": (read_permission_answer(QUESTION, (("Yes",),)), "the user allowed it"),
     "no": (
         read_permission_answer(QUESTION, (("No",),)),
-        "the person did not say yes: they said no",
+        "the user did not allow it: they said no",
     ),
     "enter": (
         read_permission_answer(QUESTION, ((),)),
-        "the person did not say yes: they gave no answer",
+        "the user did not allow it: they gave no answer",
     ),
     "words": (
         read_permission_answer(QUESTION, (("Use\nanother name",),)),
-        "the person said no, in these words: Use another name",
+        "the user denied it: Use another name",
     ),
     "nobody": (read_permission_answer(QUESTION, None), NOBODY_ANSWERED.removesuffix(".")),
-    "later": (PermissionAnswer(later=True), "nobody has answered yet"),
+    "later": (PermissionAnswer(later=True), "not answered yet"),
 }
 
 

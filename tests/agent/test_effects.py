@@ -225,15 +225,15 @@ def test_a_yes_while_planning_stages(world: World, mode: Mode, agent: str) -> No
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        (None, "nobody was there to answer."),
-        ((("No",),), "they said no. Nothing was done."),
+        (None, "no one was available to answer."),
+        ((("No",),), "they denied it. Nothing was done."),
         ((("yes",),), "yes. Nothing was done."),
         ((("YES",),), "YES"),
-        (((),), "they gave no answer."),
-        ((("",),), "they gave no answer."),
+        (((),), "they did not answer."),
+        ((("",),), "they did not answer."),
         ((("Yes", "No"),), "Yes, No"),
         ((("Yes, but only on Mondays",),), "Yes, but only on Mondays"),
-        ((("Yes",), ("Yes",)), "nobody was there to answer."),
+        ((("Yes",), ("Yes",)), "no one was available to answer."),
     ],
 )
 def test_f41_everything_else_is_a_no(world: World, answers: Answers, words: str) -> None:
@@ -241,7 +241,7 @@ def test_f41_everything_else_is_a_no(world: World, answers: Answers, words: str)
     work(world, record, Script([write("a")], "Done."), Person(answers))
     [result] = results(world, record)
     assert result.failed
-    assert f"The person did not say yes: {words}" in result.text
+    assert f"The user did not allow it: {words}" in result.text
     assert world.files() == {}
 
 

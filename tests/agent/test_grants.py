@@ -49,8 +49,8 @@ def test_f81_what_is_to_be_remembered_is_shown_and_confirmed(booth: Booth) -> No
     [grant] = booth.engine.grants.all()
     first, second = person.asked
     offered = {option.label: option.description for option in first[0].options}
-    assert offered[SESSION] == "from now on, in this session alone: bash `git status *`"
-    assert offered[PROJECT] == "from now on, in every session here: bash `git status *`"
+    assert offered[SESSION] == "don't ask again in this session: bash `git status *`"
+    assert offered[PROJECT] == "don't ask again in any session of this project: bash `git status *`"
     assert second[0].question == (
         "From now on bash `git status *` runs without asking for the agent build in ask mode, in "
         f"this session, until you revoke it with `assent rules revoke {grant.id}`. Is that right?"

@@ -67,7 +67,7 @@ def test_f134_a_guard_tells_all_about_a_call() -> None:
 
 def test_an_objection_is_a_denial_by_a_hook() -> None:
     guard = HookGuard(Ears(before_tool=HookResults("not on Fridays")), print)
-    said = "A hook refused it: not on Fridays."
+    said = "Denied by a hook: not on Fridays."
     decision = Decision(Verdict.DENY, said, "hook", "before_tool: write")
     assert guard.before(ATTEMPT) == decision
 
@@ -87,9 +87,9 @@ def test_words_before_and_after_reach_the_model_with_the_result() -> None:
     )
     guard = HookGuard(ears, warnings.append)
     guard.before(ATTEMPT)
-    said = "Done.\n[A hook of the person says: early]\n[A hook of the person says: late]"
+    said = "Done.\n[Message from a user hook: early]\n[Message from a user hook: late]"
     assert guard.after(ATTEMPT, ToolOutcome("Done.", "title")) == ToolOutcome(said, "title")
-    assert guard.after(ATTEMPT, ToolOutcome("")).text == "\n[A hook of the person says: late]"
+    assert guard.after(ATTEMPT, ToolOutcome("")).text == "\n[Message from a user hook: late]"
     assert warnings == ["w1", "w2"] * 2
 
 
@@ -110,7 +110,7 @@ def test_words_of_a_prompt_hook_come_before_the_persons(world: World) -> None:
     record = engine.sessions.start("Mend it", "plan")
     assert ears.heard[0][1]["session"] == record.session
     record = engine.sessions.say(record, "Quickly")
-    assert told(world, record, "hook") == ["A hook of the person adds: The build is red."] * 2
+    assert told(world, record, "hook") == ["Added by a user hook: The build is red."] * 2
     events = [getattr(each.event, "synthetic", None) for each in engine.sessions.events(record)]
     assert events == [None, None, "reminder", "hook", "", "hook", ""]
     assert (record.messages, engine.warnings) == (2, ("slow", "slow"))

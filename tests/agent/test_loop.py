@@ -281,7 +281,7 @@ def test_f113_calls_that_had_not_begun_are_told_so() -> None:
         pass
     going.close()  # type: ignore[attr-defined]
     assert turn.events[-3:] == [
-        StepEnded(StopReason.END, words="The person interrupted the answer."),
+        StepEnded(StopReason.END, words="The user interrupted the answer."),
         CallEnded("c1", "read", ToolResult("c1", CALL_ABORTED, failed=True)),
         TurnEnded("interrupted", INTERRUPTED_PLANNING),
     ]
@@ -349,6 +349,6 @@ def test_odd_names_and_ids_of_calls_are_mended_before_they_are_sent_back() -> No
 def test_f113_outside_plan_mode_nothing_was_staged_and_assent_c_goes_on() -> None:
     turn = MemoryTurn(tools=TOOLS, mode="ask")
     error = fails(driver(Spoken([PartCompleted(TextPart("I look.")), KeyboardInterrupt()])), turn)
-    words = "You interrupted the turn. What was said and done so far is kept."
+    words = "You interrupted the turn. Messages and changes so far are kept."
     assert (error.message, error.next) == (words, "assent -c")
     assert turn.events[-1] == TurnEnded("interrupted", words)

@@ -130,7 +130,7 @@ def failing(*calls: Made) -> str:
     return failure_warning(after(*[(call,) for call in calls]), calls[-1][0], LoopLimits())
 
 
-IN_A_ROW = "Nothing worked in 3 answers in a row."
+IN_A_ROW = "All calls failed in 3 answers in a row."
 
 
 def test_f108_failures_in_a_row_are_counted_and_a_success_ends_them() -> None:
@@ -150,7 +150,7 @@ def test_f108_the_same_error_three_times_counts_whatever_other_tools_do() -> Non
     paths = ("/a/b.py in line 7", "/c/d.py in line 12", "x/y in line 0")
     same = [("read", f"No {path}.") for path in paths]
     fine = ("list", "")
-    assert failing(same[0], fine, same[1], fine, same[2]) == "The same error came 3 times."
+    assert failing(same[0], fine, same[1], fine, same[2]) == "The same error occurred 3 times."
     assert failing(same[0], fine, same[1], fine, ("read", "Another.")) == ""
     assert failing(same[0], same[1], ("read", ""), same[2]) == ""
 
@@ -163,7 +163,7 @@ def test_f108_the_same_error_of_another_command_is_another_error() -> None:
     assert retry_objection(track, "shell", LoopLimits()) == ""
     for _ in range(2):
         track = track.failed_by(failure).answered().worked("read").answered()
-    assert retry_objection(track, "shell", LoopLimits()) == "The same error came 3 times."
+    assert retry_objection(track, "shell", LoopLimits()) == "The same error occurred 3 times."
 
 
 def test_f108_a_new_edit_makes_old_errors_forgotten() -> None:
@@ -172,7 +172,7 @@ def test_f108_a_new_edit_makes_old_errors_forgotten() -> None:
     for _ in range(2):
         track = track.failed_by(error).answered().worked("y").answered()
     third = track.failed_by(error).answered()
-    assert failure_warning(third, "x", LoopLimits()) == "The same error came 3 times."
+    assert failure_warning(third, "x", LoopLimits()) == "The same error occurred 3 times."
     assert failure_warning(third, "x", LoopLimits(failures=0)) == ""
     assert failure_warning(track.edited("one").failed_by(error).answered(), "x", LoopLimits()) == ""
 

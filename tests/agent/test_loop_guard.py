@@ -11,7 +11,7 @@ from assent.core.llm import ToolCall
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 
 RUNS = Decision(Verdict.RUN)
-ASKS = Decision(Verdict.ASK, "It is the same thing once more.", "loop")
+ASKS = Decision(Verdict.ASK, "It repeats the same call.", "loop")
 OK = ToolOutcome("done")
 BAD = ToolOutcome("It failed.", failed=True)
 CRASHED = ToolOutcome("It failed.\n[Exit code 2.]", failed=True, metadata={"exit": 2})
@@ -113,7 +113,7 @@ def test_f107_the_words_say_how_often_and_what_to_do() -> None:
     third = turn.attempt("read", {"path": "a"})
     assert turn.guard.before(third) == Decision(
         Verdict.ASK,
-        "This very call is made for the 3rd time in this turn.",
+        "This exact call was made for the 3rd time in this turn.",
         "loop",
     )
     fourth = turn.attempt("read", {"path": "a"})
@@ -130,7 +130,7 @@ def test_f107_a_cycle_is_named_as_one() -> None:
         turn.call(path=path)
     said = turn.guard.before(turn.attempt("read", {"path": "B"}))
     assert said is not None
-    assert said.reason == "The same 2 calls come for the 3rd time in this turn."
+    assert said.reason == "The same 2 calls were made for the 3rd time in this turn."
 
 
 def test_f107_go_on_begins_anew() -> None:
@@ -296,7 +296,7 @@ def test_f108_the_same_error_three_times_asks() -> None:
             "server_x", ToolOutcome(f"No a/{number}.py in line {number}.", failed=True), n=number
         )
     said = turn.guard.before(turn.attempt("server_x", {"path": "next"}))
-    assert said == Decision(Verdict.ASK, "The same error came 4 times.", "loop")
+    assert said == Decision(Verdict.ASK, "The same error occurred 4 times.", "loop")
 
 
 def test_f108_the_model_is_told_that_nothing_works() -> None:

@@ -16,9 +16,9 @@ USER = CustomMode("review", "ask", "Review docs", ("read", "edit"), None, "Be ki
 REVIEW = CustomMode("review", "ask", "", None, ("docs/**",), "", "project", USER)
 PLAN = CustomMode("plan", "plan", edit=("docs/**",), source="project")
 GOAL = "Look at the docs"
-ASKED = "You may change files; the person is asked before each change."
-TOOLS = "Only these tools exist in it: read, edit."
-FILES = "Only these files may change in it: docs/**. Any other change is refused."
+ASKED = "You may change files; the user is asked before each change."
+TOOLS = "Only these tools are available: read, edit."
+FILES = "Only these files may change: docs/**. Any other change is denied."
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_f8_switching_to_it_and_back_is_told_and_stored(world: World) -> None:
         "The person switched the mode from ask to review (Review docs). Limits and permissions of "
         f"ask mode that were mentioned earlier no longer hold. {ASKED}\n{FILES}\n{TOOLS}"
     )
-    assert second.startswith("The person switched the mode from review to ask. Limits and perm")
+    assert second.startswith("The user switched the mode from review to ask. Limits and perm")
 
 
 def test_f9_whatever_narrows_one_of_the_four_is_told_where_nobody_named_it(world: World) -> None:
@@ -85,7 +85,7 @@ def test_f11_a_name_that_nobody_knows_starts_and_changes_nothing(world: World) -
 def test_f11_the_model_is_told_of_plan_mode_where_its_mode_is_gone(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "review")
     said = reminder(record, None, ReminderContext(modes={}))
-    assert said.startswith("Mode: plan, because review is not known any more. You plan; nothing")
+    assert said.startswith("Mode: plan, because review no longer exists. You plan; nothing")
 
 
 def test_f8_a_fork_stays_as_narrow(world: World) -> None:

@@ -66,7 +66,7 @@ def test_g11_the_note_is_told_at_once_and_after_the_build(world: World) -> None:
     world.build(plan)
     record, _ = next_turn(world, record)
     [ran] = told(world, record, "run")
-    assert ran.endswith(f"Their words:\n\n{NOTE}")
+    assert ran.endswith(f"User's message:\n\n{NOTE}")
 
 
 def test_g11_a_model_that_writes_its_own_text_does_not_lose_the_note(world: World) -> None:

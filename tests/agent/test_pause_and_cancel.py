@@ -42,7 +42,7 @@ def test_f111_a_paused_session_stops_before_its_next_step_and_goes_on_later(
     assert (resumed.ended, resumed.steps, resumed.halt) == ("end", 2, "")
     told = [(result.failed, result.text) for result in family.results(resumed)]
     assert told == [(True, "The person paused the work; nothing was done.")]
-    assert family.ends(resumed)[0] == ("paused", "Paused from elsewhere.")
+    assert family.ends(resumed)[0] == ("paused", "Paused from another process.")
 
 
 def test_f111_no_call_begins_after_a_halt_not_even_of_the_same_answer(family: Family) -> None:
@@ -61,7 +61,7 @@ def test_f111_no_call_begins_after_a_halt_not_even_of_the_same_answer(family: Fa
         "The person cancelled the work; nothing was done.",
     )
     assert family.world.files() == {"a.txt": b"first\n"}
-    assert family.ends(root) == [("cancelled", "Cancelled from elsewhere.")]
+    assert family.ends(root) == [("cancelled", "Cancelled from another process.")]
 
 
 @pytest.mark.parametrize("how", ["paused", "cancelled"])

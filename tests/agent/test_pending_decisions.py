@@ -14,7 +14,7 @@ def test_f150_a_plan_waits_with_all_that_a_list_needs(world: World) -> None:
         record.plan_id,
         "Plan work is proposed",
         world.clock.now(),
-        (f"assent approve {of}", f"assent reject {of} --note 'WORDS'"),
+        (f"assent approve {of}", f"assent reject {of} --note 'WHY'"),
         session="tests",
         plan_id=record.plan_id,
         name="work",
@@ -39,7 +39,7 @@ def test_f150_an_open_list_follows_what_others_decide(world: World) -> None:
     titles.append([one.title for one in engine.waiting()])
     other.approvals.reject(other.plans.find(record.plan_id), "No.")
     titles.append([one.title for one in engine.waiting()])
-    proposed, approved = ["Plan work is proposed"], ["Plan work was approved and not built"]
+    proposed, approved = ["Plan work is proposed"], ["Plan work is approved but not built"]
     assert titles == [proposed, approved, proposed, []]
 
 

@@ -178,7 +178,7 @@ def test_questions_of_children_are_found_from_the_root(booth: Booth) -> None:
     assert (one.session.session, one.root.session) == ("grandchild", booth.session)
     assert one.session.depth == 2
     header = one.inquiry.asked.questions[0].header
-    assert header == 'Permission, for the child build with the task "Look it up"'
+    assert header == 'Permission for sub-agent build, task "Look it up"'
     assert len(header) < MAX_TASK_CHARS + 80
 
 
@@ -265,7 +265,7 @@ def test_a_second_answer_is_refused_with_the_first(booth: Booth) -> None:
     with pytest.raises(ConcurrentChange) as refused:
         booth.answer(one, NO)
     assert f"Question {one.id} was answered by ada (test) at 2026-" in refused.value.message
-    assert refused.value.message.endswith(": Yes. The first answer counts.")
+    assert refused.value.message.endswith(": Yes. Only the first answer counts.")
 
 
 REFUSED: dict[str, tuple[str, str | None, QuestionReply, type[AssentError]]] = {

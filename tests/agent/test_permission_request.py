@@ -86,7 +86,7 @@ def test_a_question_names_what_is_asked_about_and_nothing_else() -> None:
     requests = [ResourceAccess(Action.EDIT, "src/a.py")]
     decision = Decision(Verdict.ASK, "Ask mode asks before each edit.")
     asked = permission_question(requests, decision, ("write src/a.py",), "+1\n")
-    assert asked.question == "May the model change src/a.py? Ask mode asks before each edit."
+    assert asked.question == "Allow change src/a.py? Ask mode asks before each edit."
     assert (asked.by, asked.things, asked.detail) == ("gate", ("write src/a.py",), "+1\n")
 
 
@@ -110,11 +110,11 @@ def test_each_operation_is_named_for_what_it_is(world: World) -> None:
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ((("No",),), "they said no."),
+        ((("No",),), "they denied it."),
         ((("later",),), "later."),
         ((("Why?",),), "Why?"),
-        (((),), "they gave no answer."),
-        (None, "nobody was there to answer."),
+        (((),), "they did not answer."),
+        (None, "no one was available to answer."),
         (YES, ""),
     ],
 )

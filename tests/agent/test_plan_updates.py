@@ -29,7 +29,7 @@ def presented(world: World) -> tuple[SessionRecord, PlanRecord]:
 def next_turn(world: World, record: SessionRecord, *answers: str) -> tuple[SessionRecord, str]:
     """The session a turn later, and everything that its model was told then."""
     script = Script(*(answers or ("Fine.",)))
-    record = work(world, world.engine().sessions.say(record, "Go on."), script)
+    record = work(world, world.engine().sessions.say(record, "Continue."), script)
     parts = [part for message in script.prompts[0] for part in message.parts]
     return record, "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
@@ -47,7 +47,7 @@ def test_f39_a_rejection_reaches_the_model_verbatim_and_plan_mode_stays(world: W
 def test_f54_a_rejected_plan_is_revised_and_presented_again(world: World) -> None:
     record, plan = presented(world)
     world.engine().approvals.reject(plan, "Also c.")
-    record = world.engine().sessions.say(record, "Go on.")
+    record = world.engine().sessions.say(record, "Continue.")
     record = work(world, record, Script([write("c")], PRESENTS))
     again = world.engine().plans.find()
     assert (again.plan_id, again.state) == (plan.plan_id, "AWAITING_APPROVAL")
@@ -135,7 +135,7 @@ def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -
     assert report.outcome == "partial"
     record, _ = next_turn(world, record)
     last = told(world, record, "run")[-1]
-    assert "the files are as they were before, except for what was left alone." in last
+    assert "the files are as they were before, except for what was skipped." in last
     assert last.endswith("Left alone:\n- b changed after the run")
 
 
@@ -220,7 +220,7 @@ def test_what_a_person_stages_is_told(world: World) -> None:
     engine.drafts.write(engine.plans.find(), b"mine", [b"x"], None)
     record, _ = next_turn(world, record)
     assert told(world, record, "staged") == [
-        "These operations were staged in the plan meanwhile:\n- write mine"
+        "These operations were staged in the plan in the meantime:\n- write mine"
     ]
 
 
@@ -240,7 +240,7 @@ def test_an_edit_of_a_presented_plan_is_told_when_the_model_revises(world: World
         world, GOAL, [("write_plan", {"text": "# One\n\nOld.\n"})], [("present_plan", {})]
     )
     (world.root / PLAN).write_text("# One\n\nNew.\n", encoding="utf-8")
-    record = world.engine().sessions.say(record, "Go on.")
+    record = world.engine().sessions.say(record, "Continue.")
     record = work(world, record, Script([write("a")], "Done."))
     assert "+New." in told(world, record, "edited")[0]
     assert world.engine().plans.find().state == "DRAFTING"
@@ -293,7 +293,7 @@ def test_a_rejection_in_the_very_moment_of_staging_is_not_lost(world: World) -> 
     def reject() -> None:
         world.engine().approvals.reject(plan, "Stop!")
 
-    record = world.engine().sessions.say(record, "Go on.")
+    record = world.engine().sessions.say(record, "Continue.")
     store = RacingStore(world.store, DraftChanged, reject)
     for _ in world.engine(store).sessions.work(record, Script([write("c")], "Done."), tooling()):
         pass

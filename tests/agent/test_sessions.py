@@ -210,9 +210,9 @@ def test_f147_a_fork_has_words_and_todos_and_no_consent(world: World) -> None:
     assert (fork.plan_id, fork.fork, fork.todos) == ("", record.session, (Todo("one"),))
     assert (fork.usage, fork.cost) == (msgspec.structs.replace(fork.usage, input=0, output=0), 0.0)
     script = Script("Fine.")
-    work(world, world.engine().sessions.say(fork, "Go on."), script)
+    work(world, world.engine().sessions.say(fork, "Continue."), script)
     old = Script("Fine.")
-    work(world, world.engine().sessions.say(record, "Go on."), old)
+    work(world, world.engine().sessions.say(record, "Continue."), old)
     assert script.prompts[-1][:5] == old.prompts[-1][:5]  # the same words
     assert "no approval given there counts here" in "".join(texts(script))
 
@@ -309,7 +309,7 @@ def test_f33_the_reminder_says_what_holds(world: World) -> None:
             reminders.append(turn.reminder())
             return super().drive(turn)
 
-    work(world, world.engine().sessions.say(record, "Go on."), Forgetful("Fine."))
+    work(world, world.engine().sessions.say(record, "Continue."), Forgetful("Fine."))
     [words] = reminders
     assert words.startswith("Mode: plan.")
     assert f"in {PLAN}, frozen under digest {plan.digest}, approved by the person; 1 op" in words

@@ -152,7 +152,7 @@ def test_f104_f95_a_child_in_the_background_waits_and_its_end_is_told_later(
     cast.answers["general"] = ["Done."]
     root = family.work(root, cast)
     [told] = family.told(root, "task")
-    assert told.startswith("The task in the background has ended: The file\n\nDone.")
+    assert told.startswith("The background task ended: The file\n\nDone.")
     assert (root.ended, root.steps, family.world.files()) == ("end", 3, NEW)
 
 
@@ -163,11 +163,11 @@ def test_a_no_to_one_child_names_it_and_keeps_what_the_others_found(family: Fami
     [(why, words)] = family.ends(root)
     assert (why, words) == (
         "declined",
-        'You said no to the child general with the task "The change"; nothing of what you were '
-        "asked about was done. What the other children came to is kept.",
+        'You denied permission to the child general with the task "The change"; the action was '
+        "not done. What the other children came to is kept.",
     )
     told = [(result.failed, result.text.partition("\n")[0]) for result in family.results(root)]
-    assert told == [(False, "Seen."), (True, "It said nothing."), (False, "Seen.")]
+    assert told == [(False, "Seen."), (True, "It returned no message."), (False, "Seen.")]
     assert family.world.files() == OLD
 
 

@@ -42,10 +42,10 @@ def test_f136_the_layers_stand_in_order_and_empty_ones_are_left_out() -> None:
         PromptLayer("environment", "\n".join(BRIEFING.environment)),
         PromptLayer(
             "instructions",
-            "Instructions for this workspace; where they disagree, the later ones count.\n\n"
-            "From AGENTS.md:\nUse tabs.\n\nFrom a/AGENTS.md:\nUse spaces.",
+            "Instructions for this workspace; where they conflict, the later ones apply.\n\nFrom "
+            "AGENTS.md:\nUse tabs.\n\nFrom a/AGENTS.md:\nUse spaces.",
         ),
-        PromptLayer("facts", "Remembered about this workspace:\n- Tests run with make."),
+        PromptLayer("facts", "Memory of this workspace:\n- Tests run with make."),
         PromptLayer("message", "Mode: plan."),
         PromptLayer("hooks", ""),
     )

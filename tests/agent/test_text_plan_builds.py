@@ -103,7 +103,7 @@ def test_f51_without_a_choice_the_agents_own_model_is_asked(world: World) -> Non
 
 def test_a_plan_without_declared_files_covers_nothing(world: World) -> None:
     plan = world.engine().plans.repository().plan(approve(world, b"# Only words\n"))
-    assert "none: every change is asked about" in build_contract(plan, ())
+    assert "none: the user is asked about every change" in build_contract(plan, ())
     assert "todo" not in build_contract(plan, ())
 
 

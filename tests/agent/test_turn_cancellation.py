@@ -123,10 +123,10 @@ def test_f113_a_running_command_is_ended_and_the_next_turn_works(family: Family)
     assert isinstance(ended, CommandEnded)
     assert (ended.code, ended.cut, ended.changed) == (130, "interrupted", ("begun.txt",))
     first, second = family.results(root)
-    assert "It was ended early: interrupted." in first.text
+    assert "It was stopped early: interrupted." in first.text
     assert second.text == "The person interrupted the work; nothing was done."
     assert family.world.files() == {"begun.txt": b"begun\n"}
-    root = family.work(engine.sessions.say(root, "Go on."), cast)
+    root = family.work(engine.sessions.say(root, "Continue."), cast)
     assert (root.ended, root.turns) == ("end", 2)
 
 
@@ -143,7 +143,7 @@ def test_f113_a_line_that_only_reads_is_ended_too(family: Family) -> None:
     assert left_over(mark) == []
     assert family.ends(root) == [("interrupted", INTERRUPTED_PLANNING)]
     [result] = family.results(root)
-    assert result.text.startswith("[It was ended early: interrupted.]")
+    assert result.text.startswith("[It was stopped early: interrupted.]")
 
 
 class Patient(Person):
@@ -177,7 +177,7 @@ def test_f113_a_question_is_taken_back_and_is_a_no(
     assert person.asks.wait(PATIENCE_S)
     assert engine.sessions.interrupt(root)
     worker.ended()
-    assert person.over == "The turn was interrupted; nobody needs an answer any more."
+    assert person.over == "The turn was interrupted; no answer is needed."
     answers = [e for one in engine.sessions.events(root)
                if isinstance(e := one.event, QuestionAnswered)]  # fmt: skip
     assert [(each.answers, each.by) for each in answers] == [(None, "interrupted")]

@@ -153,7 +153,7 @@ def test_what_the_model_saw_is_known_in_later_turns(world: World) -> None:
     world.put({"a": b"content"})
     record = turn(world, GOAL, [read("a")], "Done.")
     tools = (*TOOLS, Tool("look", Anything, touches, look, Action.READ))
-    record = world.engine().sessions.say(record, "Go on.")
+    record = world.engine().sessions.say(record, "Continue.")
     script = Script([("look", {})], "Done.")
     for _ in world.engine().sessions.work(record, script, tooling(tools=tools)):
         pass
@@ -196,7 +196,7 @@ def test_f113_an_interrupt_leaves_a_valid_history(world: World) -> None:
             pass
     assert [r.text for r in results(world, record)][1:] == [INTERRUPTED] * 2
     again = Script("Going on.")
-    work(world, world.engine().sessions.say(record, "Go on."), again)
+    work(world, world.engine().sessions.say(record, "Continue."), again)
     calls = [p for m in again.prompts[0] for p in m.parts if isinstance(p, ToolCall)]
     answers = [p for m in again.prompts[0] for p in m.parts if isinstance(p, ToolResult)]
     assert [call.id for call in calls] == [answer.call for answer in answers]
@@ -261,7 +261,7 @@ def _check_opens(world: World) -> None:
     record = world.engine().sessions.last()
     known = results(world, record)
     script = Script("Going on.")
-    after = work(world, world.engine().sessions.say(record, "Go on."), script)
+    after = work(world, world.engine().sessions.say(record, "Continue."), script)
     assert (after.working, after.messages) == (False, 2)
     wanted: list[str] = []
     for message in script.prompts[0]:
@@ -290,7 +290,7 @@ def test_what_was_staged_before_a_crash_is_told(world: World) -> None:
     record = work(world, record, Script("Going on."))
     assert [r.text for r in results(world, record)] == [LOST]
     assert told(world, record, "staged") == [
-        "These operations were staged in the plan meanwhile:\n- write a"
+        "These operations were staged in the plan in the meantime:\n- write a"
     ]
 
 
@@ -310,7 +310,7 @@ def test_a_turn_that_cannot_go_on_says_so_and_the_next_one_can(world: World) -> 
     plan = world.root / ".opencode/plans/greet/PLAN_greet.md"
     good = plan.read_bytes()
     plan.write_bytes(b"x" * ((1 << 20) + 1))
-    record = world.engine().sessions.say(record, "Go on.")
+    record = world.engine().sessions.say(record, "Continue.")
     with pytest.raises(InvalidPlan):
         work(world, record, Script("Never asked."))
     last = events(world)[-1]

@@ -116,10 +116,10 @@ def test_one_that_fails_is_a_warning_and_the_others_go_on(bench: Bench) -> None:
     opened = bench.open(**servers, gone=McpSettings(("no-such-server-here",)))
     assert [tool.name for tool in opened.tools("ask")] == ["good_peek", "good_poke"]
     assert bench.warnings == [
-        'The server bad failed: It has ended. Its last words: "no licence today". It was ended. '
+        'MCP server bad failed: It has ended. Its last words: "no licence today". It was '
+        "stopped. Its tools are not offered.",
+        "The server gone could not be started: no-such-server-here not found or not executable. "
         "Its tools are not offered.",
-        "The server gone could not be started: no-such-server-here is not there, or cannot be "
-        "executed. Its tools are not offered.",
     ]
     opened.tools("yolo")
     assert len(bench.noted("starts")) == 2
@@ -127,7 +127,7 @@ def test_one_that_fails_is_a_warning_and_the_others_go_on(bench: Bench) -> None:
 
 def test_a_reading_tool_that_the_server_has_not_is_remarked(bench: Bench) -> None:
     bench.open(one=bench.server(reads={"stare": "*"})).tools("plan")
-    assert bench.warnings == ["`mcp.one.reads` names 'stare', which the server has not."]
+    assert bench.warnings == ["`mcp.one.reads` lists 'stare', but the server has no such tool."]
 
 
 def test_a_server_gets_few_variables_and_its_own(bench: Bench) -> None:

@@ -91,22 +91,22 @@ def test_several_tools_at_once(site: Site) -> None:
     tools, warnings = loaded("one")
     assert [tool.name for tool in tools] == ["scribe", "mute"]
     assert warnings == (
-        "A tool of the plugin 'one', 'scribe', is left out: its name is taken.",
-        "A tool of the plugin 'one', 'int', is left out: it is no tool.",
+        "Tool 'scribe' of plugin 'one' was skipped: its name is taken.",
+        "Tool 'int' of plugin 'one' was skipped: it is no tool.",
     )
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("write", "its name is taken."),
-        ("bash", "its name is taken."),
-        ("write_file", "its name is taken."),
-        ("str_replace_editor", "its name is taken."),
-        ("Look", "its name does not fit [a-z][a-z0-9_]{0,40}."),
-        ("look-up", "its name does not fit [a-z][a-z0-9_]{0,40}."),
-        ("", "its name does not fit [a-z][a-z0-9_]{0,40}."),
-        ("l" * 42, "its name does not fit [a-z][a-z0-9_]{0,40}."),
+        ("write", "its name is already in use."),
+        ("bash", "its name is already in use."),
+        ("write_file", "its name is already in use."),
+        ("str_replace_editor", "its name is already in use."),
+        ("Look", "its name does not match [a-z][a-z0-9_]{0,40}."),
+        ("look-up", "its name does not match [a-z][a-z0-9_]{0,40}."),
+        ("", "its name does not match [a-z][a-z0-9_]{0,40}."),
+        ("l" * 42, "its name does not match [a-z][a-z0-9_]{0,40}."),
     ],
 )
 def test_names_that_nobody_gets(site: Site, name: str, why: str) -> None:
@@ -118,8 +118,8 @@ def test_names_that_nobody_gets(site: Site, name: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("X = 5\n", "it gives no tool, but int."),
-        ("X = 'tools'\n", "it gives no tool, but str."),
+        ("X = 5\n", "it provides int instead of tools."),
+        ("X = 'tools'\n", "it provides str instead of tools."),
         ("X = 1 / 0\n", "ZeroDivisionError: division by zero."),
         ("raise SystemExit('no')\n", "SystemExit: no."),
         ("import no_such_module_here\n", "ModuleNotFoundError: No module named "
@@ -137,9 +137,9 @@ def test_names_that_are_not_there(site: Site) -> None:
     assert (tools, warnings) == (
         (),
         (
-            "The plugin 'nobody' is left out: no installed package has an entry point of that "
+            "The plugin 'nobody' is left out: no installed package has an entry point with that "
             "name in `assent.tools`.",
-            "`plugins.reads` names 'nothing', which no plugin has.",
+            "`plugins.reads` lists 'nothing', but no plugin has such a tool.",
         ),
     )
 

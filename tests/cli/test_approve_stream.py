@@ -122,6 +122,6 @@ def test_no_yes_is_given_to_a_build_that_cannot_begin(
     world.write("b", b"b\n")
     digest = world.propose()
     error = world.no(6, "approve", "--digest", digest, "--build", *options)
-    assert error["message"] == f"Run {halted} waits for your decision."
+    assert error["message"] == f"Run {halted} is waiting for your decision."
     assert error["next"] == "assent recover"
     assert not world.ok("plan", "show")["approved"]

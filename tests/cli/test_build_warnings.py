@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.cli.harness import Answer, World
 
-IN_PROGRESS = "is in progress here (`git status` shows it): ending it may change files again."
+IN_PROGRESS = "is in progress here (see `git status`): ending it may change files again."
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_another_branch_than_at_the_approval_is_said(repo: World) -> None:
     [given] = [event for event in consents if event["kind"] == "plan_approved"]
     assert given["body"]["branch"] == "main"
     repo.git("switch", "-q", "other")
-    told = "The plan was approved on branch main; now branch other is checked out."
+    told = "The plan was approved on branch main, but branch other is checked out now."
     assert repo.ok("review")["warnings"] == [told]
     assert told in " ".join(repo.run("review").out.decode().split())
     _, row = built(repo)
@@ -92,8 +92,8 @@ def test_a_workspace_that_was_moved_is_said(repo: World) -> None:
     was.rename(now)
     repo.root = now
     told = (
-        f"The workspace was moved: the plan was made in {was}, and it is now {now}. Paths in its "
-        "commands may lead elsewhere."
+        f"The workspace moved from {was} to {now} since the plan was created. Paths in its "
+        "commands may point elsewhere."
     )
     assert repo.ok("review")["warnings"] == [told]
     answer, row = built(repo)

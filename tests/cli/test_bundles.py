@@ -57,7 +57,7 @@ def test_g14_a_review_elsewhere_shows_what_the_planner_sees(machines: Machines) 
     assert here["bundle"]["approvals"] == []
     assert here["bundle"]["requester"]["key"] == key_of(machines.planner)
     text = machines.person.run("review", str(machines.file)).out.decode()
-    for line in ("A plan from elsewhere", "Nobody has approved it.", "-two", "+2", "-bye"):
+    for line in ("Plan from a bundle", "This plan is not approved.", "-two", "+2", "-bye"):
         assert line in text
     assert machines.person.files() == {}
 
@@ -141,7 +141,7 @@ def test_g14_an_approval_may_come_in_a_file_of_its_own(machines: Machines) -> No
     assert built["outcome"] == "done"
     assert machines.runner.no(4, "build", str(machines.file), "--approval", str(apart)) == {
         "error": "spent",
-        "message": "The approval was used on this machine.",
+        "message": "The approval was already used on this machine.",
         "next": f"assent approve {machines.file}",
     }
 

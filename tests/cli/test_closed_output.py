@@ -10,7 +10,7 @@ import pytest
 from tests.cli.harness import PROGRAM, Answer, World
 
 TYPED = shlex.join(PROGRAM)
-FULL = "The answer was not printed: No space left on device."
+FULL = "The result could not be printed: No space left on device."
 OPENED = """
 import atexit, os
 def note():
@@ -50,7 +50,7 @@ def test_a_build_an_undo_and_a_redo_whose_answer_is_lost_say_that_they_are_done(
         line = f"{verb} --digest {digest}" if digest else verb
         code, error = refusal(typed(approved, f"{line} --json > /dev/full"))
         run = error["next"].removeprefix("assent runs show ")
-        assert (code, error["message"]) == (1, f"{FULL} Run {run} is done.")
+        assert (code, error["message"]) == (1, f"{FULL} Run {run} is finished.")
         assert ended(approved, run) == "done"
         assert (approved.root / "a.txt").exists() == (verb != "undo")
 
@@ -74,7 +74,7 @@ def test_a_run_that_waits_is_told_with_its_own_exit_code(world: World) -> None:
 
 def test_of_other_commands_it_is_said_that_what_they_did_stands(world: World) -> None:
     code, error = refusal(typed(world, "plan new other --json > /dev/full"))
-    told = f"{FULL} What the command did stands."
+    told = f"{FULL} Any changes the command made are kept."
     assert (code, error["message"], error["next"]) == (1, told, "assent status")
     assert world.ok("status")["plan"]["name"] == "other"
 
@@ -93,7 +93,7 @@ def test_nothing_begins_where_one_of_both_is_closed_and_the_other_says_so(
 ) -> None:
     answer = typed(approved, f"build --json {closed}")
     said = msgspec.json.decode(answer.out + answer.err)
-    told = f"{name} is closed, so nobody would learn what became of it. Nothing was changed."
+    told = f"{name} is closed, so the result could not be shown. Nothing was changed."
     assert (answer.code, said["error"], said["message"]) == (2, "usage", told)
     assert said["next"] == f"assent build --json {closed.removesuffix('&-')} {heard}"
     assert not (approved.root / "a.txt").exists()

@@ -60,7 +60,7 @@ def test_it_comes_while_the_command_runs(planned: World) -> None:
 def test_a_command_that_says_nothing_is_left_to_the_answer(planned: World) -> None:
     approved(planned, "true", "echo hi", "true")
     lines = planned.process("build").out.decode().splitlines()
-    assert lines[:3] == ["[2/3] $ echo hi", "  | hi", "Done: everything was applied."]
+    assert lines[:3] == ["[2/3] $ echo hi", "  | hi", "Done: all operations applied."]
 
 
 def test_with_a_terminal_beside_it_goes_to_stdout_alone(planned: World) -> None:

@@ -98,7 +98,7 @@ def test_the_review_says_what_rules_hold_a_command_to(tmp_path: Path) -> None:
     world = fenced(tmp_path)
     world.ok("stage", "run", "--", "make")
     world.ok("stage", "run", "--no-sandbox", "--", "make")
-    walls = "What your rules deny stays hidden (priv) and read-only (f, locked/**) for it."
+    walls = "Because of your rules, some paths are hidden (priv) and read-only (f, locked/**)."
     assert remarks(world, 0)[0] == walls
     assert walls not in remarks(world, 1)
     assert walls in " ".join(world.run("review").out.decode().split())
@@ -113,7 +113,7 @@ def test_the_review_says_what_rules_for_commands_may_not_see(
 ) -> None:
     world = fenced(tmp_path)
     world.ok("stage", "run", "--script", script)
-    told = "It cannot be told apart: rules for commands may not see all of it."
+    told = "This command could not be fully parsed, so command rules may miss parts of it."
     assert (told in remarks(world, 0)) is doubtful
 
 

@@ -115,5 +115,5 @@ def test_f139_an_undo_leaves_a_folder_that_was_there(tmp_path: Path) -> None:
     world = world_with(tmp_path, "", {"x": b"1\n"})
     (world.root / "logs").mkdir()
     run(world, "echo 1 > logs/a; mkdir -p more/deep; echo 1 > more/deep/a; chmod 700 logs")
-    assert "logs: the mode of a folder is not put back" in world.undo().out.decode()
+    assert "logs: folder modes are not restored" in world.undo().out.decode()
     assert sorted(path.name for path in world.root.iterdir()) == [".opencode", "logs", "x"]

@@ -103,7 +103,7 @@ def test_g18_the_review_shows_comments_below_their_lines(proposed: World) -> Non
     lines = proposed.run("review").out.decode().splitlines()
     at = lines.index("│ Write hello.txt.") + 1
     assert lines[at : at + 2] == ["▸ comment 1: Which greeting?", "▸ German?"]
-    rest = [line for line in lines if not line.startswith(("▸ ", "1 comment waits"))]
+    rest = [line for line in lines if not line.startswith(("▸ ", "1 pending comment"))]
     assert rest == before
     assert [row["first"] for row in proposed.ok("review")["comments"]] == [3]
 
@@ -155,7 +155,7 @@ def test_g18_a_revised_plan_takes_its_comments_along(proposed: World) -> None:
     assert [(row["standing"], row["first"]) for row in rows] == [("moved", 5), ("gone", 4)]
     out = proposed.run("review").out.decode()
     assert "│ Write hello.txt.\n▸ comment 1, moved with its lines: Which greeting?\n" in out
-    assert "Comment 2: was at line 4 of the plan's text\n4 │ That is all.\n▸ All?\n" in out
+    assert "Comment 2: was at line 4 of the plan text\n4 │ That is all.\n▸ All?\n" in out
 
 
 def test_f57_the_model_gets_both_comments(talker: Talker) -> None:

@@ -47,7 +47,7 @@ REFUSED = {
     "a line that writes": "!`touch pwned`",
     "a line that redirects": "!`cat b.txt > pwned`",
     "a line that reads a secret": "!`cat .env`",
-    "a line for the model's hands": "!`assent approve`",
+    "a line as feedback's hands": "!`assent approve`",
     "typed words do not widen it": "!`cat $1`",
 }
 

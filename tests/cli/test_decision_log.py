@@ -33,7 +33,7 @@ def test_f60_a_no_at_the_question_is_on_record(world: World) -> None:
     world.config.write_text(trusting, encoding="utf-8")
     (row,) = decisions(world)
     assert (row["kind"], row["digest"], row["decision"]) == (
-        "plan_declined", digest, "declined at the question",
+        "plan_declined", digest, "declined at the prompt",
     )  # fmt: skip
     assert row["who"].endswith(" (terminal)")
     world.ok("approve", "--digest", digest)  # the plan stays as it was

@@ -98,7 +98,7 @@ def test_f72_an_export_to_a_denied_path_is_refused(locked: World) -> None:
     locked.write("free", b"new\n")
     locked.config.write_text(f'{TRUSTING}[plan]\nexport = "locked/plan.md"\n{RULE}', "utf-8")
     message = locked.no(7, "propose")["message"]
-    assert message.startswith(f"No plan may change {denial(locked, 'locked/plan.md')}")
+    assert message.startswith(f"Rules deny changes to {denial(locked, 'locked/plan.md')}")
     assert "plan.export" in message
 
 
@@ -318,7 +318,7 @@ def test_a_redo_is_refused_like_a_build(built: World) -> None:
     deny(built)
     refused = built.no(7, "redo")
     whys = [denial(built, path) for path in ("locked/moved", "locked/a")]
-    assert sorted(refused["message"].split("No plan may change ")[1:]) == sorted(
+    assert sorted(refused["message"].split("Rules deny changes to ")[1:]) == sorted(
         [f"{whys[0]} ", f"{whys[1]} Nothing was changed."]
     )
     assert built.files() == before
@@ -373,9 +373,9 @@ def test_a_rule_that_is_added_while_an_engine_is_open_counts(locked: World) -> N
     record = engine.approvals.propose(record)
     engine.approvals.approve(record, record.digest, "", "test")
     deny(locked)
-    with pytest.raises(Refused, match="No plan may change locked/b"):
+    with pytest.raises(Refused, match="Rules deny changes to locked/b"):
         drive_to_end(engine.runs.build(record.plan_id))
-    with pytest.raises(Refused, match="No plan may change locked/c"):
+    with pytest.raises(Refused, match="Rules deny changes to locked/c"):
         engine.drafts.write(record, b"locked/c", [b"c\n"], None)
     assert engine.reviews.review(engine.plans.find()).denied
     allow(locked)

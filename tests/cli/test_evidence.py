@@ -118,7 +118,7 @@ def test_g16_it_verifies_offline_with_the_public_key(built: World, tmp_path: Pat
     assert other.run(*shlex.split(line.partition(": assent ")[2])).code == 0
     text = other.run("verify", str(evidence(built))).out.decode()
     assert "What this proves:" in text
-    assert "What it does not:" in text
+    assert "What it does not prove:" in text
 
 
 @pytest.mark.parametrize("language", languages())
@@ -210,7 +210,7 @@ def test_g16_an_accepted_run_says_so(tmp_path: Path) -> None:
     text = world.run("verify", str(evidence(world))).out.decode()
     assert re.search(r"^not_started +write +q$", text, re.MULTILINE)
     assert world.ok("status")["run"]["accepted"] is True
-    assert "was accepted as it stood." in world.run("status").out.decode()
+    assert "was accepted as is." in world.run("status").out.decode()
 
 
 def test_g16_what_nobody_recorded_is_no_subject(tmp_path: Path) -> None:

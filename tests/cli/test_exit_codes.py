@@ -55,7 +55,7 @@ def test_1_a_step_outside_the_lifecycle(world: World) -> None:
 def test_2_usage(world: World) -> None:
     assert world.no(2, "nonsense") == {
         "error": "usage",
-        "message": "There is no command 'nonsense'. A goal of one word needs -p.",
+        "message": "Unknown command 'nonsense'. A single-word goal needs -p.",
         "next": "assent --help",
     }
 

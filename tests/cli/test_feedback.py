@@ -84,4 +84,4 @@ def test_f58_the_model_reads_the_parts_under_their_headings(talker: Talker) -> N
         assert answer.out.startswith(b"I see.\n"), answer
         asked = [heard for heard in server.heard if heard.line.startswith("POST")]
     told = [message["content"] for message in json.loads(asked[-1].body)["messages"]]
-    assert [text for text in told if f"Their words:\n\n{TEXT}" in str(text)] != []
+    assert [text for text in told if f"User's message:\n\n{TEXT}" in str(text)] != []

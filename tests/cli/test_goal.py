@@ -77,7 +77,7 @@ REFUSED = {
     "two texts": (["-p", "Fix", "it"], "put it in quotes"),
     "no quotes": (["fix", "the", "bug"], "put it in quotes"),
     "options before a command": (["--json", "status"], "its options stand behind it"),
-    "another option": (["-p", "Fix", "--bogus"], "There is no option '--bogus' here."),
+    "another option": (["-p", "Fix", "--bogus"], "Unknown option '--bogus'."),
     "no permission": (["--allow"], "--allow needs a value."),
     "another form": (["--output-format", "xml", "Do it"], "is one of text, json, stream-json"),
     "no value": (["-p", "--model"], "--model needs a value."),

@@ -90,7 +90,7 @@ def test_f126_tokens_and_cost_add_up_and_one_unknown_makes_the_sum_unknown() -> 
 def test_f32_a_question_waits_until_somebody_answers() -> None:
     asked = QuestionAsked("q1", "c1", (WHICH,))
     waits = (UnansweredQuestion("q1", "c1", WHICH),)
-    ended = CallEnded("c1", "question", ToolResult("c1", "Nobody answered."))
+    ended = CallEnded("c1", "question", ToolResult("c1", "No answer."))
     assert summed(asked, QuestionAnswered("q1", None), ended).asked == waits
     assert summed(asked, QuestionAnswered("q2", (("a",),))).asked == waits
     assert summed(asked, QuestionAnswered("q1", (("a",),))).asked == ()
@@ -109,7 +109,7 @@ def test_a_call_that_nobody_could_be_asked_about_is_counted_and_listed() -> None
     assert tally.refused == (UnansweredQuestion("q1", "c1", WHICH),)
     assert turn_result_row(TurnResult(ASKING, tally))["questions"] == [msgspec.to_builtins(WHICH)]
     first, listed, way = refused_notices(TurnResult(ASKING, tally))
-    assert (first, listed) == ("1 call was refused, because nobody could be asked.", "Which?")
+    assert (first, listed) == ("1 call was denied, because you could not be asked.", "Which?")
     assert "`assent -c 'GO ON'`" in way
     for answer in ((("No",),), (("Yes",),), ((),)):  # somebody was there
         assert summed(asked, QuestionAnswered("q1", answer), ended).refused == ()
@@ -127,7 +127,7 @@ def test_a_build_that_has_not_ended_says_how_to_end_it() -> None:
     assert turn_result_row(ending)["next"] == "assent build"
     texts = [line.text for line in turn_result_lines(ending)]
     assert texts[-2:] == [
-        "End it:    assent build",
+        "Continue:  assent build",
         "Roll back: assent recover --roll-back",
     ]
 
@@ -182,7 +182,7 @@ def test_f111_whoever_worked_is_told_how_to_go_on_after_a_halt() -> None:
         ending = TurnResult(ASKING, summed(TurnEnded(why, words)))
         way_on = f"assent sessions resume {ASKING.slug}"
         assert [line.text for line in turn_result_lines(ending)] == [
-            f"{words[:-1]}; go on: {way_on}"
+            f"{words[:-1]}; continue: {way_on}"
         ]
         assert (turn_result_row(ending)["message"], turn_result_row(ending)["next"]) == (
             words,
@@ -192,10 +192,10 @@ def test_f111_whoever_worked_is_told_how_to_go_on_after_a_halt() -> None:
 
 def test_a_no_is_told_with_what_to_type_instead() -> None:
     ending = TurnResult(
-        ASKING, summed(TurnEnded("declined", "You said no; nothing of it was done."))
+        ASKING, summed(TurnEnded("declined", "You denied permission; nothing was done."))
     )
     assert [line.text for line in turn_result_lines(ending)] == [
-        "You said no; nothing of it was done.",
+        "You denied permission; nothing was done.",
         "Go on: assent -c 'WHAT INSTEAD'",
     ]
     assert turn_result_row(ending)["next"] == "assent -c 'WHAT INSTEAD'"
@@ -265,7 +265,7 @@ def test_a_plan_that_waits_names_the_digest_and_the_literal_commands() -> None:
     ending = TurnResult(SESSION, plan=AWAITING, operations=1, prefix="assent -C 'my folder'")
     assert [line.text for line in turn_result_lines(ending)] == [
         "",
-        "The plan waits for you: 1 operation, text in PLAN_fix.md.",
+        "Plan ready for review: 1 operation, text in PLAN_fix.md.",
         DIGEST,
         "Review:  assent -C 'my folder' review",
         f"Approve: assent -C 'my folder' approve --digest {DIGEST} --build",
@@ -288,8 +288,8 @@ def test_a_plan_that_is_not_the_current_one_is_named_in_every_command() -> None:
 def test_a_draft_is_named_and_says_how_to_go_on() -> None:
     ending = TurnResult(SESSION, plan=DRAFT, draft=True, drafted=True)
     assert draft_notices(ending) == [
-        "Draft, not presented for approval: 0 operations, text in PLAN_fix.md.",
-        "Go on: assent -c -p 'WHAT NEXT'. Propose it yourself: assent propose",
+        "Draft, not proposed for approval: 0 operations, text in PLAN_fix.md.",
+        "Continue: assent -c -p 'WHAT NEXT'. Propose it yourself: assent propose",
     ]
     assert (list(turn_result_lines(ending)), turn_result_row(ending)["draft"]) == (
         [],
@@ -309,7 +309,7 @@ def test_a_draft_is_named_and_says_how_to_go_on() -> None:
             TurnResult(SESSION, summed(*UNRUN, *UNRUN, *UNRUN, TurnEnded("end"))),
             (
                 "not_run",
-                "Not run, because no sandbox holds here: bash git log, and 2 more commands. "
+                "Not run, because no sandbox works here: bash git log, and 2 more commands. "
                 "Nothing was staged for it.",
             ),
         ),

@@ -38,8 +38,8 @@ def test_f59_a_plan_without_that_risk_needs_one_person(tmp_path: Path) -> None:
     [
         ("echo evil > .github/workflows/ci.yml", "(protected)"),
         ("rm -rf .github", "(protected)"),
-        ("python3 -c 'print(1)'", "(what it does cannot be foreseen)"),
-        ('sh -c "$X"', "(what it does cannot be foreseen)"),
+        ("python3 -c 'print(1)'", "(its effects cannot be predicted)"),
+        ('sh -c "$X"', "(its effects cannot be predicted)"),
     ],
 )
 def test_f59_a_command_counts_by_what_it_writes_and_by_what_nobody_can_foresee(

@@ -11,7 +11,7 @@ from tests.cli.test_run_stream import STREAM
 RECORDED = ("runs/plan_commands.py", "record")
 LOCKED = ("runs/runs.py", "_fitting")
 ANSWERED = ("render/rows.py", "run_row")
-STANDS = "$ touch made was not begun this time; what came before it stands and is on record."
+STANDS = "$ touch made was not started this time; everything before it stands and is on record."
 
 
 def pressed(world: World, place: tuple[str, str], *line: str) -> Answer:
@@ -53,7 +53,7 @@ def test_while_they_are_recorded_before_what_a_roll_back_runs(planned: World) ->
     planned.approve()
     assert planned.run("build", "--json").code == 6
     error = pressed(planned, RECORDED, "recover", "--roll-back").error
-    assert "$ rm made was not begun this time; what came before it stands" in error["message"]
+    assert "$ rm made was not started this time; everything before it stands" in error["message"]
     assert error["next"] == "assent recover"
     assert planned.run("recover", "--json").json["outcome"] == "rolled_back"
     assert planned.files() == {}
@@ -63,7 +63,7 @@ def test_before_the_run_began_the_yes_is_kept(approved: World) -> None:
     error = pressed(approved, LOCKED, "build").error
     plan = approved.ok("plan", "show")
     assert (error["message"], plan["approved"]) == (
-        "Interrupted before the run began. The approval is kept; nothing was changed.",
+        "Interrupted before the run started. The approval is kept; nothing was changed.",
         True,
     )
     assert approved.files() == {}
@@ -74,7 +74,7 @@ def test_before_the_run_began_the_yes_is_kept(approved: World) -> None:
 
 def test_after_the_run_ended_nothing_is_said_to_be_as_before(approved: World) -> None:
     error = msgspec.json.decode(pressed(approved, ANSWERED, "build").err)
-    assert error["message"] == "Interrupted; `assent status` says where things stand."
+    assert error["message"] == "Interrupted; `assent status` shows the current state."
     assert approved.ok("status")["run"]["outcome"] == "done"
 
 

@@ -200,5 +200,5 @@ def test_f60_what_was_decided_about_keys_is_on_record(world: World) -> None:
     rows = world.ok("log", "--decisions")["decisions"]
     assert [(row["kind"], row["what"], row["decision"]) for row in rows] == [
         ("key_trusted", f"key ada {ADA}", "trusted"),
-        ("key_revoked", f"key ada {ADA}", "not trusted any more"),
+        ("key_revoked", f"key ada {ADA}", "no longer trusted"),
     ]

@@ -79,7 +79,7 @@ def test_law_6_a_roll_back_right_after_a_crash_first_names_what_it_would_put_bac
     assert answer.code == 6
     assert "taken for its work: f1, f3, mine." in told
     assert "copy aside first what you want to keep" in told
-    assert "--roll-back was not done: look at this first, and then say it again." in told
+    assert "--roll-back was not applied. Review the changes first, then run it again." in told
     assert {path.name for path in world.root.iterdir()} >= {"f1", "f3", "mine"}
     assert (world.root / "f3").read_text("utf-8") == "mine"
     assert world.run("recover", "--roll-back").code == 1
@@ -96,10 +96,12 @@ def test_law_6_who_accepts_right_after_a_crash_is_told_whose_work_an_undo_would_
         (world.root / "f3").write_text("mine", encoding="utf-8")
         (world.root / "mine").write_text("mine", encoding="utf-8")
     told = world.run("recover", "--accept").out.decode()
-    assert "Changed since that command began, and taken for its work: f1, f3, mine." in told
+    assert "Changed since that command started, assumed to be its work: f1, f3, mine." in told
     assert "An undo puts all of that back, also what you changed yourself" in " ".join(told.split())
     (note,) = world.ok("undo", "--dry-run")["notes"]
-    assert note.endswith("f1, f3, mine. Nobody saw its end, so some of that may be your own work.")
+    assert note.endswith(
+        "f1, f3, mine. Its end was not recorded, so some of these changes may be your own."
+    )
     shown = " ".join(world.run("undo", "--dry-run").out.decode().split())
     assert note in shown
 
@@ -120,7 +122,7 @@ def test_a_closed_terminal_ends_a_command_in_good_order(world: World) -> None:
         pass
     told = world.run("recover").out.decode()
     assert "the command was interrupted" in told
-    assert "Changed since that command began, and taken for its work: f1." in told
+    assert "Changed since that command started, assumed to be its work: f1." in told
 
 
 @pytest.mark.parametrize("verb", ["undo", "undo --dry-run", "recover", "runs list"])
@@ -134,7 +136,7 @@ def test_law_6_a_session_s_command_that_was_cut_off_can_be_undone(
     with killed(world, "-p", "--model", MODEL, "--mode", "auto-edit", "Go"):
         assert (world.root / "f1").read_text("utf-8") == "c\n"
     told = world.run(*verb.split()).err.decode()
-    assert "Changed since it began, and taken for its work: f1." in told
+    assert "Files changed since it started, assumed to be its work: f1." in told
     [row] = world.ok("runs", "list")["runs"]
     assert row["operations"] == 1
     digest = world.ok("undo", "--dry-run")["digest"]

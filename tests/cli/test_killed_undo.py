@@ -45,7 +45,7 @@ def test_law_8_what_is_taken_back_is_not_called_applied(built: World) -> None:
     run = run_of(built)
     kill_undo(built)
     assert said(built, "recover") == [
-        "Done: everything was taken back.",
+        "Done: everything was undone.",
         "undone       write   one",
         "undone       write   two",
         f"run {run_of(built, 'undo')}",
@@ -63,7 +63,7 @@ def test_a_killed_redo_that_is_recovered_says_what_a_redo_says(built: World) -> 
     assert built.undo().code == 0
     kill_undo(built, "redo")
     first, *rows, _, last = said(built, "recover")
-    assert (first, last) == ("Done: everything was applied.", "Next: assent undo")
+    assert (first, last) == ("Done: all operations applied.", "Next: assent undo")
     assert sorted(rows) == ["done         write   one", "done         write   two"]
     assert built.files() == AFTER
     assert built.undo().code == 0
@@ -100,7 +100,7 @@ def test_a_killed_undo_that_is_rolled_back_says_that_nothing_is_undone(built: Wo
     half = World.run(built, "recover")
     assert half.code == 1
     lines = half.out.decode().splitlines()
-    assert lines[0].startswith("Rolled back: every file is as it was before.")
+    assert lines[0].startswith("Rolled back: all files are as before.")
     assert lines[-2:] == [f"Not undone: run {run}", f"Next: assent undo {run}"]
     assert built.files() == AFTER
     assert built.undo(run).code == 0

@@ -40,8 +40,8 @@ def test_f60_a_whole_log_holds_and_says_what_that_does_not_prove(built: World) -
     }
     lines = built.run("log", "--verify").out.decode().splitlines()
     assert lines == [
-        f"All {every} events are as they were written.",
-        "What this does not prove:",
+        f"Log intact. Events verified: {every}.",
+        "Not proven by this check:",
         *[f"- {text}" for text in checked["not_proved"]],
     ]
     assert "Whoever has your account" in lines[3]
@@ -123,4 +123,4 @@ def test_f60_a_log_that_was_emptied_with_its_mark_is_no_good_sign(built: World) 
 
 def test_f60_a_log_that_never_was_is_empty_and_nothing_else(tmp_path: Path) -> None:
     said = World(tmp_path).run("log", "--verify").out.decode()
-    assert "The log is empty: there is no event to check." in said
+    assert "The log is empty; no events to check." in said

@@ -192,7 +192,7 @@ def test_slots_beside_files_are_found_where_the_log_is_new_and_by_recover(world:
     plant(world, f"deep/er/.assent-{RUN}-3.old", b"old\n", [])
     (found,) = world.ok("status")["slots"]
     assert found["slot"] == f"deep/er/.assent-{RUN}-3.old"
-    assert "beside the files of deep/er" in world.run("status").out.decode()
+    assert "next to the files of deep/er" in world.run("status").out.decode()
     row = world.ok("recover", "--accept")
     assert row["kept"] == [{"slot": found["slot"], "to": f"{found['slot']}.kept"}]
     assert contents(world) == {f"{found['slot']}.kept".encode(): b"old\n"}
@@ -248,8 +248,8 @@ def test_recover_says_once_what_it_removed_and_not_that_there_was_nothing_to_do(
     assert said.startswith(
         f"Removed what an interrupted start left: {STAGE}/probe.one and {STAGE}/probe.other."
     )
-    assert "There was nothing else to do." in said
-    assert "There was nothing to do." not in said
+    assert "Nothing else to do." in said
+    assert "Nothing to do." not in said
 
 
 def test_a_probe_that_holds_something_is_not_ours(world: World) -> None:
@@ -265,7 +265,7 @@ def test_a_folder_that_stays_because_somebody_wrote_into_it_is_named(world: Worl
     world.ok("stage", "delete", "old")
     world.approve()
     world.put("old/late.txt", b"late\n")
-    said = "Not removed, although the plan leaves it empty: old (it holds late.txt)."
+    said = "Folder not removed: old (it holds late.txt)."
     assert world.ok("build")["notes"] == [said]
 
 
@@ -279,7 +279,7 @@ def test_a_folder_that_may_not_be_removed_is_named_and_those_above_it_are_not(wo
     answer = world.start([*UNPRIVILEGED, *PROGRAM, "build", "--json"])
     os.chmod(world.at("kept/up"), 0o755)
     assert answer.json["outcome"] == "done"
-    why = "the system did not permit it"
+    why = "the system refused"
     said = f"Not removed, although the plan leaves it empty: kept/up/old ({why})."
     assert answer.json["notes"] == [said]
 
@@ -298,4 +298,4 @@ def test_an_undo_names_the_folder_that_stays(world: World) -> None:
     world.build()
     world.put("made/late.txt", b"late\n")
     notes = world.undo().json["notes"]
-    assert notes == ["Not removed, although the plan leaves it empty: made (it holds late.txt)."]
+    assert notes == ["Folder not removed: made (it holds late.txt)."]

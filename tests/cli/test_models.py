@@ -67,7 +67,7 @@ def test_a_server_elsewhere_is_asked_for_its_list(world: World) -> None:
         f"openai: {why}",
         "* openai/first-model",
         "  openai/second-model",
-        "* is asked where no other is named.",
+        "* default model",
     ]
 
 

@@ -57,7 +57,7 @@ def test_f8_a_mode_is_shown_in_full_with_what_it_narrows(world: World) -> None:
         ["read", "edit"],
     )
     text = world.run("modes", "show", "review").out.decode()
-    assert "It narrows this one further; both must allow a thing:" in text
+    assert "Further restricts this mode; both must allow an action:" in text
     assert "│ Be kind." in text
 
 
@@ -149,7 +149,7 @@ def test_f11_a_mode_that_is_not_there_is_told_with_those_that_are(world: World) 
     for line in (("modes", "show", "wild"), ("modes", "export", "wild")):
         error = world.no(2, *line)
         assert error["message"] == (
-            "There is no mode 'wild'. There are: plan, ask, auto-edit, yolo, review."
+            "Mode 'wild' not found. Available modes: plan, ask, auto-edit, yolo, review."
         )
 
 
@@ -194,7 +194,7 @@ def test_f8_the_model_has_only_the_tools_and_files_of_the_mode(talker: Talker) -
     told = next(row["body"] for row in rows if row["kind"] == "message_added")
     text = told["parts"][0]["text"]
     assert 'Mode: review (Review "docs").' in text
-    assert "Only these tools exist in it: read, edit." in text
+    assert "Only these tools are available: read, edit." in text
     assert "Only these files may change in it: docs/**." in text
 
 
@@ -257,7 +257,7 @@ def test_f11_a_mode_that_is_gone_is_named_wherever_the_mode_is_told(talker: Talk
     ]  # fmt: skip
     assert "the mode is" not in ended
     reminders = [row for row in rows if row["body"].get("synthetic") == "reminder"]
-    assert "plan, because fast is not known any more" in str(reminders)
+    assert "plan, because fast no longer exists" in str(reminders)
 
 
 def test_f11_a_model_that_worked_in_a_mode_is_told_when_that_is_gone(talker: Talker) -> None:
@@ -268,7 +268,7 @@ def test_f11_a_model_that_worked_in_a_mode_is_told_when_that_is_gone(talker: Tal
     rows = talker.stream("-c", "Go on")
     told = [row["body"] for row in rows if row["kind"] == "message_added"]
     assert [one.get("synthetic", "") for one in told] == ["reminder", ""]
-    assert "plan, because fast is not known any more" in str(told[0]["parts"])
+    assert "plan, because fast no longer exists" in str(told[0]["parts"])
     assert {one["agent"] for one in told} == {"plan"}
 
 
@@ -283,7 +283,7 @@ def test_f11_an_unknown_mode_on_the_command_line_starts_nothing(talker: Talker) 
 def test_f8_a_base_that_there_is_none_of_is_named_in_words(world: World) -> None:
     error = world.no(2, "modes", "import", "-", "--yes", stdin=b"[modes.x]\nbase = 'wild'\n")
     assert error["message"] == (
-        "It has a mode 'x' that cannot be used: base is one of plan, ask, auto-edit, yolo. "
+        "The input has a mode 'x' that cannot be used: base is one of plan, ask, auto-edit, yolo. "
         "Nothing was changed."
     )
 

@@ -72,7 +72,7 @@ def test_recover_removes_what_a_killed_command_left_and_says_so(world: World) ->
     answer = world.process("recover")
     said = " ".join(answer.out.decode().split())
     assert said.startswith(f"{GONE}{', '.join(sorted(PLACES))}.")
-    assert "There was nothing to do." not in said
+    assert "Nothing to do." not in said
     assert "Removed" not in answer.err.decode()
     assert standing(world) == set()
     assert recorded(world) == []

@@ -216,7 +216,7 @@ def test_an_approval_of_a_part_says_it_too(one: World) -> None:
     line = ("approve", "--plan", "one", "--without", "2")
     smaller = one.ok(*line, "--dry-run")["digest"]
     answer = one.run(*line, "--digest", smaller, "--json")
-    assert "cannot be built as the rules are now: a: " in answer.err.decode()
+    assert "cannot be built under the current rules: a: " in answer.err.decode()
     assert len(answer.json["cannot_be_built"]) == 1
 
 

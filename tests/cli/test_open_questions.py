@@ -30,7 +30,7 @@ def test_f94_what_was_left_open_stays_open_where_nobody_can_be_asked(talker: Tal
     for line in (["-c", ""], ["-c", "Well?"], ["-r", "greet-me", ""]):
         ended = talker.json(*line, code=4)
         assert (ended["why"], ended["waiting"], ended["steps"]) == ("waiting", [question], 0)
-        assert ended["message"] == "A question is open: `assent questions list` shows it."
+        assert ended["message"] == "1 question is pending: see `assent questions list`."
     assert kinds(talker).count("question_asked") == 1
     assert not {"question_answered", "call_ended"} & {*kinds(talker)}
     [row] = talker.world.ok("questions", "list")["questions"]
@@ -63,7 +63,7 @@ def test_f94_the_file_changed_meanwhile_and_the_new_question_waits_as_well(talke
 def test_f95_how_many_are_open_is_said(talker: Talker) -> None:
     talker.script(turn("May I?", *RUNS), turn("I did."))
     ended = talker.json("Greet me", *LATER, code=4)
-    assert ended["message"] == "2 questions are open: `assent questions list` shows them."
+    assert ended["message"] == "2 questions are pending: see `assent questions list`."
     first, second = talker.world.ok("questions", "list")["questions"]
     line = ("questions", "answer", first["id"], "yes", "--digest", first["digest"])
     row = talker.world.ok(*line)

@@ -129,7 +129,7 @@ STORIES = {
     "move a folder that changes only case": Story(
         {b"D": FOLDER, b"D/a": text(b"a")}, [("move", "D", "d")], {b"d": FOLDER, b"d/a": text(b"a")}
     ),
-    "make a symlink": Story({}, [("write", "l", "--link-to", "a/b")], {b"l": link(b"a/b")}),
+    "create a symlink": Story({}, [("write", "l", "--link-to", "a/b")], {b"l": link(b"a/b")}),
     "make a symlink in a folder": Story(
         {b"d": FOLDER, b"d/x": text(b"x")},
         [("write", "d/l", "--link-to", "x")],

@@ -83,13 +83,13 @@ def test_g10_what_cannot_stay_goes_with_it(proposed: World) -> None:
     (followed,) = answer["followed"]
     assert (followed["path"], followed["reason"]) == (
         "d/f",
-        "d/f needs a folder where d stays a file.",
+        "d/f needs a folder, but d remains a file.",
     )
     text = proposed.run("review").out.decode()
     section = text.partition("Declined\n")[2].splitlines()[:2]
     assert section == [
         "declined  delete d",
-        "went with it  write d/f: d/f needs a folder where d stays a file.",
+        "went with it  write d/f: d/f needs a folder, but d remains a file.",
     ]
     assert proposed.ok("build")["outcome"] == "done"
     assert proposed.files() == {
@@ -245,7 +245,7 @@ def test_one_file_at_a_time(proposed: World) -> None:
     for command in ("approve", "review", "build"):
         refused = proposed.no(2, command, "a.json", "b.json")
         assert refused["next"] == f"assent {command} --help"
-        assert proposed.no(2, command, " ")["message"] == "FILE is empty, so it names nothing."
+        assert proposed.no(2, command, " ")["message"] == "FILE must not be empty."
 
 
 def test_g10_files_that_changed_and_text_that_changed_stop_it(proposed: World) -> None:
@@ -300,7 +300,7 @@ def test_g10_what_was_made_on_declined_content_goes_too(commanding: World) -> No
     left = rest(commanding, first)
     assert [row["kind"] for row in left["operations"]] == ["run", "write"]
     assert [row["reason"] for row in left["followed"]] == [
-        "It was made on what a declined operation would leave in p."
+        "It depends on an excluded operation that changes p."
     ]
 
 

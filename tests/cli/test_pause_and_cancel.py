@@ -40,7 +40,7 @@ def test_f111_a_session_is_paused_cancelled_and_resumed(stage: Stage) -> None:
     paused = stage.ok("sessions", "pause", "do-it", "--reason", "Lunch.")
     assert (paused["state"], states(stage)) == ("paused", [("do-it", "paused")])
     text = stage.run("sessions", "cancel").out.decode()
-    assert "Nobody works in it; it is marked as cancelled." in text
+    assert "The session is idle and now marked cancelled." in text
     assert states(stage) == [("do-it", "cancelled")]
     resumed = stage.run("sessions", "resume", "do-it", "--json")
     assert (resumed.code, resumed.json["result"]) == (0, "Second.")

@@ -21,12 +21,9 @@ def stage(world: World, script: str, *options: str) -> str:
     return str(name)
 
 
-PUT_BACK = (
-    "Undo puts back contents and modes of the files, and the links, that it changed in the "
-    "workspace."
-)
+PUT_BACK = "Undo restores the contents, modes and links that it changed in the workspace."
 NOT_COVERED = [
-    "files that git ignores", "files over 16 MB", "owners", "extended attributes",
+    "git-ignored files", "files over 16 MB", "owners", "extended attributes",
     "empty folders", "anything outside the workspace",
 ]  # fmt: skip
 
@@ -73,9 +70,9 @@ def test_the_review_shows_the_whole_command_and_how_it_is_confined(planned: Worl
         "│ curl https://example.org/<U+001B> | sh",
         "folder    .",
         "variable  K='v w'",
-        "at most   5 s, 8 GiB of memory, 1024 processes, 1 GiB of output",
-        "WITHOUT THE SANDBOX: it can do whatever you can.",
-        "What it does outside the workspace is neither recorded nor put back.",
+        "at most   5 s, 8 GiB memory, 1024 processes, 1 GiB output",
+        "WITHOUT THE SANDBOX: it can do anything you can.",
+        "Changes outside the workspace are neither recorded nor undone.",
     ):
         assert line in text.splitlines(), line
     assert "\x1b" not in text
@@ -138,11 +135,11 @@ def test_what_a_command_says_is_shown_on_a_terminal(planned: World) -> None:
     assert answer.code == 0, (answer, terminal.screen)
     shown, over, told = terminal.screen.decode().rpartition("\r\x1b[K")
     assert over
-    assert "Done: everything was applied." in told
+    assert "Done: all operations applied." in told
     before, _, after = shown.partition("[2/3] $ echo hel''lo; echo [masked: ")
-    assert "[2/3] recording the files before echo hel''lo; " in before
+    assert "[2/3] recording files before echo hel''lo; " in before
     assert "\r\n" in after.partition("  | hello\r\n")[0]
-    assert "[2/3] looking what was changed by echo hel''lo; " in after
+    assert "[2/3] checking what changed after echo hel''lo; " in after
     assert "  | <U+001B>[2J\r\n" in shown
     assert "  | [masked: " in shown
     assert KEY not in shown + told

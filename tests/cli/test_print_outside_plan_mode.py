@@ -20,7 +20,7 @@ def test_what_nobody_could_be_asked_about_is_told_on_stderr(talker: Talker) -> N
         "  write (ask, medium risk): edit a.txt",
         "  write (ask, medium risk): edit b.txt",
     ]
-    assert told[0] == "assent: 2 calls were refused, because nobody could be asked."
+    assert told[0] == "assent: 2 calls were denied, because you could not be asked."
     assert told[1:3] == [f"assent: {question}" for question in ASKED]
 
 

@@ -343,7 +343,7 @@ def test_f94_without_a_terminal_it_is_said_what_a_yes_needs(strict: World) -> No
 def test_a_number_that_is_not_there_is_no_answer(world: World) -> None:
     digest = waiting(world, RUN)
     error = world.no(2, "questions", "answer", "q1", "9", "--digest", digest)
-    assert error["message"] == "There is no 9: the numbers are 1 to 5."
+    assert error["message"] == "9 is not an option; enter 1 to 5."
     assert open_ones(world) == ["q1"]
 
 

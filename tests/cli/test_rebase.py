@@ -118,7 +118,7 @@ def test_g8_what_is_there_already_is_dropped(approved: World) -> None:
     assert paths(answer["dropped"]) == ["new"]
     assert approved.ok("status")["plan"] == before
     told = approved.run("rebase").out.decode()
-    assert "Everything that the plan would do is there already; nothing was changed." in told
+    assert "The files already contain everything in this plan; nothing was changed." in told
 
 
 def test_g8_modes_and_moves_follow_what_others_did(approved: World) -> None:

@@ -36,7 +36,7 @@ def test_layers_tools_and_their_sum() -> None:
         "facts (0 tokens)",
         "",
         "tools: 1 offered (9 tokens)",
-        "The first request of plan in plan mode: 11 tokens.",
+        "First request of plan in plan mode: 11 tokens.",
     ]
 
 

@@ -81,9 +81,9 @@ def test_f60_persons_decide() -> None:
         ("ann", "the plan", D, "rejected", "Too much."),
         ("person", "mode auto-edit", None, "chosen", "assent build"),
         ("person", "mode careful", None, "chosen", ""),
-        ("person", "the work of a turn", None, "paused", "Lunch."),
+        ("person", "the turn", None, "paused", "Lunch."),
         ("ann", ".opencode/assent.toml", C, "trusted", "starts x; asks y"),
-        ("ann", ".opencode/assent.toml", None, "not trusted any more", ""),
+        ("ann", ".opencode/assent.toml", None, "no longer trusted", ""),
         ("person", "bash: git push *", None, "granted for the project", "answer to question q1"),
         ("ann", "grant g1", None, "revoked", ""),
     ]
@@ -99,10 +99,10 @@ def test_f60_answers_name_what_was_asked_and_its_digest() -> None:
         QuestionAnswered("q1", (("",),), "ann, terminal"),
     ) == [
         ("ann, terminal", "make test", D, "yes, always", "remembered as grant g1"),
-        ("nobody", "make test", D, "no answer, which is a no", ""),
+        ("nobody", "make test", D, "no (not answered)", ""),
         ("person", "question q7", None, "no", ""),
-        ("ann, terminal", "make test", D, "an empty answer, which is a no", ""),
-        ("ann, terminal", "make test", D, "an empty answer, which is a no", ""),
+        ("ann, terminal", "make test", D, "no (empty answer)", ""),
+        ("ann, terminal", "make test", D, "no (empty answer)", ""),
     ]
 
 
@@ -154,6 +154,4 @@ def test_f60_lines_are_one_for_each_decision_and_hide_nothing_but_secrets() -> N
         f"     1  then  ann  rejected  the plan  {'d' * 12}  {why}",
         "     2  then  person  chosen  mode ask",
     ]
-    assert [line.text for line in decision_lines([])] == [
-        "Nothing has been decided in this workspace."
-    ]
+    assert [line.text for line in decision_lines([])] == ["No decisions in this workspace yet."]

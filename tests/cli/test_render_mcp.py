@@ -14,7 +14,7 @@ def test_as_lines() -> None:
         "one: 2 tools",
         "  one_peek reads",
         f'    "peek" = "{SERVED.digest}"',
-        "  one_peek changes, and is not the tool that `reads` names",
+        "  one_peek changes, but its digest is not the one in `reads`",
         f'    "peek" = "{SERVED.digest}"',
         "two: It is<U+001B> gone.",
         HOW,
@@ -23,7 +23,7 @@ def test_as_lines() -> None:
 
 def test_without_any() -> None:
     first, second = [line.text for line in servers_lines({})]
-    assert first == "No server of tools is configured."
+    assert first == "No MCP server configured."
     assert second.startswith("Next: ")
 
 

@@ -36,9 +36,9 @@ def test_which_calls_were_refused(events: list[Event], refused: tuple[RefusedCal
 @pytest.mark.parametrize(
     ("left", "events", "sentence"),
     [
-        ((), [], "Done: the model ended its work."),
-        (("a",), [], "The model ended its work, but 1 step was not marked as done."),
-        ((), [DENIED, DENIED], "The model ended its work, but 2 calls were refused."),
+        ((), [], "Done: the model finished."),
+        (("a",), [], "The model finished, but 1 step was not marked as done."),
+        ((), [DENIED, DENIED], "The model finished, but 2 calls were refused."),
     ],
 )
 def test_what_is_called_done(left: tuple[str, ...], events: list[Event], sentence: str) -> None:

@@ -73,16 +73,16 @@ def test_g9_as_lines_the_difference_comes_first_and_nothing_is_hidden(read: Worl
     assert f"Since you last read this (digest {was[:12]}…)\n" in head
     for line in ("left     write b.txt", "joined   delete old.txt", "changed  write a.txt", "-two"):
         assert f"\n{line}\n" in head
-    assert "1 operation is as you read before." in head
+    assert "1 operation is unchanged." in head
     assert "write c.txt (reversible, seen before)\n" in rest
-    assert "write a.txt (reversible, new to you)\n" in rest
+    assert "write a.txt (reversible, new)\n" in rest
     assert "+c\n" in rest
     only = read.run("review", "--changes").out.decode()
     title, _, difference = head.partition("Since you last read this")
     assert only.startswith(f"{title}Risks: 1 of 2 new operations\ndeletes ")
     assert difference in only
     after = only.partition(difference)[2]
-    assert "write a.txt (reversible, new to you)\n" in after
+    assert "write a.txt (reversible, new)\n" in after
     assert "\nrisks: deletes\n" in after
     assert "-old\n" in after
     assert "+c\n" not in only
@@ -223,7 +223,7 @@ def test_g9_a_command_that_runs_otherwise_is_shown_with_what_is_other(world: Wor
         "+ network   allowed", "changed  run npm test",
     ):  # fmt: skip
         assert f"\n{line}\n" in rest
-    assert "What it does over the network cannot be taken back." in rest
+    assert "Effects over the network cannot be undone." in rest
     (changed,) = world.ok("review", "--changes")["since"]["operations"]["changed"]
     assert ["network", "allowed"] in changed["more"]
     assert "network" in changed["now"]["risks"]

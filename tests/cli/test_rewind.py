@@ -28,7 +28,7 @@ def test_f148_rewind_puts_the_words_back_and_names_what_can_be_undone(talked: Ta
     [run] = row["runs_since"]
     assert (world.root / "c.txt").exists()
     shown = world.run("sessions", "show", "say-hello").out.decode()
-    assert "Person goes back; the model reads nothing since they said" in shown
+    assert "User rewinds to before this message" in shown
     assert shown.count("Say more") >= 2
     exported = world.ok("sessions", "export", "say-hello")
     assert [e["kind"] for e in exported["events"]].count("session_rewound") == 1
@@ -39,7 +39,7 @@ def test_f148_rewind_puts_the_words_back_and_names_what_can_be_undone(talked: Ta
 
 def test_f148_rewind_tells_a_person_what_stays(talked: Talker) -> None:
     text = talked.world.run("sessions", "rewind").out.decode()
-    assert "The model has forgotten this and all that came after it:" in text
+    assert "Removed from the model's context, with everything after it:" in text
     assert "│ Say more" in text
     assert "  assent undo " in text
 

@@ -54,7 +54,7 @@ def test_f139_an_undo_leaves_what_is_odd_alone_and_comes_again(world: World) -> 
     assert [row["how"] for row in command["changed"]] == ["changed"]
     assert command["skipped"] == []
     (left,) = world.run("undo", "--dry-run", "--json").json["conflicts"]
-    assert left["reason"] == "a is no file now, or cannot be read"
+    assert left["reason"] == "a is no longer a file or cannot be read"
     (world.root / "a").unlink()
     assert world.undo().code == 0
     assert content(world, "a") == b"old\n"

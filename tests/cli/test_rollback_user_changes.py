@@ -62,7 +62,7 @@ def test_g5_who_works_while_a_command_runs_reads_what_a_roll_back_would_take(wor
     with at_work(world) as told:
         world.put("notes", b"an hour of work\n")
         world.put("mine.txt", b"mine\n")
-    taken = "Changed since that command began, and taken for its work: go, mine.txt, notes."
+    taken = "Changed since that command started, assumed to be its work: go, mine.txt, notes."
     aside = "A roll-back puts all of that back, also what you changed yourself: copy aside first"
     assert taken in told[0]
     assert aside in told[0]
@@ -78,7 +78,7 @@ def test_g5_a_roll_back_names_what_it_put_back_and_where_it_went(world: World) -
     run = run_of(world)
     told = world.run("recover", "--roll-back").out.decode()
     assert told.startswith("Rolled back: every file is as it was before, in content and mode.")
-    assert "Put back as before, also what you may have changed yourself: mine.txt, notes." in told
+    assert "Put back as before, including changes that may be your own: mine.txt, notes." in told
     assert f"in spares/{run}.*." in told
     (folder,) = [p for p in (world.state / "assent/spares").glob(f"{run}.*") if p.is_dir()]
     assert {file.read_bytes() for file in folder.iterdir()} == {b"new\n", b"mine\n"}
@@ -103,8 +103,8 @@ def test_g5_what_an_earlier_command_is_taken_to_have_changed_is_named_too(world:
     told = halted(
         world, ("echo 1 > first",), ("echo 2 > own", "--undo", "rm own"), ("echo 3 > last; exit 1",)
     )
-    assert "Changed since $ echo 1 > first began, and taken for its work: first." in told
-    assert "Changed since that command began, and taken for its work: last." in told
+    assert "Changed since $ echo 1 > first started, assumed to be its work: first." in told
+    assert "Changed since that command started, assumed to be its work: last." in told
     assert "own" not in told.replace("your own", "")
 
 

@@ -148,13 +148,13 @@ def test_examples_of_rules_are_tested_and_a_failure_is_exit_1(world: World, tmp_
             {
                 "rule": "edit: *.lock = deny",
                 "source": str(broken),
-                "why": "it should not match 'a.lock' and does",
+                "why": "it should not match 'a.lock' but does",
             }
         ],
     )
     text = world.run("rules", "test", str(broken)).out.decode()
     assert "should not match 'a.lock'" in text
-    assert "1 of 2 examples hold, in 4 rules." in text
+    assert "1 of 2 examples pass, in 4 rules." in text
     assert world.no(2, "rules", "test", "missing.toml")["error"] == "usage"
 
 

@@ -75,11 +75,11 @@ NEVER = [
     (("edit", "/etc/passwd", *ASK), "outside the workspace"),
     (("edit", ".opencode/assent/x", *ASK), "is Assent's own"),
     (("edit", ".opencode/plans/zz"), "lies among the plans"),
-    (("bash", "ls", *DOCS), "not offered: The mode docs-only does not have it."),
+    (("bash", "ls", *DOCS), "not offered: It is not available in mode docs-only."),
     (("webfetch", "https://example.org"), "not offered: No host may be fetched from"),
     (("plan_exit", "plan", *ASK), "not offered: It works only in plan mode"),
     (("edit", "a.py", "--agent", "explore", *ASK), "not offered: The agent explore"),
-    (("websearch", "x"), "There is no search of the web."),
+    (("websearch", "x"), "Unknown command search of the web."),
     (("--tool", "move", "a -> b", *ASK), "a does not exist."),
 ]
 
@@ -184,7 +184,7 @@ def test_what_yolo_mode_runs_although_a_rule_asks_is_said_in_words(world: World)
     configured(world, '[permission]\nbash = {"npm install *" = "ask"}\n')
     line = ("rules", "explain", "bash", "npm install x", "--mode", "yolo")
     assert world.ok(*line)["verdict"] == "run"
-    said = "run, decided by the mode, which answers the rule bash: npm install * = ask"
+    said = "run, decided by the mode, which answers rule bash: npm install * = ask"
     assert said in world.run(*line).out.decode()
 
 

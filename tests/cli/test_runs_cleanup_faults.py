@@ -8,7 +8,7 @@ from tests.cli.harness import TRUSTING, World
 
 STAYS = "Run {run} was given up, but its list of backups stays: "
 SAFE = "Nothing can be restored by that list any more; it is safe to remove."
-LEFT = "Not all contents that nothing needs were removed: "
+LEFT = "Some unused stored content was not removed: "
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ def test_only_whether_it_can_be_run_counts_of_a_mode(world: World, copy: Path) -
 def test_on_a_terminal_it_says_what_takes_its_time_and_only_there(world: World, copy: Path) -> None:
     terminal = Terminal(world, "stage", "from", "../copy", shared=("stderr",))
     assert terminal.end().code == 0
-    line = "Comparing the files with those in ../copy …"
+    line = "Comparing with the files in ../copy …"
     assert terminal.screen.decode() == f"{line}\r\x1b[K"
     world.ok("stage", "clear")
     assert world.run("stage", "from", "../copy").err == b""

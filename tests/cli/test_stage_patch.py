@@ -55,7 +55,7 @@ def test_a_patch_can_be_a_file_and_text_around_it_does_not_count(drafting: World
 def test_it_applies_to_the_draft_and_not_to_the_disk_alone(drafting: World) -> None:
     drafting.write("text", b"new head\n" + OLD)
     answer = drafting.ok("stage", "patch", "-", stdin=PATCH)
-    assert answer["notes"] == ["text: hunk 1 fits 1 line down from where it says."]
+    assert answer["notes"] == ["text: hunk 1 applies 1 line down from its stated position."]
     drafting.build()
     assert drafting.files()[b"text"] == ("file", 0o644, b"new head\n" + NEW)
 
@@ -66,8 +66,8 @@ def test_a_hunk_that_does_not_fit_refuses_everything(drafting: World) -> None:
     refused = drafting.no(1, "stage", "patch", "-", stdin=fresh + PATCH)
     assert refused["error"] == "no_match"
     assert refused["message"] == (
-        "text: hunk 1 does not fit at line 10: expected `line 10`, found `line ten`. "
-        "Nothing was staged."
+        "text: hunk 1 does not apply at line 10: expected `line 10`, found `line ten`. Nothing "
+        "was staged."
     )
     assert drafting.ok("stage", "list")["operations"] == []
 
@@ -81,7 +81,7 @@ def test_a_hunk_that_fits_in_two_other_places_is_refused(drafting: World) -> Non
 def test_what_is_applied_already_is_said(drafting: World) -> None:
     drafting.put("text", NEW)
     answer = drafting.ok("stage", "patch", "-", stdin=PATCH)
-    assert answer == {"operations": [], "notes": ["text is like that already."]}
+    assert answer == {"operations": [], "notes": ["text already matches the patch."]}
     assert b"like that already" in drafting.run("stage", "patch", "-", stdin=PATCH).out
 
 
@@ -97,7 +97,7 @@ def test_what_is_applied_already_is_said(drafting: World) -> None:
         (b"diff --cc text\nindex 1,2..3\n", 7, "a combined diff"),
         (PATCH.replace(b"b/text", b"b/../text"), 7, "leads upwards"),
         (PATCH.replace(b"a/text", b"/").replace(b"b/text", b"text"), 2, "has no name left"),
-        (PATCH.replace(b"/text", b"/.git/config"), 7, "git's own"),
+        (PATCH.replace(b"/text", b"/.git/config"), 7, "git files"),
         (PATCH.replace(b"/text", b"/.opencode/plans/x/PLAN.md"), 7, "among the plans"),
         (PATCH.replace(b"/text", b"/missing"), 1, "missing, which does not exist"),
         (b"Binary files a/x and b/x differ\n", 7, "and not how"),
@@ -283,7 +283,7 @@ def test_a_binary_patch_fits_only_the_content_it_was_made_for(repo: World) -> No
     repo.build()
     assert repo.files()[b"x"] == ("file", 0o644, b"new\0\n")
     repo.plan("again")
-    assert repo.ok("stage", "patch", "-", stdin=patch)["notes"] == ["x is like that already."]
+    assert repo.ok("stage", "patch", "-", stdin=patch)["notes"] == ["x already matches the patch."]
 
 
 def test_a_series_of_patches_is_applied_one_after_another(repo: World) -> None:

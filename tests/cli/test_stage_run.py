@@ -78,9 +78,9 @@ def test_an_undo_is_words_and_with_operators_a_line_for_sh(
         (2, ("--undo", " ", "--", "x"), "is empty"),
         (1, ("--cwd", "nowhere", "--", "x"), "nowhere is no folder"),
         (1, ("--cwd", "file", "--", "x"), "file is no folder"),
-        (7, ("--cwd", "..", "--", "x"), ".. lies outside the workspace"),
-        (7, ("--cwd", "out", "--", "x"), "out lies outside the workspace"),
-        (7, ("--cwd", ".git", "--", "x"), "git's own"),
+        (7, ("--cwd", "..", "--", "x"), ".. is outside the workspace"),
+        (7, ("--cwd", "out", "--", "x"), "out is outside the workspace"),
+        (7, ("--cwd", ".git", "--", "x"), "git files"),
         (2, ("--script", "x" * 100_001), "at most 100000 bytes"),
     ],
 )

@@ -18,7 +18,7 @@ READERS = (
     "approve - --out yes.json",
     "build -",
 )
-CLOSED = "There is nothing to read: stdin is closed. Nothing was changed."
+CLOSED = "Cannot read stdin: it is closed. Nothing was changed."
 NOT_OPEN = "stdin: Bad file descriptor. Nothing was changed."
 
 

@@ -73,7 +73,7 @@ def test_a_no_to_a_child_ends_with_the_exit_code_of_a_no(stage: Stage) -> None:
     stage.ok("questions", "answer", question["id"], "no")
     done = go_on(stage)
     assert (done["exit"], done["why"]) == (4, "declined")
-    assert done["message"].startswith('You said no to the child general with the task "Do"')
+    assert done["message"].startswith('You said no to sub-agent general (task "Do")')
     assert done["next"].endswith("-c 'WHAT INSTEAD'")
     assert not (stage.root / "b.txt").exists()
 

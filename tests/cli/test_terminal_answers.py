@@ -38,7 +38,7 @@ def test_f41_f85_any_other_words_are_a_no_and_the_model_hears_them(talker: Talke
     assert terminal.end().code == 0
     assert greeted(talker) is None
     [told] = ended(talker)
-    assert "The person did not say yes: yo, not there." in told
+    assert "The user did not allow it: yo, not there." in told
 
 
 def test_f81_f82_f83_a_remembered_yes_is_confirmed_counts_and_can_be_revoked(

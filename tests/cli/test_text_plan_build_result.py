@@ -13,7 +13,7 @@ DONE = ("todo", {"todos": [
 ]})  # fmt: skip
 GREETS = turn("Writing.", write("src/hello.txt", "hello\n"))
 REACHES = turn("Elsewhere.", write("other.txt", "x\n"))
-OUTSIDE = "May the model change other.txt? other.txt is outside the scope of the approved plan."
+OUTSIDE = "Allow change other.txt? other.txt is outside the scope of the approved plan."
 
 
 def approved(talker: Talker, *then: Turn, text: str = SCOPED) -> str:
@@ -58,8 +58,8 @@ def test_a_model_that_stops_early_is_not_called_done(talker: Talker) -> None:
 def test_what_was_left_and_refused_is_said_plainly(talker: Talker) -> None:
     approved(talker, GREETS, REACHES, turn("I stop here."))
     told = lines(talker, "build")
-    assert "Done: everything was applied." not in told
-    first = "The model ended its work, but 2 steps were not marked as done and 1 call was refused."
+    assert "Done: all operations applied." not in told
+    first = "The model finished, but 2 steps were not marked as done and 1 call was refused."
     assert told[told.index(first) + 2 :][:2] == [
         "Not marked as done: Write the greeting",
         "Not marked as done: Say bye",
@@ -77,9 +77,9 @@ def test_a_build_without_a_change_did_nothing(talker: Talker) -> None:
 
 
 def test_the_text_of_a_build_without_a_change(talker: Talker) -> None:
-    approved(talker, turn("There was nothing to do."), text=BARE)
+    approved(talker, turn("Nothing to do."), text=BARE)
     told = lines(talker, "build")
-    assert "The model ended its work and changed nothing." in told
+    assert "The model finished and changed nothing." in told
     assert told[-1] == "Next: assent -c -p 'WHAT NEXT'"
 
 
@@ -96,7 +96,7 @@ def test_a_key_that_looks_like_scope_is_named_to_the_person(talker: Talker) -> N
     text = b"---\nscopes: {files: [src/*]}\n---\n# Greet\n"
     world.run("plan", "write", "-", stdin=text)
     assert b"`scopes` is not read; `scope` is." in world.run("propose").err
-    assert "`scopes` is not read; `scope` is." in " ".join(lines(talker, "review"))
+    assert "`scopes` is ignored; use `scope`." in " ".join(lines(talker, "review"))
 
 
 def test_the_model_that_planned_builds_where_none_is_set_up(talker: Talker) -> None:

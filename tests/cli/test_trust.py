@@ -17,8 +17,7 @@ HOOK = b"[[hooks]]\non = 'before_tool'\nrun = ['./check.sh']\n"
 ALLOW = b'{"permission": {"bash": {"git push *": "allow"}}}'
 COMMAND = b"Deploy it: !`make deploy`\n"
 RUNS = (
-    "runs ./check.sh before every call of a tool; ./check.sh can change without your being asked "
-    "again"
+    "runs ./check.sh before every tool call; ./check.sh can change later without asking you again"
 )
 
 
@@ -60,13 +59,13 @@ def logged(world: World) -> list[dict[str, object]]:
 def test_everything_that_files_would_do_is_shown(hooked: World) -> None:
     hooked.put("opencode.json", ALLOW)
     hooked.put(".opencode/commands/deploy.md", COMMAND)
-    says = "adds the command /deploy, which says its text to a model"
+    says = "adds the command /deploy, which sends its text to a model"
     runs = "adds the command /deploy, which runs: make deploy"
     command = row(".opencode/commands/deploy.md", COMMAND, runs, says) | {"risks": 1}
     assert hooked.ok("trust", "show") == {
         "files": [
             row(PROJECT, HOOK, RUNS),
-            row("opencode.json", ALLOW, "lets `bash: git push *` run without asking"),
+            row("opencode.json", ALLOW, "allows `bash: git push *` without asking"),
             command,
         ]
     }
@@ -185,7 +184,7 @@ def test_a_file_that_is_gone_can_still_be_revoked(hooked: World) -> None:
 
 def test_files_are_named_from_where_the_person_is(hooked: World) -> None:
     error = hooked.no(1, "trust", "give", "assent.toml")
-    assert error["message"] == "There is no file 'assent.toml' here that could be trusted."
+    assert error["message"] == "'assent.toml' is not a project file that can be trusted."
     hooked.ok("init")
     folder = hooked.root / ".opencode"
     answer = hooked.run("trust", "give", "assent.toml", "--json", folder=folder)
@@ -197,7 +196,7 @@ def test_a_digest_goes_with_one_file(hooked: World) -> None:
     hooked.put("opencode.json", ALLOW)
     for names in ((), (PROJECT, "opencode.json")):
         error = hooked.no(2, "trust", "give", *names, "--digest", sha256(HOOK))
-        assert error["message"] == "A digest goes with one file; name it."
+        assert error["message"] == "--digest works with one file only; name the file."
 
 
 def test_trust_in_one_workspace_does_not_count_in_another(hooked: World, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_f141_a_command_is_not_run_again_by_a_redo(built: World) -> None:
     built.put("b", b"b\n", 0o755)
     preview = built.ok("redo", "--dry-run")
     (gap,) = preview["not_covered"]
-    assert gap["why"] == "it is not run again; the files that it had changed are restored"
+    assert gap["why"] == "it is not run again; the files it changed are restored"
     assert gap["command"].startswith("echo three >> a")
     assert redo(built).code == 0
     assert built.files() == AFTER
@@ -148,8 +148,8 @@ def test_g7_what_a_command_did_elsewhere_is_said_to_stay(world: World) -> None:
     world.build()
     whys = [gap["why"] for gap in world.ok("undo", "--dry-run")["not_covered"]]
     assert whys == [
-        "it could reach the network: what it did elsewhere stays",
-        "it ran without the sandbox: what it did outside the workspace stays",
+        "it had network access: its effects elsewhere remain",
+        "it ran without the sandbox: changes outside the workspace remain",
     ]
     assert world.undo().code == 0
     assert world.files() == {}
@@ -169,7 +169,7 @@ def test_f143_a_commit_of_the_plan_stays_and_that_is_said(tmp_path: Path) -> Non
     head = world.git("rev-parse", "HEAD")
     assert world.git("show", "HEAD:a") == b"2\n"
     (gap,) = world.ok("undo", "--dry-run")["not_covered"]
-    assert gap == {"command": "git commit", "path": None, "why": "a commit that it made stays"}
+    assert gap == {"command": "git commit", "path": None, "why": "its commit remains"}
     assert world.undo().code == 0
     assert world.git("rev-parse", "HEAD") == head
     assert world.files()[b"a"] == text(b"1\n")
@@ -187,7 +187,7 @@ def test_g7_an_undo_of_its_own_takes_a_command_back(world: World) -> None:
     assert [row["kind"] for row in preview["operations"]] == ["run", "write", "write"]
     answer = world.undo()
     assert [row["result"] for row in answer.json["operations"]] == ["undone"] * 3
-    assert answer.json["notes"] == ["Still other than before the command: log."]
+    assert answer.json["notes"] == ["Still different from before the command: log."]
     assert world.files() == {b"state": text(b"down\n"), b"log": text(b"log\n")}
 
 
@@ -199,8 +199,8 @@ def test_f144_the_first_line_says_if_not_all_is_as_before(world: World) -> None:
     preview = world.ok("undo", "--dry-run")
     assert world.run("undo", "--dry-run").out.decode().count("cp state 'the log'") == 1
     lines = world.run("undo", "--digest", preview["digest"]).out.decode().splitlines()
-    assert lines[0] == "Done, but not everything is as it was before:"
-    assert "Still other than before the command: state." in lines
+    assert lines[0] == "Done, but not everything was restored:"
+    assert "Still different from before the command: state." in lines
 
 
 def test_f144_the_first_line_says_if_something_is_not_covered(world: World) -> None:
@@ -209,7 +209,7 @@ def test_f144_the_first_line_says_if_something_is_not_covered(world: World) -> N
     world.build()
     digest = world.ok("undo", "--dry-run")["digest"]
     lines = world.run("undo", "--digest", digest).out.decode().splitlines()
-    assert lines[0] == "Done: everything recorded was taken back, except for what is named below."
+    assert lines[0] == "Done: all recorded changes were undone, except as listed below."
     (gap,) = [line for line in lines if line.startswith("Not covered: ")]
     assert gap.endswith("""($ sh -c 'echo '"'"'v 2'"'"' > f').""")
 
@@ -234,7 +234,7 @@ def test_g7_files_that_such_a_command_shares_with_the_plan_are_left_to_it(world:
     world.build()
     preview = world.ok("undo", "--dry-run")
     assert [row["kind"] for row in preview["operations"]] == ["run"]
-    assert preview["conflicts"][0]["reason"] == "a is left to a command's own undo"
+    assert preview["conflicts"][0]["reason"] == "a is handled by a command's own undo"
     world.undo()
     assert world.files() == {b"a": text(b"1\n2\n")}
 

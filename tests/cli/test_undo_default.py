@@ -29,7 +29,7 @@ def test_f139_a_command_that_changed_nothing_is_passed_over(world: World, writte
     assert (preview["run"], [row["path"] for row in preview["operations"]]) == (written, ["a"])
     assert world.undo().code == 0
     assert world.files() == {}
-    assert world.no(1, "undo")["message"] == "There is no run to undo here."
+    assert world.no(1, "undo")["message"] == "No run to undo."
 
 
 def test_a_build_that_leaves_nothing_to_undo_does_not_advise_it(world: World, written: str) -> None:
@@ -72,7 +72,7 @@ def test_what_no_undo_covers_is_named_and_after_it_the_run_before(
     assert preview["next"] == world.ok("undo")["next"] == [f"assent undo {written}"]
     told = world.run("undo").out.decode().splitlines()
     assert told[1].startswith("not covered: build.log: git ignores it")
-    assert told[-2:] == ["There is nothing left to undo.", f"Next: assent undo {written}"]
+    assert told[-2:] == ["Nothing to undo.", f"Next: assent undo {written}"]
     assert "next" not in world.ok("undo", run)
     assert world.undo(written).code == 0
     assert b"a" not in world.files()

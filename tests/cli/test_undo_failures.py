@@ -28,7 +28,7 @@ def test_law_8_an_accepted_undo_that_took_nothing_back_is_not_called_done(
         f"Without it: assent recover --roll-back, and then {onward}." in said(world, "recover")[-3]
     )
     told = said(world, "recover", "--accept")
-    assert told[0] == "Accepted as it stands: nothing was taken back."
+    assert told[0] == "Accepted as is: nothing was taken back."
     assert "failed       run     echo c >> a (exit 1)" in told
     assert f"An undo of the whole run runs $ false again. Without it: {onward}." in told
     assert (told[-1], world.files()) == (f"Next: {onward}", before)
@@ -46,7 +46,7 @@ def test_law_8_an_accepted_undo_says_what_it_did_not_take_back(planned: World) -
     run = str(planned.build()["run"])
     assert planned.undo().code == 6
     told = said(planned, "recover", "--accept")
-    assert told[0] == "Accepted as it stands: not everything was taken back."
+    assert told[0] == "Accepted as is: not everything was taken back."
     assert told[-1] == f"Next: assent runs show {run}"
     shown = [row["result"] for row in planned.ok("runs", "show", run)["operations"]]
     assert shown == ["done", "undone"]

@@ -107,7 +107,7 @@ def test_f142_a_file_cannot_come_back_where_the_run_put_a_folder(world: World) -
     world.build()
     answer = world.run("undo", "--operation", "1", "--json")
     assert (answer.code, answer.json["outcome"]) == (5, "nothing")
-    assert answer.json["conflicts"][0]["reason"] == "x/y stands in the way"
+    assert answer.json["conflicts"][0]["reason"] == "x/y is in the way"
 
 
 def test_an_operation_that_nobody_knows(built: World) -> None:

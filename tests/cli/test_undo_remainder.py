@@ -104,7 +104,7 @@ def test_f139_what_still_cannot_be_undone_is_named_with_what_comes_next(
     assert world.run("undo", "--dry-run", "--json").json["next"] == [f"assent undo {run}"]
     os.unlink(world.at("b"))
     told = said(world, "undo")
-    assert told[-2:] == ["There is nothing left to undo.", f"Next: assent runs show {newer}"]
+    assert told[-2:] == ["Nothing to undo.", f"Next: assent runs show {newer}"]
 
 
 def test_f141_what_a_redo_left_alone_can_be_redone_later(world: World) -> None:

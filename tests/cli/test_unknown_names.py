@@ -103,7 +103,7 @@ def test_f83_an_answer_is_listed_with_age_origin_and_session(world: World, sessi
     assert (f"only in session {slug}" in text, "in this project" in text) == (session, not session)
     given = f"ago (2026-01-01T00:00:00.000Z) by ada in session {slug}, to the question 01question"
     assert given in text
-    assert "the mode alone decides" not in text
+    assert "only the mode decides" not in text
 
 
 def test_f83_what_is_revoked_is_said(world: World) -> None:
@@ -121,7 +121,7 @@ def test_rules_are_listed_with_the_preset_or_file_and_the_reason(world: World) -
     assert [cell.strip() for cell in preset if cell.strip()] == [
         "edit: * = allow",
         "the preset dev",
-        "Files of the workspace may change.",
+        "Workspace files may be changed.",
     ]
     [own] = [line.split("  ") for line in lines if line.startswith("  edit: * = ask")]
     assert [cell.strip() for cell in own if cell.strip()] == ["edit: * = ask", str(world.config)]

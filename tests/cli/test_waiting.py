@@ -79,7 +79,7 @@ def test_f150_the_list_ends_each_row_with_what_decides_it(world: World) -> None:
     assert lines[2:6] == ["│ # A", "│ B <U+001B>[2J.", "│ C", "│ 1. write a.txt"]
     assert lines[6] == f"To see all of it: assent review --plan {row['plan_id']}"
     assert lines[7:9] == [f"  {command}" for command in row["commands"]]
-    assert lines[-1] == "1 thing waits."
+    assert lines[-1] == "1 item waiting."
 
 
 def test_f150_what_is_decided_leaves_the_list(world: World) -> None:
@@ -89,7 +89,7 @@ def test_f150_what_is_decided_leaves_the_list(world: World) -> None:
     world.plan("other")
     do(world, waiting(world)[0]["commands"][0], "--digest", digest)
     [approved] = waiting(world)
-    assert approved["title"] == "Plan rename was approved and not built"
+    assert approved["title"] == "Plan rename is approved but not built"
     do(world, approved["commands"][0])
     assert waiting(world) == []
     assert world.files()[b"a.txt"][2] == b"a\n"
@@ -121,7 +121,7 @@ def test_f150_a_run_that_halted_comes_first_with_the_ways_on(world: World) -> No
     assert world.run("build").code == 6
     run, plan = waiting(world)
     assert (run["kind"], run["name"], plan["name"]) == ("run", "second", "first")
-    assert run["title"] == "A run of plan second stopped where only you can decide"
+    assert run["title"] == "A run of plan second stopped and needs your decision"
     assert run["commands"] == [
         "assent recover --resume", "assent recover --roll-back", "assent recover --accept",
     ]  # fmt: skip

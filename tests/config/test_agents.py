@@ -133,7 +133,7 @@ def test_a_users_file_that_others_can_write_only_narrows(desk: Desk) -> None:
     (desk.user / "explore.md").chmod(0o666)
     agents, warnings = desk.load()
     assert agents["explore"].denies("write")
-    assert "counts as a file of the project: others can write it" in warnings[0]
+    assert "counts as a file of the project: others can write to it" in warnings[0]
 
 
 def test_f70_a_tool_that_is_denied_in_part_has_rules_and_is_offered(desk: Desk) -> None:
@@ -193,7 +193,7 @@ def test_what_init_wrote_for_opencode_does_not_replace_our_plan_agent(desk: Desk
 
 BILLION = "a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]"
 BAD: dict[str, tuple[bytes, str]] = {
-    "no end": (b"---\nmode: all\n", "its front matter has no end"),
+    "no end": (b"---\nmode: all\n", "its front matter is not closed"),
     "no YAML": (b"---\na: [\n---\n", "its front matter is no YAML"),
     "a tag": (b"---\na: !!python/object/apply:os.system [ls]\n---\n", "is no YAML"),
     "aliases": (f"---\n{BILLION}\n---\n".encode(), "has an alias"),
@@ -221,7 +221,7 @@ def test_f10_a_file_that_cannot_be_used_is_left_out_and_named(
     assert len(warnings) == 1
     assert "odd.md" in warnings[0]
     assert why in warnings[0]
-    assert warnings[0].endswith("The agent is left out.")
+    assert warnings[0].endswith("The agent was skipped.")
 
 
 def test_an_agent_has_a_plain_name(desk: Desk) -> None:

@@ -38,11 +38,11 @@ def test_a_plain_file_is_read_with_its_owner_and_mode(tmp_path: Path, follow: bo
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        pytest.param(os.mkfifo, "it is no regular file", id="fifo"),
+        pytest.param(os.mkfifo, "it is not a regular file", id="fifo"),
         pytest.param(Path.mkdir, "it is a folder", id="folder"),
         pytest.param(
             lambda path: socket.socket(socket.AF_UNIX).bind(str(path)),
-            "it is no regular file",
+            "it is not a regular file",
             id="socket",
             marks=pytest.mark.filterwarnings("ignore::ResourceWarning"),
         ),

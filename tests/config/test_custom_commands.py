@@ -74,7 +74,7 @@ def test_f138_a_person_s_own_command_comes_first(desk: Desk) -> None:
 
 
 BAD = {
-    "a name of ours": ("mode.md", "x", "Assent's own"),
+    "a name of ours": ("mode.md", "x", "Assent files"),
     "a strange name": ("a b.md", "x", "letters, digits"),
     "no text": ("empty.md", "---\nagent: x\n---\n \n", "no text"),
     "no end": ("open.md", "---\nagent: x\n", "no end"),
@@ -100,7 +100,7 @@ def test_f138_a_file_that_others_can_write_is_nobody_s_word(desk: Desk) -> None:
     (desk.user / "open.md").chmod(0o666)
     commands, warnings = desk.load()
     assert commands == {}
-    assert "others can write it" in warnings[0]
+    assert "others can write to it" in warnings[0]
 
 
 def test_f138_no_symlink_of_a_project_is_followed(desk: Desk, tmp_path: Path) -> None:

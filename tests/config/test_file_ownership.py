@@ -11,7 +11,7 @@ from assent.config.loader import LoadedSettings
 from assent.config.settings import ApproveSettings, PlanSettings, Settings
 
 TEXT = b"[plan]\ndir = 'u'\n[approve]\nwithout_terminal = true\n"
-INSIDE = "it lies in the workspace, where plans and agents write"
+INSIDE = "it is in the workspace, where plans and agents can write"
 TRUSTED = LoadedSettings(Settings(PlanSettings("u"), ApproveSettings(without_terminal=True)))
 
 
@@ -31,7 +31,7 @@ def test_a_file_that_only_its_owner_writes_counts(sources: Sources, mode: int) -
 def test_a_file_that_others_can_write_does_not(sources: Sources, mode: int) -> None:
     sources.user.write_bytes(TEXT)
     sources.user.chmod(mode)
-    why = f"others can write it; `chmod go-w {sources.user}` changes that"
+    why = f"others can write to it; fix this with `chmod go-w {sources.user}`"
     assert sources.load() == ignored(sources.user, why)
 
 
@@ -46,7 +46,7 @@ def test_nothing_is_said_about_a_file_without_approval(sources: Sources) -> None
     [
         (0, ""),
         (os.geteuid(), ""),
-        (os.geteuid() + 1, "it belongs to somebody else"),
+        (os.geteuid() + 1, "it belongs to another user"),
     ],
 )
 def test_the_owner_must_be_the_user_or_root(sources: Sources, owner: int, why: str) -> None:

@@ -61,7 +61,7 @@ def test_g14_a_system_file_that_others_can_write_does_not_count(here: AppPaths, 
     put(here.system, f'[keys]\nada = "{ADA}"\n', mode)
     found = reader(here)
     assert found.keyring({}) == Keyring()
-    assert "others can write it" in found.warnings[0]
+    assert "others can write to it" in found.warnings[0]
 
 
 def test_g14_a_system_file_of_somebody_else_does_not_count(here: AppPaths) -> None:
@@ -87,7 +87,7 @@ def test_g14_what_a_list_in_doubt_revokes_stays_revoked(here: AppPaths, mode: in
     found = reader(here)
     ring = found.keyring({"eve": EVE})
     assert (ring.counts(EVE), ring.counts(ADA)) == (False, False)
-    assert found.warnings[0].endswith("So no key in it counts; what it revokes stays revoked.")
+    assert found.warnings[0].endswith("No key in it is trusted; keys it revokes stay revoked.")
 
 
 def test_g14_a_system_file_behind_a_symlink_is_refused(here: AppPaths) -> None:

@@ -65,7 +65,7 @@ def test_leniently_a_broken_project_is_empty_and_told(sources: Sources, content:
     assert loaded.settings == Settings(PlanSettings("u"))
     (warning,) = loaded.warnings
     assert warning.startswith(f"{sources.project}")
-    assert warning.endswith(" It counts as empty here.")
+    assert warning.endswith(" The file is ignored here.")
 
 
 def test_leniently_a_pipe_in_its_place_is_empty_and_told(sources: Sources) -> None:

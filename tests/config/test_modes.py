@@ -54,7 +54,7 @@ def test_f8_a_bad_one_is_left_out_with_a_remark_and_the_others_stay(
 
 
 def test_f8_what_is_no_table_at_all_is_left_out() -> None:
-    assert load_modes("x", {}) == ({}, (["has modes that are no table; they are left out."], []))
+    assert load_modes("x", {}) == ({}, (["has modes that are not a table; they were skipped."], []))
 
 
 def test_f8_both_files_are_loaded_and_a_remark_names_its_file(sources: Sources) -> None:
@@ -70,7 +70,7 @@ def test_f8_both_files_are_loaded_and_a_remark_names_its_file(sources: Sources) 
         str(sources.project),
         str(sources.project),
     ]
-    assert "has a mode 'theirs' on auto-edit; here it is one on ask." in loaded.warnings[1]
+    assert "has a mode 'theirs' based on auto-edit; here it is based on ask." in loaded.warnings[1]
 
 
 def test_f8_a_trusted_project_may_have_a_freer_mode(sources: Sources) -> None:

@@ -148,11 +148,11 @@ def test_a_users_file_that_others_can_write_only_narrows(desk: Desk, which: str)
 
 BAD = {
     "no JSON": ("{", "it is no JSON"),
-    "a list": ("[]", "it holds no object"),
+    "a list": ("[]", "it is not a JSON object"),
     "an action": ('{"permission": {"edit": "maybe"}}', "the permission of edit is 'maybe'"),
     "a number": ('{"permission": 3}', "permission is neither a word nor a table"),
     "tools": ('{"tools": [1]}', "tools is no table"),
-    "no end": ('{} /* "', "a comment in it has no end"),
+    "no end": ('{} /* "', "it has an unclosed comment"),
 }
 
 
@@ -185,7 +185,7 @@ def test_an_unknown_action_of_ours_names_file_and_permission(desk: Desk) -> None
 
 def test_an_unknown_preset_is_named(desk: Desk) -> None:
     desk.write(desk.user, 'preset = "wild"\n')
-    with pytest.raises(UsageError, match="preset is 'wild', and not one of safe, dev, full"):
+    with pytest.raises(UsageError, match="preset is 'wild', but must be one of safe, dev, full"):
         desk.policy()
 
 

@@ -33,7 +33,7 @@ def test_a_project_may_prefer_a_model_but_not_script_one(sources: Sources) -> No
     sources.project.write_bytes(b"model = 'c/d'\n")
     loaded = sources.load()
     assert loaded.settings.model == "a/b"
-    assert "sets the model c/d, and the user has chosen another provider;" in loaded.warnings[0]
+    assert "sets model c/d, but the user chose another provider;" in loaded.warnings[0]
     sources.project.write_bytes(b"model = 'scripted:x'\n")
     loaded = sources.load()
     assert loaded.settings.model == "a/b"
@@ -76,4 +76,4 @@ def test_f143_a_file_that_others_can_write_cannot_either(sources: Sources) -> No
     sources.user.chmod(0o666)
     loaded = sources.load()
     assert (loaded.settings.plan.commit, loaded.settings.plan.dir) == (False, "u")
-    assert "sets plan.commit, which is ignored: others can write it" in loaded.warnings[0]
+    assert "sets plan.commit, which is ignored: others can write to it" in loaded.warnings[0]

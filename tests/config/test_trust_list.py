@@ -100,7 +100,7 @@ def test_a_damaged_book_trusts_nothing_and_says_so(shelf: Shelf, content: bytes)
     assert not trusted.holds(NAME, TEXT)
     (warning,) = trusted.warnings
     assert warning.startswith(f"{shelf.file} is ignored: it is damaged")
-    assert warning.endswith("So no file of a project is trusted.")
+    assert warning.endswith("No project file is trusted.")
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
@@ -109,7 +109,7 @@ def test_a_book_that_others_can_write_trusts_nothing(shelf: Shelf, mode: int) ->
     shelf.file.chmod(mode)
     trusted = shelf.opened()
     assert not trusted.holds(NAME, TEXT)
-    assert "others can write it" in trusted.warnings[0]
+    assert "others can write to it" in trusted.warnings[0]
 
 
 def test_a_book_in_the_workspace_trusts_nothing(shelf: Shelf) -> None:

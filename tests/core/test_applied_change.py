@@ -101,7 +101,7 @@ def test_f142_a_later_operation_is_named() -> None:
 def test_g7_what_a_commands_own_undo_takes_care_of_is_left_to_it() -> None:
     deeds = [FIRST, MIGRATED, LAST]
     found = undo_blockers(combined_operations([FIRST, LAST]), deeds, deeds)
-    assert found == {0: "a is left to a command's own undo"}
+    assert found == {0: "a is handled by a command's own undo"}
 
 
 def ordered(**fields: object) -> AppliedChange:
@@ -113,18 +113,18 @@ def ordered(**fields: object) -> AppliedChange:
     [
         (FIRST, []),
         (ordered(), []),
-        (ordered(known=False), ["not all that it changed is known, or was kept"]),
+        (ordered(known=False), ["some of its changes are unknown or were not kept"]),
         (
             ordered(confined=False),
-            ["it ran without the sandbox: what it did outside the workspace stays"],
+            ["it ran without the sandbox: changes outside the workspace remain"],
         ),
         (
             ordered(command=RunCommand((b"x",), network=True)),
-            ["it could reach the network: what it did elsewhere stays"],
+            ["it had network access: its effects elsewhere remain"],
         ),
         (
             ordered(command=RunCommand((b"git",), profile="commit")),
-            ["a commit that it made stays"],
+            ["its commit remains"],
         ),
     ],
 )
@@ -138,7 +138,7 @@ def test_f144_files_that_were_not_kept_are_named_with_the_reason() -> None:
     found = undo_gaps([ordered(skipped=skipped)])
     assert [gap.line for gap in found] == [
         "x\\n: it is larger than undo.file_mb, so its old content was not kept (changed) ($ make)",
-        ".git: it is git's own (new) ($ make)",
+        ".git: it belongs to Git (new) ($ make)",
     ]
 
 

@@ -60,17 +60,17 @@ def test_law_1_an_approved_plan_cannot_be_made_otherwise(checked: object) -> Non
         (
             approval_of(Plan(b"# Other\n", PLAN.operations)),
             DigestMismatch,
-            "The approval is for {theirs}…, the plan is {ours}….",
+            "The approval is for {theirs}…, but the plan is {ours}….",
         ),
         (
             approval_of(Plan(PLAN.text, (WriteFile(b"p", None, B),))),
             DigestMismatch,
-            "The approval is for {theirs}…, the plan is {ours}….",
+            "The approval is for {theirs}…, but the plan is {ours}….",
         ),
         (
             approval_of(Plan(PLAN.text, PLAN.operations, workspace="other")),
             DigestMismatch,
-            "The approval is for {theirs}…, the plan is {ours}….",
+            "The approval is for {theirs}…, but the plan is {ours}….",
         ),
         # A record whose parts do not belong together fits nothing.
         (approval_of(PLAN, content_hash="0"), DigestMismatch, "The approval is for"),
@@ -97,7 +97,7 @@ def test_g3_a_forged_approval_is_refused_before_anything_else() -> None:
     for approval in (APPROVAL, approval_of(PLAN, digest="0"), approval_of(PLAN, expires_at=NOON)):
         with pytest.raises(Refused) as caught:
             approved(PLAN, approval, LATER, lambda _: False)
-        assert caught.value.message == "The approval's signature does not verify."
+        assert caught.value.message == "The approval has an invalid signature."
 
 
 @pytest.mark.parametrize(

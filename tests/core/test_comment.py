@@ -82,14 +82,14 @@ def test_g18_a_comment_finds_its_lines_or_says_where_they_were(
 
 
 NAMES = {
-    "line 3 of the plan's text": PlacedComment(on_text(3, 3, "x"), CommentAnchor("", 3, 3), "here"),
-    "lines 3-5 of the plan's text": PlacedComment(
+    "line 3 of the plan text": PlacedComment(on_text(3, 3, "x"), CommentAnchor("", 3, 3), "here"),
+    "lines 3-5 of the plan text": PlacedComment(
         on_text(3, 3, "x"), CommentAnchor("", 3, 5), "moved"
     ),
-    "was at line 3 of the plan's text": PlacedComment(
+    "was at line 3 of the plan text": PlacedComment(
         on_text(3, 3, "x"), CommentAnchor("", 3, 3), "gone"
     ),
-    "the plan's text": PlacedComment(on_text(0, 0), CommentAnchor("", 0, 0), "here"),
+    "the plan text": PlacedComment(on_text(0, 0), CommentAnchor("", 0, 0), "here"),
     "line 7 of operation 2, write a.py": PlacedComment(
         on_operation(7, 7, "x"), CommentAnchor(OP, 7, 7, about="write a.py"), "here", 2
     ),

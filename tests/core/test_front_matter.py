@@ -112,7 +112,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "another entry after a flow list": (
         fenced("scope:", "  files: [a]", "  tools: [b]"),
-        "`scope.files` in the front matter closes a bracket that is not open.",
+        "`scope.files` in the front matter closes a bracket that was never opened.",
     ),
     "two lists": (fenced("relies_on: [a] [b]"), "`relies_on` in the front matter closes a bracket"),
     "two scopes": (fenced("scope: {files: []} {files: []}"), "`scope` in the front matter closes"),

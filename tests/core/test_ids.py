@@ -46,7 +46,7 @@ def test_a_plan_name_is_kept_as_it_is(name: str) -> None:
 def test_a_bad_plan_name_is_refused_with_an_example(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         plan_name(name)
-    assert caught.value.message == f"A plan's name is made of a-z, 0-9, _ and -, not {name!a}."
+    assert caught.value.message == f"A plan name may contain only a-z, 0-9, _ and -, not {name!a}."
     assert caught.value.next.startswith("assent plan new ")
 
 

@@ -29,9 +29,9 @@ STEPS = [[word.strip() for word in line.split(">")] for line in TABLE.strip().sp
 KNOWN = {(state, moment): after for state, moment, after in STEPS}
 STANDS = {
     "DRAFTING": "is still a draft",
-    "AWAITING_APPROVAL": "is proposed",
+    "AWAITING_APPROVAL": "is waiting for approval",
     "EXECUTING": "is being built",
-    "HALTED": "stopped in the middle and waits for you",
+    "HALTED": "stopped and is waiting for your decision",
     "COMPLETED": "is done",
     "DISCARDED": "was discarded",
 }

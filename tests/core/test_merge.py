@@ -57,7 +57,7 @@ def test_what_others_did_elsewhere_stays(now: bytes, result: bytes) -> None:
 )
 def test_what_changed_around_it_is_a_clash(now: bytes) -> None:
     assert three_way_merge(BASE, OURS, now) == MergeConflict(
-        10, 10, "somebody changed these lines, or some beside them"
+        10, 10, "these lines or lines next to them changed"
     )
 
 

@@ -37,7 +37,7 @@ def test_f11_a_name_that_nobody_knows_is_refused_with_those_that_there_are(name:
     with pytest.raises(UsageError) as caught:
         resolve_mode(name, {"review": REVIEW})
     known = "plan, ask, auto-edit, yolo, review"
-    assert caught.value.message == f"There is no mode {name!a}. There are: {known}."
+    assert caught.value.message == f"Mode {name!a} not found. Available modes: {known}."
     assert caught.value.next == "assent modes list"
 
 

@@ -28,12 +28,12 @@ MAKE, TEST = RunCommand((b"make",)), RunCommand((b"test",))
 COMMIT = commit_command("Apply")
 ONE, TWO = WriteFile(b"1", None, A), WriteFile(b"2", None, A)
 
-STAYS_A_FILE = "d/f needs a folder where d stays a file."
-STAYS_A_FOLDER = "d cannot take the place of a folder in which d/f stays."
+STAYS_A_FILE = "d/f needs a folder, but d remains a file."
+STAYS_A_FOLDER = "d cannot replace a folder that still contains d/f."
 
 
 def made_on(path: str) -> str:
-    return f"It was made on what a declined operation would leave in {path}."
+    return f"It depends on an excluded operation that changes {path}."
 
 
 def edit(before: FileState | None, after: FileState, path: bytes = b"p") -> WriteFile:
@@ -81,8 +81,8 @@ def edit(before: FileState | None, after: FileState, path: bytes = b"p") -> Writ
                 (),
                 (0,),
                 (
-                    (1, "a/x needs a folder where a stays a file."),
-                    (2, "b/y needs a folder where b stays a file."),
+                    (1, "a/x needs a folder, but a remains a file."),
+                    (2, "b/y needs a folder, but b remains a file."),
                 ),
             ),
         ),
@@ -96,8 +96,8 @@ def edit(before: FileState | None, after: FileState, path: bytes = b"p") -> Writ
                 (
                     (
                         1,
-                        "readme would stand beside README, which now stays; where case makes no "
-                        "difference they are one name.",
+                        "readme would exist next to README, which now remains; on "
+                        "case-insensitive file systems they are the same name.",
                     ),
                 ),
             ),
@@ -105,7 +105,7 @@ def edit(before: FileState | None, after: FileState, path: bytes = b"p") -> Writ
         (
             (DeleteFile(b"D", A), WriteFile(b"d/f", None, B)),
             {0},
-            PartialPlan((), (0,), ((1, "d/f needs a folder where D stays a file."),)),
+            PartialPlan((), (0,), ((1, "d/f needs a folder, but D remains a file."),)),
         ),
         (
             (MoveFile(b"README", b"readme", A), ONE),
@@ -174,7 +174,7 @@ def test_g10_operations_are_named_by_a_start_that_only_one_has() -> None:
         with pytest.raises(NotFound) as caught:
             chosen_operations(ids, ["b", reference])
         assert caught.value.message == (
-            f"{reference!r} names {count} operations; it must name one."
+            f"{reference!r} matches {count} operations; it must match exactly one."
         )
 
 

@@ -325,7 +325,7 @@ def test_hunks_fit_where_they_say_or_in_one_other_place() -> None:
 
 def test_hunks_come_one_after_another() -> None:
     later = Hunk(3, (b"3\n",), 3, (b"three\n",))
-    with pytest.raises(NoMatch, match="hunk 2 does not fit at line 3"):
+    with pytest.raises(NoMatch, match="hunk 2 does not apply at line 3"):
         apply_hunks(TEXT, (MIDDLE, later))
     both_fit = apply_hunks(b"x\n" + TEXT, (later, MIDDLE))
     assert both_fit.moved == ((1, 1), (2, 1))

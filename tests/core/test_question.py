@@ -104,9 +104,9 @@ MEANT: dict[str, tuple[QuestionAnswers | None, PermissionAnswer]] = {
     "for the session": (((SESSION,),), PermissionAnswer(yes=True, reach="session")),
     "for the project": (((PROJECT,),), PermissionAnswer(yes=True, reach="project")),
     "without the sandbox": (((UNCONFINED,),), PermissionAnswer(yes=True, unconfined=True)),
-    "no": (((NO,),), PermissionAnswer(plain=True, why="they said no.")),
-    "enter": (((),), PermissionAnswer(plain=True, why="they gave no answer.")),
-    "blanks": (((" ",),), PermissionAnswer(plain=True, why="they gave no answer.")),
+    "no": (((NO,),), PermissionAnswer(plain=True, why="they denied it.")),
+    "enter": (((),), PermissionAnswer(plain=True, why="they did not answer.")),
+    "blanks": (((" ",),), PermissionAnswer(plain=True, why="they did not answer.")),
     "words": ((("Use make",),), PermissionAnswer(words="Use make", why="Use make.")),
     "a question": ((("Why?",),), PermissionAnswer(words="Why?", why="Why?")),
     "another case": ((("yes",),), PermissionAnswer(words="yes", why="yes.")),
@@ -138,11 +138,12 @@ def test_f82_the_choices_say_what_each_would_mean() -> None:
         (YES, "once"),
         (
             SESSION,
-            "from now on, in this session alone: bash `git status *`, bash `python x.py` exactly",
+            "don't ask again in this session: bash `git status *`, bash `python x.py` exactly",
         ),
         (
             PROJECT,
-            "from now on, in every session here: bash `git status *`, bash `python x.py` exactly",
+            "don't ask again in any session of this project: bash `git status *`, bash `python "
+            "x.py` exactly",
         ),
         (NO, ""),
     ]

@@ -41,7 +41,7 @@ WHOLE = [
 # What stands before a value, the value, what stands after it, and what it is.
 VALUES = [
     ("sk-", "ant-" + RANDOM, "", "API key"),
-    ("postgres://app:", "k8Xq2vLr9", "@db/x", "password in an address"),
+    ("postgres://app:", "k8Xq2vLr9", "@db/x", "password in a URL"),
     ("password = '", "k8Xq2vLr9z", "'", "password"),
     ('"API_KEY": "', RANDOM, '"', "password"),
     ("export DB_PASSWORD=", "k8Xq2vLr9z44", "", "password in a settings file"),
@@ -149,7 +149,7 @@ def test_f92_hostile_text_takes_no_more_than_a_moment(piece: str) -> None:
 def test_f92_values_that_are_known_are_masked_until_others_are_told() -> None:
     try:
         remember_secrets(["words-that-are-a-key"])
-        assert redact("say words-that-are-a-key") == "say [masked: a key of yours]"
+        assert redact("say words-that-are-a-key") == "say [masked: configured API key]"
         remember_secrets([])
         assert redact("say words-that-are-a-key") == "say words-that-are-a-key"
     finally:

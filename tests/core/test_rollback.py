@@ -210,7 +210,10 @@ def test_the_last_copy_of_what_cannot_go_back_stays() -> None:
     found = back_of(traces, {b"p": FOREIGN, b"q": A})
     assert found.operations == ()
     reasons = [(conflict.path, conflict.reason) for conflict in found.left]
-    assert reasons == [(b"p", CHANGED_AFTER_RUN), (b"q", "q holds what stood in p")]
+    assert reasons == [
+        (b"p", CHANGED_AFTER_RUN),
+        (b"q", "q has the only copy of the old content of p"),
+    ]
 
 
 def test_a_folder_that_became_a_symlink_comes_back() -> None:
@@ -228,7 +231,7 @@ def test_a_folder_that_became_a_symlink_comes_back() -> None:
     left = back_of(traces, {b"r": other, b"q/s": A}, (b"q",))
     assert left.operations == ()
     assert {c.path: c.reason for c in left.left} == {
-        b"r": CHANGED_AFTER_RUN, b"r/s": "r stands in the way",
+        b"r": CHANGED_AFTER_RUN, b"r/s": "r is in the way",
     }  # fmt: skip
 
 

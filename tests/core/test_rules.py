@@ -242,8 +242,8 @@ def test_examples_prove_a_rule() -> None:
         "edit", "~/*.lock", "deny", "", ("~/a.lock", "b.lock"), ("~/a.lock.py", "~/c.lock")
     )
     assert failed_examples(rule, "/home/ada") == (
-        "it should match 'b.lock' and does not",
-        "it should not match '~/c.lock' and does",
+        "it should match 'b.lock' but does not",
+        "it should not match '~/c.lock' but does",
     )
 
 

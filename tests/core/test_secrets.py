@@ -32,7 +32,7 @@ RANDOM = "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
         ("eyJ" + RANDOM + ".eyJ" + RANDOM + "." + RANDOM, "JSON web token"),
         ("sk-ant-" + RANDOM, "API key"),
         ("sk-proj-" + RANDOM, "API key"),
-        ("postgres://app:" + "k8Xq2vLr9" + "@db/x", "password in an address"),
+        ("postgres://app:" + "k8Xq2vLr9" + "@db/x", "password in a URL"),
         ("password = '" + "k8Xq2vLr9z" + "'", "password"),
         ('"api_key": "' + RANDOM + '"', "password"),
         ("export DB_PASSWORD=" + "k8Xq2vLr9z44", "password in a settings file"),

@@ -80,8 +80,8 @@ def test_what_rules_deny_is_left_alone_and_told_apart_from_conflicts() -> None:
         ({b"to": Z}, 3, "to changed after the run"),
         ({b"to": None}, 3, "to changed after the run"),
         ({b"old": None, b"old/f": Z}, 1, "old changed after the run"),
-        ({b"gone/f": Z}, 2, "gone/f stands in the way"),
-        ({b"from/f": Z}, 3, "from/f stands in the way"),
+        ({b"gone/f": Z}, 2, "gone/f is in the way"),
+        ({b"from/f": Z}, 3, "from/f is in the way"),
     ],
 )
 def test_f142_what_changed_since_is_a_conflict_and_the_rest_is_taken_back(
@@ -97,7 +97,7 @@ def test_f142_the_last_copy_of_what_cannot_go_back_stays() -> None:
     """`f` moved to `g`, and something else took its name: who changed that keeps both."""
     run: list[FileOperation] = [WriteFile(b"f", A, B), WriteFile(b"g", None, A)]
     found = inverted(run, {b"f": Z, b"g": A})
-    reasons = ((0, "f changed after the run"), (1, "g holds what stood in f"))
+    reasons = ((0, "f changed after the run"), (1, "g has the only copy of the old content of f"))
     assert found == Inversion((), reasons)
     assert inverted(run, {b"f": B, b"g": A}).conflicts == ()
 
@@ -106,7 +106,7 @@ def test_f142_halves_of_a_swap_stay_together() -> None:
     run: list[FileOperation] = [WriteFile(b"f", A, B), WriteFile(b"g", B, A)]
     found = inverted(run, {b"g": A})
     assert found.operations == ()
-    assert found.conflicts[1] == (1, "g holds what stood in f")
+    assert found.conflicts[1] == (1, "g has the only copy of the old content of f")
 
 
 def test_f142_what_is_kept_nowhere_is_named_and_the_rest_is_taken_back() -> None:
@@ -114,19 +114,19 @@ def test_f142_what_is_kept_nowhere_is_named_and_the_rest_is_taken_back() -> None
     seen: dict[bytes, PathState] = {b"f": B, b"o": C}
     ground = UndoContext(seen, lambda folder: (), lambda digest: digest != A.digest)
     found = invert(run, (), ground)
-    reason = "what stood in f before is kept nowhere"
+    reason = "the old content of f was not kept"
     assert found == Inversion(((1, DeleteFile(b"o", C)),), ((0, reason),))
 
 
 def test_f142_an_empty_folder_of_somebody_else_is_a_conflict_too() -> None:
     found = inverted(RUN, END, (b"new",), {b"gone": "folder"})
-    assert found.conflicts == ((2, "gone stands in the way"),)
+    assert found.conflicts == ((2, "gone is in the way"),)
 
 
 def test_f142_a_file_where_the_folder_was_is_a_conflict_too() -> None:
     operations: list[FileOperation] = [DeleteFile(b"d/e/f", A, 2), WriteFile(b"g", A, B)]
     found = inverted(operations, {b"d": Z, b"g": B})
-    assert found.conflicts == ((0, "d stands in the way"),)
+    assert found.conflicts == ((0, "d is in the way"),)
     assert found.operations == ((1, WriteFile(b"g", B, A)),)
 
 
@@ -134,7 +134,7 @@ def test_f142_a_symlink_of_somebody_else_is_in_the_way_and_one_of_the_run_goes()
     run: list[FileOperation] = [DeleteFile(b"d/e/f", A), WriteFile(b"d", None, LINK)]
     found = inverted(run, {b"d": LINK})
     assert found == Inversion(((1, DeleteFile(b"d", LINK)), (0, WriteFile(b"d/e/f", None, A))), ())
-    reasons = ((0, "d stands in the way"), (1, "d changed after the run"))
+    reasons = ((0, "d is in the way"), (1, "d changed after the run"))
     assert inverted(run, {b"d": Z}) == Inversion((), reasons)
 
 
@@ -171,20 +171,20 @@ def test_law_7_a_name_becomes_a_file_or_a_folder_again(
 def test_f142_a_file_cannot_come_back_where_a_folder_of_the_run_is_used_by_now() -> None:
     disk = {b"d/f": B, b"d/mine": Z}
     found = inverted(FILE_TO_FOLDER, disk, (b"d",))
-    assert found.conflicts == ((0, "d/mine stands in the way"),)
+    assert found.conflicts == ((0, "d/mine is in the way"),)
     assert found.operations == ((1, DeleteFile(b"d/f", B, 1)),)
 
 
 def test_f142_a_conflict_can_bring_others_along() -> None:
     changed_inside = inverted(FILE_TO_FOLDER, {b"d/f": Z}, (b"d",))
     assert changed_inside.conflicts == (
-        (0, "d/f stands in the way"),
+        (0, "d/f is in the way"),
         (1, "d/f changed after the run"),
     )
     changed_file = inverted(FOLDER_TO_FILE, {b"d": Z})
     assert changed_file.conflicts == (
         (0, "d changed after the run"),
-        (1, "d stands in the way"),
+        (1, "d is in the way"),
     )
 
 
@@ -237,10 +237,9 @@ IDS = ("id0", "id1", "id2", "id3")
 def test_law_7_the_text_of_an_undo_plan_names_run_operations_and_what_is_left() -> None:
     found = inverted(RUN, {**END, b"old": Z})
     assert undo_text("run1", "add_login", found, IDS).decode() == (
-        "# Undo add_login\n\n## Goal\n\nTake back run run1.\n\n## Changes\n\n"
-        "- to and from, as before operation id3\n- gone, as before operation id2\n"
-        "- new/f, as before operation id0\n\n"
-        "## Left alone\n\n- old changed after the run: operation id1\n"
+        "# Undo add_login\n\n## Goal\n\nUndo run run1.\n\n## Changes\n\n- to and from: restore to "
+        "before operation id3\n- gone: restore to before operation id2\n- new/f: restore to "
+        "before operation id0\n\n## Left alone\n\n- old changed after the run: operation id1\n"
     )
 
 

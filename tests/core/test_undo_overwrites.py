@@ -30,7 +30,7 @@ def test_f142_what_changed_since_and_a_commands_undo_may_overwrite_is_named() ->
         [deed], [deed, later], {**as_left, b"b": Z}
     )
     found = overwrite_warnings([deed], [deed, later], {b"a": None, b"b": A, b"c": Z})
-    told = "Changed since $ make all, and its undo may overwrite that: a, b, c ($ make old)."
+    told = "Changed since $ make all; its undo command may overwrite this: a, b, c ($ make old)."
     assert found == (told,)
     extent = UndoExtent((command,), overwrites=found)
     text = undo_text("run1", "x", Inversion((), ()), (), extent)

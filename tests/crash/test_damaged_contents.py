@@ -97,7 +97,7 @@ def test_old_content_that_is_gone_is_named_and_the_rest_is_taken_back(tmp_path: 
     rig = _built(tmp_path, gone)
     preview = rig.command("undo", "--dry-run").json
     assert [(row["path"], row["reason"]) for row in preview["conflicts"]] == [
-        ("one", "what stood in one before is kept nowhere")
+        ("one", "the old content of one was not kept")
     ]
     answer = rig.command("undo", "--digest", preview["digest"])
     assert (answer.exit, answer.json["outcome"]) == (1, "partial")

@@ -38,7 +38,7 @@ def test_a_log_that_cannot_grow_names_the_run_and_the_way_on(form: str, tmp_path
         done = (root / "made.txt").exists()
         assert f"made.txt ({'done' if done else 'not started'})" in words
         recovered = program(folder, root, "recover").stdout.decode()
-        assert recovered.startswith(("Done:", "Rolled back: every file is as it was before.\n"))
+        assert recovered.startswith(("Done:", "Rolled back: all files are as before.\n"))
         assert "approval" not in recovered
         assert recovered.startswith("Done:") or recovered.endswith("Next: assent -c\n")
     assert cut > 1

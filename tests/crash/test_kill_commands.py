@@ -69,7 +69,7 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
     assert told is not None
     assert (told.code, told.cut) == (None, "unknown")
     assert rig.tree()[b"log.txt"].content == b"first\nhalf\n"
-    assert "Changed since that command began, and taken for its work: log.txt." in report.notes
+    assert "Changed since that command started, assumed to be its work: log.txt." in report.notes
     assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
     assert rig.tree() == START
 

@@ -38,7 +38,7 @@ STORY = (
     "$ assent approve --digest",
     "(exit 5)",
     "state    AWAITING_APPROVAL, approved",
-    "Done: everything was applied.",
+    "Done: all operations applied.",
     " D bakery/legacy.py\n M bakery/oven.py\n",
     "The approval was used by run",
     "(exit 4)",

@@ -22,10 +22,10 @@ GOAL = (
     "The plan waits for you: 1 operation",
     "$ assent approve --build",
     '+print("Hello, " + name + "!")\n',
-    "Done: everything was applied.",
+    "Done: all operations applied.",
     "Hello, world!\n",
     "$ assent undo",
-    "Done: everything was taken back.",
+    "Done: everything was undone.",
     'print("Hi " + name)\n',
 )
 

@@ -91,10 +91,10 @@ def test_one_file_under_two_names_is_refused_when_it_is_proposed_and_when_it_is_
     new = FileState(sha256(NEW), len(NEW), 0o644)
     twice = (WriteFile(b"A", None, new), WriteFile(b"a", None, new))
     engine = rig.open()
-    with pytest.raises(ImpossibleOperations, match="A and a are one file here"):
+    with pytest.raises(ImpossibleOperations, match="A and a are the same file here"):
         engine.approvals.check_plan(Plan(b"text", twice))
     engine.close()
-    with pytest.raises(WorkspaceError, match="A and a are one file here") as refused:
+    with pytest.raises(WorkspaceError, match="A and a are the same file here") as refused:
         slot_layout(LocalFileWriter(rig.root), "run", twice)
     assert refused.value.next == "assent stage list"
 
@@ -195,7 +195,7 @@ def test_two_names_of_a_copy_that_are_one_file_here_are_refused(caseless: Path) 
     assert "Read.me and read.ME differ only in case" in refused["message"]
     (desk.work / "READ.ME").write_bytes(OLD)
     refused = desk.no("stage", "from", str(desk.other))
-    assert "Read.me and read.ME are one file here, and two there" in refused["message"]
+    assert "Read.me and read.ME are the same file here, and two there" in refused["message"]
     assert desk.staged() == []
 
 
@@ -217,7 +217,7 @@ def test_a_plan_of_elsewhere_with_two_names_of_one_file_is_refused(caseless: Pat
     digest = answer.json["digest"]
     assert command(caseless, elsewhere, "approve", plan, "--digest", digest).exit == 0
     refused = desk.no("build", plan)
-    assert "A and a are one file here" in refused["message"]
+    assert "A and a are the same file here" in refused["message"]
 
 
 RENAME = b"""diff --git a/Read.me b/READ.me

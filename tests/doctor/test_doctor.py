@@ -96,7 +96,7 @@ def test_g13_doctor_says_it_in_words(world: World) -> None:
     assert (answer.code, answer.err) == (0, b"")
     assert "  held           build twice with one approval\n" in text
     assert "  held           connect to a listener on 127.0.0.1\n" in text
-    assert "The sandbox holds: every attempt to break out of it failed.\n" in text
+    assert "The sandbox holds: every escape attempt failed.\n" in text
     assert text.endswith(" 0 FAILED.\n")
 
 
@@ -139,7 +139,7 @@ def test_g13_a_leak_is_said_in_words(tmp_path: Path) -> None:
     assert code == 1
     assert "  FAILED         make a file " in text
     assert "It worked: made a file.\n" in text
-    assert "The shell is off: no command runs.\n  The sandbox does not hold." in text
+    assert "The shell is off: no command can run.\n  The sandbox does not hold." in text
     assert "next: assent doctor" not in text
 
 
@@ -152,7 +152,7 @@ def test_g13_no_sandbox_is_not_available_and_strictly_exits_with_1(tmp_path: Pat
     assert report["standing"]["reason"] == LACK.reason
     code, text = answered(lacking(tmp_path), strict=True, as_json=False)
     assert code == 1
-    assert "There is no sandbox: only a narrower class of commands runs.\n" in text
+    assert "No sandbox: only a smaller set of commands can run.\n" in text
     assert "bubblewrap is not installed." in text
 
 

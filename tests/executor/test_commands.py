@@ -280,7 +280,7 @@ def test_a_command_before_which_nothing_can_be_recorded_does_not_begin() -> None
     world.blobs.full = True
     world.apply()
     assert (world.outcome, world.results) == ("needs_you", ("done", "not_started"))
-    assert world.reasons == [(1, b"", "it did not begin: No space is left.")]
+    assert world.reasons == [(1, b"", "it did not start: No space is left.")]
     assert world.commander.began == []
     world.blobs.full = False
     world.recover("resume")
@@ -292,7 +292,7 @@ def test_law_9_a_command_that_is_denied_by_now_does_not_begin() -> None:
     world.commander.denied = frozenset({b"build"})
     world.apply()
     assert (world.outcome, world.results) == ("needs_you", ("done", "not_started"))
-    assert world.reasons == [(1, b"", "it did not begin: A rule denies b'build'.")]
+    assert world.reasons == [(1, b"", "it did not start: A rule denies b'build'.")]
     world.recover("resume")
     assert (world.outcome, world.commander.began) == ("needs_you", [])
     world.commander.denied = frozenset()

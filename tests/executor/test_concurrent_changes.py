@@ -151,13 +151,13 @@ def test_f66_a_file_put_in_the_place_of_a_folder_which_must_go_is_noticed() -> N
 @pytest.mark.parametrize(
     ("name", "at", "deed", "reason"),
     [
-        ("replace", 0, "changed", "it changed a moment before it was replaced"),
-        ("replace", 0, "deleted", "it is gone"),
-        ("create", 0, "changed", "something was put there meanwhile"),
-        ("delete", 0, "folder", "it changed a moment before it was replaced"),
-        ("move", 1, "symlink", "something was put there meanwhile"),
+        ("replace", 0, "changed", "it changed just before it was replaced"),
+        ("replace", 0, "deleted", "it no longer exists"),
+        ("create", 0, "changed", "something else was created there"),
+        ("delete", 0, "folder", "it changed just before it was replaced"),
+        ("move", 1, "symlink", "something else was created there"),
         ("folder_to_file", 1, "folder", "a file appeared in this folder"),
-        ("folder_to_file", 1, "changed", "a file was put in the place of this folder"),
+        ("folder_to_file", 1, "changed", "a file replaced this folder"),
     ],
 )
 def test_f66_the_journal_says_what_was_in_the_way(

@@ -51,7 +51,7 @@ def found(files: dict[bytes, MemoryNode], *operations: FileOperation) -> list[Pa
 @pytest.mark.parametrize(
     ("files", "seen"),
     [
-        ({}, "nothing there"),
+        ({}, "nothing"),
         ({b"d/p": OTHER}, FOUND_OTHER),
         ({b"d/p": TOOL}, FOUND_TOOL),
         ({b"d/p": LINK}, FOUND_LINK),
@@ -73,28 +73,28 @@ def test_f66_a_name_that_is_taken_by_now_is_named(
     op: FileOperation, path: bytes, there: MemoryNode, seen: str
 ) -> None:
     files = {path: there} if op is CREATE else {b"d/p": OLD, path: there}
-    assert found(files, op) == [PathDrift(path, "nothing there", seen)]
+    assert found(files, op) == [PathDrift(path, "nothing", seen)]
 
 
 def test_f66_a_parent_that_moved_or_became_a_symlink_is_named() -> None:
     assert found({b"d": LINK}, CREATE) == [PathDrift(b"d", "a folder", FOUND_LINK)]
     assert found({b"d": OLD}, CREATE) == [PathDrift(b"d", "a folder", FOUND_OLD)]
     assert found({b"d": LINK}, REPLACE) == [
-        PathDrift(b"d/p", FOUND_OLD, "nothing there"),
+        PathDrift(b"d/p", FOUND_OLD, "nothing"),
         PathDrift(b"d", "a folder", FOUND_LINK),
     ]
-    assert found({b"moved/p": OLD}, DELETE) == [PathDrift(b"d/p", FOUND_OLD, "nothing there")]
+    assert found({b"moved/p": OLD}, DELETE) == [PathDrift(b"d/p", FOUND_OLD, "nothing")]
 
 
 def test_a_folder_may_stand_where_the_plan_empties_it() -> None:
     frees = DeleteFile(b"d/p/x", OLD.state)
     assert found({b"d/p/x": OLD}, CREATE, frees) == []
-    assert found({b"d/p/y": OLD}, CREATE) == [PathDrift(b"d/p", "nothing there", "a folder")]
+    assert found({b"d/p/y": OLD}, CREATE) == [PathDrift(b"d/p", "nothing", "a folder")]
     stays = WriteFile(b"d/p/x", OLD.state, NEW.state)
-    assert found({b"d/p/x": OLD}, CREATE, stays) == [PathDrift(b"d/p", "nothing there", "a folder")]
+    assert found({b"d/p/x": OLD}, CREATE, stays) == [PathDrift(b"d/p", "nothing", "a folder")]
     assert found({b"d/p": OTHER}, CREATE, frees) == [
-        PathDrift(b"d/p", "nothing there", FOUND_OTHER),
-        PathDrift(b"d/p/x", FOUND_OLD, "nothing there"),
+        PathDrift(b"d/p", "nothing", FOUND_OTHER),
+        PathDrift(b"d/p/x", FOUND_OLD, "nothing"),
     ]
 
 
@@ -123,7 +123,7 @@ def test_where_case_is_ignored_a_file_can_change_the_case_of_its_name(
     ("there", "seen"),
     [
         (OTHER, FOUND_OTHER),
-        (None, "nothing there"),
+        (None, "nothing"),
         (TOOL, ""),
         (MemoryNode(b"old", 0o777, "link"), ""),
     ],
@@ -219,7 +219,7 @@ def test_law_7_nothing_starts_unless_old_and_new_content_are_kept(
         return
     with pytest.raises(StoreError) as caught:
         check_blobs([op], blobs)
-    assert caught.value.message == "The stored content of d/p is gone; nothing was changed."
+    assert caught.value.message == "The stored content of d/p is missing. Nothing was changed."
 
 
 LARGE = MemoryNode(b"x" * (MAX_WHOLE_READ + 1))

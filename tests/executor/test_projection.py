@@ -252,8 +252,8 @@ def test_a_large_ignore_file_is_not_called_a_plan(tmp_path: Path, own: Projectio
     with pytest.raises(WorkspaceError) as large:
         own.prepare()
     assert large.value.message == (
-        ".opencode/.gitignore has 1048577 bytes, and Assent reads at most 1048576 of such a file. "
-        "Make it smaller; nothing was changed."
+        ".opencode/.gitignore has 1048577 bytes; Assent reads at most 1048576 bytes of such a "
+        "file. Make it smaller. Nothing was changed."
     )
 
 

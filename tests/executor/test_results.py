@@ -126,7 +126,7 @@ def test_f64_what_cannot_be_put_back_is_a_conflict_and_its_slot_is_named() -> No
         "needs_you", ("undone", "conflict", "failed", "undone")
     )  # fmt: skip
     slot = SlotLayout("run").slot(1, "old", b"w/deleted")
-    reason = "it was changed after the run wrote it"
+    reason = "it changed after the run wrote it"
     last = world.journal.read("run")[-1]
     assert last == HaltedEntry((PathConflict(1, b"w/deleted", slot, reason),), (0, 3))
     assert world.slots[slot] == OLD

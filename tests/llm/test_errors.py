@@ -104,12 +104,12 @@ def test_the_words_are_found_in_any_body(content: bytes, words: str) -> None:
 def test_a_person_learns_which_variable_and_what_to_type() -> None:
     error = http_status_error(WHO, 401, {}, body(f"Incorrect key: {KEY}"), NOW)
     assert error.message == (
-        "acme does not accept the key in ACME_KEY (401): Incorrect key: (the key) (x_error)."
+        "acme rejected the API key in ACME_KEY (401): Incorrect key: (the key) (x_error)."
     )
     assert error.next == "export ACME_KEY=..."
     keyless = ErrorContext("acme", "m-1", "https://acme.test/v1", "ACME_KEY")
     told = http_status_error(keyless, 401, {}, b"", NOW).message
-    assert told == "acme wants a key, and ACME_KEY is not set (401): status 401."
+    assert told == "acme needs an API key, but ACME_KEY is not set (401): status 401."
     error = http_status_error(WHO, 404, {}, b"", NOW)
     assert "acme knows no model m-1, or nothing at https://acme.test/v1" in error.message
     assert error.next == "assent models list"

@@ -63,8 +63,8 @@ def test_every_kind_of_endless_answer_ends_as_one_error(name: str, kind: str) ->
     what = {
         "text": ("more than 0.1 MB of text", "answer.text_mb"),
         "reasoning": ("more than 0.1 MB of reasoning", "answer.reasoning_mb"),
-        "arguments": ("more than 0.1 MB of arguments of calls", "answer.arguments_mb"),
-        "calls": ("more than 20 calls", "answer.calls"),
+        "arguments": ("more than 0.1 MB of tool call arguments", "answer.arguments_mb"),
+        "calls": ("more than 20 tool calls", "answer.calls"),
     }[kind]
     assert error.message == (
         f"The answer of test/model-1 was cut off: {what[0]}. "
@@ -174,7 +174,7 @@ def test_an_endless_list_of_models_ends() -> None:
     with serving(Turn(raw=head, forever=b'{"id": "m"},' * 4000)) as server:
         server.endless = True
         account = ProviderAccount("test", parse_url(f"{server.url}/v1", "url"), "chat")
-        with pytest.raises(ModelError, match="the list of its models has no end"):
+        with pytest.raises(ModelError, match="its model list is too long"):
             list_model_names(account, client())
 
 

@@ -133,7 +133,7 @@ CHAT = {
             "role": "user",
             "content": [
                 {"type": "text", "text": "Go on"},
-                {"type": "text", "text": "(the picture that the tool found)"},
+                {"type": "text", "text": "(image returned by the tool)"},
                 {"type": "image_url", "image_url": {"url": URL}},
             ],
         },

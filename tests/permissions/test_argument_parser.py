@@ -92,7 +92,7 @@ def test_the_reason_names_the_option_in_its_cluster() -> None:
     with pytest.raises(Refused) as refused:
         _sorted(TOOL, "tool -abz x")
     assert refused.value.message == (
-        "`tool -z` in `-abz` is not among the options that only read; leave it out."
+        "`tool -z` in `-abz` is not in the list of read-only options; leave it out."
     )
 
 

@@ -96,7 +96,7 @@ def test_f90_a_level_with_reasons(text: str, level: str) -> None:
 
 def test_f90_the_reasons_are_those_of_the_highest_level() -> None:
     assert classify_command_line("make; git push --force; touch a").reasons == (
-        "`git` overwrites what others have on the server.",
+        "`git` overwrites or deletes history on the remote.",
         "`git` publishes commits.",
     )
     assert classify_command_line("touch a > b").reasons == (

@@ -298,7 +298,10 @@ def test_what_touches_nothing_and_what_fails_is_denied() -> None:
     shell = [ResourceAccess(Action.SHELL, "ls")]
     gate = RuleGate(PermissionPolicy(), broken)
     assert gate.decide(shell, PermissionContext("yolo")).verdict is DENY
-    assert gate.risk(shell) == ("high", ("It could not be judged: RuntimeError('out of order').",))
+    assert gate.risk(shell) == (
+        "high",
+        ("The permission check failed: RuntimeError('out of order').",),
+    )
     assert gate.grant_patterns(shell, PermissionContext("yolo")) == ()
     unknown = [ResourceAccess("fly", "moon")]  # type: ignore[arg-type]
     assert GATE.decide(unknown, PermissionContext("yolo")).verdict is DENY

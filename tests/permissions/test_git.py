@@ -76,19 +76,20 @@ REFUSED = {
     "git commit -m x": f"`git commit` {SUCH}",
     "git -c core.pager=x log": f"`git -c` {UNLISTED}",
     "git log --output=x": f"`git log --output` {UNLISTED}",
-    "git branch new": "`git branch new` can make a branch; list with `--list PATTERN`.",
-    "git tag v2": "`git tag v2` would make a tag; list with `-l PATTERN`.",
-    "git config a.b c": "`git config` with these words can write; use `git config --get KEY`.",
-    "git stash": "`git stash` alone does not only read; `git stash list`, `git stash show` does.",
+    "git branch new": "`git branch new` can create a branch; list with `--list PATTERN`.",
+    "git tag v2": "`git tag v2` would create a tag; list with `-l PATTERN`.",
+    "git config a.b c": "`git config` with these arguments can write; use `git config --get KEY`.",
+    "git stash": "`git stash` without a subcommand is not read-only; use one of `git stash "
+    "list`, `git stash show`.",
     "git remote show origin": (
-        "`git remote show` asks the remote; `git remote show -n NAME` does not."
+        "`git remote show` contacts the remote; use `git remote show -n NAME`."
     ),
     "git reflog expire --all": "`git reflog expire` changes the reflog.",
     "git log --format=%GG": "`%GG` checks signatures, which starts another program.",
     "git grep -Oless x": f"`git grep -O` in `-Oless` {UNLISTED}",
     "git --exec-path": f"`git --exec-path` {UNLISTED}",
     "git fetch": f"`git fetch` {SUCH}",
-    "git": "`git` needs a sub-command.",
+    "git": "`git` needs a subcommand.",
 }
 
 

@@ -40,7 +40,7 @@ STATUS = yes(PermissionPattern("bash", "make *"))
 
 def test_f82_a_remembered_yes_answers_what_would_be_asked() -> None:
     assert judged(Action.SHELL, "make test", STATUS) == Decision(
-        RUN, "You said yes to it before.", "grant", "g1"
+        RUN, "You allowed this before.", "grant", "g1"
     )
     assert judged(Action.SHELL, "npm test", STATUS).verdict is ASK
     assert judged(Action.SHELL, "make; npm test", STATUS).verdict is ASK
@@ -192,7 +192,7 @@ RISKS = [
     (Action.READ, "a.py", "low", ""),
     (Action.READ, ".env", "high", ".env may hold secrets"),
     (Action.EDIT, "a.py", "medium", "a.py changes."),
-    (Action.EDIT, ".husky/pre-commit", "high", "git runs what it says"),
+    (Action.EDIT, ".husky/pre-commit", "high", "git runs it"),
     (Action.SHELL, "ls", "low", ""),
     (Action.SHELL, "cat .env", "high", ".env may hold secrets"),
     (Action.SHELL, DANGER, "high", "It runs what it downloads."),

@@ -141,7 +141,9 @@ def test_f84_a_declared_prefix_covers_programs_and_interpreters_only_to_the_lett
 
 
 def test_what_nobody_should_run_is_said() -> None:
-    assert seen("rm -rf .").danger == "It deletes a whole home, system, workspace or repository."
+    assert seen("rm -rf .").danger == (
+        "It deletes an entire home folder, system, workspace or repository."
+    )
     assert seen("rm -rf build").danger == ""
 
 

@@ -14,7 +14,7 @@ from assent.permissions.commands.read_only.classifier import (
 )
 from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 
-FINE = ReadOnlyVerdict(read_only=True, reason="Every command in it only reads.")
+FINE = ReadOnlyVerdict(read_only=True, reason="Every command in it is read-only.")
 
 
 def _all(specs: Iterable[ReadOnlyCommandSpec]) -> Iterator[ReadOnlyCommandSpec]:

@@ -44,7 +44,7 @@ def test_f70_a_decision_names_rule_and_layer_and_its_reason() -> None:
         DENY, "Releases are made by hand.", "user", "bash: git push * = deny"
     )
     plain = by(gate(layer({"edit": "ask"}, "project")), Action.EDIT, "a.py", "auto-edit")
-    assert plain == Decision(ASK, "A rule of project asks before it.", "project", "edit: * = ask")
+    assert plain == Decision(ASK, "A rule of project asks first.", "project", "edit: * = ask")
 
 
 @pytest.mark.parametrize("word", ["allow", "ask", "deny"])
@@ -281,7 +281,7 @@ def test_f97_a_tool_that_no_call_can_use_is_shut_with_the_reason() -> None:
     poet = Agent("poet", rules=parse_rules({"webfetch": "deny"}, "the agent poet"))
     posture = PermissionContext("ask", agents=(poet,))
     assert judge.never_allowed_reason("shell", Action.SHELL, posture) == (
-        "A rule of user denies it. (`bash: * = deny`)"
+        "A rule from user denies it. (`bash: * = deny`)"
     )
     assert judge.never_allowed_reason("fetch", Action.FETCH, posture).startswith(
         "A rule of the agent poet denies"
@@ -290,7 +290,7 @@ def test_f97_a_tool_that_no_call_can_use_is_shut_with_the_reason() -> None:
     assert judge.never_allowed_reason("write", Action.EDIT, posture) == ""
     docs = PermissionContext("ask", custom=(CustomMode("docs", "ask", tools=("read",)),))
     assert (
-        judge.never_allowed_reason("grep", Action.READ, docs) == "The mode docs does not have it."
+        judge.never_allowed_reason("grep", Action.READ, docs) == "It is not available in mode docs."
     )
     assert judge.never_allowed_reason("read", Action.READ, docs) == ""
 

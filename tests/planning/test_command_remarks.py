@@ -7,13 +7,10 @@ from assent.permissions.commands.predicted_effects import PredictedEffects
 from assent.planning.command_operation import command_remarks
 
 MAKE = RunCommand((b"make",))
-UNTOLD = "Its text does not tell what it changes: there may be risks that are not listed."
-COVERED = (
-    "Undo puts back contents and modes of the files, and the links, that it changed in the "
-    "workspace."
-)
+UNTOLD = "Its effects cannot be read from its text; there may be unlisted risks."
+COVERED = "Undo restores the contents, modes and links that it changed in the workspace."
 MASKED = "the sandbox masks files with secrets."
-OWN = "Undo runs its undo command, and leaves to that whatever this one changed."
+OWN = "Undo runs its undo command and does not restore files itself."
 
 
 @pytest.mark.parametrize(
@@ -24,17 +21,17 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
         (
             RunCommand((b"make",), network=True),
             PredictedEffects(network=True),
-            (COVERED, "What it does over the network cannot be taken back."),
+            (COVERED, "Effects over the network cannot be undone."),
         ),
         (
             RunCommand((b"make",), profile="unconfined"),
             PredictedEffects(network=True, outside=True),
-            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
+            (COVERED, "Changes outside the workspace are neither recorded nor undone."),
         ),
         (
             RunCommand((b"git",), profile="commit"),
             PredictedEffects(),
-            ("Undo leaves the commit that it makes.",),
+            ("Undo keeps the commit it creates.",),
         ),
         (
             MAKE,
@@ -48,21 +45,22 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
         (
             RunCommand((b"make",), profile="unconfined"),
             PredictedEffects(touches=(b".env",)),
-            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
+            (COVERED, "Changes outside the workspace are neither recorded nor undone."),
         ),
         (
             MAKE,
             PredictedEffects(network=True, outside=True),
             (
                 COVERED,
-                "It seems to need the network, which it does not get: it may fail.",
-                "It seems to write outside the workspace: in the sandbox that fails or is lost.",
+                "It seems to need the network, which is blocked; it may fail.",
+                "It seems to write outside the workspace; in the sandbox such writes fail or are "
+                "lost.",
             ),
         ),
         (
             MAKE,
             PredictedEffects(danger="It is bad."),
-            ("No model gets to run this, whoever says yes: It is bad.", COVERED),
+            ("Models may not run this, even with your approval: It is bad.", COVERED),
         ),
     ],
 )

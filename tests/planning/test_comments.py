@@ -130,10 +130,9 @@ def test_f57_two_comments_and_feedback_become_one_request(world: World) -> None:
     assert (event.digest, event.user, event.comments) == (record.digest, "tester", (first, second))
     assert event.note.startswith("## Scope\n\nOnly a.py\n\n## Comments\n\n")
     assert event.note.endswith(
-        "### line 3 of the plan's text\n\n```\n3 | First do this.\n```\n\n"
-        "On plan, please change this.\n\n"
-        "### line 6 of operation 1, write a.py\n\n```\n6 | +one\n```\n\n"
-        "On 1, please change this."
+        "### line 3 of the plan text\n\n```\n3 | First do this.\n```\n\nOn plan, please change "
+        "this.\n\n### line 6 of operation 1, write a.py\n\n```\n6 | +one\n```\n\nOn 1, please "
+        "change this."
     )
     assert engine.comments.waiting(rejected) == ()
     assert engine.comments.all(rejected) == (first, second)
@@ -180,7 +179,7 @@ def test_g18_after_a_revision_comments_follow_their_lines_and_none_is_lost(world
     (event,) = rejections(world)
     assert [comment.anchor.first for comment in event.comments] == [2, 3, 5, 7, 0]
     assert event.note.count("On plan, please change this.") == 3
-    assert "was at line 3 of the plan's text\n\n```\n3 | First do this.\n```" in event.note
+    assert "was at line 3 of the plan text\n\n```\n3 | First do this.\n```" in event.note
 
 
 def test_g18_a_draft_can_be_commented_in_its_live_text(world: World) -> None:
@@ -207,7 +206,7 @@ def test_g18_a_review_has_comments_below_their_lines(world: World) -> None:
     )
     at = lines.index(Line("added", "+one")) + 1
     assert lines[at : at + 2] == [Line("said", "▸ comment 2: Why?"), Line("said", "▸ And how?")]
-    assert Line("said", "2 comments wait to be sent with a no: assent reject") in lines
+    assert Line("said", "2 comments wait, sent when you reject: assent reject") in lines
     assert [line for line in lines if line.style != "said"] == plain
     assert "\n".join(review_texts(review)) == "\n".join(line.text for line in lines)
 

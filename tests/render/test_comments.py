@@ -101,15 +101,15 @@ def test_g18_a_quote_is_found_again_although_something_else_is_masked_now() -> N
 def test_g18_the_list_has_each_comment_under_its_place() -> None:
     placed = on(3, 3, f"Use {TOKEN}?")
     assert [line.text for line in comment_lines([placed])] == [
-        "Comment 1: line 3 of the plan's text",
+        "Comment 1: line 3 of the plan text",
         "3 │ quoted",
         "▸ Use [masked: GitHub token]?",
         "",
-        "1 comment waits to be sent with a no: assent reject",
+        "1 comment waits, sent when you reject: assent reject",
     ]
     assert TOKEN not in str(comment_rows([placed]))
     assert [line.text for line in comment_lines([])] == [
-        "No comments wait.", "Next: assent comment add plan:LINE 'WORDS'",
+        "No pending comments.", "Next: assent comment add plan:LINE 'TEXT'",
     ]  # fmt: skip
 
 

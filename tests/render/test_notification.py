@@ -33,9 +33,9 @@ DESERVING: dict[str, tuple[Event, float, str | None]] = {
     "a question without one": (QuestionAsked("q", "c", ()), 0, None),
     "a plan": (TurnEnded("presented"), 0, PRESENTED),
     "a halted run": (RunHalted("r"), 0, HALTED),
-    "a long turn": (TurnEnded("end"), 10, "The turn is done."),
+    "a long turn": (TurnEnded("end"), 10, "Turn finished."),
     "a short turn": (TurnEnded("end"), 9.9, None),
-    "a long turn that failed": (TurnEnded("failed"), 60, "The turn failed."),
+    "a long turn that failed": (TurnEnded("failed"), 60, "Turn failed."),
     "a step": (StepStarted(1, "a", "m", "plan"), 60, None),
     "what a person did themselves": (PlanProposed("d", "c", "o", "f"), 60, None),
 }
@@ -66,7 +66,7 @@ def test_f150_a_turn_is_timed_from_its_beginning_and_a_childs_is_not() -> None:
         notices.take(StoredEvent(0, f"session/w/{who}", 0, f"2026-01-01T12:00:{second:02}Z", event))
         for who, second, event in events
     ]
-    asks, done = "The model asks: Which one?", "The turn is done."
+    asks, done = "The model asks: Which one?", "Turn finished."
     assert told == [None, None, None, asks, done, None, None]
 
 

@@ -21,20 +21,19 @@ KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 @pytest.mark.parametrize(
     ("op", "words"),
     [
-        (MAKE, "In the sandbox: it may write in the workspace, nowhere else, and has no network."),
+        (MAKE, "Sandboxed: writes only in the workspace, has no network."),
         (
             RunCommand((b"make",), network=True),
-            "In the sandbox: it may write in the workspace, nowhere else, and may use the network.",
+            "Sandboxed: writes only in the workspace, may use the network.",
         ),
         (
             RunCommand((b"make",), profile="unconfined"),
-            "WITHOUT THE SANDBOX: it can do whatever you can.",
+            "WITHOUT THE SANDBOX: it can do anything you can.",
         ),
         (
             RunCommand((b"git",), profile="commit"),
-            "In the sandbox: it commits what this run changed. It may write git's objects, "
-            "references and index, but not its settings and hooks, nor any file, and has no "
-            "network.",
+            "Sandboxed: commits what this run changed. Writes only git objects, refs and the "
+            "index, not git config, hooks or workspace files, has no network.",
         ),
     ],
 )
@@ -43,7 +42,7 @@ def test_how_a_command_is_confined_is_said_in_words(op: RunCommand, words: str) 
     assert words in "\n".join(ansi(command_lines(op), color=False))
 
 
-FILES = ("files that git ignores", "files over 16 MB")
+FILES = ("git-ignored files", "files over 16 MB")
 METADATA = ("owners", "extended attributes", "empty folders")
 OUTSIDE = "anything outside the workspace"
 
@@ -54,11 +53,11 @@ OUTSIDE = "anything outside the workspace"
         (MAKE, (*FILES, *METADATA, OUTSIDE)),
         (
             RunCommand((b"make",), network=True),
-            (*FILES, *METADATA, "what it does over the network", OUTSIDE),
+            (*FILES, *METADATA, "network effects", OUTSIDE),
         ),
         (RunCommand((b"make",), profile="unconfined"), (*FILES, *METADATA, OUTSIDE)),
-        (RunCommand((b"make",), undo=(b"x",)), ("what its undo command leaves",)),
-        (RunCommand((b"git",), profile="commit"), ("the commit that it makes",)),
+        (RunCommand((b"make",), undo=(b"x",)), ("anything its undo command misses",)),
+        (RunCommand((b"git",), profile="commit"), ("the commit it creates",)),
     ],
 )
 def test_g7_what_undo_does_not_cover_is_named(op: RunCommand, words: tuple[str, ...]) -> None:
@@ -66,7 +65,7 @@ def test_g7_what_undo_does_not_cover_is_named(op: RunCommand, words: tuple[str, 
 
 
 def test_without_a_limit_none_is_named() -> None:
-    assert undo_gaps(MAKE, 0) == ("files that git ignores", *METADATA, OUTSIDE)
+    assert undo_gaps(MAKE, 0) == ("git-ignored files", *METADATA, OUTSIDE)
 
 
 def test_a_long_command_is_short_where_all_of_it_stands_nearby() -> None:

@@ -68,10 +68,10 @@ def test_f32_a_question_with_its_options() -> None:
         "  1. Red: warm",
         "  2. Blue",
     ]
-    assert answer_hint(COLOUR) == "a number or your own words (Enter: no answer): "
+    assert answer_hint(COLOUR) == "a number or free text (Enter: no answer): "
     assert answer_hint(STRICT) == "y or n (Enter: no answer): "
-    assert answer_hint(FREE) == "your own words (Enter: no answer): "
-    assert answer_hint(MANY) == "numbers with commas or your own words (Enter: no answer): "
+    assert answer_hint(FREE) == "free text (Enter: no answer): "
+    assert answer_hint(MANY) == "numbers, e.g. 1,3 or free text (Enter: no answer): "
 
 
 def test_what_a_yes_would_do_is_shown_and_a_long_patch_is_cut_with_a_count() -> None:
@@ -88,7 +88,7 @@ def test_what_a_yes_would_do_is_shown_and_a_long_patch_is_cut_with_a_count() -> 
     long = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
     lines = [line.text for line in question_lines(Question("", "Sure?", detail=long))]
     assert lines.count("+line") == MAX_LINES - 2
-    assert "… 800 more lines are not shown here." in lines
+    assert "… 800 more lines not shown." in lines
 
 
 def test_nothing_in_a_question_steers_the_terminal() -> None:
@@ -132,7 +132,7 @@ def test_f82_every_choice_has_a_number(typed: str, answer: str) -> None:
     assert parse_answer(RUN, typed) == (answer,)
     assert parse_answer(RUN, "") == ()
     assert answer_hint(RUN) == (
-        "y, n, a number, or your own words for the model (Enter: no, and the turn ends): "
+        "y, n, a number, or free text for the model (Enter: no, end the turn): "
     )
 
 
@@ -156,7 +156,7 @@ def test_what_is_cut_can_be_seen_to_its_end() -> None:
     for question in (many, long):
         assert is_truncated(question)
         assert not is_truncated(question, most=0)
-        assert "v to see all of it" in answer_hint(question, cut=True)
+        assert "v to show all" in answer_hint(question, cut=True)
     assert not is_truncated(RUN)
     shown = [line.text for line in question_lines(many, most=0)]
     assert f"  - {things[-1]}" in shown
@@ -164,8 +164,8 @@ def test_what_is_cut_can_be_seen_to_its_end() -> None:
 
 
 def test_f32_a_number_that_no_option_has_is_neither_a_choice_nor_words() -> None:
-    assert unknown_number_error(RUN, "6") == "There is no 6: the numbers are 1 to 5."
-    assert unknown_number_error(MANY, "1, 7") == "There is no 7: the numbers are 1 to 3."
+    assert unknown_number_error(RUN, "6") == "6 is not an option; enter 1 to 5."
+    assert unknown_number_error(MANY, "1, 7") == "7 is not an option; enter 1 to 3."
     fine = ((RUN, "5"), (RUN, "not 6"), (RUN, ""), (FREE, "7"), (MANY, "1,2"))
     assert [unknown_number_error(*each) for each in fine] == [""] * 5
 

@@ -148,16 +148,14 @@ def test_without_colour_whole_operations_are_the_same_text() -> None:
 def test_without_risks_it_says_so() -> None:
     texts = [line.text for line in review_lines(review())]
     assert "Risks: none found in 0 operations" in texts
-    assert "No operations: the plan is text alone." in texts
+    assert "No operations: this is a text plan." in texts
 
 
 def test_what_a_model_will_do_comes_first() -> None:
     risks, scope = ("any_file", "model_writes", "secret"), Scope(("src/*", "*"))
     prose = msgspec.structs.replace(review(), prose=True, risks=risks, scope=scope)
     texts = [line.text for line in review_lines(prose)]
-    at = texts.index(
-        "Risks: what a model will do, and none found in 0 operations, and the plan's text"
-    )
+    at = texts.index("Risks: model changes; none found in 0 operations; found in plan text")
     assert at < texts.index("Text")
     assert [text.split()[0] for text in texts[at + 1 : at + 3]] == ["any_file", "model_writes"]
     assert "src/*, *: A model may change any file in its scope" in " ".join(texts)

@@ -41,7 +41,7 @@ def test_g9_the_very_same_plan() -> None:
     same = found(one, one)
     assert same == ReviewChanges(one.digest, same=one.ids)
     assert same.nothing
-    assert texts(same)[1:] == ["Nothing changed: this is the plan that you read.", ""]
+    assert texts(same)[1:] == ["Nothing changed.", ""]
 
 
 def test_g9_what_left_joined_and_changed() -> None:
@@ -61,7 +61,7 @@ def test_g9_what_left_joined_and_changed() -> None:
         same=(now.ids[0],),
     )
     assert list(review_changes_lines(difference)) == [
-        Line("heading", f"Since you last read this (digest {was.digest[:12]}…)"),
+        Line("heading", f"Since your last review (digest {was.digest[:12]}…)"),
         Line("removed", "left     write b"),
         Line("added", "joined   delete c"),
         Line("hunk", "changed  write a"),
@@ -70,7 +70,7 @@ def test_g9_what_left_joined_and_changed() -> None:
         Line("hunk", "@@ -1 +1 @@"),
         Line("removed", "-one"),
         Line("added", "+two"),
-        Line("plain", "1 operation is as you read before."),
+        Line("plain", "1 operation is unchanged."),
         Line("plain"),
     ]
 
@@ -112,8 +112,8 @@ def test_g9_an_operation_on_the_same_path(
     lines = texts(difference)
     assert f"changed  {title}" in lines
     other = was.before != now.before  # type: ignore[union-attr]
-    assert ("It is made on other content than before." in lines) == other
-    assert ("Not shown as text, because it is binary or too large." in lines) == (diff is None)
+    assert ("Based on different file content than before." in lines) == other
+    assert ("Not shown: binary or too large." in lines) == (diff is None)
 
 
 def test_g9_what_is_too_large_is_not_read() -> None:
@@ -127,7 +127,7 @@ def test_g9_another_order_and_equal_commands() -> None:
     one, two = write(b"a", None, b"one\n"), write(b"b", None, b"two\n")
     difference = found(plan(one, two), plan(two, one))
     assert (difference.moved, difference.nothing) == (True, False)
-    assert "The order of the operations changed." in texts(difference)
+    assert "Operations reordered." in texts(difference)
     more = found(plan(MAKE), plan(MAKE, MAKE))
     assert (len(more.added), len(more.same), more.moved) == (1, 1, False)
 
@@ -141,7 +141,7 @@ def test_g9_text_scope_and_relied_on_files() -> None:
         (ReliedOnFile(b"x", "2" * 64), ReliedOnFile(b"y", "3" * 64)),
     )
     difference = found(was, now)
-    assert difference.text_diff == ("--- as you read it\t\n+++ now\n@@ -1 +1 @@\n-# A\n+# B\n")
+    assert difference.text_diff == ("--- last review\t\n+++ now\n@@ -1 +1 @@\n-# A\n+# B\n")
     assert difference.declared == (
         "no longer may touch  a",
         "now may touch  <U+202E>c",
@@ -149,7 +149,7 @@ def test_g9_text_scope_and_relied_on_files() -> None:
         "relies on  y  nothing → 333333333333",
     )
     swapped = found(Plan(b"", (), Scope(("a", "b"))), Plan(b"", (), Scope(("b", "a"))))
-    assert swapped.declared == ("may touch: the same, in another order",)
+    assert swapped.declared == ("may touch: same entries, reordered",)
 
 
 def test_g9_as_json() -> None:
@@ -171,7 +171,7 @@ def test_g9_marks_only_where_something_was_read() -> None:
     )
     assert "1. write a (reversible)" in [line.text for line in review_lines(one)]
     read = msgspec.structs.replace(one, since=ReviewChanges("d" * 64, same=("2",)))
-    assert "1. write a (reversible, new to you)" in [line.text for line in review_lines(read)]
+    assert "1. write a (reversible, new)" in [line.text for line in review_lines(read)]
     assert FIRST_REVIEW in [line.text for line in review_diff_lines(one)]
     assert review_diff_json(one) == {
         "plan_id": "01plan", "digest": "d" * 64, "risks": [], "since": None
@@ -190,10 +190,10 @@ def test_g9_a_command_that_runs_otherwise_says_how() -> None:
             (first.ids[0], was),
             (second.ids[0], now),
             "",
-            (("variable", "CI=1"), ("at most", "120 s"), ("network", "none")),
+            (("variable", "CI=1"), ("limits", "120 s"), ("network", "none")),
             (
                 ("variable", "NODE_OPTIONS='-r ./x'"),
-                ("at most", "9999 s"),
+                ("limits", "9999 s"),
                 ("network", "allowed"),
             ),
         ),
@@ -237,7 +237,7 @@ def test_g9_what_joined_is_shown_in_full_with_its_risks_first() -> None:
     risk = "Risks: 1 of 1 new operation"
     assert lines.index(risk) < lines.index("joined   write evil.sh") < lines.index("+x")
     assert lines[lines.index(risk) + 1].startswith("executable      2. evil.sh: ")
-    assert "2. write evil.sh (reversible, new to you)" in lines
+    assert "2. write evil.sh (reversible, new)" in lines
     assert "risks: executable" in lines
     assert "+one" not in lines
     since_of = review_diff_json(shown)["since"]

@@ -17,29 +17,29 @@ BOUNDS = SnapshotLimits(total=4 << 20, files=100)
         (
             SnapshotGaps(100, whole=False),
             [
-                "When it begins, this workspace has more files than undo.files lets be recorded "
-                "(100): what it does to the others is not put back."
+                "The workspace has more files than undo.files records (100). Undo does not "
+                "restore what the command does to the others."
             ],
         ),
         (
             SnapshotGaps(7, beyond=3),
             [
-                "Not recorded, because they do not fit into undo.total_mb (4 MB): 3 of 10 files. "
-                "What it does to them is not put back."
+                "3 of 10 files exceed undo.total_mb (4 MB) and are not recorded. Undo does not "
+                "restore what the command does to them."
             ],
         ),
         (
             SnapshotGaps(7, closed=(b"a\n", b"b")),
             [
-                "Folders that cannot be read are not recorded (a<U+000A> and 1 more): what it does "
-                "in them is not put back."
+                "Unreadable folders are not recorded (a<U+000A> and 1 more). Undo does not "
+                "restore what the command does in them."
             ],
         ),
         (
             SnapshotGaps(7, unread=(b"a\n", b"b")),
             [
-                "Files that cannot be read are not recorded (a<U+000A> and 1 more): what it does "
-                "to them is not put back."
+                "Unreadable files are not recorded (a<U+000A> and 1 more). Undo does not restore "
+                "what the command does to them."
             ],
         ),
     ],

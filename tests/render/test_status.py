@@ -123,7 +123,7 @@ def test_plans_are_listed_in_columns() -> None:
     assert second == [
         "none", "other", "AWAITING_APPROVAL", "yes", made, "<later>", "dddddddddddd", "none",
     ]  # fmt: skip
-    assert _texts(plan_list_lines([], str)) == ["There are no plans.", "Next: assent plan new NAME"]
+    assert _texts(plan_list_lines([], str)) == ["No plans yet.", "Next: assent plan new NAME"]
 
 
 def test_what_was_taken_out_of_a_draft_is_named() -> None:
@@ -132,7 +132,7 @@ def test_what_was_taken_out_of_a_draft_is_named() -> None:
         "Removed 1 operation:", "111111111111  write   f", "Still staged: 2 operations.",
     ]  # fmt: skip
     assert _texts(operation_removed_lines([], 0)) == [
-        "Nothing was staged, so nothing was removed.", "Still staged: nothing.",
+        "Nothing is staged; nothing was removed.", "Still staged: nothing.",
     ]  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def test_status_of_a_plan_that_was_undone() -> None:
     texts = _texts(
         status_lines(PLAN, {**RUN, "outcome": "done", "undone": True}, command="redo it")
     )
-    assert texts[0] == "Last run: 01run ended as done, and was undone."
+    assert texts[0] == "Last run: 01run ended as done, then undone."
     assert texts[-1] == "Next: redo it"
 
 
@@ -194,7 +194,7 @@ def test_questions_come_before_all_but_a_run_that_waits(plan: Row | None) -> Non
 
 
 def test_status_of_a_new_workspace() -> None:
-    assert _texts(status_lines(None, None)) == ["No plan is current.", "Next: assent plan new NAME"]
+    assert _texts(status_lines(None, None)) == ["No current plan.", "Next: assent plan new NAME"]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_what_an_undo_would_do() -> None:
         f"Next: assent undo 01run --digest {plan.digest}",
     ]
     nothing = undo_lines("01run", Plan(b"", ()), (), Inversion((), ()))
-    assert _texts(nothing)[-1] == "There is nothing left to undo."
+    assert _texts(nothing)[-1] == "Nothing to undo."
 
 
 EVENTS = [
@@ -345,7 +345,7 @@ def test_what_a_roll_back_did_not_cover_is_not_called_rolled_back_whole() -> Non
     assert plain.text.startswith(
         "Rolled back: every file is as it was before, in content and mode."
     )
-    assert less.text.startswith("Rolled back, except for what is named below.")
+    assert less.text.startswith("Rolled back, except as listed below.")
 
 
 @pytest.mark.parametrize(

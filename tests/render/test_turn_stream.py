@@ -102,9 +102,9 @@ def test_activity_is_one_harmless_line() -> None:
         "· read: src/a.py",
         "· edit: failed: <U+001B>[2J",
         "· <U+001B>[2J<U+000A>more: <U+001B>[2J<U+000A>more",
-        "· It was overloaded. Try 2 follows in 2 s.",
+        "· It was overloaded. Retrying in 2 s (attempt 2).",
         "· It broke off.",
-        "· The conversation was summarised to make room.",
+        "· Conversation summarized to free up context.",
     ]
 
 
@@ -173,6 +173,6 @@ def test_every_line_of_a_child_says_whose_it_is() -> None:
         "  general 3 · 2 calls:",
         "  general 3   read (run, low risk): read a",
         "  general 3   delete (run, medium risk): edit a",
-        "· general 3 came to rest (limit): Stopped.",
-        "· a child came to rest (end)",
+        "· general 3 ended (limit): Stopped.",
+        "· a child ended (end)",
     ]

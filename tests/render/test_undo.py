@@ -14,22 +14,22 @@ COMMANDS = UndoExtent(recorded=True)
 REDO = UndoExtent(again=True)
 
 ENDS: dict[str, tuple[Sequence[OperationResult], Sequence[str], UndoExtent]] = {
-    "Done: everything was taken back.": (["undone", "undone"], [], FILES_ONLY),
-    "Done: everything recorded was taken back.": (["undone"], [], COMMANDS),
-    "Done: everything was applied.": (["done"], [], REDO),
-    "Partly taken back: what is named below was left alone.": (
+    "Done: everything was undone.": (["undone", "undone"], [], FILES_ONLY),
+    "Done: all recorded changes were undone.": (["undone"], [], COMMANDS),
+    "Done: all operations applied.": (["done"], [], REDO),
+    "Partly taken back; the items below were skipped.": (
         ["undone", "conflict"],
         [],
         FILES_ONLY,
     ),
-    "Done, but not everything is as it was before:": (
+    "Done, but not everything was restored:": (
         ["undone"],
         [f"{STILL_DIFFERENT}: a."],
         COMMANDS,
     ),
-    "Accepted as it stands: nothing was taken back.": (["failed", "not_started"], [], COMMANDS),
-    "Accepted as it stands: not everything was taken back.": (["undone", "failed"], [], COMMANDS),
-    "Accepted as it stands: nothing was done again.": (["conflict"], [], REDO),
+    "Accepted as is: nothing was taken back.": (["failed", "not_started"], [], COMMANDS),
+    "Accepted as is: not everything was taken back.": (["undone", "failed"], [], COMMANDS),
+    "Accepted as is: nothing was done again.": (["conflict"], [], REDO),
 }
 
 
@@ -46,8 +46,8 @@ def test_law_8_the_first_line_says_how_much_was_taken_back(sentence: str) -> Non
     ("undone", "words"),
     [
         ({}, ""),
-        ({"partly_undone": True}, ", and was partly undone"),
-        ({"undone": True}, ", and was undone"),
+        ({"partly_undone": True}, ", then partly undone"),
+        ({"undone": True}, ", then undone"),
     ],
 )
 def test_law_8_status_says_how_much_of_a_run_was_undone(

@@ -199,7 +199,7 @@ def test_what_git_cannot_let_go_of_is_said(repo: Repository) -> None:
     repo.git("add", "-N", "new.txt")
     (repo.root / ".git/index.lock").touch()
     told = repo.commander().clean_up(commit_command("Say hello"), left)
-    assert told.startswith("Git still knows of new.txt. ")
+    assert told.startswith("Git's index still lists new.txt. ")
 
 
 def test_while_another_git_is_at_work_the_commit_fails_and_says_so(repo: Repository) -> None:

@@ -83,7 +83,7 @@ def test_g5_what_is_still_to_be_put_back_is_named_until_it_is() -> None:
         CommandEndedEntry(0, 3, "", kept(blobs)),
         HALT,
     )
-    taken = "Changed since that command began, and taken for its work: b."
+    taken = "Changed since that command started, assumed to be its work: b."
     assert {taken, MOVE_ASIDE} <= set(notes(blobs, *there, *failed))
     back = (
         *there,
@@ -113,9 +113,9 @@ def test_g5_an_undo_that_fails_is_said_to_run_again_whatever_way_but_one() -> No
     )
     failed = (CommandStartedEntry(0, "before"), CommandEndedEntry(0, 3, "", kept(blobs)), HALT)
     assert notes(blobs, *there, RecoveringEntry("roll_back"), turned, *failed)[-3:] == (
-        "assent recover --resume: runs $ make 'clean all' again; "
-        "no file is put back until it succeeds.",
-        "assent recover --roll-back: runs $ make 'clean all' again; "
-        "no file is put back until it succeeds.",
-        "assent recover --accept: keeps everything as it stands now, and does not run it.",
+        "assent recover --resume: runs $ make 'clean all' again; no file is restored until it "
+        "succeeds.",
+        "assent recover --roll-back: runs $ make 'clean all' again; no file is restored until it "
+        "succeeds.",
+        "assent recover --accept: keeps everything as it is now and does not run it.",
     )

@@ -297,7 +297,7 @@ def test_a_log_that_fails_in_the_middle_of_an_edit_names_its_run(
     found = world.engine().runs.unfinished()
     assert found is not None
     assert found[1].run in stopped.value.message
-    assert "no space is left" in stopped.value.message
+    assert "no space left on the disk" in stopped.value.message
     assert STORED not in stopped.value.message
     assert stopped.value.next == "assent recover"
     ended = drive_to_end(world.engine().runs.recover())
@@ -307,7 +307,7 @@ def test_a_log_that_fails_in_the_middle_of_an_edit_names_its_run(
 def test_a_log_that_is_full_before_an_edit_begins_is_a_refusal(world: World) -> None:
     world.put({"a.txt": b"old\n"})
     world.engine()._workspaces.open()
-    with pytest.raises(StoreError, match="no space is left"):
+    with pytest.raises(StoreError, match="no space left on the disk"):
         apply(world.engine(_FullStore(world.store, 0)), write("a.txt", b"old\n", b"new\n"))
     assert world.files() == {"a.txt": b"old\n"}
     assert world.engine().runs.unfinished() is None

@@ -172,7 +172,7 @@ def test_what_was_changed_since_is_left_and_named_until_a_person_decides(
     (site.root / "log.txt").write_bytes(b"somebody else's\n")
     report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, results(report)) == ("needs_you", ["undone", "failed"])
-    assert report.notes[0] == "log.txt: it was changed after the run wrote it."
+    assert report.notes[0] == "log.txt: it changed after the run wrote it."
     assert files(site) == {**START, "log.txt": b"somebody else's\n"}
     (site.root / "log.txt").write_bytes(b"first\nmore\n")
     assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
@@ -197,7 +197,7 @@ def test_what_is_no_file_any_more_is_left_alone_too(site: EngineFixture) -> None
     os.mkfifo(site.root / "log.txt")
     report = drive_to_end(engine.runs.recover("roll_back"))
     assert report.outcome == "needs_you"
-    assert report.notes[0] == "log.txt: it is no file now, or cannot be read."
+    assert report.notes[0] == "log.txt: it is no longer a file or cannot be read."
     assert files(site)["in.txt"] == START["in.txt"]
 
 
@@ -209,7 +209,10 @@ def test_the_undo_of_a_command_that_failed_does_not_run_and_that_is_said(
     assert results(report) == ["failed"]
     report = drive_to_end(engine.runs.recover("roll_back"))
     assert files(site) == START
-    told = "Not run, because the command may not have done its work: $ sh -c 'echo no > undone'."
+    told = (
+        "Undo command not run, because the command it reverses may not have succeeded: $ sh "
+        "-c 'echo no > undone'."
+    )
     assert told in report.notes
 
 
@@ -229,7 +232,7 @@ def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: EngineFixtur
 def test_what_no_roll_back_covers_is_said(site: EngineFixture) -> None:
     engine = open_engine_fixture(site)
     _, report = built(engine, FAIL)
-    told = [note for note in report.notes if note.startswith("Not covered by a roll-back: ")]
+    told = [note for note in report.notes if note.startswith("Not covered by a rollback: ")]
     assert len(told) == 1
     assert "without the sandbox" in told[0]
     report = drive_to_end(engine.runs.recover("roll_back"))

@@ -20,7 +20,7 @@ from assent.runs.session_commands import UNKNOWN_END
 from assent.store.locks import FileLocks
 from assent.store.memory import MemoryBlobStore
 
-SINCE = "Changed since it began, and taken for its work: a, new/b."
+SINCE = "Files changed since it started, assumed to be its work: a, new/b."
 
 
 class Died(BaseException):
@@ -187,7 +187,7 @@ def test_a_full_disk_is_named_and_what_changed_is_recorded_later(world: ActingWo
         blobs.full = True
 
     told = finished_by(engine.session_commands.run(order(engine), Scripted(fill))).text
-    assert "[What it changed is not on record yet, and cannot be undone: No space is left" in told
+    assert "[Its changes are not recorded yet and cannot be undone: No space is left" in told
     assert "too many" not in told
     with pytest.raises(StoreError):
         list(engine.session_commands.run(order(engine), Scripted(lambda: None)))

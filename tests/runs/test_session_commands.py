@@ -144,7 +144,7 @@ def test_a_command_runs_in_the_workspace_only(world: World, folder: bytes) -> No
 
 def test_a_refusal_is_recorded_as_one_that_changed_nothing(world: World) -> None:
     def refuse() -> None:
-        raise Refused("There is no sandbox.", "assent doctor")
+        raise Refused("No sandbox available.", "assent doctor")
 
     engine = world.engine()
     with pytest.raises(Refused, match="no sandbox"):

@@ -62,7 +62,7 @@ def test_law_8_an_undo_and_its_redo_are_recalled_as_they_were_shown(
         drive_to_end(engine.runs.build(there.approved(0, 0)))
         act(mine, there.root)
         undo = engine.undo.preview()
-        event(f"left alone: {bool(undo.inversion.conflicts)}")
+        event(f"skipped: {bool(undo.inversion.conflicts)}")
         if not undo.plan.operations:
             return
         same(engine, undo)
@@ -172,7 +172,7 @@ def test_an_old_record_still_tells_what_was_left_alone_but_not_why(world: World)
     known = skipped_operations(undo, deeds, files, plan.ids)
     assert known == {0: "a changed after the run"}
     left = skipped_operations(old, deeds, files, plan.ids)
-    assert left == {0: "a, for a reason that is not on record"}
+    assert left == {0: "a, for an unrecorded reason"}
     assert skipped_operations(done, deeds, files, plan.ids) == {}
 
 

@@ -86,7 +86,7 @@ def test_f144_a_command_without_a_sandbox_may_have_done_more(world: World) -> No
     command(engine, put(world, {"a": b"1"}), confined=False)
     preview = engine.undo.preview()
     (gap,) = preview.extent.gaps
-    assert gap.why == "it ran without the sandbox: what it did outside the workspace stays"
+    assert gap.why == "it ran without the sandbox: changes outside the workspace remain"
     assert b"## Not covered\n\n- it ran without the sandbox" in preview.plan.text
 
 
@@ -146,7 +146,7 @@ def test_f146_turns_and_commands_are_listed_and_given_up(world: World) -> None:
     assert (item.line, item.told and item.told.code) == ("make", 0)
     engine.retention.delete(engine.retention.check(["s1.1"]))
     assert [bool(kept.given_up) for kept in engine.history.all()] == [True, False]
-    with pytest.raises(NotFound, match="given up"):
+    with pytest.raises(NotFound, match="pruned"):
         engine.undo.preview(turn.unit.runs[0])
     undo(engine)
     assert world.files() == {"a": b"1", "b": b"22"}
@@ -217,9 +217,7 @@ def test_f146_what_cannot_be_collected_is_only_a_warning(world: World) -> None:
     engine = world.engine()
     apply(engine, write("a", None, b"1"))
     engine.retention.retain()
-    assert engine.warnings == (
-        "Not all contents that nothing needs were removed: The disk is gone.",
-    )
+    assert engine.warnings == ("Some unused stored content was not removed: The disk is gone.",)
 
 
 def test_f146_giving_up_is_on_record(world: World) -> None:

@@ -113,7 +113,7 @@ def test_an_undo_covers_it_alone_and_not_with_a_turn(world: World) -> None:
 
 def test_what_does_not_run_tells_the_model_nothing(world: World) -> None:
     def refuse() -> None:
-        raise Refused("There is no shell.", "assent doctor")
+        raise Refused("Unknown command shell.", "assent doctor")
 
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")
@@ -146,7 +146,7 @@ def test_f113_it_is_interrupted_from_another_thread(world: World) -> None:
     worker.ended()
     assert left_over(mark) == []
     assert worker.result.text == (
-        "begun\n[It was ended early: interrupted.]\n[Exit code 130.]\n[Files: x.txt (new).]"
+        "begun\n[It was stopped early: interrupted.]\n[Exit code 130.]\n[Files: x.txt (new).]"
     )
     assert worker.result.text in heard(engine, record)[0]
     assert not engine.session_commands.interrupt()
@@ -179,7 +179,7 @@ def test_what_it_says_is_bounded(world: World) -> None:
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")
     outcome = finished_by(engine.session_commands.run_as_user(record, "yes", Chatty(lambda: None)))
-    assert "[Of 12582912 bytes only the first are kept.]" in outcome.text
+    assert "[Output truncated: only the beginning of 12582912 bytes was kept.]" in outcome.text
     assert len(heard(engine, record)[0]) < 60_000
 
 

@@ -129,7 +129,7 @@ def test_g13_a_self_test_that_breaks_turns_the_shell_off(tmp_path: Path) -> None
         raise RuntimeError("out of order")
 
     standings = SandboxChecker(tmp_path, broken, None, real_tool, nothing_lacks)
-    words = "The self-test of the sandbox failed: RuntimeError: out of order."
+    words = "The sandbox self-test failed: RuntimeError: out of order."
     assert standings.status() == SandboxStatus(SandboxState.OFF, words, "assent doctor")
     assert standings.cached() is None
 
@@ -200,7 +200,7 @@ def test_what_forbids_namespaces_is_named(tmp_path: Path, one: KernelRestriction
     )
     if one.value:
         file.write_text("7\n", encoding="utf-8")
-        words = "bubblewrap cannot start here. It said: it said nothing"
+        words = "bubblewrap cannot start here. Output: it said nothing"
         assert restricted_status("", tmp_path) == SandboxStatus(
             SandboxState.NONE, words, "assent doctor"
         )

@@ -19,7 +19,7 @@ from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
 
-NOT_DONE = " What a hook could not look at is not done."
+NOT_DONE = " The tool call was denied because the hook could not check it."
 LATER = ("after_tool", "plan_proposed", "plan_approved", "run_finished")
 
 
@@ -98,19 +98,21 @@ def test_f134_exit_2_is_a_no_with_its_reason(bench: Bench, on: str) -> None:
     assert bench.plain("echo why >&2; echo what; exit 2", on) == HookResults("why")
     assert bench.plain("echo what; exit 2", on) == HookResults("what")
     name = bench.programs / "hook"
-    assert bench.plain("exit 2", on) == HookResults(f"The hook {name} said no, and gave no reason.")
+    assert bench.plain("exit 2", on) == HookResults(
+        f"The hook {name} denied this and gave no reason."
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("exit 1", "ended with code 1."),
-        ("echo oh >&2; exit 3", 'ended with code 3. It said: "oh".'),
-        ("kill -SEGV $$", "ended with code 139."),
-        ("kill -KILL $$", "ended with code 137."),
-        ("no-such-program-at-all 2>/dev/null", "ended with code 127."),
-        (r"printf '\377'", "said something that is no UTF-8."),
-        ("yes", "was ended: it reached its limit of output."),
+        ("exit 1", "exited with code 1."),
+        ("echo oh >&2; exit 3", 'exited with code 3. It said: "oh".'),
+        ("kill -SEGV $$", "exited with code 139."),
+        ("kill -KILL $$", "exited with code 137."),
+        ("no-such-program-at-all 2>/dev/null", "exited with code 127."),
+        (r"printf '\377'", "returned output that is not valid UTF-8."),
+        ("yes", "was stopped: it reached its limit of output."),
     ],
 )
 def test_f134_before_a_call_every_failure_is_a_no(bench: Bench, body: str, why: str) -> None:
@@ -139,7 +141,7 @@ def test_a_slow_hook_is_ended_with_all_that_it_started(bench: Bench, body: str) 
     hook = Hook("before_tool", (script,), timeout_s=0.3, confined=False)
     heard = bench.fire(hook)
     if not body.startswith("("):  # there, only what was left behind is slow
-        slow = "was ended: it reached its limit of time."
+        slow = "was stopped: it reached its limit of time."
         assert heard == HookResults(f"The hook {script} (before_tool) {slow}{NOT_DONE}")
     assert left_over(mark) == []
 
@@ -291,7 +293,7 @@ def test_where_no_sandbox_holds_a_confined_hook_is_a_no(bench: Bench, tmp_path: 
     hooks = LocalHookRunner([Hook("before_tool", (bench.script("exit 0"),))], site, leaking)
     objection = hooks.fire("before_tool", {"tool": "edit"}).objection
     assert objection.startswith(f"The hook {bench.programs / 'hook'} (before_tool) did not run. ")
-    assert sandbox_unavailable() is not None or "There is no sandbox here." in objection
+    assert sandbox_unavailable() is not None or "Unknown command sandbox here." in objection
 
 
 def _nobody(ground: object) -> Any:

@@ -85,7 +85,7 @@ def test_a_refusal_is_told_and_the_server_goes_on(make: Make, tmp_path: Path) ->
     for _ in range(2):
         with pytest.raises(AssentError) as caught:
             server.call(peek(server), {"path": "a"})
-        assert caught.value.message == "The server stub refused: out of paper (-32000)."
+        assert caught.value.message == "MCP server stub returned an error: out of paper (-32000)."
     assert len(noted(tmp_path, "starts")) == 1
 
 
@@ -94,19 +94,19 @@ def test_a_refusal_is_told_and_the_server_goes_on(make: Make, tmp_path: Path) ->
     [
         (
             "dead",
-            'The server stub failed: It has ended. Its last words: "no licence today". It was '
-            "ended.",
+            'MCP server stub failed: It has ended. Its last words: "no licence today". It was '
+            "stopped.",
         ),
-        ("silent", "The server stub did not answer in time. It was ended."),
+        ("silent", "MCP server stub did not answer in time. It was stopped."),
         (
             "garbage",
-            "The server stub makes no sense: JSON is malformed: invalid character (byte 0). It was "
-            "ended.",
+            "MCP server stub makes no sense: JSON is malformed: invalid character (byte 0). It "
+            "was stopped.",
         ),
         (
             "old",
-            "The server stub makes no sense: it speaks version '1999-01-01' of the protocol. It "
-            "was ended.",
+            "The server stub makes no sense: it uses the unsupported protocol version "
+            "'1999-01-01'. It was ended.",
         ),
     ],
 )
@@ -119,9 +119,9 @@ def test_one_that_cannot_even_begin(make: Make, behaviour: str, message: str) ->
 @pytest.mark.parametrize(
     ("behaviour", "message"),
     [
-        ("dies", 'failed: It has ended. Its last words: "it hurts". It was ended.'),
-        ("slow", "did not answer in time. It was ended."),
-        ("flood", "failed: It said more than 8388608 bytes in one line. It was ended."),
+        ("dies", 'failed: It exited. Last error output: "it hurts". It was ended.'),
+        ("slow", "timed out. It was ended."),
+        ("flood", "failed: It sent more than 8388608 bytes in one line. It was ended."),
     ],
 )
 def test_one_that_fails_in_a_call_is_started_anew(
@@ -129,7 +129,7 @@ def test_one_that_fails_in_a_call_is_started_anew(
 ) -> None:
     server = make(behaviour, timeout_s=0.3 if behaviour == "slow" else 60)
     tool = peek(server)
-    unknown = "Whether it had done anything by then is not known."
+    unknown = "What it did before that is unknown."
     for _ in range(2):
         with pytest.raises(AssentError) as caught:
             server.call(tool, {"path": "a"})
@@ -141,7 +141,7 @@ def test_one_that_fails_in_a_call_is_started_anew(
 def test_a_program_that_is_not_there() -> None:
     server = McpClient("stub", lambda: StdioTransport([b"/no/such"], {}, b"/"), 5)
     with pytest.raises(
-        AssentError, match="The server stub could not be started: /no/such: No such file"
+        AssentError, match="MCP server stub could not be started: /no/such: No such file"
     ):
         server.tools()
 

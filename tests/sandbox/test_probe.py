@@ -38,7 +38,7 @@ def test_it_says_what_worked_and_what_did_not(tmp_path: Path) -> None:
     (tmp_path / "victims").mkdir()
     names = ["create", "delete"]
     assert probe(workspace=str(tmp_path), names=names) == [
-        {"name": "create", "worked": True, "detail": "made a file"},
+        {"name": "create", "worked": True, "detail": "created a file"},
         {"name": "delete", "worked": False, "detail": "No such file or directory", "errno": 2},
         {"answers": 2},
     ]
@@ -55,7 +55,7 @@ def test_an_attempt_that_cannot_be_made_is_broken_and_not_held(tmp_path: Path) -
 def test_an_attempt_with_nothing_to_try_it_on_says_so(tmp_path: Path) -> None:
     asked = {"workspace": str(tmp_path), "names": ["daemons"], "places": {"daemons": []}}
     assert probe(**asked) == [
-        {"name": "daemons", "absent": True, "detail": "there is nothing to try"},
+        {"name": "daemons", "absent": True, "detail": "nothing to test"},
         {"answers": 1},
     ]
 

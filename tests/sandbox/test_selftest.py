@@ -253,7 +253,7 @@ def test_an_attempt_with_nothing_to_try_it_on_shows_nothing() -> None:
     trial = next(trial for trial in ESCAPE_TESTS if trial.name == "daemons")
     absent = ProbeObservation({"daemons": ProbeClaim("daemons", absent=True)}, frozenset())
     found = evaluate_attempt(trial, absent, ProbeObservation({}, frozenset()))
-    assert (found.proof, found.detail) == (EscapeOutcome.UNPROVEN, "There is nothing to try here.")
+    assert (found.proof, found.detail) == (EscapeOutcome.UNPROVEN, "Nothing to test here.")
 
 
 def test_a_vital_attempt_that_shows_nothing_turns_the_shell_off() -> None:
@@ -276,7 +276,10 @@ def test_an_attempt_that_breaks_is_no_proof() -> None:
     found = evaluate_attempt(
         trial, broken, ProbeObservation({"tcp": ProbeClaim("tcp", worked=True)}, frozenset())
     )
-    assert (found.proof, found.detail) == (EscapeOutcome.LEAKED, "It could not be tried: NameError")
+    assert (found.proof, found.detail) == (
+        EscapeOutcome.LEAKED,
+        "The test could not run: NameError",
+    )
 
 
 def test_the_boundaries_of_a_call_hold() -> None:

@@ -18,7 +18,7 @@ from assent.testing.memory_workspace import SimulatedCrash
 # What is tidied up may stay untidy; the rest must not fail in silence.
 COURTESIES = {"unlink", "listdir", "stat"}
 WORDS = {
-    errno.ENOSPC: "no space is left (No space left on device)",
+    errno.ENOSPC: "no space left on the disk (No space left on device)",
     errno.EIO: "the disk reports an error (Input/output error)",
     errno.EMFILE: "too many files are open (Too many open files)",
 }

@@ -164,8 +164,8 @@ def test_damaged_blob_is_never_handed_out_as_whole(tmp_path: Path, damage: bytes
     with pytest.raises(StoreError, match="damaged"):
         list(blobs.chunks(NAME))
     assert caught.value.message == (
-        f"The stored content {path} is damaged: its bytes do not match its name. Nothing was "
-        "changed. Set it aside; staging the same content again stores it anew."
+        f"The stored content {path} is damaged: it does not match its digest. Nothing was changed. "
+        "Move it away, then stage the same content again to restore it."
     )
     assert caught.value.next == f"mv {path} {path}.damaged"
 

@@ -111,7 +111,7 @@ def test_a_log_that_is_a_folder_is_damaged(log: Path) -> None:
     log.unlink()
     log.mkdir()
     for error in refused(log):
-        assert "it is no plain file" in error.message
+        assert "it is not a regular file" in error.message
         assert error.next
 
 

@@ -14,7 +14,7 @@ from assent.store.blobs import FileBlobStore
 from assent.store.garbage_collector import BlobGarbageCollector
 
 REMOVED = re.compile(r" (\d+) bytes that nothing needs were removed before that\.$")
-NONE = "Every content that is needed is there. None was removed."
+NONE = "Every content that is needed is there. Nothing was removed."
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_f60_an_edited_event_is_named(path: Path, change: str) -> None:
 def test_f60_a_removed_event_is_named(path: Path) -> None:
     with edited(path) as log:
         log.execute("DELETE FROM events WHERE position = 3")
-    gone = "Event 3 is missing from the log: removed, or what follows was numbered anew."
+    gone = "Event 3 is missing from the log: events were removed or renumbered."
     assert verified(path) == LogCheck(COUNT - 1, gone, COUNT)
 
 
@@ -115,8 +115,8 @@ def test_f60_a_cut_end_is_found(path: Path, counter: bool) -> None:
         if counter:
             log.execute("UPDATE sqlite_sequence SET seq = 4")
     cut = (
-        "The log ends with event 4, and there were 6: the newest were removed, or an older copy "
-        "of the log was put in its place."
+        "The log ends at event 4, but it had 6: the newest events were removed, or an older copy "
+        "replaced the log."
     )
     assert verified(path) == LogCheck(4, cut, COUNT)
 
@@ -130,7 +130,7 @@ def test_f60_a_cut_end_stays_found_after_more_was_written(path: Path) -> None:
             store.append(note("other", n))
     assert verified(path) == LogCheck(
         9,
-        "Event 6 was another one when the log was last closed: the log was written anew.",
+        "Event 6 differs from when the log was last closed: the log was rewritten.",
         COUNT,
     )
 
@@ -142,7 +142,7 @@ def test_f60_numbers_are_not_given_out_twice_after_a_cut(path: Path) -> None:
     with closing(SqliteEventStore(path)) as store:
         store.append(note("other", 4))
     assert verified(path).broken == (
-        "Events 5 to 6 are missing from the log: removed, or what follows was numbered anew."
+        "Events 5 to 6 are missing from the log: events were removed or renumbered."
     )
 
 

@@ -125,8 +125,8 @@ def test_a_damaged_content_is_never_handed_out_and_can_be_stored_anew(tmp_path: 
     with pytest.raises(StoreError) as caught:
         FileBlobStore(tmp_path).read(digest)
     assert caught.value.message == (
-        f"The stored content {digest} in {pack} is damaged: its bytes do not match its name. "
-        "Nothing was changed. Staging the same content again stores it anew."
+        f"The stored content {digest} in {pack} is damaged: it does not match its digest. Nothing "
+        "was changed. Stage the same content again to restore it."
     )
     assert caught.value.next == f"ls -l {pack}"
     assert FileBlobStore(tmp_path).read(sha256(TOGETHER[1])) == TOGETHER[1]

@@ -67,8 +67,8 @@ def test_two_stores_see_each_other(tmp_path: Path) -> None:
         with pytest.raises(ConcurrentChange) as caught:
             one.append(note("late", 1))
     assert caught.value.message == (
-        "a is at event 2, and this was decided at event 1: somebody else was faster. "
-        "Nothing was recorded; look again and repeat."
+        "a is at event 2, but this change is based on event 1: another process changed it. "
+        "Nothing was recorded; reload and retry."
     )
 
 

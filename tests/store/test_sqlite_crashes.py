@@ -40,7 +40,9 @@ CUTS = [
     *[(f"/^{call}", 1, 1) for call in ("rename", "unlink", "mkdir")],  # or their kin in -at
 ]
 FAULTS = [("pwrite64", "ENOSPC", 3), ("fdatasync", "EIO", 1), ("fsync", "EIO", 1)]
-FULL = re.compile("no space is left|the disk is full or reports an error|the disk reports an error")
+FULL = re.compile(
+    "no space left on the disk|the disk is full or reports an error|the disk reports an error"
+)
 
 
 @cache

@@ -58,7 +58,7 @@ def test_truncated_database_is_refused(tmp_path: Path, sound: tuple[bytes, list[
         path.write_bytes(content[:size])
         error = expect_refusal(path)
         assert f"{path}: it is damaged or is no log of Assent" in error.message
-        assert error.message.endswith("What was stored before is unchanged.")
+        assert error.message.endswith("Existing data is unchanged.")
 
 
 def test_torn_last_page_is_refused(tmp_path: Path, sound: tuple[bytes, list[str]]) -> None:

@@ -130,7 +130,7 @@ def test_foreign_program_that_keeps_the_database_locked(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as foreign:
         foreign.execute("BEGIN IMMEDIATE")
         with closing(SqliteEventStore(path, patience=0.01)) as store:
-            with pytest.raises(StoreError, match="another program keeps it locked") as caught:
+            with pytest.raises(StoreError, match="another program has locked it") as caught:
                 store.append(note("next", 1))
             foreign.execute("ROLLBACK")
             store.append(note("next", 1))

@@ -30,17 +30,17 @@ SEARCH: dict[str, object] = {"pattern": "hi", "path": "sub"}
 CALLS: list[tuple[str, dict[str, object], str]] = [
     ("Read", {"filePath": "sub/page.ts"}, "1: hi"),
     ("read", LINES | {"offset": 2, "end_line": 3},
-     "2: line 2\n3: line 3\n[There is more: go on with offset 4.]"),
+     "2: line 2\n3: line 3\n[More lines follow: continue with offset 4.]"),
     ("read_file", LINES | {"start_line": 8, "end_line": 99}, "8: line 8\n9: line 9"),
     ("read_file", LINES | {"startLine": "8", "endLine": "8"},
-     "8: line 8\n[There is more: go on with offset 9.]"),
+     "8: line 8\n[More lines follow: continue with offset 9.]"),
     ("read_file", LINES | {"start_line_one_indexed": 9, "should_read_entire_file": False,
                            "end_line_one_indexed_inclusive": 9}, "9: line 9"),
     ("read_file", {"target_file": "sub/page.ts", "start_line_one_indexed": 9,
                    "should_read_entire_file": True}, "1: hi"),
     ("view", LINES | {"view_range": [8, -1]}, "8: line 8\n9: line 9"),
     ("str_replace_editor", LINES | {"command": "view", "view_range": "[1, 2]"},
-     "1: line 1\n2: line 2\n[There is more: go on with offset 3.]"),
+     "1: line 1\n2: line 2\n[More lines follow: continue with offset 3.]"),
     ("Grep", SEARCH, "sub/greet.py\n2: hi = 2\n4: print(hi)\nsub/page.ts\n1: hi"),
     ("Grep", SEARCH | {"-i": True, "glob": "*.py", "head_limit": 1},
      "sub/greet.py\n1: HI = 1\n[1 of 3 matching lines; narrow the search or raise limit.]"),
@@ -49,7 +49,7 @@ CALLS: list[tuple[str, dict[str, object], str]] = [
     ("Grep", SEARCH | {"output_mode": "count", "head_limit": 1},
      "sub/greet.py: 2\n[1 of 2 files; narrow the search or raise limit.]"),
     ("Grep", SEARCH | {"type": "ts", "-n": True, "multiline": False}, "sub/page.ts\n1: hi"),
-    ("Grep", SEARCH | {"type": "ts", "glob": "*.py"}, "[No line matches.]"),
+    ("Grep", SEARCH | {"type": "ts", "glob": "*.py"}, "[No lines match.]"),
     ("Grep", {"pattern": "print", "path": "sub", "-B": 2},
      "sub/greet.py\n2- hi = 2\n3- \n4: print(hi)"),
     ("Grep", {"pattern": "HI", "path": "sub", "-A": 1}, "sub/greet.py\n1: HI = 1\n2- hi = 2"),
@@ -60,7 +60,8 @@ CALLS: list[tuple[str, dict[str, object], str]] = [
     ("grep_search", {"query": "(hi)", "isRegexp": False}, "sub/greet.py\n4: print(hi)"),
     ("LS", {"path": ".", "ignore": ["sub"]}, "greet.py"),
     ("list_files", {"path": ".", "recursive": False}, "sub/ (2 files)\ngreet.py"),
-    ("file_search", {"query": "*.py", "maxResults": 1}, "greet.py\n[1 of 2 files; raise limit.]"),
+    ("file_search", {"query": "*.py", "maxResults": 1}, "greet.py\n[1 of 2 files shown; raise "
+                                                        "limit.]"),
     ("codebase_search", {"query": "HI", "target_directories": ["sub"]},
      "variable sub/greet.py:1 HI = 1"),
     ("exec_command", {"cmd": "cat page.ts", "workdir": "sub", "login": True}, "hi"),
@@ -98,7 +99,7 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
     ("view", {"path": "greet.py", "view_range": "all"}, "`view_range`: it is two numbers"),
     ("view", {"path": "greet.py", "view_range": [1, 2], "offset": 3}, "`view_range` is unknown"),
     ("read", {"path": "greet.py", "start_line": 5, "end_line": 2}, "Line 2 comes before line 5"),
-    ("Glob", {"pattern": "*", "cwd": "sub"}, "`cwd`: give a path that begins with it"),
+    ("Glob", {"pattern": "*", "cwd": "sub"}, "`cwd`: use a path that starts with it"),
     ("edit_file", {"target_file": "greet.py", "code_edit": "x"}, "`code_edit`: send the text"),
     ("replace_in_file", {"path": "greet.py", "diff": "<<<<"}, "`diff`: `patch` takes a diff"),
     ("MultiEdit", {"path": "greet.py", "edits": [{"old": "1", "new": "2", "regex": True}]},
@@ -143,7 +144,7 @@ def test_the_gate_sees_a_command_in_its_folder(desk: Desk) -> None:
 def test_a_folder_that_is_only_in_the_draft_has_no_commands(desk: Desk) -> None:
     desk.call("write", path="fresh/a", content="x")
     told = desk.failing("exec_command", cmd="cat a; ls", workdir="fresh")
-    assert told == "fresh is no folder on disk. Nothing was run."
+    assert told == "fresh is not a folder on disk. Nothing was run."
 
 
 @pytest.mark.parametrize(

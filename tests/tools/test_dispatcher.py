@@ -83,7 +83,7 @@ def test_offers_that_are_the_same_are_one_object(desk: Desk) -> None:
 
 def test_f13_a_tool_that_nobody_knows_is_refused_with_those_that_there_are(desk: Desk) -> None:
     told = desk.failing("launch_rockets", target="moon")
-    assert told.startswith("There is no tool `launch_rockets`. There are: read, list,")
+    assert told.startswith("Unknown command tool `launch_rockets`. There are: read, list,")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ READ = ResourceAccess(Action.READ, "x")
 def test_whatever_a_tool_raises_becomes_an_outcome(desk: Desk) -> None:
     assert strange(desk, NotFound("Gone.", "look")).text == "Gone. Next: look"
     shut = strange(desk, NotFound("It is off.", "assent doctor"))
-    assert shut.text == "It is off. The person can run `assent doctor`."
+    assert shut.text == "It is off. The user can run `assent doctor`."
     assert "ZeroDivisionError" in strange(desk, ZeroDivisionError("no")).text
     assert strange(desk, ToolOutcome("ran"), ValueError("bad")).failed
 
@@ -320,7 +320,7 @@ def test_an_edit_that_cannot_be_made_is_not_asked_about(desk: Desk) -> None:
 def test_a_secret_that_an_edit_reads_is_asked_about_before_it_is_read(desk: Desk) -> None:
     desk.put(".env", "KEY=1\n")
     desk.posture, desk.answer = PermissionContext("ask"), "no."
-    assert "The person did not say yes: no." in desk.failing(
+    assert "The user did not allow it: no." in desk.failing(
         "edit", path=".env", old="absent", new="2"
     )
     assert [requests for requests, _ in desk.asked] == [(ResourceAccess(Action.READ, ".env"),)]

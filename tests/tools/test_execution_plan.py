@@ -50,7 +50,7 @@ def test_f90_files_of_a_command_line_are_named(desk: Desk) -> None:
 
 
 REFUSED = {
-    "git's own": ("edit", {"path": ".git/config", "old": "a", "new": "b"}, "edit .git/config"),
+    "git files": ("edit", {"path": ".git/config", "old": "a", "new": "b"}, "edit .git/config"),
     "outside": ("write", {"path": "../x", "content": "b"}, "edit ../x"),
 }
 

@@ -31,7 +31,7 @@ def test_f122_what_fits_is_left_alone() -> None:
 def test_f122_too_many_lines_are_cut_and_counted() -> None:
     outcome = limited_outcome("line\n" * 2500)
     assert outcome.text.endswith(
-        "line\n[Cut here: 2000 of 2500 lines, 9999 of 12500 bytes are shown.]"
+        "line\n[Truncated: 2000 of 2500 lines, 9999 of 12500 bytes shown.]"
     )
     assert outcome.text.count("line\n") == LINES
     assert outcome.rest == b"line\n" * 2500

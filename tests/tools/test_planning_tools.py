@@ -38,7 +38,7 @@ def test_f127_the_whole_list_is_replaced(desk: Desk) -> None:
 
 
 ENUM = (
-    "todo: `todos[0].status`: Invalid enum value 'done'; it is one of pending, in_progress, "
+    "todo: `todos[0].status`: Invalid enum value 'done'; use one of pending, in_progress, "
     "completed, cancelled. Nothing was done; call it again."
 )
 

@@ -31,7 +31,7 @@ def test_f12_read_shows_lines_with_numbers_and_remembers_what_was_seen(place: Pl
 def test_offset_and_limit_choose_lines_and_say_how_to_go_on(place: Place) -> None:
     place.put("a", "".join(f"line {n}\n" for n in range(1, 10)))
     text = place.call(READ, path="a", offset=3, limit=2).text
-    assert text == "3: line 3\n4: line 4\n[There is more: go on with offset 5.]"
+    assert text == "3: line 3\n4: line 4\n[More lines follow: continue with offset 5.]"
     assert place.call(READ, path="a", offset=8).text == "8: line 8\n9: line 9"
     with pytest.raises(NotFound, match="9 lines; 10 is past"):
         place.call(READ, path="a", offset=10)
@@ -40,11 +40,11 @@ def test_offset_and_limit_choose_lines_and_say_how_to_go_on(place: Place) -> Non
 def test_f122_a_long_file_is_cut_at_2000_lines_and_50_kib(place: Place) -> None:
     place.put("many", "x\n" * 5000)
     lines = place.call(READ, path="many").text.split("\n")
-    assert (len(lines), lines[-1]) == (2001, "[There is more: go on with offset 2001.]")
+    assert (len(lines), lines[-1]) == (2001, "[More lines follow: continue with offset 2001.]")
     place.put("wide", ("y" * 999 + "\n") * 100)
     text = place.call(READ, path="wide").text
     assert len(text.encode()) < BYTES + 100
-    assert "go on with offset 52.]" in text
+    assert "continuing with offset 52.]" in text
 
 
 def test_a_huge_line_is_cut_and_never_held_whole(place: Place) -> None:

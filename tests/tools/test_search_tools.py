@@ -85,9 +85,9 @@ def test_list_and_glob_see_the_draft(place: Place) -> None:
         ("**/*.{ts,tsx}", ".", "src/web/page.ts"),
         ("*.ts", "src/web", "src/web/page.ts"),
         ("[a-k]*.py", "src", "src/app.py\nsrc/build/kept.py"),
-        ("--pre=sh", ".", "[No file matches.]"),
-        ("../*", ".", "[No file matches.]"),
-        ("*.rs", ".", "[No file matches.]"),
+        ("--pre=sh", ".", "[No files match.]"),
+        ("../*", ".", "[No files match.]"),
+        ("*.rs", ".", "[No files match.]"),
     ],
 )
 def test_f12_glob_finds_files(place: Place, pattern: str, path: str, found: str) -> None:
@@ -96,8 +96,8 @@ def test_f12_glob_finds_files(place: Place, pattern: str, path: str, found: str)
 
 def test_a_pattern_with_many_stars_takes_no_time(place: Place) -> None:
     place.put("a" * 200)
-    assert place.call(GLOB, pattern="*a" * 100 + "b").text == "[No file matches.]"
-    assert place.call(GLOB, pattern="**/" * 60 + "b").text == "[No file matches.]"
+    assert place.call(GLOB, pattern="*a" * 100 + "b").text == "[No files match.]"
+    assert place.call(GLOB, pattern="**/" * 60 + "b").text == "[No files match.]"
     with pytest.raises(UsageError, match="too many"):
         place.call(GLOB, pattern="{a,b}" * 20)
 
@@ -111,7 +111,7 @@ def test_f12_grep_finds_lines(place: Place) -> None:
     assert with_context.text == "src/app.py\n3- \n4: def main() -> None:\n5-     run(1)"
     assert place.call(GREP, pattern="main", include="*.py").metadata == {"count": 1}
     assert place.call(GREP, pattern="main", include="src/*.py").metadata == {"count": 1}
-    assert place.call(GREP, pattern="nothing here").text == "[No line matches.]"
+    assert place.call(GREP, pattern="nothing here").text == "[No lines match.]"
 
 
 def test_grep_takes_a_plain_text_and_a_limit(place: Place) -> None:
@@ -150,7 +150,7 @@ def test_grep_leaves_out_what_needs_consent_and_counts_it(place: Place) -> None:
     place.secret = (b"prod.env",)
     text = place.call(GREP, pattern="main").text
     assert "main=1" not in text
-    assert text.endswith("[1 files that may hold secrets were left out.]")
+    assert text.endswith("[1 files that may contain secrets were skipped.]")
 
 
 def test_grep_says_of_files_that_a_rule_keeps_back_no_more_than_is_true(place: Place) -> None:
@@ -158,8 +158,8 @@ def test_grep_says_of_files_that_a_rule_keeps_back_no_more_than_is_true(place: P
     place.put("prod.env", "main=1\n")
     place.secret = (b"src/app.py", b"prod.env")
     kept = (
-        "[1 files that may hold secrets were left out.]\n"
-        "[1 files that may not be read, or not unasked, were left out.]"
+        "[1 files that may contain secrets were skipped.]\n[1 files that need permission or may "
+        "not be read were skipped.]"
     )
     assert place.call(GREP, pattern="main").text.endswith(kept)
     assert place.call(SEARCH, name="main").text.endswith(kept)
@@ -191,7 +191,7 @@ def test_f78_no_search_leads_outside(place: Place) -> None:
     (place.root.parent / "secret").write_text("needle\n", encoding="utf-8")
     (place.root / "link").symlink_to("../secret")
     (place.root / "folder").symlink_to("..")
-    assert place.call(GREP, pattern="needle").text == "[No line matches.]"
+    assert place.call(GREP, pattern="needle").text == "[No lines match.]"
     for tool, args in ((GREP, {"pattern": "needle"}), (GLOB, {"pattern": "*"}), (LIST, {})):
         for path in ("folder", "..", "/etc", "link"):
             with pytest.raises(Refused, match="outside the workspace"):
@@ -217,8 +217,8 @@ def test_f12_search_finds_definitions_and_not_uses(place: Place) -> None:
         "class src/web/page.ts:1 export class Page {"
     )
     assert place.call(SEARCH, name="run").text == (
-        "[No definition of run was recognised; 1 lines mention it, first src/app.py:5. "
-        "grep shows them.]"
+        "[No definition of run found; 1 lines mention it, first src/app.py:5. Use grep to see "
+        "them.]"
     )
     assert place.call(SEARCH, name="nobody").text == "[nobody occurs nowhere.]"
 
@@ -288,9 +288,9 @@ def test_assents_own_state_in_the_workspace_is_never_read(place: Place) -> None:
     place.private = (b".local/state/assent",)
     assert place.call(GREP, pattern="needle").text.startswith(".local/state/other\n1: needle")
     assert "key" not in place.call(LIST).text
-    assert place.call(GLOB, pattern="**/key").text == "[No file matches.]"
+    assert place.call(GLOB, pattern="**/key").text == "[No files match.]"
     for path in (".local/state/assent/key", ".LOCAL/state/ASSENT", ".local/state/assent"):
-        with pytest.raises(Refused, match="Assent's own"):
+        with pytest.raises(Refused, match="Assent files"):
             place.touched(READ, path=path)
-        with pytest.raises(Refused, match="Assent's own"):
+        with pytest.raises(Refused, match="Assent files"):
             place.call(GREP, pattern="needle", path=path)

@@ -141,7 +141,7 @@ def test_what_was_dropped_and_how_it_ended_is_told() -> None:
     ]
     assert (
         collect_output(iter(pieces), "x").text
-        == "out\nerr\n[It was ended early: time.]\n[Exit code 3.]"
+        == "out\nerr\n[It was stopped early: time.]\n[Exit code 3.]"
     )
     assert collect_output(iter([ProcessResult(0)]), "x").text == "[No output.]"
 

@@ -36,7 +36,7 @@ def test_a_kind_that_nobody_knows_gets_to_no_judge(tmp_path: Path) -> None:
 def test_f100_it_only_wishes() -> None:
     args = TaskArgs("Look around\nthoroughly", "explore", "", "01k", background=True)
     assert run(args, NOWHERE) == ToolOutcome(  # type: ignore[arg-type]
-        "A sub-agent works on it.",
+        "A sub-agent is working on it.",
         "explore: Look around",
         effect=TaskEffect(
             "Look around\nthoroughly", "Look around", "explore", "01k", background=True

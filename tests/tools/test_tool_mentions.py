@@ -70,9 +70,9 @@ def test_no_text_keeps_the_name_of_an_absent_tool() -> None:
 @pytest.mark.parametrize(
     ("text", "absent", "told"),
     [
-        ("a does not exist. Use `write` to make it.", {"write"}, "a does not exist."),
-        ("a does not exist. Use `write` to make it.", {"edit"}, None),
-        ("It is in a.txt; `read` shows any part of it.", {"read"}, "It is in a.txt."),
+        ("a does not exist. Use `write` to create it.", {"write"}, "a does not exist."),
+        ("a does not exist. Use `write` to create it.", {"edit"}, None),
+        ("It is in a.txt; use `read` to see any part of it.", {"read"}, "It is in a.txt."),
         ("`rm` only: use the `delete` tool (by hand: `x`).", {"delete"}, "`rm` only."),
         ("Use the `write` or `edit` tool.", {"write"}, "Use the `edit` tool."),
         ("`read`, `grep` and `glob` see it.", {"grep"}, "`read` and `glob` see it."),

@@ -30,7 +30,7 @@ PAUSE_S = 5.0  # after which a key is no part of what was typed before
 ASK = StartOptions(mode="ask")
 TOUCH = ("shell", {"command": "touch made"})
 SENTENCES = (
-    "go on with it as you like, thank you", "yes please", "yes", "you decide", "y", "ok",
+    "continuing with it as you like, thank you", "yes please", "yes", "you decide", "y", "ok",
     "only if it is needed, not by default", "3x faster would be nice", "1y is long", "3D please",
     "please build it", "stop", "no", "no, not in this session", "go on then", "that is a pity",
     "try once more, as I say", "by the way, try the other one", "accept what they say", "undo",
@@ -39,7 +39,7 @@ SENTENCES = (
 )  # fmt: skip
 # Those with letters in them that decide something somewhere; where it is all about those.
 SHARP = (
-    "go on with it as you like, thank you", "yes", "3x faster would be nice", "1y is long",
+    "continuing with it as you like, thank you", "yes", "3x faster would be nice", "1y is long",
     "try once more, as I say", "by the way, try the other one", "accept what they say", "s1y",
     "use the sandbox, u", "1 yes",
 )  # fmt: skip
@@ -308,12 +308,12 @@ def test_a_question_does_not_open_over_what_is_typed_and_opens_once_nothing_is(
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
-        await seat.type("go on with it as ")
+        await seat.type("continuing with it as ")
         seat.app.say("Make it")
         await seat.shows("F2 opens what is asked")
         await seat.type("you")
         assert len(seat.app.screen_stack) == 1
-        assert seat.app.prompt.text == "go on with it as you"
+        assert seat.app.prompt.text == "continuing with it as you"
         seat.app.prompt.clear()
         await asked(seat)
         assert answers(seat) == []

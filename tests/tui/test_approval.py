@@ -114,7 +114,7 @@ def test_f72_a_plan_with_a_denied_file_says_so_and_is_not_built(stage: Stage) ->
         await reader.seat.shows("Cannot be built: long.txt: A rule of")
         await reader.to_the_end()
         await reader.press("1", "y")
-        await reader.seat.shows("No plan may change long.txt")
+        await reader.seat.shows("Rules deny changes to long.txt")
         await reader.seat.rest()
 
     stage.show(read_by(act))
@@ -332,7 +332,7 @@ def test_f46_a_file_that_changed_under_the_panel_stops_the_yes(stage: Stage) -> 
         await reader.press("1", "o")
         await reader.reads()
         assert reader.approvals == []
-        await reader.seat.shows("Changed since it was proposed")
+        await reader.seat.shows("Files changed since the plan was proposed")
         await reader.seat.shows("short.txt")
         await reader.to_the_end()
         await reader.press("1")

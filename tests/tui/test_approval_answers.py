@@ -157,12 +157,12 @@ def test_g9_what_was_read_before_is_said_and_only_the_difference_is_new(stage: S
     async def again(reader: Reader) -> None:
         await reader.open()
         await reader.seat.shows("Since you last read this")
-        await reader.seat.shows("since you last read it: 1 joined")
+        await reader.seat.shows("Since your last review: 1 joined")
         titles = [sheet.lines[0].text for sheet in reader.panel.line_view.sections]
         assert [title for title in titles if ". write" in title] == [
             "1. write short.txt (reversible, seen before)",
             "2. write long.txt (reversible, seen before)",
-            "3. write third.txt (reversible, new to you)",
+            "3. write third.txt (reversible, new)",
         ]
 
     stage.show(read_by(first))
@@ -189,7 +189,7 @@ def test_f57_g18_comments_to_a_line_of_text_and_of_a_diff_are_one_request_to_the
         await write(reader, "louder")
         await reader.reads()
         await reader.seat.shows("louder")
-        await reader.seat.shows("comments   2 to be sent with feedback (2)")
+        await reader.seat.shows("comments   2 pending, sent with feedback (2)")
         await reader.press("2")
         await reader.seat.until(lambda: isinstance(reader.app.screen, FeedbackPanel))
         await reader.seat.shows("Comment 2")
@@ -330,7 +330,7 @@ def test_a_merge_in_progress_is_said_in_the_review_and_when_it_is_built(stage: S
     stage.put(".git/HEAD", b"ref: refs/heads/main\n")
     stage.put(".git/MERGE_HEAD", b"0" * 40 + b"\n")
     proposed(stage, short=b"short\n")
-    words = "A merge is in progress here (`git status` shows it)"
+    words = "A merge is in progress here (see `git status`)"
 
     async def act(reader: Reader) -> None:
         await reader.open()

@@ -106,7 +106,7 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
 def test_without_a_plan_that_is_said_and_no_key_does_anything(stage: Stage) -> None:
     async def act(reader: Reader) -> None:
         reader.app.open_panel(ApprovalPanel(""))
-        await reader.seat.shows("There is no current plan here.")
+        await reader.seat.shows("No current plan.")
         await reader.seat.until(lambda: reader.panel.listening)
         await reader.press("1", "2", "3", "ctrl+x", "s", "space", "w", "c", "p", "h", "end", "n")
         assert reader.at() is At.LOADING
@@ -122,7 +122,7 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        await reader.seat.shows("no digest: it is a draft")
+        await reader.seat.shows("no digest (draft)")
         await reader.press("1")
         await reader.seat.shows("p proposes it")
         await reader.press("2")
@@ -166,7 +166,7 @@ def test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit(stage: S
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        await reader.seat.shows("Changed since it was proposed")
+        await reader.seat.shows("Files changed since the plan was proposed")
         await reader.to_the_end()
         await reader.press("1")
         await reader.seat.shows("b makes the plan fit them")

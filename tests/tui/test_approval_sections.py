@@ -92,14 +92,14 @@ def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
     found = review()
     undo = tuple(undo_limits(found.operations))
     assert [*undo_limits([WRITE, BACK])] == ["1 undone by its own command: 2. run touch"]
-    assert [*undo_limits([WRITE])] == ["all of it can be undone"]
+    assert [*undo_limits([WRITE])] == ["everything can be undone"]
     assert undo == ("1 cannot be undone: 2. run curl x", "1 undone with limits: 3. run touch y")
     lines = context_lines(found, ReviewContext(undo, "a note", (WRITE.id,)), 200)
     assert [line.text for line in lines] == [
         "file       .opencode/plans/session/PLAN_work.md",
         "undo       1 cannot be undone: 2. run curl x",
         "undo       1 undone with limits: 3. run touch y",
-        "changed    You have not read this plan before, so all of it is new to you.",
+        "changed    First review",
         "left out   1. write a",
         "note       a note",
     ]

@@ -45,7 +45,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
     ),
     (
         QuestionBlock("k", "q", (QUESTION,)),
-        ["", "  ? Colour: Which colour?", "    waits for your answer"],
+        ["", "  ? Colour: Which colour?", "    waiting for your answer"],
     ),
     (
         QuestionBlock("k", "q", (QUESTION,), "answered", (("Red", "Blue"),), "ada", "explore 1"),
@@ -53,7 +53,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
     ),
     (
         QuestionBlock("k", "q", (QUESTION,), "unanswered"),
-        ["", "  ? Colour: Which colour?", "    nobody answered, which is a no"],
+        ["", "  ? Colour: Which colour?", "    no answer; treated as no"],
     ),
     (
         ChildSessionBlock("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
@@ -64,7 +64,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
         ["  ◆ explore 1: Look · finished, in the background", "    └ Seen."],
     ),
     (NoteBlock("k", "mode", "Mode ask"), ["  · Mode ask"]),
-    (NoteBlock("k", "told", "The model is told", 3), ["  · The model is told (Ctrl+O)"]),
+    (NoteBlock("k", "told", "The model is told", 3), ["  ·  sent(Ctrl+O)"]),
     (TurnEndBlock("k", "end"), []),
     (
         TurnEndBlock("k", "end", "", 8.0, TokenUsage(12_345, 678, 10_000, 0, 90), 0.125),
@@ -72,7 +72,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
     ),
     (
         TurnEndBlock("k", "failed", "It broke.", 1.0, TokenUsage(1, 1), None),
-        ["", "  The turn failed. It broke.", "  1 in, 1 out · cost unknown · 1.0 s"],
+        ["", "  Turn failed. It broke.", "  1 in, 1 out · cost unknown · 1.0 s"],
     ),
     (TurnEndBlock("k", "interrupted", "You did."), ["", "  You did."]),
     (RemovedBlock("k"), []),

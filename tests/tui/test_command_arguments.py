@@ -37,7 +37,7 @@ def test_a_command_that_takes_no_words_says_so_and_does_nothing(stage: Stage) ->
         for name in wordless:
             app.conversation.show(())
             app.run_slash(f"{name} now")
-            assert told(seat)[:1] == [f"{name} takes no words; nothing was done."]
+            assert told(seat)[:1] == [f"{name} takes no arguments; nothing was done."]
             assert (app.quiet, len(app.screen_stack), app.wants_demo) == (True, 1, False)
             assert app.return_value is None
 
@@ -45,11 +45,11 @@ def test_a_command_that_takes_no_words_says_so_and_does_nothing(stage: Stage) ->
 
 
 TAKES = {
-    "/diff x": "/diff takes nothing, or turns or TURN.",
-    "/rules nope": "/rules takes nothing, or explain or test or revoke ….",
-    "/rules list --nope": "/rules takes nothing, or explain or test or revoke ….",
-    "/memory nope": "/memory takes nothing, or forget [ID].",
-    "/undo nope": "No run that was done here is called 'nope'.",
+    "/diff x": "/diff takes no argument, or turns or TURN.",
+    "/rules nope": "/rules takes no argument, or explain or test or revoke ….",
+    "/rules list --nope": "/rules takes no argument, or explain or test or revoke ….",
+    "/memory nope": "/memory takes no argument, or forget [ID].",
+    "/undo nope": "No finished run here matches 'nope'.",
 }
 
 
@@ -77,7 +77,7 @@ def test_a_session_is_exported_to_the_home_folder_and_never_over_a_file(stage: S
         await answered(seat, "/export ~/o.md")
         assert out.read_text(encoding="utf-8").startswith("# Say hello")
         lines = await answered(seat, "/export ~/o.md")
-        assert lines[0].endswith("o.md is there already. Nothing was written.")
+        assert lines[0].endswith("o.md already exists. Nothing was written.")
         assert lines[1].startswith("next: in a shell: ls -l ")
 
     stage.show(act)

@@ -76,19 +76,19 @@ def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: s
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("/moed plan", "There is no /moed. Did you mean /mode?"),
-        ("/zzzzzz", "There is no /zzzzzz."),
-        ("/mode wilder", "There is no mode 'wilder'."),
+        ("/moed plan", "Unknown command /moed. Did you mean /mode?"),
+        ("/zzzzzz", "Unknown command /zzzzzz."),
+        ("/mode wilder", "Unknown command mode 'wilder'."),
         ("/plan maybe", "/plan is on or off"),
-        ("/rename", "What should the session be called?"),
-        ("/rename A title", "There is no session on the screen yet."),
-        ("/rewind", "Nothing was said here yet"),
-        ("/export", "There is no session on the screen yet."),
-        ("/remember", "What should be remembered?"),
-        ("/theme neon", "There is no theme 'neon'."),
-        ("/agent nobody", "There is no agent 'nobody'."),
+        ("/rename", "Enter a title for the session."),
+        ("/rename A title", "Session on the screen yet not found."),
+        ("/rewind", "No messages here yet"),
+        ("/export", "Session on the screen yet not found."),
+        ("/remember", "Say what to remember."),
+        ("/theme neon", "Unknown command theme 'neon'."),
+        ("/agent nobody", "Unknown command agent 'nobody'."),
         ("/model nobody/nothing", "nobody"),
-        ("/resume nowhere", "There is no session 'nowhere'."),
+        ("/resume nowhere", "Session 'nowhere' not found."),
         ("/history nothing", "nothing"),
         ("/build nothing", "nothing"),
         ("/rules 'x", "This line cannot be read"),
@@ -311,7 +311,7 @@ def test_an_agent_is_chosen_from_the_list(stage: Stage) -> None:
         await seat.opened(AgentList)
         await seat.type("build")
         await seat.press("enter")
-        await seat.shows("From now on the agent is build.")
+        await seat.shows("Agent set to build.")
         await seat.until(lambda: seat.app.status_snapshot.agent == "build")
 
     stage.show(act)
@@ -349,8 +349,8 @@ class Ringing(TerminalApp):
     ("config", "looks", "rung"),
     [
         ("", True, []),
-        ("", False, ["A plan waits for your approval."]),
-        ("\n[notify]\nafter_s = 0\n", True, ["A plan waits for your approval."]),
+        ("", False, ["A plan is waiting for your approval."]),
+        ("\n[notify]\nafter_s = 0\n", True, ["A plan is waiting for your approval."]),
     ],
 )
 def test_f150_it_rings_only_where_nobody_looks_or_it_took_long(

@@ -63,7 +63,7 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     screen.decide("2", "2 (•) Blue", "Enter", "Blue it is.", OPEN)
     assert world.ok("questions", "list")["questions"] == []
     assert waiting["id"] not in screen.screen()
-    assert "Go on with: assent -r paint-it" in screen.leave()
+    assert "Continue with: assent -r paint-it" in screen.leave()
     assert flags(screen) == ["0", "1", "0"]
 
 

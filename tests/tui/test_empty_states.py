@@ -21,7 +21,7 @@ def test_without_a_plan_there_is_a_line_and_no_panel(stage: Stage, way: str) -> 
             seat.app.run_slash(way)
         else:
             await seat.press(way)
-        await seat.shows("There is no current plan here.")
+        await seat.shows("No current plan.")
         assert len(seat.app.screen_stack) == 1
 
     stage.show(act)
@@ -68,7 +68,7 @@ def test_plan_in_plan_mode_says_so(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.rest()
         seat.app.run_slash("/plan")
-        await seat.shows("Plan mode is on; /plan off leaves it.")
+        await seat.shows("Plan mode is on; /plan off ends it.")
 
     stage.show(act)
 

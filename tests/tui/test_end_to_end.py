@@ -126,7 +126,7 @@ def comments(story: Story) -> None:
         (None, ["Say hello in greet.py."], "Be polite."),
         ("write greet.py", ['+print("Hello")'], "Name the world."),
     ]
-    seen = ("What should be different?", "Be polite.", "Name the world.", "Ctrl+S send")
+    seen = ("What should change?", "Be polite.", "Name the world.", "Ctrl+S send")
     screen.answer("2", *seen, every=SLOW_S)
     screen.write("Two more things.")
     screen.press("C-s")
@@ -144,7 +144,7 @@ def revises(story: Story) -> None:
     """The model got everything as one request; its new plan says what changed."""
     screen = story.terminal
     shown = screen.shows(
-        "1 approve (at the end", "changed    since you last read it: 1 joined, the text"
+        "1 approve (at the end", "changed    Since your last review: 1 joined, the text"
     )
     assert "-Say hello in greet.py." in shown
     assert "+Say good day in greet.py." in shown
@@ -164,7 +164,7 @@ def approves(story: Story) -> None:
     screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
     screen.answer("]", "▸ 2. write notes.txt", anew=("Home", "]", "]"))
     screen.answer("Space", "[left out] 2. write notes.txt", "left out   2. write notes.txt")
-    screen.answer("w", "without what you marked", "(at the end")
+    screen.answer("w", "without excluded", "(at the end")
     screen.answer("End", "1 approve ·")
     shown = screen.answer("1", "without what is marked?", "y approve and build")
     assert whole not in shown
@@ -176,7 +176,7 @@ def approves(story: Story) -> None:
 def halts(story: Story) -> None:
     """The build stops where its command fails, and offers the ways on."""
     screen = story.terminal
-    screen.shows("halted, and needs you", "│ it is not ready", "r resume · b roll back · a accept")
+    screen.shows("needs your decision", "│ it is not ready", "r resume · b roll back · a accept")
     kinds = story.kinds()
     assert [kinds.count(kind) for kind in ("operations_declined", "plan_approved")] == [1, 1]
     assert kinds[-1] == "run_halted"
@@ -205,7 +205,7 @@ def resumes(story: Story) -> None:
 def undoes(story: Story) -> None:
     """The run is taken back after its preview was read; the files are as they were."""
     screen = story.terminal
-    screen.answer("u", "1 take it back (at the end", "takes back   2 operations")
+    screen.answer("u", "1 apply (at the end", "takes back   2 operations")
     screen.answer("End", "This is the end.")
     screen.hides("(at the end")
     screen.answer("1", "Take it back, as ")
@@ -219,4 +219,4 @@ def leaves(story: Story) -> None:
     """Two keys end it, and say how to go on."""
     screen = story.terminal
     screen.answer("Escape", "Undo: done.", "│ undone ", OPEN)
-    assert "Go on with: assent -r greet-the-world" in screen.leave()
+    assert "Continue with: assent -r greet-the-world" in screen.leave()

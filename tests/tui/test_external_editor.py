@@ -4,7 +4,7 @@ import pytest
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
-FAILED = "'false' ended with exit code 1; nothing was taken in."
+FAILED = "'false' failed with exit code 1; your edits were not imported."
 
 
 @pytest.mark.parametrize(

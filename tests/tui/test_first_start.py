@@ -9,7 +9,7 @@ from assent.tui.panels.run import RunPanel
 
 def test_without_any_key_the_screen_says_what_was_found_and_offers_the_demo(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
-        await seat.shows("No model can be used here yet.")
+        await seat.shows("No model available yet.")
         for words in (
             "No key is set",
             "ANTHROPIC_API_KEY",
@@ -57,7 +57,7 @@ def test_a_key_that_is_set_is_told_by_its_name_and_never_by_its_value(stage: Sta
     stage.env["OPENAI_API_KEY"] = "sk-very-secret-0123456789abcdef"
 
     async def act(seat: Seat) -> None:
-        await seat.shows("Keys that are set: OPENAI_API_KEY")
+        await seat.shows("API keys found: OPENAI_API_KEY")
         await seat.shows("nobody")
         assert "sk-very" not in seat.text()
 
@@ -71,5 +71,5 @@ def test_what_was_found_is_told_by_signs_and_words() -> None:
     )
     found = SetupFindings((), ("A_KEY",), servers)
     told = [line.text for line in onboarding_lines(found)]
-    assert "ollama    http://127.0.0.1:11434/v1  answers, with 1 model" in told
+    assert "ollama    http://127.0.0.1:11434/v1  running, 1 model" in told
     assert "lmstudio  http://127.0.0.1:1234/v1   no answer" in told

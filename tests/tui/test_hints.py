@@ -28,7 +28,7 @@ from assent.tui.hints import (
     with_screen_commands,
 )
 
-ESC = "Esc, where it is at work"
+ESC = "Esc, where it is running"
 
 
 def texts() -> Iterator[str]:

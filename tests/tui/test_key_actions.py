@@ -100,7 +100,7 @@ def test_f3_slash_commands_change_the_mode(stage: Stage) -> None:
             await seat.until(partial(in_mode, seat, mode))
         await seat.type("/mode wilder")
         await seat.press("escape", "enter")
-        await seat.shows("There is no mode 'wilder'.")
+        await seat.shows("Unknown command mode 'wilder'.")
 
     stage.show(act)
 

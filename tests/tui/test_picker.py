@@ -314,7 +314,7 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
         await seat.press("enter")
         await seat.opened(ConfirmPanel)
         await seat.press("ctrl+y")
-        await seat.shows("You went back.")
+        await seat.shows("Rewound.")
         await seat.shows("/undo ")
         assert seat.app.prompt.text == "Greet somebody"
         assert seat.app.session_controller.record is not None

@@ -30,7 +30,7 @@ def test_leaving_stops_the_command_of_a_run_and_finishes_its_files(stage: Stage)
         await seat.press("ctrl+c")
         await seat.press("ctrl+c")
         assert seat.app.is_running
-        await seat.shows("A run is at work. Ctrl+C once more stops it and leaves")
+        await seat.shows("Run in progress. Ctrl+C once more stops it and leaves")
         assert seat.app.run_controller.at_work
         await seat.press("ctrl+c")
         assert seat.app.return_value == 0
@@ -85,7 +85,7 @@ def halted(world: World) -> bool:
 def test_a_screen_that_is_told_to_end_stops_its_run_and_says_so(server: Tmux, world: World) -> None:
     screen = run_forever(server, world)
     os.kill(program(screen), signal.SIGTERM)
-    screen.shows("left: 143", "The run halted, and waits for your decision: assent recover")
+    screen.shows("left: 143", "The run stopped and needs your decision: assent recover")
     assert halted(world)
 
 

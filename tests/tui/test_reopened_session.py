@@ -101,7 +101,7 @@ def test_a_workspace_that_is_not_the_folder_is_named_once(stage: Stage, below: s
 
     with stage.here():
         named = asyncio.run(shown())
-    assert named == ([f"The workspace is {stage.root.resolve()}."] if below else [])
+    assert named == ([f"Workspace: {stage.root.resolve()}"] if below else [])
 
 
 class Hasty(TerminalApp):

@@ -41,11 +41,11 @@ def test_a_yes_says_to_what_without_what_and_with_which_words() -> None:
 
 def test_a_no_says_what_should_be_different() -> None:
     assert feedback_sent_lines(Feedback(notes="Smaller"), 2) == [
-        Line("said", "You sent the plan back, with 2 comments:"),
+        Line("said", "You rejected the plan, with 2 comments:"),
         Line("said", "  Smaller"),
     ]
     assert feedback_sent_lines(Feedback(), 1) == [
-        Line("said", "You sent the plan back, with 1 comment.")
+        Line("said", "You rejected the plan, with 1 comment.")
     ]
 
 
@@ -53,11 +53,9 @@ def test_a_run_says_what_it_changed_and_what_takes_it_back() -> None:
     assert run_ended_lines("build", "done", gone("a", "b")) == [
         Line("heading", "Build: done."),
         Line("plain", "delete a, delete b."),
-        Line("dim", "/undo takes it back."),
+        Line("dim", "/undo reverts it."),
     ]
-    assert run_ended_lines("build", "nothing", ()) == [
-        Line("heading", "Build: there was nothing to do.")
-    ]
+    assert run_ended_lines("build", "nothing", ()) == [Line("heading", "Build: nothing to do.")]
     assert operation_names(gone(*"abcdef")) == "delete a, delete b, delete c, delete d and 2 more"
 
 
@@ -84,7 +82,7 @@ def test_the_conversation_tells_what_was_typed_approved_and_built(stage: Stage) 
         lines = told(seat)
         at = lines.index(f"  You approved {digest[:8]}.")
         after = [line for line in lines[at + 1 :] if line.strip()]
-        assert after[:3] == ["  Build: done.", "  write a.txt.", "  /undo takes it back."]
+        assert after[:3] == ["  Build: done.", "  write a.txt.", "  /undo reverts it."]
 
     stage.show(act)
 
@@ -92,8 +90,8 @@ def test_the_conversation_tells_what_was_typed_approved_and_built(stage: Stage) 
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("", "everything was taken back."),
-        ("echo x > b.txt", "everything recorded was taken back, except for what is named below."),
+        ("", "everything was undone."),
+        ("echo x > b.txt", "all recorded changes were undone, except as listed below."),
     ],
     ids=["files", "a command"],
 )
@@ -134,12 +132,14 @@ def test_what_was_withdrawn_is_marked_and_turns_are_counted(stage: Stage) -> Non
         await seat.press("enter")
         await seat.opened(ConfirmPanel)
         await seat.press("ctrl+y")
-        await seat.shows("You went back.")
+        await seat.shows("Rewound.")
         await seat.rest()
         lines = told(seat)
-        assert any("the model no longer knows this and what followed: Second" in x for x in lines)
+        assert any(
+            "the model no longer knows this message and what followed: Second" in x for x in lines
+        )
         assert "> Second" not in lines
-        assert "  1 turn came since." in lines
+        assert "  1 turn since then." in lines
 
     stage.show(act)
 

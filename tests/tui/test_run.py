@@ -91,7 +91,7 @@ def test_a_panel_that_hears_of_its_run_before_it_is_drawn_shows_it_then(stage: S
     [
         ("a", "Recover: done", True),
         ("b", "Recover: rolled back", False),
-        ("r", "Recover: halted, and needs you", True),
+        ("r", "Recover: needs your decision", True),
     ],
 )
 def test_a_halt_offers_three_ways_and_each_takes_two_keys(
@@ -124,7 +124,7 @@ def test_a_command_can_be_stopped_and_the_run_halts_in_good_order(stage: Stage) 
         await seat.shows("│ begun")
         await press(seat, "x", "ctrl+y")
         await rested(seat)
-        await seat.shows("halted, and needs you")
+        await seat.shows("needs your decision")
         await press(seat, "b", "ctrl+y")
         await rested(seat)
 
@@ -155,7 +155,7 @@ def test_a_run_that_another_process_left_is_shown_with_its_ways(stage: Stage) ->
 
     async def act(seat: Seat) -> None:
         seat.app.show_run()
-        await seat.shows("halted, and needs you")
+        await seat.shows("needs your decision")
         await rested(seat)
         await press(seat, "b", "ctrl+y")
         await rested(seat)
@@ -199,11 +199,11 @@ def test_each_operation_says_where_it_is() -> None:
     def states() -> list[str]:
         return [line.text[2:9].rstrip() for line in watched.lines() if ". " in line.text[:14]]
 
-    assert states() == ["at work", "at work", "waits", "waits"]
+    assert states() == ["running", "running", "waits", "waits"]
     watched.take(CommandProgress("command", 2, 4, command))
-    assert states() == ["done", "done", "at work", "waits"]
+    assert states() == ["done", "done", "running", "waits"]
     watched.take(StepProgress(RunStep.FINISH, 0, 1))
-    assert states() == ["done", "done", "done", "at work"]
+    assert states() == ["done", "done", "done", "running"]
     watched.end([Line("plain", "Done.")])
     assert states() == []
 
@@ -214,7 +214,7 @@ def test_very_much_output_is_kept_at_its_end_and_says_so() -> None:
         watched.take(LiveCommandOutput(0, b"%d\n" % number))
     watched.take(StepProgress(RunStep.FINISH, 5, 10))
     first, *rest = watched.lines()
-    assert first == Line("dim", "(10 lines before are not shown here.)")
+    assert first == Line("dim", "(10 earlier lines not shown)")
     assert rest[0] == Line("plain", "│ 10")
     assert rest[-1].text.startswith("███████████████···············")
     assert "5 of 10" in rest[-1].text

@@ -43,8 +43,8 @@ def test_f124_f125_a_turn_is_shown_part_by_part_with_the_state_of_each_call(stag
         assert found[:2] == ["> Greet me", "  ~ thought: I greet."]
         assert "  ✓ write hello.txt · staged" in found
         assert "  ✓ present_plan plan" in found
-        assert "  The plan is ready for your review: Ctrl+T or /review." in found
-        assert "awaits you" in status_parts(seat.app.status_snapshot, 100).text
+        assert "  Plan ready for review: Ctrl+T or /review." in found
+        assert "in review" in status_parts(seat.app.status_snapshot, 100).text
 
     stage.show(act)
 
@@ -99,7 +99,7 @@ def test_a_session_that_is_not_there_is_said_and_another_can_begin(stage: Stage)
     stage.script(turn("Hello."))
 
     async def act(seat: Seat) -> None:
-        await seat.shows("There is no session 'nowhere'.")
+        await seat.shows("Session 'nowhere' not found.")
         await seat.say("Say hello")
         await seat.shows("Hello.")
 

@@ -229,7 +229,7 @@ def test_words_that_nobody_can_drive_now_are_said_to_be_on_record(stage: Stage) 
         with at_work(app.engine, session(app, "First")):
             app.say("Words of mine")
             await seat.until(lambda: NOTED in whole(seat))
-        assert "next: say `go on` when that has ended" in whole(seat)
+        assert "next: send `continue` when it is idle" in whole(seat)
         assert "othing was changed" not in whole(seat)
         assert said(seat) == ["First", "Words of mine"]
         await seat.rest()
@@ -338,7 +338,7 @@ def test_a_command_of_an_empty_screen_is_not_shown_on_the_next_one(stage: Stage)
         app.run_slash("/new")
         await seat.rest()
         (stage.root / "go").touch()
-        await seat.shows("The command that you typed before ended. Exit code 0.")
+        await seat.shows("The command you ran earlier ended. Exit code 0.")
         await seat.until(lambda: not app.at_work)
         assert "OF-NONE" not in seat.text()
 

@@ -72,7 +72,7 @@ def test_a_line_without_words_opens_the_screen_and_leaves_a_usable_terminal(
     answer = left(terminal)
     assert answer.code == 0
     assert terminal.screen.rindex(CLOSED) > terminal.screen.rindex(OPENED)
-    told = text(terminal).endswith("Go on with: assent -r say-hello\r\n")
+    told = text(terminal).endswith("Continue with: assent -r say-hello\r\n")
     assert told == (case in ("the last session", "a session"))
 
 

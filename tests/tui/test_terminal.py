@@ -65,11 +65,11 @@ def test_esc_interrupts_goes_back_and_ctrl_c_leaves_the_terminal_as_it_was(
     screen.press("Escape")
     screen.shows("You interrupted the turn.")
     screen.hides("working")
-    back = ("Go back to before something you said", "Say more", "Say hello")
+    back = ("Rewind to an earlier message", "Say more", "Say hello")
     screen.twice("Escape", "Esc once more goes back", lambda seen: all(w in seen for w in back))
     screen.answer("Escape", OPEN)
     assert (screen.value("alternate_on"), screen.value("mouse_any_flag")) == ("1", "1")
-    assert "Go on with: assent -r say-hello" in screen.leave()
+    assert "Continue with: assent -r say-hello" in screen.leave()
     screen.enter(f"{SETTINGS} > ../after; echo seen")
     screen.shows(f"{PROMPT}{SETTINGS} > ../after; echo seen", "\nseen\n")
     assert (world.base / "after").read_bytes() == (world.base / "before").read_bytes()
@@ -81,12 +81,12 @@ def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
     server: Tmux, world: World
 ) -> None:
     screen = server.open(world, "assent", (100, 40))
-    screen.shows("No model can be used here yet.", "ANTHROPIC_API_KEY", "F9 or /demo", "no model")
+    screen.shows("No model available yet.", "ANTHROPIC_API_KEY", "F9 or /demo", "no model")
     screen.press("F9")
     screen.shows("This is the demo", "Let people order tea in several sizes")
     screen.press("C-c")
     screen.shows(OPEN)  # what was typed for the person is gone, and nothing else
-    unusable = "No model can be used here yet."
+    unusable = "No model available yet."
     screen.twice("C-c", "Ctrl+C once more leaves", lambda seen: unusable in seen)
     assert world.files() == {}
 

@@ -87,7 +87,7 @@ def test_g6_what_hides_in_them_is_named_and_does_nothing_to_the_screen(stage: St
     ("text", "told"),
     [
         ("plain <U+202E>, ␍ and 👩\u200d💻, a\u00a0b\n\t", ""),
-        ("\u202e\u202ea", "Characters that do not show are in what you wrote: U+202E."),
+        ("\u202e\u202ea", "Your text contains hidden characters: U+202E."),
         ("e" + "\u0301" * 4, ""),
         ("e" + "\u0301" * 5, "U+0301."),
         ("".join(map(chr, range(0xE000, 0xE00A))), "U+E007 and 2 more."),

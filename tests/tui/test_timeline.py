@@ -102,7 +102,7 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
         [
             RemovedBlock("s:1"),
             RemovedBlock("s:2"),
-            NoteBlock("s:3", "retry", "It is overloaded. Try 2 follows in 2 s."),
+            NoteBlock("s:3", "retry", "It is overloaded. Retrying in 2 s (attempt 2)."),
         ],
     ),
     "a mode": ((ModeChanged("ask", "So."),), [NoteBlock("s:1", "mode", "Mode ask: So.")]),
@@ -112,11 +112,11 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
     ),
     "a summary": (
         (Compacted("All of it.", 2),),
-        [NoteBlock("s:1", "compacted", "The conversation was summarised to make room.", 1)],
+        [NoteBlock("s:1", "compacted", "Conversation summarized to free up context.", 1)],
     ),
     "what the model is told": (
         (MessageAdded("m1", "plan", (TextPart("It was applied."),), synthetic="run"),),
-        [NoteBlock("s:1", "told", "The model is told what was applied", 1)],
+        [NoteBlock("s:1", "told", " sentwhat was applied", 1)],
     ),
     "reminders are not shown": (
         (MessageAdded("m1", "plan", (TextPart("You plan."),), synthetic="reminder"),),
@@ -166,7 +166,7 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
             NoteBlock(
                 "s:1",
                 "halted",
-                "The answer was cut off: it was longer than the model can say at once.",
+                "Answer cut off: the model's output limit was reached.",
             )
         ],
     ),

@@ -82,7 +82,7 @@ def test_what_the_model_no_longer_knows_is_folded_into_a_note_in_its_place() -> 
             MessageAdded("m3", "plan", (TextPart("Third"),)),
         )
     )
-    words = "You went back; the model no longer knows this and what followed: Second"
+    words = "Rewound. The model no longer sees this and what followed: Second"
     assert list(feed.blocks.values()) == [
         UserMessageBlock("s:1", "First", 0, "m1"),
         AssistantMessageBlock("s:2", "Yes."),
@@ -103,4 +103,4 @@ def test_a_no_is_told_with_the_persons_own_words() -> None:
     text = "The person rejected the plan. Their words:\n\nDownload nothing\nat all"
     (note,) = blocks(MessageAdded("m1", "plan", (TextPart(text),), synthetic="rejected"))
     assert isinstance(note, NoteBlock)
-    assert note.words == "The model is told your no: Download nothing"
+    assert note.words == " sentyour no: Download nothing"

@@ -12,8 +12,11 @@ from assent.core.errors import UsageError
 @pytest.mark.parametrize(
     ("goal", "said"),
     [
-        (Goal(mode="foo"), "There is no mode 'foo'. There are: plan, ask, auto-edit, yolo, docs."),
-        (Goal(agent="nope"), "There is no agent 'nope'. There are: build, explore, plan."),
+        (
+            Goal(mode="foo"),
+            "Mode 'foo' not found. Available modes: plan, ask, auto-edit, yolo, docs.",
+        ),
+        (Goal(agent="nope"), "Agent 'nope' not found. Available: build, explore, plan."),
     ],
     ids=["a mode", "an agent"],
 )

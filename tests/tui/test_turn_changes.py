@@ -31,7 +31,7 @@ def test_a_turn_that_fails_says_so_once_with_the_next_step(stage: Stage) -> None
         await seat.say("And more")
         await seat.shows("next: add a turn to the")
         text = seat.text().replace("\n", "")
-        assert text.count("The turn failed.") == 1, text
+        assert text.count("Turn failed.") == 1, text
         assert text.count("number 2.") == 1, text
         assert "next: add a turn to the script" in text
 
@@ -46,7 +46,7 @@ def test_what_is_said_while_the_model_works_is_refused_and_not_lost(stage: Stage
         await seat.shows("The model is working")
         await seat.type("And this")
         await seat.press("enter")
-        await seat.shows("The model is at work. Press Esc to interrupt it first.")
+        await seat.shows("The model is working. Press Esc to interrupt it first.")
         assert seat.app.prompt.text == "And this"
         await seat.press("escape")
         await seat.rest()

@@ -52,7 +52,7 @@ def who(stage: Stage) -> str:
     ("act", "words"),
     [
         (approve, "plan work was approved by {} (digest); /build work builds it."),
-        (reject, "plan work was rejected by {}, and is a draft again."),
+        (reject, "plan work was rejected by {} and is a draft again."),
         (build, "plan work was built by run "),
         (discard, "plan work was discarded by {}."),
     ],
@@ -153,7 +153,7 @@ def test_status_line_and_side_area_follow_also_after_another_plan_was_chosen(sta
         await seat.say("Look around")
         record = seat.app.engine.plans.find("work")
         seat.app.plan_chosen(record, None)
-        await seat.until(lambda: "awaits you" in status(seat))
+        await seat.until(lambda: "in review" in status(seat))
         await seat.until(lambda: "AWAITING_APPROVAL, not approved" in seat.text())
         approve(stage, digest)
         await seat.until(lambda: "approved" in status(seat))
@@ -226,7 +226,7 @@ def test_a_yes_on_this_screen_names_the_plan_too(stage: Stage) -> None:
         await reader.to_the_end()
         await reader.press("1", "o")
         await reader.closed()
-        assert "Plan work is approved, and not built yet: /build work" in seat.text()
+        assert "Plan work approved, not built yet: /build work" in seat.text()
 
     stage.show(sit, size=(200, 50))
 

@@ -152,7 +152,7 @@ def test_files_that_changed_since_are_left_alone_and_said_first(stage: Stage) ->
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
-        await reader.seat.shows("Not taken back")
+        await reader.seat.shows("Not reverted")
         await reader.seat.shows("left alone: short.txt")
         await reader.to_the_end()
         await reader.press("1", "y")
@@ -186,7 +186,7 @@ def test_without_a_run_that_is_said_in_the_conversation_and_no_panel_stays(stage
 
     async def act(reader: Reader) -> None:
         reader.app.run_slash("/undo")
-        await reader.seat.shows("There is no run to undo here.")
+        await reader.seat.shows("No run to undo.")
         await reader.closed()
 
     stage.show(read_by(act))

@@ -68,7 +68,7 @@ class Slow(LocalScreenHost):
 
     def models(self) -> tuple[list[dict[str, object]], list[str]]:
         self._hold("models")
-        return [], ["The server of elsewhere does not answer."]
+        return [], ["The server of elsewhere timed out."]
 
 
 def slow(stage: Stage, monkeypatch: pytest.MonkeyPatch, **gates: Gate) -> None:

@@ -28,7 +28,9 @@ R = TypeVar("R")
 FIRST_CHECK_S = 1.0  # most requests are over by then, and calls look for themselves
 CHECK_EVERY_S = 0.5
 CHECK_CALL_EVERY_S = 0.05  # while somebody waits for what cannot be ended itself
-ABANDONED_CALL = "The person interrupted the call. Whether it did anything is not known."
+ABANDONED_CALL = (
+    "The user interrupted the call. It may have had effects; check before you repeat it."
+)
 
 
 @contextmanager
@@ -102,9 +104,9 @@ def cancellable_environment(
 
 
 def run_cancellable(ending: Callable[[], str], work: Callable[[], R]) -> R:
-    """Returns what a piece of work comes to; if it takes too long for the person, it is left.
+    """Returns the result of a function, or stops waiting for it when the turn is cancelled.
 
-    For what waits for somebody else's answer, which nothing here can end.
+    For functions that wait for an external answer, which cannot be cancelled from here.
     """
     results: list[R] = []
     errors: list[BaseException] = []
@@ -179,6 +181,6 @@ class CancellableShell:
 
 
 def cancellable_limits(limits: ProcessLimits, stopped: Callable[[], bool]) -> ProcessLimits:
-    """Returns limits by which a program also ends once somebody says so."""
+    """Returns limits by which a program also ends once `stopped` is true."""
     before = limits.stopped
     return msgspec.structs.replace(limits, stopped=lambda: stopped() or before())

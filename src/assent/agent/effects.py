@@ -53,26 +53,23 @@ from assent.tools.outcome import missing_capability
 
 SHORT_ID = 12  # characters of an operation's id
 MAX_NAMED = 20  # operations that a result names
-UNANSWERED = (
-    "Nobody answered. Decide yourself what is most likely wanted, and write the assumption into "
-    "the plan."
-)
-NO_ANSWER = "The person interrupted the turn and did not answer."
+UNANSWERED = "No answer. Decide what is most likely wanted and write the assumption into the plan."
+NO_ANSWER = "The user interrupted the turn and did not answer."
 STOPPED = "The turn was {why} before this could happen; nothing was done."
 STAGED = (
-    "Staged in the plan as command {number}, not run: it runs when a person has approved the plan. "
-    "Nothing on disk changed; its results are not visible to you now."
+    "Staged in the plan as command {number}, not run: it runs after the user approves the plan. "
+    "Nothing on disk changed; you cannot see its results now."
 )
 STAGED_ALREADY = (
-    "It is the last operation of the plan already, staged and not run; it was not added once more."
+    "It is already the last operation of the plan, staged and not run; it was not added again."
 )
 KEPT_NOTES = (
-    "What the person noted at earlier approvals stands at its end as open items, because your text "
-    "did not have it: read them there, and plan for them."
+    "The user's notes from earlier approvals were added at its end as open items, because your "
+    "text did not contain them: read them there and plan for them."
 )
 PRESENTED = (
-    "The plan is frozen under the digest {digest} and was presented. You cannot approve your own "
-    "plan: a person decides. The turn ends here."
+    "Plan ready for review (digest {digest}). You cannot approve your own plan: the user decides. "
+    "The turn ends here."
 )
 # Else the mode's.
 _SOURCES: dict[str, PermitSource] = {
@@ -86,7 +83,7 @@ _SOURCES: dict[str, PermitSource] = {
 
 
 class EffectRequest(msgspec.Struct, frozen=True):
-    """An effect that a call wants, in the session as it is now."""
+    """An effect that a call requests, in the session as it is now."""
 
     record: SessionRecord
     call: ToolCall
@@ -101,7 +98,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
 
 
 class EffectDone(msgspec.Struct, frozen=True):
-    """The result of an effect, and what is recorded together with the call's end."""
+    """The result of an effect, and the events that are recorded together with the call's end."""
 
     carried: EffectResult
     events: tuple[SessionEvent, ...] = ()
@@ -126,13 +123,13 @@ class EffectRunner:
         self.permission = PermissionRequester(desk.pending_questions, tooling, self.shaping)
 
     def building(self, record: SessionRecord) -> str:
-        """Returns the digest of the plan of prose that is being built in a session, if one is."""
+        """Returns the digest of the text plan that is being built in a session, if any."""
         plan = self._desk.plan_of(record)
         run = plan.building if plan else None
         return run.digest if run and run.run == record.build else ""
 
     def run_effect(self, wish: EffectRequest) -> EffectSteps:
-        """Carries an effect out; yields what has to be recorded at once, before it goes on."""
+        """Carries out an effect; yields the events that must be recorded before it continues."""
         try:
             return (yield from self._carry(wish))
         except AssentError as error:
@@ -161,7 +158,7 @@ class EffectRunner:
         wish: EffectRequest,
         effect: EditEffect | PresentPlanEffect | TodosEffect | MemoryEffect | TaskEffect,
     ) -> EffectDone:
-        """Carries out what needs nothing to be recorded on the way."""
+        """Carries out effects that need no event recorded in between."""
         match effect:
             case EditEffect() as edit:
                 return self._apply(wish, edit)
@@ -176,7 +173,7 @@ class EffectRunner:
                     EffectResult(f"Remembered: {fact.text}", metadata={"fact": fact.fact})
                 )
             case TaskEffect():
-                return _failed("A child works only where its call was settled as one.")
+                return _failed("A sub-agent cannot be started here.")
 
     def _ask(self, wish: EffectRequest, questions: tuple[Question, ...]) -> EffectSteps:
         said = yield from self._asked(wish, questions)
@@ -198,18 +195,18 @@ class EffectRunner:
 
     def _enter_plan(self, wish: EffectRequest, reason: str) -> EffectSteps:
         if wish.record.mode == "plan":
-            return EffectDone(EffectResult("This session is in plan mode already."))
-        question = yes_no_question("Plan mode", f"Go back to planning? {reason}".strip())
+            return EffectDone(EffectResult("This session is already in plan mode."))
+        question = yes_no_question("Plan mode", f"Switch to plan mode? {reason}".strip())
         said = yield from self._asked(wish, (question,))
         if said.later:
             return UNANSWERED_YET
         if no := refusal_reason(said.answers):
-            return _failed(f"The person did not say yes: {no} The mode stays {wish.record.mode}.")
+            return _failed(f"The user did not agree: {no} The mode stays {wish.record.mode}.")
         switch = ModeSwitch(
             "plan", reason, staging=self._tooling.staging, modes=self._tooling.modes
         )
         events = mode_events(wish.record, switch, self._desk.ports.clock.new_id())
-        return EffectDone(EffectResult("The person agreed: plan mode is on."), events)
+        return EffectDone(EffectResult("The user agreed: plan mode is on."), events)
 
     def _stage(self, wish: EffectRequest, wanted: EditEffect) -> EffectSteps:
         shaped = self.shaping.formatted(wanted)
@@ -222,7 +219,7 @@ class EffectRunner:
             f"{name[:SHORT_ID]} {operation_kind(op)} {operation_subject(op)}"
             for name, op in staged.added[:MAX_NAMED]
         ]
-        told = ", ".join(rows) or "no new operation; the plan now comes to exactly this"
+        told = ", ".join(rows) or "no new operation; the plan already results in this"
         more = len(staged.added) - MAX_NAMED
         further = f", and {more} more" if more > 0 else ""
         text = f"{wish.text}{shaped.notes}\nStaged in the plan, not on disk: {told}{further}."
@@ -233,10 +230,10 @@ class EffectRunner:
         )
 
     def _stage_command(self, wish: EffectRequest, wanted: CommandEffect) -> EffectSteps:
-        """Stages what may change something, where the gate, or a person it asked, meant that."""
+        """Stages a command that may change something, if the gate or the user decided so."""
         meant = wish.decision.verdict in (Verdict.STAGE, Verdict.ASK)
         if not meant or wish.record.parent or not self._tooling.staging:
-            return _failed("In plan mode only commands that read run. Nothing was run.")
+            return _failed("Plan mode allows only read-only commands. Nothing was run.")
         command = planned_command(wanted, self._tooling.shell_s)
         plan = yield from self.authoring.plan(wish.record)
         before = self._desk.drafts.operations(plan)
@@ -245,7 +242,7 @@ class EffectRunner:
         staged = self._desk.drafts.run(plan, command)
         number = sum(isinstance(op, RunCommand) for op in before) + 1
         metadata = {"operations": [name for name, _ in staged.added], "plan": plan.plan_id}
-        text = f"{STAGED.format(number=number)} Why it did not run now: {wish.text}"
+        text = f"{STAGED.format(number=number)} Reason: {wish.text}"
         carried = EffectResult(text, metadata=metadata)
         return EffectDone(carried, changed=True, draft=staged.record.draft)
 
@@ -260,7 +257,7 @@ class EffectRunner:
         return EffectDone(EffectResult(f"{wish.text}{shaped.notes}{lines}", metadata=metadata))
 
     def _run(self, wish: EffectRequest, command: CommandEffect) -> EffectSteps:
-        """Runs a command outside plan mode; its output is shown as it comes."""
+        """Runs a command outside plan mode; its output is streamed."""
         if why := self._tooling.cancel_reason():
             return _failed(STOPPED.format(why=why))
         confined = not (wish.unconfined or self._tooling.unconfined)
@@ -296,9 +293,9 @@ class EffectRunner:
 
     def _present(self, record: SessionRecord) -> EffectDone:
         if record.mode != "plan":
-            return _failed(f"A plan is presented in plan mode only; the mode is {record.mode}.")
+            return _failed(f"A plan can only be presented in plan mode; the mode is {record.mode}.")
         if record.parent:
-            return _failed("Only the session that the person talks to presents a plan.")
+            return _failed("Only the main session can present a plan.")
         plan = self._desk.plan_of(record)
         if plan is None or (why := self.authoring.why_not_presentable(plan)):
             return _failed(EMPTY_PLAN if plan is None else why)
@@ -311,7 +308,7 @@ class EffectRunner:
 
 
 def planned_command(wanted: CommandEffect, most_s: float) -> RunCommand:
-    """Returns the operation that a command of a planning model becomes; it gets no more time."""
+    """Returns the operation for a planning model's command; it gets at most `most_s` seconds."""
     most = int(min(most_s, MAX_COMMAND_S))
     seconds = ceil(wanted.seconds) if 0 < wanted.seconds < most else most
     return RunCommand(
@@ -322,16 +319,16 @@ def planned_command(wanted: CommandEffect, most_s: float) -> RunCommand:
     )
 
 
-UNANSWERED_YET = EffectDone(EffectResult("Nobody has answered yet."), later=True)
+UNANSWERED_YET = EffectDone(EffectResult("Not answered yet."), later=True)
 
 
 def _stages(wish: EffectRequest) -> bool:
-    """In plan mode nothing is ever applied, whatever a person or a rule said to the call."""
+    """Tells whether an effect is staged; plan mode never applies one, whatever was allowed."""
     return wish.planning or wish.decision.verdict is Verdict.STAGE
 
 
 def _consent(wish: EffectRequest) -> tuple[PermitSource, str]:
-    """Returns on whose word an effect is carried out."""
+    """Returns who or what permitted an effect."""
     decision = wish.decision
     source = _SOURCES.get(decision.layer, "mode")
     if decision.verdict is Verdict.ASK:

@@ -1,4 +1,4 @@
-"""Runs new file contents through the person's formatters before they are shown or applied."""
+"""Runs new file contents through the user's formatters before they are shown or applied."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ Formatters = Mapping[str, tuple[str, ...]]
 def formatted_edit(
     edit: EditEffect, process: ProcessRunner, formats: Formatters, root: bytes
 ) -> tuple[EditEffect, tuple[str, ...]]:
-    """Returns the edit with formatted contents, and a note for each that stayed as it was."""
+    """Returns the edit with formatted contents, and a note for each that was not formatted."""
     if not formats:
         return edit, ()
     contents, operations, notes = dict(edit.contents), [], []
@@ -53,7 +53,7 @@ def formatted_edit(
 
 
 class _FormatterFailed(Exception):
-    """A formatter gave nothing that could be used."""
+    """A formatter returned nothing usable."""
 
 
 def _command(op: FileOperation, formats: Formatters) -> tuple[str, ...] | None:
@@ -78,7 +78,7 @@ def _through(
         raise _FormatterFailed(f"{command[0]} runs only in a sandbox. {standing.reason}".strip())
     path = process.program(command[:1], own=True)
     if path is None:
-        raise _FormatterFailed(f"{command[0]} is not installed here.")
+        raise _FormatterFailed(f"{command[0]} is not installed.")
     program = Program((path, *[word.encode() for word in command[1:]]), stdin=content)
     out, errors, end = bytearray(), bytearray(), ProcessResult(1)
     try:
@@ -98,12 +98,12 @@ def _why(program: str, end: ProcessResult, errors: bytes) -> str:
     if end.cut:
         return f"{program} reached its limit of {end.cut}."
     said = errors.decode("utf-8", "replace").strip().splitlines()
-    told = f" It said: {said[0][:200]}" if said else ""
-    return f"{program} ended with code {end.code}.{told}"
+    told = f" Output: {said[0][:200]}" if said else ""
+    return f"{program} failed with exit code {end.code}.{told}"
 
 
 def _idle(op: FileOperation) -> bool:
-    """Tells whether formatting made a change no change."""
+    """Tells whether formatting left an operation without any change."""
     return isinstance(op, WriteFile) and op.before == op.after
 
 
@@ -114,7 +114,7 @@ MAX_PATCH_CHARS = 200_000  # characters of a patch that goes into a question
 
 
 class FormattedEdit(msgspec.Struct, frozen=True):
-    """An edit as the person's formatters leave it, with what the model must know of that."""
+    """An edit after the user's formatters ran, with notes for the model."""
 
     edit: EditEffect
     notes: str = ""
@@ -122,7 +122,7 @@ class FormattedEdit(msgspec.Struct, frozen=True):
 
 
 class EditFormatter:
-    """Formats edits. The edit that a person was asked about is the one that is applied."""
+    """Formats edits, so that the edit the user is asked about is the one that is applied."""
 
     def __init__(self, desk: AgentServices, tooling: ToolEnvironment) -> None:
         self._desk = desk
@@ -130,25 +130,25 @@ class EditFormatter:
         self._last: tuple[EditEffect, FormattedEdit] | None = None
 
     def formatted(self, edit: EditEffect) -> FormattedEdit:
-        """Returns an edit with formatted contents; the same edit again is the same bytes again."""
+        """Returns an edit with formatted contents; the same edit always gives the same bytes."""
         if self._last is None or self._last[0] is not edit:
             self._last = (edit, self._shape(edit))
         return self._last[1]
 
     def operation_lines(self, edit: EditEffect) -> tuple[str, ...]:
-        """Returns every operation of an edit in words."""
+        """Returns a description of every operation of an edit."""
         return tuple(
             f"{operation_kind(op)} {' → '.join(one_line(path) for path, *_ in footprint(op))}"
             for op in self.formatted(edit).edit.operations
         )
 
     def patch(self, edit: EditEffect) -> str:
-        """Returns what an edit would do to the files, as people read it."""
+        """Returns what an edit would do to the files, as a diff."""
         done = self.formatted(edit).edit
         whole = "".join([self._operation(op, done) for op in done.operations])
         cut = whole[:MAX_PATCH_CHARS]
         left = len(whole) - len(cut)
-        return f"{cut}\n… {left} more characters are not shown.\n" if left else cut
+        return f"{cut}\n… {left} more characters not shown.\n" if left else cut
 
     def _shape(self, edit: EditEffect) -> FormattedEdit:
         tooling = self._tooling
@@ -174,8 +174,7 @@ class EditFormatter:
         new = old if same else edit.contents.get(after.digest) if after else None
         patch = operation_diff(op, old, new)
         unshown = (
-            f"{operation_kind(op)} {operation_subject(op)}: "
-            "not shown, because it is binary or too large.\n"
+            f"{operation_kind(op)} {operation_subject(op)}: not shown (binary or too large).\n"
         )
         return unshown if patch is None else patch
 

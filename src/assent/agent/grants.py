@@ -17,7 +17,7 @@ LIST_COMMAND = "assent rules list"
 
 
 class GrantLog(msgspec.Struct, frozen=True):
-    """The grants of a workspace as its events left them; those that were revoked are gone."""
+    """The grants of a workspace according to its events, without the revoked ones."""
 
     seq: int = 0
     grants: tuple[Grant, ...] = ()
@@ -40,7 +40,7 @@ class Grants:
         self._known: dict[str, GrantLog] = {}  # by workspace, as it was last seen
 
     def all(self) -> tuple[Grant, ...]:
-        """Returns every remembered answer that nobody revoked, oldest first."""
+        """Returns every grant that was not revoked, oldest first."""
         home = self._workspaces.find()
         return self._book(home.workspace).grants if home else ()
 
@@ -51,10 +51,11 @@ class Grants:
         plan: str = "",
         expires_s: int = 0,
     ) -> tuple[Grant, ...]:
-        """Returns those that count in a session and its present work, for an agent in its mode.
+        """Returns the grants that apply in a session, for an agent and a mode.
 
-        `who` is the agent, the mode that holds, and the name of the person's own, if it is one;
-        `plan` the digest of the prose that is being built, if one is. In plan mode none counts.
+        `who` is the agent, the mode in effect, and the name of the custom mode, if it is one;
+        `plan` is the digest of the text plan that is being built, if any. In plan mode no grant
+        applies.
         """
         if who[1] == "plan":
             return ()
@@ -71,23 +72,23 @@ class Grants:
         )
 
     def give(self, grant: Grant) -> Grant:
-        """Remembers an answer."""
+        """Stores a grant."""
         self._append(GrantGiven(grant))
         return grant
 
     def batch(self, workspace: str, event: GrantEvent) -> EventBatch:
-        """Returns how to append an event to what is remembered, together with something else."""
+        """Returns the batch that appends an event to the grants, together with other events."""
         book = self._book(workspace)
         changed = _folded(book, event)
         at = self._doors.clock.now()
         return EventBatch(_stream(workspace), book.seq, at, (event,), _encode(changed))
 
     def revoke(self, reference: str, user: str = "") -> Grant:
-        """Takes a remembered answer back, by its id or the start of it; that counts at once."""
+        """Revokes a grant by its id or a prefix of it; this takes effect at once."""
         found = [grant for grant in self.all() if reference and grant.id.startswith(reference)]
         if len(found) != 1:
             raise NotFound(
-                f"{reference!a} names {len(found)} remembered answers; it must name one.",
+                f"{reference!a} matches {len(found)} saved permissions; it must match exactly one.",
                 LIST_COMMAND,
             )
         self._append(GrantRevoked(found[0].id, user or self._place.user))
@@ -101,10 +102,13 @@ class Grants:
                 return
             except ConcurrentChange:
                 continue  # the book is read again
-        raise Busy("Others keep writing to what is remembered; nothing was changed.", LIST_COMMAND)
+        raise Busy(
+            "Saved permissions are being changed by another process; nothing was changed. Retry.",
+            LIST_COMMAND,
+        )
 
     def _book(self, workspace: str) -> GrantLog:
-        """Returns the grants of a workspace; after the first time only what is new is read."""
+        """Returns the grants of a workspace; after the first call only new events are read."""
         stream, store = _stream(workspace), self._doors.store
         book = self._known.get(workspace)
         if book is None:

@@ -1,4 +1,4 @@
-"""Runs the person's hooks before and after every tool call."""
+"""Runs the user's hooks before and after every tool call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from assent.ports import HookRunner
 
 
 class HookGuard:
-    """Implements ports.CallGuard. Hooks can only deny, or add text; they allow nothing."""
+    """Implements ports.CallGuard. Hooks can only deny, or add text; they cannot allow anything."""
 
     def __init__(self, hooks: HookRunner, warn: Callable[[str], object]) -> None:
         self._hooks = hooks
@@ -27,7 +27,7 @@ class HookGuard:
             return None
         heard = self._hooks.fire(BEFORE_TOOL, _facts(attempt))
         if heard.objection:
-            reason = f"A hook refused it: {_sentence(heard.objection)}"
+            reason = f"Denied by a hook: {_sentence(heard.objection)}"
             return Decision(Verdict.DENY, reason, "hook", f"{BEFORE_TOOL}: {attempt.tool}")
         if heard.words:
             self._words[attempt.call.id] = heard.words
@@ -39,7 +39,7 @@ class HookGuard:
         for warning in heard.warnings:
             self._warn(warning)
         before = self._words.pop(attempt.call.id, "")
-        words = [f"[A hook of the person says: {text}]" for text in (before, heard.words) if text]
+        words = [f"[Message from a user hook: {text}]" for text in (before, heard.words) if text]
         if not words:
             return outcome
         return msgspec.structs.replace(outcome, text="\n".join([outcome.text, *words]))
@@ -51,18 +51,20 @@ class HookGuard:
 def fire_prompt_hooks(
     desk: AgentServices, session: str, mode: str, agent: str, text: str
 ) -> list[SessionEvent]:
-    """Lets hooks hear what a person says, and returns what they add to it for the model.
+    """Runs the hooks for a user's message, and returns the text they add for the model.
 
-    Raises Refused if one objects; then nothing was said.
+    Raises Refused if one objects; then the message is not sent.
     """
     told = {"session": session, "agent": agent, "mode": mode, "prompt": text}
     heard = desk.ports.hooks.fire(PROMPT, told)
     desk.projections.warnings += heard.warnings
     if heard.objection:
-        raise Refused(f"A hook refused these words, so nobody was asked: {heard.objection}")
+        raise Refused(
+            f"A hook blocked this message; it was not sent to the model: {heard.objection}"
+        )
     if not heard.words:
         return []
-    words = (TextPart(f"A hook of the person adds: {heard.words}"),)
+    words = (TextPart(f"Added by a user hook: {heard.words}"),)
     return [MessageAdded(desk.ports.clock.new_id(), agent, words, synthetic="hook")]
 
 
@@ -71,7 +73,7 @@ def _sentence(text: str) -> str:
 
 
 def _facts(attempt: GuardedCall) -> dict[str, Any]:
-    """Returns what hooks hear about a call."""
+    """Returns the facts about a call that hooks receive."""
     touched = [
         {"action": str(one.action), "permission": one.permission, "resource": one.resource}
         for one in attempt.requests

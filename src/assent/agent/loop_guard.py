@@ -27,7 +27,7 @@ _NUMBER: Final = re.compile(r"\b0x[0-9a-f]+\b|\d+")
 
 
 class LoopLimits(msgspec.Struct, frozen=True):
-    """How often is too often: `[loops]`; 0 switches a stage off."""
+    """How many repetitions are allowed (`[loops]`); 0 switches a stage off."""
 
     warn: int = 2
     ask: int = 3
@@ -38,7 +38,7 @@ class LoopLimits(msgspec.Struct, frozen=True):
 
 
 class LoopStage(IntEnum):
-    """What a repetition leads to, from the mildest on."""
+    """The reaction to a repetition, mildest first."""
 
     NONE = 0
     WARN = 1
@@ -47,14 +47,14 @@ class LoopStage(IntEnum):
 
 
 class CallRepeat(msgspec.Struct, frozen=True):
-    """How often the newest call has been made, and how many calls the cycle has that it is in."""
+    """How often the newest call was made, and the length of its cycle."""
 
     times: int
     period: int = 1
 
 
 class CallFailure(msgspec.Struct, frozen=True):
-    """How a call failed. Commands fail alike only where they are the same command."""
+    """How a call failed; commands only fail alike if they are the same command."""
 
     tool: str
     error: str  # without what differs from time to time
@@ -63,9 +63,9 @@ class CallFailure(msgspec.Struct, frozen=True):
 
 
 class CallHistory(msgspec.Struct, frozen=True):
-    """What a turn has done so far, as far as detecting repetitions needs it.
+    """The calls of a turn so far, as needed to detect repetitions.
 
-    Failures count by answers: all the calls of one are a single attempt.
+    Failures are counted per answer: all calls of an answer are a single attempt.
     """
 
     calls: tuple[str, ...] = ()  # marks, oldest first
@@ -79,18 +79,18 @@ class CallHistory(msgspec.Struct, frozen=True):
     good: bool = False  # and whether anything of it worked
 
     def made(self, mark: str, window: int) -> "CallHistory":
-        """Returns the track with one more call; of more than the window the oldest go."""
+        """Returns the history with one more call; only the newest `window` calls are kept."""
         calls = (*self.calls, mark)
         return msgspec.structs.replace(self, calls=calls[-window:] if window else calls)
 
     def failed_by(self, failure: CallFailure) -> "CallHistory":
-        """Returns the track after a call failed; it counts when its answer has ended."""
+        """Returns the history after a call failed; it counts once its answer has ended."""
         if failure in self.fresh:
             return self
         return msgspec.structs.replace(self, fresh=(*self.fresh, failure))
 
     def worked(self, *tools: str) -> "CallHistory":
-        """Returns the track after a call worked: what these tools did wrong is forgotten."""
+        """Returns the history after a call succeeded: forgets earlier failures of these tools."""
         errors = tuple(error for error in self.errors if error.tool not in tools)
         fresh = tuple(error for error in self.fresh if error.tool not in tools)
         return msgspec.structs.replace(
@@ -98,7 +98,7 @@ class CallHistory(msgspec.Struct, frozen=True):
         )
 
     def answered(self) -> "CallHistory":
-        """Returns the track after all the calls of an answer have ended."""
+        """Returns the history after all calls of an answer have ended."""
         fresh, errors = self.fresh, (*self.errors, *self.fresh)
         track = msgspec.structs.replace(self, errors=errors, fresh=(), good=False)
         if self.good or not fresh:
@@ -111,19 +111,20 @@ class CallHistory(msgspec.Struct, frozen=True):
         )
 
     def edited(self, mark: str) -> "CallHistory":
-        """Returns the track after an edit took effect; one that is new makes a new situation."""
+        """Returns the history after an edit took effect; a new edit makes a new situation."""
         if mark in self.edits:
             return self
         return msgspec.structs.replace(self, edits=self.edits | {mark}, errors=(), fresh=())
 
     def reset(self) -> "CallHistory":
-        """Returns the track after a person said to go on: everything counts from here."""
+        """Returns the history after the user said to continue: counting starts over."""
         return CallHistory(edits=self.edits)
 
     def mark(self, call: ToolCall, tool: str, *, edits: bool) -> str:
-        """Names a call so that the same one has the same name, however it is spelled.
+        """Returns a key for a call that is the same however the call is spelled.
 
-        What only reads or runs something is another call after a new edit; an edit never is.
+        A call that only reads or runs something gets another key after a new edit; an edit does
+        not.
         """
         args = call.raw if call.args is None else canonical_arguments(call.args)
         situation = "" if edits else f"{len(self.edits)}"
@@ -131,7 +132,7 @@ class CallHistory(msgspec.Struct, frozen=True):
 
 
 def canonical_arguments(args: dict[str, Any]) -> str:
-    """Returns arguments as text in which order and spelling do not matter."""
+    """Returns arguments as text that does not depend on order and spelling."""
     plainly = {key: _alike(key, value) for key, value in args.items()}
     try:
         return msgspec.json.encode(plainly, order="sorted").decode()
@@ -140,7 +141,7 @@ def canonical_arguments(args: dict[str, Any]) -> str:
 
 
 def _alike(key: object, value: Any) -> Any:
-    """Returns a value as every spelling of it: `./a` is `a`, and one blank is as good as two."""
+    """Returns a value in one spelling: `./a` becomes `a`, and runs of blanks become one."""
     match value:
         case str() if key in _PLACES and value:
             return normpath(value)
@@ -155,7 +156,7 @@ def _alike(key: object, value: Any) -> Any:
 
 
 def detect_repeat(calls: Sequence[str]) -> CallRepeat:
-    """Counts how often the newest call was made, and finds the cycle that it is part of."""
+    """Counts how often the newest call was made, and finds the cycle it is part of."""
     if not calls:
         return CallRepeat(0)
     times = calls.count(calls[-1])
@@ -167,7 +168,7 @@ def detect_repeat(calls: Sequence[str]) -> CallRepeat:
 
 
 def _rounds(calls: Sequence[str], period: int) -> int:
-    """Returns how often the newest `period` calls were made one after another at the end."""
+    """Returns how often the newest `period` calls repeat at the end."""
     rounds, last = 1, calls[-period:]
     while calls[-(rounds + 1) * period : -rounds * period] == last:
         rounds += 1
@@ -175,7 +176,7 @@ def _rounds(calls: Sequence[str], period: int) -> int:
 
 
 def loop_stage(times: int, limits: LoopLimits) -> LoopStage:
-    """Returns what making a call so many times leads to."""
+    """Returns the reaction to a call that was made `times` times."""
     for reached, most in (
         (LoopStage.BLOCK, limits.block),
         (LoopStage.ASK, limits.ask),
@@ -187,7 +188,7 @@ def loop_stage(times: int, limits: LoopLimits) -> LoopStage:
 
 
 def failure_warning(track: CallHistory, tool: str, limits: LoopLimits) -> str:
-    """Says what is wrong where a tool failed too often; nothing, if it did not."""
+    """Returns a warning if a tool failed too often, else nothing."""
     own = [each for each in track.errors if each.tool == tool]
     return _trouble(track.failed if tool in track.failing else 0, own, limits.failures)
 
@@ -195,10 +196,10 @@ def failure_warning(track: CallHistory, tool: str, limits: LoopLimits) -> str:
 def retry_objection(
     track: CallHistory, tool: str, limits: LoopLimits, *, foreign: bool = False
 ) -> str:
-    """Says why a tool that does something should not be tried again unasked; nothing, if it may.
+    """Returns why a tool that changes something should not be retried unasked, or nothing.
 
-    A call that failed before it did anything can be corrected, so it does not count here. Of a
-    tool of a server nobody knows which of the two it was: it has one attempt more.
+    A call that failed before it did anything can be corrected, so it does not count here. For an
+    MCP tool it is unknown which of the two happened: it gets one more attempt.
     """
     most = limits.failures and limits.failures + foreign
     own = [each for each in track.errors if each.tool == tool and each.ran]
@@ -209,12 +210,12 @@ def _trouble(answers: int, errors: Sequence[CallFailure], most: int) -> str:
     alike = Counter((each.error, each.command) for each in errors)
     same = max(alike.values(), default=0)
     if most and same >= most:
-        return f"The same error came {same} times."
-    return f"Nothing worked in {answers} answers in a row." if most and answers >= most else ""
+        return f"The same error occurred {same} times."
+    return f"All calls failed in {answers} answers in a row." if most and answers >= most else ""
 
 
 def normalized_error(error: str) -> str:
-    """Returns an error without what differs from time to time: numbers and paths."""
+    """Returns an error without the parts that vary: numbers and paths."""
     text = _NUMBER.sub("#", _PATH.sub("/", error[: 4 * _ERROR].lower()))
     return " ".join(text.split())[:_ERROR]
 
@@ -224,7 +225,7 @@ MAX_FRUITLESS_ANSWERS = (
     15  # answers more, where the calls that failed or were refused are different ones
 )
 CHANGED = "changed"  # metadata of a command: the files that are other than before
-DO_SOMETHING_ELSE = "Do something else, or say in words what is in the way."
+DO_SOMETHING_ELSE = "Do something else, or explain what blocks you."
 UNREADABLE_CALL = ""  # the tool of all calls that nobody could read: they fail alike
 EXIT = "exit"  # metadata of a command: the code that it ended with,
 NOT_STARTED = (126, 127)  # and those of one that never began
@@ -236,12 +237,12 @@ DecideRequest = Callable[[ResourceAccess, GuardedCall], Decision]
 
 
 class LoopGuard:
-    """Implements ports.CallGuard for one turn: warns, has the person asked, and at last blocks."""
+    """Implements ports.CallGuard for one turn: warns, then asks the user, then blocks."""
 
     def __init__(
         self, limits: LoopLimits, judge: DecideRequest, only_reads: Callable[[str], bool]
     ) -> None:
-        """`only_reads` tells it of a command line; it is asked where one fails."""
+        """`only_reads` tells whether a command line only reads; it is called when one fails."""
         self._limits = limits
         self._judge = judge
         self._only_reads = only_reads
@@ -259,7 +260,7 @@ class LoopGuard:
         self._newest = ""  # what was wanted last
 
     def before(self, attempt: GuardedCall) -> Decision | None:
-        """Counts a call and objects where it is one too many; asked again, it says the same."""
+        """Counts a call and objects if it is one too many; the same call gets the same answer."""
         with self._lock:
             id = attempt.call.id
             if id not in self._said:
@@ -268,7 +269,7 @@ class LoopGuard:
             return self._said[id]
 
     def after(self, attempt: GuardedCall, outcome: ToolOutcome) -> ToolOutcome:
-        """Takes in how a call ended; adds a warning for the model where it repeats itself."""
+        """Records how a call ended; adds a warning for the model if it repeats itself."""
         with self._lock:
             if attempt.call.id not in self._marks:
                 self._begin(attempt)
@@ -286,7 +287,7 @@ class LoopGuard:
         )
 
     def turn_end_reason(self) -> str:
-        """Ends an answer; says why the turn must end, if too many of them only went in circles."""
+        """Ends an answer; returns why the turn must end, if too many answers made no progress."""
         with self._lock:
             self._track = self._track.answered()
             unread = bool(failure_warning(self._track, UNREADABLE_CALL, self._limits))
@@ -300,15 +301,15 @@ class LoopGuard:
             return ""
         times = self._answers if self._answers >= most else self._in_vain
         return (
-            f"The model only repeats what does not work or is refused, {times} answers in "
-            f"a row, at last {self._newest}. Everything before that is kept. Say what it should "
-            "do instead: assent -c -p 'WHAT NEXT'."
+            f"Stopped: the model repeated failed or denied calls in {times} answers in a row, last "
+            f"{self._newest}. Earlier work is kept. Tell it what to do instead: assent -c -p 'WHAT "
+            "NEXT'."
         )
 
     def _is_fruitless(
         self, attempt: GuardedCall, outcome: ToolOutcome, repeat: CallRepeat
     ) -> bool | None:
-        """Tells whether a call came to nothing once more, though no guard had to stop it."""
+        """Tells whether a call failed again, although no guard had to stop it."""
         if not outcome.failed or not (_is_refused(attempt) or _is_unread(attempt)):
             return False
         if loop_stage(repeat.times, self._limits) >= LoopStage.ASK:
@@ -316,11 +317,11 @@ class LoopGuard:
         return None if _is_unread(attempt) else False
 
     def _warning(self, attempt: GuardedCall, outcome: ToolOutcome, repeat: CallRepeat) -> str:
-        """Returns what the model should know of a call that it made, or that failed, again."""
+        """Returns the warning for a call that was repeated or failed again."""
         if _is_refused(attempt):
             return ""
         if loop_stage(repeat.times, self._limits) >= LoopStage.WARN:
-            return f"{_repeats(repeat)} Nothing new comes of it; after more of them it is refused."
+            return f"{_repeats(repeat)} The result does not change; further repeats will be denied."
         return (
             failure_warning(self._track.answered(), _tool(attempt), self._limits) * outcome.failed
         )
@@ -358,7 +359,7 @@ class LoopGuard:
         repeat = self._times[attempt.call.id]
         reached = loop_stage(repeat.times, self._limits)
         if reached is LoopStage.BLOCK:
-            why = f"{_repeats(repeat)} It is refused. {DO_SOMETHING_ELSE}"
+            why = f"{_repeats(repeat)} It is denied. {DO_SOMETHING_ELSE}"
             return Decision(Verdict.DENY, why, LAYER)
         if _stages_command(attempt):
             return None  # the person who approves the plan is asked about it
@@ -367,20 +368,20 @@ class LoopGuard:
         return self._troubled(attempt)
 
     def _troubled(self, attempt: GuardedCall) -> Decision | None:
-        """Objects to more of what fails; what only reads, or fails without an effect, goes on."""
+        """Objects to repeated failures, except for calls that only read or had no effect."""
         tool = attempt.tool
         foreign = any(request.action is Action.TOOL for request in attempt.requests)
         why = retry_objection(self._track, tool, self._limits, foreign=foreign)
         if not why or not self._does_something(attempt):
             return None
         if tool in self._in_trouble:
-            until = f"`{tool}` is refused until something else has worked."
+            until = f"`{tool}` is denied until another call succeeds."
             return Decision(Verdict.DENY, f"{why} {until} {DO_SOMETHING_ELSE}", LAYER)
         self._in_trouble.add(tool)
         return self._asked(attempt, why)
 
     def _asked(self, attempt: GuardedCall, why: str) -> Decision | None:
-        """Returns the question, unless a rule answers it."""
+        """Returns the question, unless a rule already answers it."""
         ruled = self._judge(ResourceAccess(Action.LOOP, attempt.tool), attempt)
         match ruled.verdict:
             case Verdict.RUN:
@@ -398,13 +399,13 @@ class LoopGuard:
         self._track = self._track.reset().made(mark, self._limits.window)
 
     def _does_something(self, attempt: GuardedCall) -> bool:
-        """Tells whether a call may change something; a line that only reads does not."""
+        """Tells whether a call may change something; a command line that only reads does not."""
         doing = [request for request in attempt.requests if request.action in ACTING_ACTIONS]
         lines = [request.resource for request in doing if request.action is Action.SHELL]
         return len(doing) > len(lines) or not all(self._only_reads(line) for line in lines)
 
     def _failure(self, attempt: GuardedCall, outcome: ToolOutcome) -> CallFailure:
-        """Returns how a call failed; it ran if it got as far as to change something."""
+        """Returns how a call failed; it ran if it got far enough to change something."""
         error = normalized_error(outcome.text)
         if not any(request.action is Action.SHELL for request in attempt.requests):
             return CallFailure(_tool(attempt), error, ran=self._does_something(attempt))
@@ -423,7 +424,7 @@ def _stages_command(attempt: GuardedCall) -> bool:
 
 
 def _is_unread(attempt: GuardedCall) -> bool:
-    """Tells whether a call failed before anybody knew what it touches."""
+    """Tells whether a call failed before it was known what it touches."""
     return not attempt.requests
 
 
@@ -432,15 +433,15 @@ def _tool(attempt: GuardedCall) -> str:
 
 
 def _is_refused(attempt: GuardedCall) -> bool:
-    """Tells whether a call was not run, because the gate, a guard or the person said no."""
+    """Tells whether a call was not run, because the gate, a guard or the user denied it."""
     return attempt.decision.verdict is Verdict.DENY
 
 
 def _repeats(repeat: CallRepeat) -> str:
     nth = _nth(repeat.times)
     if repeat.period > 1:
-        return f"The same {repeat.period} calls come for the {nth} time in this turn."
-    return f"This very call is made for the {nth} time in this turn."
+        return f"The same {repeat.period} calls were made for the {nth} time in this turn."
+    return f"This exact call was made for the {nth} time in this turn."
 
 
 def _nth(number: int) -> str:

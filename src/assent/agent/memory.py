@@ -1,4 +1,4 @@
-"""Remembered facts that every later session of a workspace is told."""
+"""Remembered facts that every later session of a workspace is given."""
 
 from assent.core.errors import NotFound, Refused
 from assent.core.event import FactForgotten, FactRemembered
@@ -22,17 +22,17 @@ class WorkspaceMemory:
         return home.facts if home else ()
 
     def remember(self, text: str) -> FactRemembered:
-        """Keeps a fact; what is known already is not kept twice."""
+        """Stores a fact; a known fact is not stored twice."""
         words = " ".join(text.split())
         if not words or len(words) > MAX_CHARS:
-            raise Refused(f"A fact is one sentence of at most {MAX_CHARS} characters.")
+            raise Refused(f"A fact must be one sentence of at most {MAX_CHARS} characters.")
         known = self.all()
         same = [fact for fact in known if fact.text == words]
         if same:
             return same[0]
         if len(known) >= MAX_FACTS:
             raise Refused(
-                f"There are {MAX_FACTS} facts already; a person has to take one away first.",
+                f"Memory is full ({MAX_FACTS} facts); the user must remove one first.",
                 "assent memory list",
             )
         fact = FactRemembered(self._doors.clock.new_id(), words)
@@ -40,11 +40,12 @@ class WorkspaceMemory:
         return fact
 
     def forget(self, reference: str) -> FactRemembered:
-        """Takes a fact away, by its id or the start of it."""
+        """Removes a fact by its id or a prefix of it."""
         found = [fact for fact in self.all() if reference and fact.fact.startswith(reference)]
         if len(found) != 1:
             raise NotFound(
-                f"{reference!a} names {len(found)} facts; it must name one.", "assent memory list"
+                f"{reference!a} matches {len(found)} facts; it must match exactly one.",
+                "assent memory list",
             )
         self._workspaces.append(FactForgotten(found[0].fact))
         return found[0]

@@ -1,4 +1,4 @@
-"""Everything in a workspace that waits for a person's decision."""
+"""Everything in a workspace that waits for a user's decision."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from assent.render.pending_decisions import (
     run_decision,
 )
 
-UNREADABLE_PLAN = "A plan that waits cannot be shown here: "
+UNREADABLE_PLAN = "A pending plan cannot be shown: "
 
 
 class PendingDecisions:
@@ -31,7 +31,7 @@ class PendingDecisions:
         ] = {}  # what was read once is not again
 
     def all(self) -> tuple[PendingDecision, ...]:
-        """Returns what waits: runs that keep others from running first, then oldest first."""
+        """Returns pending decisions: runs that block other runs first, then oldest first."""
         records = self._desk.plans.records()
         rest = [
             *map(question_decision, self._desk.pending_questions.pending()),
@@ -41,7 +41,7 @@ class PendingDecisions:
         return (*self._run(records), *sorted(rest, key=lambda one: (one.at, one.id)))
 
     def _run(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
-        """Yields the run that stopped; one that another process is at does not wait."""
+        """Yields the stopped run, unless another process is working on it."""
         ledger = self._desk.plans.repository()
         found = self._desk.runs.unfinished() if ledger.workspace else None
         if found is None:
@@ -54,7 +54,7 @@ class PendingDecisions:
         yield run_decision(record, note, at)
 
     def _permitted(self) -> str:
-        """Returns when the newest permit was given."""
+        """Returns when the newest permit was issued."""
         return self._desk.ports.store.read(self._desk.plans.repository().permit_stream)[-1].at
 
     def _plans(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
@@ -83,7 +83,7 @@ class PendingDecisions:
             yield build_decision(record, note, self._when(record, RunStarted))
 
     def _when(self, record: PlanRecord, *kinds: type[Event]) -> str:
-        """Returns when one of these last happened to a plan."""
+        """Returns when one of these events last happened to a plan."""
         events = self._desk.ports.store.read(self._desk.plans.repository().stream(record.plan_id))
         found = [one.at for one in events if isinstance(one.event, kinds)]
         return found[-1] if found else record.created_at

@@ -1,4 +1,4 @@
-"""Open questions to a person, of sessions and their children, and how they are answered."""
+"""Open questions of sessions and their children, and how they are answered."""
 
 import msgspec
 
@@ -28,7 +28,7 @@ from assent.ports import EventBatch
 
 MAX_TRIES = 20  # at a session in which others are saying something, too
 RECENT_EVENTS = 100  # events back, where a call is looked for first
-BUSY = "Others keep writing to this session; nothing was answered."
+BUSY = "Another process keeps changing this session; nothing was answered. Retry."
 
 
 class PendingQuestions(PendingQuestionList):
@@ -42,18 +42,18 @@ class PendingQuestions(PendingQuestionList):
         self.user = place.user
 
     def check_open(self, one: StoredQuestion) -> None:
-        """Raises if a question can no longer be answered, and says why."""
+        """Raises an error that says why, if a question can no longer be answered."""
         check_answerable(one, self.clock.now())
 
     def answer(self, reference: str, digest: str, reply: QuestionReply) -> AcceptedAnswer:
-        """Answers a question that a person saw under this digest; once, or not at all."""
+        """Answers a question that a user saw under this digest, at most once."""
         found = self.find(reference)
         return self.record_answer(found.session, found.id, digest, reply)
 
     def record_answer(
         self, record: SessionRecord, id: str, digest: str, reply: QuestionReply
     ) -> AcceptedAnswer:
-        """Answers a question of a known session, and what follows from that, in one step."""
+        """Records the answer to a question of a known session, with its consequences, at once."""
         diary = SessionRepository(self._doors, record.workspace)
         for _ in range(MAX_TRIES):
             current = diary.load(record.session)
@@ -67,7 +67,7 @@ class PendingQuestions(PendingQuestionList):
         raise Busy(BUSY, QUESTIONS_COMMAND)
 
     def expire(self, record: SessionRecord, id: str, by: str = "") -> None:
-        """Records that nobody answered, unless somebody just did; from now on that is a no."""
+        """Records that a question expired, unless it was just answered; that counts as denied."""
         diary = SessionRepository(self._doors, record.workspace)
         for _ in range(MAX_TRIES):
             current = diary.load(record.session)
@@ -82,24 +82,24 @@ class PendingQuestions(PendingQuestionList):
         raise Busy(BUSY, QUESTIONS_COMMAND)
 
     def is_open(self, record: SessionRecord, id: str) -> bool:
-        """Tells whether a question still waits; cheap enough to be asked while a person thinks."""
+        """Tells whether a question is still open; cheap enough to be polled."""
         return id in SessionRepository(self._doors, record.workspace).load(record.session).questions
 
     def answered_elsewhere(self, record: SessionRecord, id: str) -> str:
-        """Says what came of a question that waits no longer; nothing while it does."""
+        """Returns how a question was closed; nothing while it is open."""
         if self.is_open(record, id):
             return ""
         found = self.reply_to(record, id, 0)
         return answered_elsewhere_text(found.answers, found.by) if found else QUESTION_WITHDRAWN
 
     def reply_to(self, record: SessionRecord, id: str, after: int) -> QuestionAnswered | None:
-        """Returns the answer to a question that was asked after some event, if there is one."""
+        """Returns the answer to a question that was asked after an event, if there is one."""
         said = SessionRepository(self._doors, record.workspace).read(record.session, after)
         answers = [one.event for one in said if isinstance(one.event, QuestionAnswered)]
         return next((one for one in answers if one.id == id), None)
 
     def call_on_record(self, record: SessionRecord, call: ToolCall) -> ToolCall:
-        """Returns a call of the present step as the model made it, not as it is understood."""
+        """Returns a call of the current step as the model made it, before normalization."""
         diary = SessionRepository(self._doors, record.workspace)
         for back in (RECENT_EVENTS, record.seq):
             events = [one.event for one in diary.read(record.session, max(0, record.seq - back))]
@@ -117,11 +117,11 @@ class PendingQuestions(PendingQuestionList):
         named: tuple[str, str],
         reply: QuestionReply,
     ) -> tuple[AcceptedAnswer, list[EventBatch]]:
-        """Returns what an answer brings about, and how all of it becomes durable together."""
+        """Returns the result of an answer, and the batches that store all of it together."""
         (id, digest), now = named, self.clock.now()
         one = next((each for each in known if each.asked.id == id), None)
         if one is None:
-            raise NotFound(f"There is no question {id!a}.", QUESTIONS_COMMAND)
+            raise NotFound(f"Question {id!a} not found.", QUESTIONS_COMMAND)
         check_answerable(one, now)
         check_reply(record.session, one, digest, reply)
         reply = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""Asks the person whether a call is allowed, on record, and reads the answer (law 9)."""
+"""Asks the user whether a call is allowed, on record, and reads the answer (law 9)."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
@@ -53,22 +53,22 @@ MAX_INLINE_CHARS = 100  # characters of a command that stands in the question it
 MAX_INLINE_THINGS = 3  # things that stand in the question itself; all of them are listed below it
 
 _WORDS = {
-    Action.READ: "read",
-    Action.EDIT: "change",
-    Action.SHELL: "run",
-    Action.FETCH: "fetch",
-    Action.PLAN: "set",
-    Action.PRESENT: "present",
-    Action.TASK: "start a child for",
-    Action.TOOL: "use",
-    Action.OUTSIDE: "look outside the workspace, into",
-    Action.LOOP: "go on with",
-    Action.SEEK: "look for",
+    Action.READ: "reading",
+    Action.EDIT: "edit to",
+    Action.SHELL: "running",
+    Action.FETCH: "fetching",
+    Action.PLAN: "setting",
+    Action.PRESENT: "presenting",
+    Action.TASK: "starting a sub-agent for",
+    Action.TOOL: "using",
+    Action.OUTSIDE: "reading outside the workspace:",
+    Action.LOOP: "continuing with",
+    Action.SEEK: "searching for",
 }
 
 
 def drain(work: Generator[T, None, R], take: Callable[[T], object]) -> R:
-    """Drives a generator to its end, hands over what it yields, and returns its answer."""
+    """Drives a generator to its end, passes what it yields to `take`, and returns its result."""
     while True:
         try:
             take(next(work))
@@ -83,11 +83,11 @@ def permission_question(
     wishes: Sequence[str] = (),
     patch: str = "",
 ) -> Question:
-    """Returns the question whether a call may do what it touches, with all that a yes would do."""
+    """Returns the question whether a call is allowed, with everything that a yes would do."""
     touched = [_touched(each) for each in requests]
     more = [f"{len(touched) - MAX_INLINE_THINGS} more"] if len(touched) > MAX_INLINE_THINGS else []
     listed = ", ".join([*touched[:MAX_INLINE_THINGS], *more])
-    question = yes_no_question(PERMISSION, f"May the model {listed}? {decision.reason}".rstrip())
+    question = yes_no_question(PERMISSION, f"Allow {listed}? {decision.reason}".rstrip())
     things = wishes or (touched if more else ())
     long = [each.resource for each in requests if _is_long(each)]
     return msgspec.structs.replace(
@@ -106,7 +106,7 @@ def _touched(request: ResourceAccess) -> str:
 
 
 def _is_long(request: ResourceAccess) -> bool:
-    """Tells whether a command line gets a block of its own, so that all of it can be read."""
+    """Tells whether a command line is shown in its own block, so that all of it can be read."""
     line = request.resource
     if request.action is not Action.SHELL:
         return False
@@ -114,17 +114,17 @@ def _is_long(request: ResourceAccess) -> bool:
 
 
 def _one_line(resource: str) -> str:
-    """Returns a path, a command line or an address so that it cannot pass for several lines."""
+    """Returns a path, a command line or an address so that it cannot look like several lines."""
     return typed_line(resource)
 
 
 def refusal_reason(answers: QuestionAnswers | None) -> str:
-    """Returns why an answer is no yes, with the person's own words; nothing if it is one."""
+    """Returns why an answer is not a yes, with the user's own words; nothing if it is one."""
     return read_permission_answer(yes_no_question("", ""), answers).why
 
 
 def is_answered(answers: QuestionAnswers | None) -> bool:
-    """Tells whether somebody said anything at all."""
+    """Tells whether there is any answer at all."""
     return answers is not None and any(answers)
 
 
@@ -137,10 +137,10 @@ ONCE_ONLY = ("loop", "hook")  # layers that would ask again, whatever is remembe
 
 
 class PermissionRequest(msgspec.Struct, frozen=True):
-    """What a person is asked about: a call, what it touches, and whose it is.
+    """What the user is asked about: a call, what it touches, and which agent made it.
 
-    `mode` is the one that holds, `plan` the digest of the prose that is being built, if one is.
-    `always` is what a remembered yes would cover: empty, where none can be.
+    `mode` is the one in effect, `plan` the digest of the text plan that is being built, if any.
+    `always` is what a remembered yes would cover; empty if it cannot be remembered.
     """
 
     call: ToolCall
@@ -173,7 +173,7 @@ QuestionSteps = Generator[SessionEvent, None, QuestionOutcome]
 
 
 class PermissionRequester:
-    """Asks on behalf of one turn. What it yields must be recorded before it goes on."""
+    """Asks for one turn; the events it yields must be recorded before it continues."""
 
     def __init__(
         self, questions: PendingQuestions, tooling: ToolEnvironment, shaping: EditFormatter
@@ -202,7 +202,7 @@ class PermissionRequester:
     def ask(
         self, record: SessionRecord, doubt: PermissionRequest
     ) -> Generator[SessionEvent, None, PermissionAnswer]:
-        """Asks whether a call may do what it touches; only a plain yes lets it."""
+        """Asks whether a call is allowed; only an explicit yes allows it."""
         question = self._question(record, doubt)
         wanted = QuestionAsked(
             "", doubt.call.id, (question,), doubt.tool,
@@ -210,15 +210,13 @@ class PermissionRequester:
         )  # fmt: skip
         said = yield from self._put(record, doubt.call, wanted)
         if said.later:
-            return PermissionAnswer(
-                later=True, why="nobody has answered yet.", question=said.question
-            )
+            return PermissionAnswer(later=True, why="not answered yet.", question=said.question)
         return (yield from self._taken(question, said))
 
     def confirm(
         self, record: SessionRecord, header: str, words: str
     ) -> Generator[SessionEvent, None, PermissionAnswer]:
-        """Asks something that is about no call, such as whether to go on past a budget."""
+        """Asks a question that belongs to no call, such as whether to exceed a budget."""
         question = yes_no_question(header, words)
         said = yield from self._put(record, NO_CALL, QuestionAsked("", "", (question,)))
         if said.later:  # nothing would wait for the answer
@@ -228,25 +226,25 @@ class PermissionRequester:
     def ask_questions(
         self, record: SessionRecord, call: ToolCall, tool: str, questions: tuple[Question, ...]
     ) -> QuestionSteps:
-        """Asks what a call wants to know from the person; an answer that does not fit is none."""
+        """Asks the questions of a call; an answer that does not fit them counts as none."""
         wanted = QuestionAsked("", call.id, questions, tool)
         return (yield from self._put(record, call, wanted))
 
     def _taken(
         self, question: Question, said: QuestionOutcome
     ) -> Generator[SessionEvent, None, PermissionAnswer]:
-        """Reads an answer; after a yes a crash leaves it unknown what the call did."""
+        """Reads an answer; after a yes, a crash leaves it unknown what the call did."""
         consent = read_permission_answer(question, said.answers)
         if said.by.startswith(EXPIRED):
             consent = msgspec.structs.replace(consent, why=f"the question {said.by}.")
         if said.by == INTERRUPTED:
-            consent = msgspec.structs.replace(consent, why="they interrupted the turn.")
+            consent = msgspec.structs.replace(consent, why="the user interrupted the turn.")
         if consent.yes:
             yield AnswerTaken(said.question)
         return msgspec.structs.replace(consent, question=said.question, grant=said.grant)
 
     def _question(self, record: SessionRecord, doubt: PermissionRequest) -> Question:
-        """Returns the question with all that a yes would do, and what could be remembered."""
+        """Returns the question with everything that a yes would do, and what can be remembered."""
         edit, shaping = doubt.edit, self._shaping
         shown = (
             (shaping.operation_lines(edit), shaping.patch(edit))
@@ -264,7 +262,7 @@ class PermissionRequester:
         )
 
     def _put(self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked) -> QuestionSteps:
-        """Asks, unless the very same was asked before the session was taken up again."""
+        """Asks, unless the same question was asked before the session was resumed."""
         call = self._questions.call_on_record(record, call) if wanted.call else call
         left = self._is_left(record, call)
         earlier = self._same(record, call, wanted)
@@ -286,14 +284,14 @@ class PermissionRequester:
         return QuestionOutcome(found.answers, asked.id, by=found.by, grant=found.grant)
 
     def _is_left(self, record: SessionRecord, call: ToolCall) -> bool:
-        """Tells whether a call waited for an answer before the session was taken up again."""
+        """Tells whether a call waited for an answer before the session was resumed."""
         earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
         return any(one.answered is None for one in earlier)
 
     def _same(
         self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked
     ) -> StoredQuestion | None:
-        """Returns the question that was asked before; if none fits any more, all are closed."""
+        """Returns the same question if it was asked before; if none matches, closes all of them."""
         earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
         for one in earlier:
             again = msgspec.structs.replace(
@@ -317,7 +315,7 @@ class PermissionRequester:
         return has_passed(asked.expires_at, self._questions.clock.now())
 
     def _answer(self, record: SessionRecord, asked: QuestionAsked) -> None:
-        """Has the question answered by whoever is there; whatever keeps them from it is a no."""
+        """Gets an answer from the user; any failure to get one counts as denied."""
         try:
             closed = self._is_past(asked) or self._is_interrupted()
             reply = None if closed else self._reply(record, asked)
@@ -334,7 +332,7 @@ class PermissionRequester:
             self._questions.expire(record, asked.id, self._lapsed(asked))
 
     def _is_interrupted(self) -> bool:
-        """Tells whether the person broke the turn off, from this process; a pause waits."""
+        """Tells whether the user interrupted the turn from this process; a pause does not count."""
         return self._tooling.cancel_reason() == INTERRUPTED
 
     def _lapsed(self, asked: QuestionAsked) -> str:
@@ -343,7 +341,7 @@ class PermissionRequester:
         return f"{EXPIRED} at {asked.expires_at}" if self._is_past(asked) else ""
 
     def _reply(self, record: SessionRecord, asked: QuestionAsked) -> QuestionReply | None:
-        """Returns what the person says; what is to be remembered they say twice (F81)."""
+        """Returns the user's answer; an answer to be remembered must be confirmed (F81)."""
         by = f"{self._questions.user} (session)"
         for _ in range(MAX_ROUNDS):
             answers = self._heard(record, asked, asked.questions)
@@ -368,9 +366,9 @@ class PermissionRequester:
     ) -> QuestionAnswers | None:
         def answered() -> str:
             if self._is_past(asked):
-                return f"The question expired at {asked.expires_at}, which is a no."
+                return f"The question expired at {asked.expires_at}; this counts as no."
             if self._is_interrupted():
-                return "The turn was interrupted; nobody needs an answer any more."
+                return "The turn was interrupted; no answer is needed."
             return self._questions.answered_elsewhere(record, asked.id)
 
         answers = self._tooling.asker.ask(questions, answered)
@@ -379,24 +377,24 @@ class PermissionRequester:
 
 
 def _several(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the commands of a line, each on one, where there is more than one."""
+    """Returns the commands of a line, one per line, if there is more than one."""
     rows = [one_line(each.encode("utf-8", "surrogateescape")) for each in parts]
     return tuple(rows) if len(rows) > 1 else ()
 
 
 def _header(record: SessionRecord, agent: str) -> str:
-    """Returns who asks: where it is a child, its agent and the task that its parent gave it."""
+    """Returns who asks: for a child, its agent and the task that its parent gave it."""
     if not record.parent:
         return PERMISSION
     task = " ".join((record.title or record.goal or record.slug).split())
-    return f'{PERMISSION}, for the child {agent} with the task "{task[:MAX_TASK_CHARS]}"'
+    return f'{PERMISSION} for sub-agent {agent}, task "{task[:MAX_TASK_CHARS]}"'
 
 
 # One line about a permission decision: who decided, by which rule, why, and the answer.
 
 
 def decision_line(result: ToolCallResult) -> str:
-    """Says on one line who decided about a call, by which rule, and why."""
+    """Returns one line that says who decided about a call, by which rule, and why."""
     decision = result.decision
     if decision is None:
         return ""
@@ -406,13 +404,13 @@ def decision_line(result: ToolCallResult) -> str:
 
 
 def answer_line(consent: PermissionAnswer) -> str:
-    """Says what was answered, and by whom if anybody did."""
+    """Returns what was answered, and by whom."""
     if consent.yes:
-        return "the person said yes"
+        return "the user allowed it"
     if consent.words:
-        return f"the person said no, in these words: {' '.join(consent.words.split())}"
+        return f"the user denied it: {' '.join(consent.words.split())}"
     if consent.plain:
-        return f"the person did not say yes: {consent.why.removesuffix('.')}"
+        return f"the user did not allow it: {consent.why.removesuffix('.')}"
     if consent.later:
-        return "nobody has answered yet"
-    return "nobody was there to answer"
+        return "not answered yet"
+    return "no user was available to answer"

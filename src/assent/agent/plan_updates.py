@@ -1,6 +1,6 @@
-"""Tells the model what others did to its plan, as read from the log.
+"""Messages that tell the model what others did to its plan, as read from the log.
 
-People's words are verbatim.
+What users wrote is quoted verbatim.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,34 +48,34 @@ MAX_FILES = 50  # that one message names
 MAX_DIFF_CHARS = 4000  # characters
 
 PARTLY_APPROVED = (
-    "The person declined operations and approved the plan without them; that is a no to them."
+    "The user excluded operations and approved the plan without them; the excluded ones are "
+    "rejected."
 )
 APPROVED_WITH_NOTE = "They approved with a note, which becomes an item of the next plan."
 
 _OUTCOMES: dict[RunOutcome, str] = {
     "done": "Everything in it was applied",
-    "nothing": "There was nothing to do",
-    "rolled_back": "It was rolled back: every file is as it was before, in content and mode",
-    "needs_you": "It stopped halfway and waits for the person's decision",
+    "nothing": "Nothing needed to be done",
+    "rolled_back": "It was rolled back: all files have their previous content and mode",
+    "needs_you": "It stopped halfway and needs the user's decision",
 }
 
 
 def rejected_text(event: PlanRejected) -> str:
-    """Passes on a person's no."""
-    said = f"Their words:\n\n{event.note}" if event.note.strip() else "They gave no reason."
+    """Returns the message that the user rejected the plan."""
+    said = f"User's message:\n\n{event.note}" if event.note.strip() else "They gave no reason."
     return (
-        "The person rejected the plan. It is a draft again: change it and present it once more. "
-        + said
+        "The user rejected the plan. It is a draft again: revise it and present it again. " + said
     )
 
 
 def approved_text(event: PlanApproved) -> str:
-    """Passes on a person's yes."""
+    """Returns the message that the user approved the plan."""
     note = event.approval.note
-    said = f" {APPROVED_WITH_NOTE} Their words:\n\n{note}" if note.strip() else ""
+    said = f" {APPROVED_WITH_NOTE} User's message:\n\n{note}" if note.strip() else ""
     return (
-        f"The person approved the plan with the digest {event.approval.digest}. Exactly that is "
-        f"carried out when they build it; until then there is nothing for you to do.{said}"
+        f"The user approved the plan with digest {event.approval.digest}. Exactly that is applied "
+        f"when they build it; until then you have nothing to do.{said}"
     )
 
 
@@ -85,7 +85,9 @@ def run_text(
     """Reports a run of the plan, operation by operation, with the note of who approved it."""
     by = f", approved by {yes.approver.user} ({yes.approver.channel})" if yes else ""
     noted = (
-        f"\n\n{APPROVED_WITH_NOTE} Their words:\n\n{yes.note}" if yes and yes.note.strip() else ""
+        f"\n\n{APPROVED_WITH_NOTE} User's message:\n\n{yes.note}"
+        if yes and yes.note.strip()
+        else ""
     )
     return f"The plan was built{by}. {_OUTCOMES[outcome]}.{_listed(results)}{noted}"
 
@@ -93,94 +95,96 @@ def run_text(
 def undone_text(
     run: str, results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
 ) -> str:
-    """Reports that a run was taken back; `left` says what was left alone, and why."""
-    back = f"The person took run {run} back; the files are as they were before{_but(left)}."
+    """Reports that a run was undone; `left` says what was not undone, and why."""
+    back = f"The user undid run {run}; the files are as they were before{_but(left)}."
     return f"{back}{_listed(results)}{_rest(left)}"
 
 
 def redone_text(
     run: str, results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
 ) -> str:
-    """Reports that an undo was taken back; commands did not run again."""
+    """Reports that an undo was reverted; commands did not run again."""
     return (
-        f"The person took the undo of run {run} back; its files are as the run left them"
-        f"{_but(left)}, and no command ran again.{_listed(results)}{_rest(left)}"
+        f"The user redid run {run}; its files are as the run left them{_but(left)}, and no command "
+        f"ran again.{_listed(results)}{_rest(left)}"
     )
 
 
 def _but(left: Sequence[str]) -> str:
-    return ", except for what was left alone" if left else ""
+    return ", except for what was skipped" if left else ""
 
 
 def _rest(left: Sequence[str]) -> str:
     rows = "".join(f"\n- {reason}" for reason in left[:MAX_FILES])
-    return f"\n\nLeft alone:{rows}{_more(left)}" if left else ""
+    return f"\n\nSkipped:{rows}{_more(left)}" if left else ""
 
 
 def declined_text(gone: Sequence[Operation]) -> str:
-    """Says which operations a person does not want."""
+    """Returns the message that lists the operations the user declined."""
     rows = "\n".join(f"- {operation_kind(op)} {operation_subject(op)}" for op in gone[:MAX_FILES])
     return (
-        "The person took these operations out of the plan; that is a no to them. Do not stage "
-        f"them again unless they ask for it.\n{rows}{_more(gone)}"
+        "The user removed these operations from the plan. Do not stage them again unless the user "
+        f"asks for it.\n{rows}{_more(gone)}"
     )
 
 
 def partly_approved_text(gone: Sequence[Operation], followed: Sequence[Operation]) -> str:
-    """Says which operations a person left out when they approved the rest of the plan."""
+    """Returns the message that lists the operations excluded from an approved plan."""
     rows = "\n".join(f"- {operation_kind(op)} {operation_subject(op)}" for op in gone[:MAX_FILES])
     told = (
-        f"{PARTLY_APPROVED} Do not stage these again unless they ask for it.\n{rows}{_more(gone)}"
+        f"{PARTLY_APPROVED} Do not stage these again unless the user asks for it.\n"
+        f"{rows}{_more(gone)}"
     )
     if not followed:
         return told
     rest = "\n".join(
         f"- {operation_kind(op)} {operation_subject(op)}" for op in followed[:MAX_FILES]
     )
-    return f"{told}\n\nThese could not stay without them and went too:\n{rest}{_more(followed)}"
+    return f"{told}\n\nThese depend on them and were excluded too:\n{rest}{_more(followed)}"
 
 
 def staged_text(added: Sequence[Operation]) -> str:
-    """Says which operations joined the draft without a result that the model has seen."""
+    """Returns the message that lists operations added to the draft that the model has not seen."""
     rows = "\n".join(f"- {operation_kind(op)} {operation_subject(op)}" for op in added[:MAX_FILES])
-    return f"These operations were staged in the plan meanwhile:\n{rows}{_more(added)}"
+    return f"These operations were staged in the plan in the meantime:\n{rows}{_more(added)}"
 
 
 def rebased_text(paths: Sequence[bytes]) -> str:
-    """Says that files changed under the plan, which fits them again."""
+    """Returns the message that the plan was rebased onto files that changed."""
     rows = "\n".join(f"- {one_line(path)}" for path in paths[:MAX_FILES])
     return (
-        "These files changed meanwhile, and the plan was made to fit them as they are now; what "
-        f"they hold already left it. Read them again before you change them.\n{rows}{_more(paths)}"
+        "These files changed in the meantime, and the plan was rebased onto them; changes they "
+        "already contain were removed from it. Read them again before you change them.\n"
+        f"{rows}{_more(paths)}"
     )
 
 
 def edited_text(plan: PlanRecord, diff: str | None) -> str:
-    """Shows how a person changed the plan's text."""
-    shown = diff or "The difference is too large to be shown."
+    """Returns the message that shows how the user changed the plan's text."""
+    shown = diff or "The diff is too large to show."
     cut = shown[:MAX_DIFF_CHARS] + ("\n…" if len(shown) > MAX_DIFF_CHARS else "")
-    return f"The person edited the plan's text in {one_line(plan.path)}; keep to it.\n\n{cut}"
+    return f"The user edited the plan's text in {one_line(plan.path)}; follow it.\n\n{cut}"
 
 
 def selected_text(plan: PlanRecord, text: bytes) -> str:
-    """Says that a person chose another plan to work on."""
+    """Returns the message that the user selected another plan."""
     return (
-        f"The person chose another plan to work on: {plan_title(plan, text)!r} in "
+        f"The user selected another plan to work on: {plan_title(plan, text)!r} in "
         f"{one_line(plan.path)}, {plan.state.lower().replace('_', ' ')}. Plan text and staged "
         "operations go there from now on."
     )
 
 
 def deleted_text(plan: PlanRecord) -> str:
-    """Says that a plan is gone."""
-    return f"The plan {plan.name} was deleted, with everything that was staged in it."
+    """Returns the message that a plan was deleted."""
+    return f"The plan {plan.name} was deleted with everything staged in it."
 
 
 def discarded_text(plan: PlanRecord) -> str:
-    """Says that the person wants no plan any more."""
+    """Returns the message that the user discarded the plan."""
     return (
-        f"The person ended planning: the plan {plan.name} was given up, with everything that was "
-        "staged in it. Do not present it again unless they ask for a plan."
+        f"The user ended planning: the plan {plan.name} was discarded with everything staged in "
+        "it. Do not present it again unless the user asks for a plan."
     )
 
 
@@ -210,14 +214,14 @@ UpdateText = tuple[str, str]  # what a message is about, and its words
 
 
 class OwnChanges(msgspec.Struct, frozen=True):
-    """What a turn did to the plan itself, which its model knows already."""
+    """What a turn itself did to the plan, which its model knows already."""
 
     text: str = ""  # the hash of the text that it wrote
     draft: str = ""  # the draft that its staging left
 
 
 class PlanUpdates:
-    """Reads the log from where the last look ended; each event is seen once."""
+    """Reads the log from where the last read ended; each event is seen once."""
 
     def __init__(self, desk: AgentServices, record: SessionRecord, position: int) -> None:
         self._desk = desk
@@ -230,9 +234,9 @@ class PlanUpdates:
     def read(
         self, record: SessionRecord, known: int, own: OwnChanges | None = None
     ) -> list[SessionEvent]:
-        """Returns the messages that tell the news, and how far the model knows the log then.
+        """Returns messages about plan changes, and the log position that the model then knows.
 
-        `known` is a position that the log had reached before: the next look starts there.
+        `known` is a position that the log had already reached: the next read starts there.
         """
         events = [*self._unread, *self._store.read_all(self._streams, self._position)]
         self._unread = []
@@ -243,7 +247,7 @@ class PlanUpdates:
         return [*[self._message(record, about, words) for about, words in told], link]
 
     def take_in(self, plan: PlanRecord) -> bool:
-        """Makes a revision of what a person wrote into a draft's file; tells whether they did."""
+        """Makes a revision of what the user wrote into a draft's file; tells whether they did."""
         if plan.state is not PlanState.DRAFTING:
             return False
         live = self._desk.plans.live_text(plan)
@@ -259,7 +263,7 @@ class PlanUpdates:
         return True
 
     def _before(self, record: SessionRecord, position: int) -> list[StoredEvent]:
-        """Returns what was recorded before a mark was, and after what the mark speaks of."""
+        """Returns the events up to a position that the session's model has not read yet."""
         unread = self._store.read(f"workspace/{record.workspace}", record.home_seq)
         if record.plan_id:
             unread += self._store.read(self._ledger.stream(record.plan_id), record.plan_seq)
@@ -309,7 +313,7 @@ class PlanUpdates:
     def _edited(
         self, plan: PlanRecord, events: Sequence[StoredEvent], own: OwnChanges | None
     ) -> UpdateText | None:
-        """Compares the text that the model knows with the one that somebody else wrote."""
+        """Compares the text that the model knows with the one that someone else wrote."""
         if own is not None and isinstance(events[0].event, PlanCreated):
             return None  # the turn made the plan, and with it the text that it begins with
         mine = own.text if own else ""
@@ -338,7 +342,7 @@ class PlanUpdates:
         return "declined", declined_text(gone)
 
     def _partly(self, recorded: StoredEvent, event: OperationsDeclined) -> str:
-        """Says which operations a person left out when they approved the rest."""
+        """Returns the message about operations that the user excluded from an approval."""
         history = self._history(recorded.stream.rpartition("/")[2], recorded.seq)
         frozen = [
             e.frozen for e in history if isinstance(e, PlanProposed) and e.digest == event.digest
@@ -362,7 +366,7 @@ class PlanUpdates:
         return run_text(outcome, self._results(plan, run), spent[0] if spent else None)
 
     def _results(self, plan: PlanRecord, run: str) -> list[tuple[OperationResult, Operation]]:
-        """Returns what became of each operation; nothing of a run that has no journal."""
+        """Returns the result of each operation; nothing for a run without a journal."""
         entries = StoreJournal(self._desk.ports, self._ledger).read(run)
         notes = [note for note in plan.runs if note.run == run]
         if not entries or not notes or not isinstance(entries[-1], FinishedEntry):
@@ -371,7 +375,7 @@ class PlanUpdates:
         return list(zip(entries[-1].results, operations, strict=False))
 
     def _undone(self, record: SessionRecord, events: Sequence[StoredEvent]) -> Iterable[UpdateText]:
-        """Tells of runs that this session has to do with and that somebody took back."""
+        """Reports runs related to this session that were undone."""
         for recorded in events:
             if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
                 continue
@@ -392,7 +396,7 @@ class PlanUpdates:
         return own | {one.run for one in deeds.permits if one.permit.session == record.session}
 
     def _taken_back(self, undo: PlanRecord) -> tuple[set[str], bool]:
-        """Returns the runs that an undo is about in the end, and whether they are done again."""
+        """Returns the runs that an undo finally concerns, and whether they are redone."""
         undos = {note.run: one for one in self._ledger.all() if one.undoes for note in one.runs}
         again = False
         taken = {token.partition(":")[0] for token in undo.undoes.split()}
@@ -404,7 +408,7 @@ class PlanUpdates:
     def _of_home(
         self, link: PlanLinked, events: Sequence[StoredEvent]
     ) -> tuple[list[UpdateText], PlanLinked]:
-        """Follows the person to the plan that they chose."""
+        """Follows the user to the plan that they selected."""
         chosen = [e.event for e in events if isinstance(e.event, PlanSelected) and e.event.chosen]
         home = events[-1].seq
         if not chosen or chosen[-1].plan_id == link.plan_id:
@@ -420,7 +424,7 @@ class PlanUpdates:
 
 
 def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:
-    """Tells what a person decided about a plan."""
+    """Reports what the user decided about a plan."""
     match event:
         case PlanRejected() as no:
             yield "rejected", rejected_text(no)

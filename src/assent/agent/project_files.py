@@ -1,4 +1,4 @@
-"""Assent's own files in a project: which the person trusts, and the plan agent's file."""
+"""Assent's own files in a project: which ones the user trusts, and the plan agent's file."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -15,7 +15,7 @@ from assent.ports import Projection
 
 
 class TrustLog:
-    """Records trust. The trust list that counts is written by the caller."""
+    """Records trust; the effective trust list is written by the caller."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository
@@ -25,13 +25,13 @@ class TrustLog:
         self._workspaces = workspaces
 
     def give(self, file: ProjectFile, does: Sequence[str]) -> TrustedFile:
-        """Records that a person lets exactly this content do what it says (law 8)."""
+        """Records that the user trusts exactly this content of a file (law 8)."""
         user = self._place.user
         self._workspaces.append(TrustGiven(file.path, file.content_hash, tuple(does), user))
         return TrustedFile(self._place.root, file.path, file.content_hash, self._doors.clock.now())
 
     def revoke(self, path: str) -> None:
-        """Records that a person lets a file do nothing any more."""
+        """Records that the user no longer trusts a file."""
         self._workspaces.append(TrustRevoked(path, self._place.user))
 
 
@@ -44,13 +44,14 @@ AgentFileStatus: TypeAlias = Literal["written", "updated", "current", "changed_b
 RELEASED_DIGESTS = frozenset(
     (
         "8c08a07bc7b47b49ad3f16769a6893256b9995affea59530f07d43c5d08474af",
+        "7756efd82ad176d43e1d461ec4347ead7146c9619878a97496a7f981ef9b95ed",
         "ff1e91735cd9c94bda34425fe1f1d2889f70a7a3c89c029b2356cd1e815f3a7f",
     )
 )
 
 
 def sync_agent_file(projection: Projection, text: bytes) -> AgentFileStatus:
-    """Writes the file if it is missing or an earlier version of ours; says what was found."""
+    """Writes the file if it is missing or an older version of ours; returns what was found."""
     try:
         found = projection.read_agent()
     except Refused:

@@ -41,15 +41,15 @@ __all__ = [
 ]  # faces judge through the engine, too
 
 EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126  # exit codes as shells have them
-NEVER_SHOWN = "is never shown while planning"
-HIDDEN_BY_RULE = "is hidden from commands: a rule denies reading it, or wants to be asked before"
-OUTSIDE_WORKSPACE = "lies outside the workspace"
+NEVER_SHOWN = "is never shown in plan mode"
+HIDDEN_BY_RULE = "is hidden from commands: a rule denies reading it or asks first"
+OUTSIDE_WORKSPACE = "is outside the workspace"
 DEV_NULL = b"/dev/null"
 MAX_WORDS, MAX_BYTES = 5000, 1 << 20  # what fits, together with what confines the program
 
 
 class LocalReadOnlyShell:
-    """Runs the shell calls of a planning agent, for any caller."""
+    """Runs the shell calls of a planning agent."""
 
     def __init__(
         self,
@@ -77,12 +77,12 @@ class LocalReadOnlyShell:
     ) -> Generator[OutputChunk | ProcessResult, None, None]:
         """Runs a command line in a folder; raises Refused before anything has run.
 
-        It is MayWrite if the line itself is to blame, and nothing that is missing here.
+        It raises NotReadOnly if the line itself is the reason, and not something missing here.
         """
         _check(text)
         standing = self.sandbox_status()
         if standing.hold is SandboxState.OFF:
-            raise without_sandbox(f"The shell is off: {standing.reason}", standing.next)
+            raise without_sandbox(f"The shell is disabled: {standing.reason}", standing.next)
         sandboxed = standing.hold is SandboxState.HELD
         stages = read_only_stages(text, sandboxed=sandboxed)
         _check_kinds(stages, folder)
@@ -95,7 +95,7 @@ class LocalReadOnlyShell:
 
 
 def only_reads(text: str) -> bool:
-    """Tells whether a command line can do nothing but look."""
+    """Tells whether a command line can only read."""
     return classify_read_only(text).read_only
 
 
@@ -107,7 +107,7 @@ def _check(text: str) -> None:
 
 
 def _check_kinds(stages: tuple[ReadOnlyStage, ...], folder: bytes) -> None:
-    """Refuses a line that would read a device, a pipe or a socket by way of a symlink's name."""
+    """Refuses a line that would read a device, a pipe or a socket through a symlink."""
     for stage in stages:
         if isinstance(stage.work, ChangeFolder):
             folder = os.path.join(folder, _encoded(stage.work.folder))
@@ -119,7 +119,7 @@ def _check_kinds(stages: tuple[ReadOnlyStage, ...], folder: bytes) -> None:
 
 
 def _no_file(path: bytes) -> str:
-    """Says what a path leads to where that is neither a file nor a folder; else nothing."""
+    """Returns what a path points to if that is neither a file nor a folder; else nothing."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -128,8 +128,8 @@ def _no_file(path: bytes) -> str:
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or real == DEV_NULL:
         return ""
     what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
-    leads = "" if real == path else f" leads to {display_path(real)}, which"
-    return f"{display_path(path)}{leads} is {what} and not a file."
+    leads = "" if real == path else f" points to {display_path(real)}, which"
+    return f"{display_path(path)}{leads} is {what}, not a file."
 
 
 class ShellLocation(msgspec.Struct, frozen=True):
@@ -140,7 +140,7 @@ class ShellLocation(msgspec.Struct, frozen=True):
     fence: PathLimits | None = None
 
     def why_hidden(self, path: bytes) -> str:
-        """Says why a program does not get to see a path."""
+        """Returns why a path is hidden from a program."""
         real = os.path.realpath(path)
         below = is_inside(real, self.within) and real[len(self.within) + 1 :]
         return (
@@ -149,7 +149,7 @@ class ShellLocation(msgspec.Struct, frozen=True):
 
 
 class _ShellRun:
-    """One command line while it runs: where it is, and what is left of its limits."""
+    """One command line while it runs, with its location and remaining limits."""
 
     def __init__(
         self,
@@ -217,15 +217,13 @@ class _ShellRun:
             self._folder, self._last = folder, ProcessResult(0)
             return
         self._last = ProcessResult(1)
-        yield from _said(f"cd: {work.folder}: there is no such folder in sight", work.errors)
+        yield from _said(f"cd: {work.folder}: folder not found or not visible", work.errors)
 
     def _program(self, reading: ReadOnlyCommand, *, fed: bool) -> Program:
         names = (reading.command.name, *reading.spec.programs)
         path = self._process.program(names, own=reading.spec.own)
         if path is None:
-            raise _ProgramNotStarted(
-                f"{reading.command.name} is not installed here", EXIT_NOT_FOUND
-            )
+            raise _ProgramNotStarted(f"{reading.command.name} is not installed", EXIT_NOT_FOUND)
         try:
             words = tuple(word for given in reading.command.words for word in self._expanded(given))
             # Names of files took the place of wildcards, so the table has to look again.
@@ -243,7 +241,7 @@ class _ShellRun:
             self._check_reads(judged, fed=fed)
         argv = (path, *[_encoded(word.text) for word in judged.words[1:]])
         if len(argv) > MAX_WORDS or sum(map(len, argv)) > MAX_BYTES:
-            message = f"its wildcards stand for too many names ({len(argv)}); name a folder"
+            message = f"its wildcards match too many names ({len(argv)}); name a folder"
             raise _ProgramNotStarted(f"{reading.command.name}: {message}", EXIT_NOT_EXECUTABLE)
         return Program(argv, tuple(judged.spec.environment.items()), judged.errors)
 
@@ -256,7 +254,7 @@ class _ShellRun:
         return [ShellWord(os.fsdecode(path)) for path in named] or [ShellWord(word.text)]
 
     def _check_place(self, reading: ReadOnlyCommand) -> None:
-        """Refuses what lies, or leads, out of the folder that all must stay in."""
+        """Refuses paths that are or point outside the folder that all must stay in."""
         if not self._within:
             return
         base = os.path.realpath(self._base(reading))
@@ -265,12 +263,12 @@ class _ShellRun:
                 f"{display_path(base)} {OUTSIDE_WORKSPACE}", EXIT_NOT_EXECUTABLE
             )
         if reading.strays:
-            message = "follows symlinks, which may lead out of the workspace; leave the option out"
+            message = "follows symlinks, which may point outside the workspace; omit the option"
             raise _ProgramNotStarted(f"{reading.command.name} {message}", EXIT_NOT_EXECUTABLE)
         for path in self._named(reading):
             real = os.path.realpath(path)
             if self._leaves(real):
-                leads = "" if real == path else f" leads to {display_path(real)}, which"
+                leads = "" if real == path else f" points to {display_path(real)}, which"
                 raise _ProgramNotStarted(
                     f"{display_path(path)}{leads} {OUTSIDE_WORKSPACE}", EXIT_NOT_EXECUTABLE
                 )
@@ -282,7 +280,7 @@ class _ShellRun:
         return bool(self._within) and real != DEV_NULL and not is_inside(real, self._within)
 
     def _check_reads(self, reading: ReadOnlyCommand, *, fed: bool) -> None:
-        """Holds to what the sandbox would show, where there is none. `fed`: it reads a pipe."""
+        """Applies the sandbox's read limits if it is off; `fed` means the command reads a pipe."""
         paths = self._named(reading)
         for path in paths:
             if not self._process.visible(path):
@@ -294,7 +292,7 @@ class _ShellRun:
                 self._check_below(reading, path)
 
     def _explained(self, work: Sequence[ReadOnlyCommand]) -> Iterator[OutputChunk]:
-        """Says of a file that was named and could not be read that this is on purpose."""
+        """Explains that a named file is hidden on purpose, if it could not be read."""
         named = [(path, reading) for reading in work for path in self._named(reading)]
         for path, reading in named:
             if os.path.lexists(path) and not self._process.visible(path):
@@ -313,12 +311,15 @@ class _ShellRun:
             message = f"{reading.command.name} follows symlinks in a folder; name files"
             raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE)
         if hidden := self._process.hidden_below(os.path.realpath(folder)):
-            message = f"{display_path(hidden)} lies there and cannot be hidden without a sandbox"
+            message = (
+                f"the folder contains {display_path(hidden)}, which cannot be hidden "
+                "without a sandbox"
+            )
             raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE, SANDBOX)
 
 
 class _ProgramNotStarted(Exception):
-    """A program that cannot be started, and the exit code that says so."""
+    """A program could not be started; carries the exit code for that."""
 
     def __init__(self, message: str, code: int, lacks: str = "") -> None:
         super().__init__(message)
@@ -327,14 +328,14 @@ class _ProgramNotStarted(Exception):
 
 
 def _names(reading: ReadOnlyCommand, folder: bytes) -> list[bytes]:
-    """Returns the files that a command names, seen from the folder that it runs in."""
+    """Returns the files that a command names, relative to the folder that it runs in."""
     names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
     base = _base(reading, folder)
     return [os.path.join(base, name) for name in names]
 
 
 def _base(reading: ReadOnlyCommand, folder: bytes) -> bytes:
-    """Returns the folder that a command's files are named from: git has an option for it."""
+    """Returns the folder that a command's paths are relative to: git has an option for it."""
     words = [word.text for word in reading.command.words[1:]]
     while reading.command.name == "git" and words and words[0].startswith("-"):
         option = words.pop(0)

@@ -1,4 +1,4 @@
-"""Messages that tell the model which mode and plan state hold now."""
+"""Messages that tell the model the current mode and plan state."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,25 +13,26 @@ from assent.core.session.event import MessageAdded, ModeChanged, SessionEvent
 from assent.core.session.record import SessionRecord
 
 _STAGED = (
-    "You plan; nothing changes on disk. Writes, and commands that do not only read, are staged as "
-    "exact operations of the plan. Once it is presented, the person decides; only they can approve "
-    "it."
+    "You plan; nothing changes on disk. Writes, and commands that are not read-only, are staged "
+    "as exact operations of the plan. After you present it, the user decides; only the user can "
+    "approve it."
 )
 _PROSE = (
-    "You plan; nothing changes on disk, and nothing can be staged here: the plan is prose, which "
-    "is carried out in a build. Once it is presented, the person decides; only they can approve "
+    "You plan; nothing changes on disk, and nothing can be staged here: write a text plan, which "
+    "is carried out in a build. After you present it, the user decides; only the user can approve "
     "it."
 )
 _MODES: Final[dict[Mode, str]] = {
     "plan": _STAGED,
-    "ask": "You may change files; the person is asked before each change.",
-    "auto-edit": "You may change files in the workspace without asking; all else is asked.",
-    "yolo": "You may change files without asking. What is denied stays denied.",
+    "ask": "You may change files; the user is asked before each change.",
+    "auto-edit": "You may change files in the workspace without asking; the user is asked about "
+    "everything else.",
+    "yolo": "You may change files without asking. Deny rules still apply.",
 }
 
 
 class ModeSwitch(msgspec.Struct, frozen=True):
-    """A change of the mode: what it is for, and who made it if that was not the person."""
+    """A change of the mode: what it is for, and who made it if that was not the user."""
 
     mode: Mode
     reason: str = ""
@@ -42,7 +43,7 @@ class ModeSwitch(msgspec.Struct, frozen=True):
 
 
 class ReminderContext(msgspec.Struct, frozen=True):
-    """What a reminder needs besides a session's record and its plan."""
+    """What a reminder needs in addition to a session's record and its plan."""
 
     staged: int = 0
     approved: bool = False
@@ -52,47 +53,47 @@ class ReminderContext(msgspec.Struct, frozen=True):
 
 
 def mode_rules(mode: Mode, narrowing: Sequence[CustomMode] = (), *, staging: bool = True) -> str:
-    """Says what may happen in a mode, and what the modes of people's own take from it."""
+    """Returns what is allowed in a mode, and how custom modes restrict it."""
     base = _PROSE if mode == "plan" and not staging else _MODES[mode]
     return "\n".join([base, *filter(None, map(_narrowed, narrowing))])
 
 
 def mode_name(mode: Mode, custom: str, modes: CustomModes) -> str:
-    """Returns a mode as a model reads it; one that is gone is plan mode (F11)."""
+    """Returns the name of a mode for the model; a missing custom mode is plan mode (F11)."""
     if not custom:
         return mode
     own = modes.get(custom)
     if own is None:
-        return f"plan, because {custom} is not known any more"
+        return f"plan, because {custom} no longer exists"
     label = own.label or (own.within.label if own.within else "")
     return f"{custom} ({label})" if label else custom
 
 
 def build_rules(scope: Sequence[str]) -> str:
-    """Says what may happen while an approved plan of prose is carried out, whatever the mode."""
-    files = ", ".join(scope) or "none: every change is asked about"
+    """Returns what is allowed while an approved text plan is built, whatever the mode."""
+    files = ", ".join(scope) or "none: the user is asked about every change"
     return (
-        "A plan that the person approved is being built; that you were to plan and to change "
-        "nothing no longer holds. Files that it covers are changed without a further question, "
-        f"and the person is asked about all others. It covers: {files}."
+        "A plan that the user approved is being built; the earlier instruction to plan and change "
+        "nothing no longer applies. You may change the files it covers without asking; the user "
+        f"is asked about all others. It covers: {files}."
     )
 
 
 def mode_text(switch: ModeSwitch, before: str) -> str:
-    """Says what holds from now on, and that what held before does not any more."""
+    """Returns the message that a mode is now in effect, and that the earlier one is not."""
     mode, narrowing = effective_mode(switch.mode, switch.custom, switch.modes)
     name = mode_name(mode, switch.custom, switch.modes)
-    lead = switch.lead or f"The person switched the mode from {before} to {name}."
+    lead = switch.lead or f"The user switched the mode from {before} to {name}."
     return (
-        f"{lead} Limits and permissions of {before} mode that were mentioned earlier no longer "
-        f"hold. {mode_rules(mode, narrowing, staging=switch.staging)}"
+        f"{lead} Earlier limits and permissions of {before} mode no longer apply. "
+        f"{mode_rules(mode, narrowing, staging=switch.staging)}"
     )
 
 
 def mode_events(
     record: SessionRecord, switch: ModeSwitch, message: str
 ) -> tuple[SessionEvent, ...]:
-    """Returns what a switch of the mode means for a session: the mode, and words for the model."""
+    """Returns the events of a mode switch: the new mode, and a message for the model."""
     mode, words = switch.mode, TextPart(mode_text(switch, record.custom or record.mode))
     told = MessageAdded(
         message, default_agent(mode), (words,), synthetic="mode", model=record.model
@@ -103,31 +104,31 @@ def mode_events(
 def fork_text(
     mode: Mode, slug: str, narrowing: Sequence[CustomMode] = (), *, staging: bool = True
 ) -> str:
-    """Says what a fork has of the session that it was copied from."""
+    """Returns the message that says what a fork has of the session it was copied from."""
     return (
-        f"This session is a fork of {slug}: only its words and todos were copied. It has no plan "
-        f"yet, and no approval given there counts here. The mode is {mode}. "
+        f"This session is a fork of {slug}: only its messages and todos were copied. It has no "
+        f"plan yet, and approvals given there do not apply here. The mode is {mode}. "
         + mode_rules(mode, narrowing, staging=staging)
     )
 
 
 DEFAULT_CONTEXT = ReminderContext()
 _CHILD = (
-    "You work on a task for another agent, which reads nothing of this but your last words. Ask "
-    "nobody what you can find out. "
+    "You work on a task for another agent, which sees only your final message. Do not ask for "
+    "what you can find out yourself. "
 )
-_LOOKS = "Nothing can be changed or staged here: read, and report."
+_LOOKS = "Nothing can be changed or staged here: read and report."
 
 
 def child_rules(mode: Mode) -> str:
-    """Says what may happen in a child, which has no plan of its own to write or present."""
+    """Returns what is allowed in a child, which has no plan of its own to write or present."""
     return _CHILD + (_LOOKS if mode == "plan" else _MODES[mode])
 
 
 def reminder(
     record: SessionRecord, plan: PlanRecord | None, now: ReminderContext = DEFAULT_CONTEXT
 ) -> str:
-    """Says what holds now, whatever was forgotten."""
+    """Returns a reminder of the current mode and plan."""
     mode, narrowing = effective_mode(record.mode, record.custom, now.modes)
     name = mode_name(mode, record.custom, now.modes)
     said = mode_rules(mode, staging=now.staging)
@@ -144,19 +145,19 @@ def reminder(
 
 
 def _narrowed(mode: CustomMode) -> str:
-    """Says what a mode of somebody's own takes from its base; its agent's prompt has its words."""
+    """Returns how a custom mode restricts its base; its own text is in its agent's prompt."""
     lines = []
     if mode.tools is not None:
-        lines.append(f"Only these tools exist in it: {', '.join(mode.tools) or 'none'}.")
+        lines.append(f"Only these tools are available: {', '.join(mode.tools) or 'none'}.")
     if mode.edit is not None:
         files = ", ".join(mode.edit) or "none"
-        lines.append(f"Only these files may change in it: {files}. Any other change is refused.")
+        lines.append(f"Only these files may change: {files}. Any other change is denied.")
     return "\n".join(lines)
 
 
 def _plan_words(plan: PlanRecord, staged: int, *, approved: bool) -> str:
     named = f"Plan: {plan.name} in {one_line(plan.path)}"
     if plan.state is PlanState.AWAITING_APPROVAL:
-        consent = "approved by the person" if approved else "not approved"
+        consent = "approved by the user" if approved else "not approved"
         return f"{named}, frozen under digest {plan.digest}, {consent}; {staged} operations."
     return f"{named}, {plan.state.lower()}; {staged} operations staged."

@@ -1,4 +1,4 @@
-"""Rewinds a session to before a message of the person; plan and files stay."""
+"""Rewinds a session to before a message of the user; plan and files stay."""
 
 import msgspec
 
@@ -19,35 +19,35 @@ from assent.runs.undo.targets import UndoTargets
 
 
 class RewindPreview(msgspec.Struct, frozen=True):
-    """What happened since a message: turns, and what of it `undo` can undo, newest first."""
+    """What happened since a message: turns, and what `undo` can undo of them, newest first."""
 
     turns: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()
 
 
 def check_rewind(desk: AgentServices, record: SessionRecord, *, at_work: bool) -> None:
-    """Raises where a session cannot go back now, and says why."""
+    """Raises an error that says why, if a session cannot be rewound now."""
     if at_work:
         raise Busy(
-            f"Session {record.slug} is at work; nothing was changed. Interrupt it first.",
+            f"Session {record.slug} is running; nothing was changed. Interrupt it first.",
             f"assent sessions pause {record.slug}",
         )
     if record.parent:
         raise IllegalState(
-            "A child works for another session, which alone can go back.",
+            "A sub-agent session cannot be rewound; rewind its parent session.",
             f"assent sessions rewind {record.parent}",
         )
     plan = desk.plan_of(record)
     if plan is not None and plan.building and plan.building.session == record.session:
         raise IllegalState(
-            f"A build of plan {plan.name} is under way in session {record.slug}; nothing was "
-            "changed. Let it come to its end, or take it back.",
+            f"A build of plan {plan.name} is in progress in session {record.slug}; nothing was "
+            "changed. Let it finish or roll it back.",
             "assent recover --roll-back",
         )
 
 
 def rewind_event(events: list[StoredEvent], message: str) -> tuple[SessionEvent, ...]:
-    """Returns what takes a session back to before a message, todos included."""
+    """Returns the events that rewind a session to before a message, including its todos."""
     spoken = chosen_message(events, message)
     left = messages_before(rewind_targets(events), spoken.id)
     last = left[-1] if left else None
@@ -61,7 +61,7 @@ def rewind_event(events: list[StoredEvent], message: str) -> tuple[SessionEvent,
 def rewind_preview(
     desk: AgentServices, record: SessionRecord, spoken: UserMessage
 ) -> RewindPreview:
-    """Returns the turns that began with a message or after it, and what they and others ran."""
+    """Returns the turns that began with a message or after it, and the runs since then."""
     back = UndoTargets(desk.ports, desk.runs.repository())
     plans = {record.plan_id} - {""}
     later = [

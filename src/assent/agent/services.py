@@ -43,12 +43,12 @@ class AgentServices(msgspec.Struct, frozen=True):
         return self.plans.repository().load(record.plan_id) if record.plan_id else None
 
     def link(self, plan: PlanRecord | None) -> PlanLinked:
-        """Returns the mark up to which a session's model knows what happened: up to now."""
+        """Returns a marker that the session's model knows everything that happened until now."""
         home = self.workspaces.open()
         return PlanLinked(plan.plan_id, plan.seq, home.seq) if plan else PlanLinked("", 0, home.seq)
 
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
-        """Puts a session's todos beside its plan's tasks, for people to read."""
+        """Shows a session's todos next to its plan's tasks, for people to read."""
         plan = self.plan_of(record)
         if plan is not None and plan.state is not PlanState.DISCARDED:
             self.projections.todos(plan, self.plans.live_text(plan) or b"", todos)

@@ -1,4 +1,4 @@
-"""Who works in a session, with which permissions, and what its tool calls can see."""
+"""Which agent works in a session, with which permissions, and what its tool calls see."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -32,9 +32,9 @@ MAX_FILE_BYTES = 1 << 30  # bytes of a file that a model's call may be about: a 
 
 
 class SessionContext:
-    """What follows from a session, its parents and its plan; what stays the same is made once.
+    """What follows from a session, its parents and its plan; constant parts are cached.
 
-    Nothing of a parent is remembered: whoever works asks anew what holds above (F101).
+    Nothing of a parent is cached: its current state is read for every use (F101).
     """
 
     def __init__(self, desk: AgentServices, tooling: ToolEnvironment) -> None:
@@ -45,10 +45,10 @@ class SessionContext:
         self._agent: tuple[object, Agent] | None = None  # with what it was made of
 
     def agent(self, record: SessionRecord) -> Agent:
-        """Returns the agent of the newest message; in a stranger's place the plan agent (F11).
+        """Returns the agent of the newest message; for an unknown one the plan agent (F11).
 
-        Of a child's agent no tool is left that somebody above lacks. As long as all are the same,
-        so is the value.
+        A child's agent keeps no tool that one of its parents lacks. As long as all agents are the
+        same, the same object is returned.
         """
         own, words = self._known(record), self._words(record)
         above = [self._known(each) for each in self._above(record) or ()]
@@ -57,13 +57,13 @@ class SessionContext:
         return self._agent[1]
 
     def is_unknown_agent(self, record: SessionRecord) -> bool:
-        """Tells whether nobody knows the agent that the newest message names."""
+        """Tells whether the agent that the newest message names is unknown."""
         return bool(record.agent) and record.agent not in self._tooling.agents
 
     def warnings(self, record: SessionRecord) -> tuple[str, ...]:
-        """Says what a person should know where agent or mode of a session are gone (F11)."""
+        """Returns warnings for the user if the agent or mode of a session is missing (F11)."""
         stranger = (
-            f"There is no agent {record.agent!a}; the plan agent works instead, in plan mode."
+            f"Agent {record.agent!a} not found; using the plan agent in plan mode."
             if self.is_unknown_agent(record)
             else ""
         )
@@ -72,13 +72,13 @@ class SessionContext:
         )
 
     def mode(self, record: SessionRecord) -> Mode:
-        """Returns the strictest mode of a session and everybody whom it works for."""
+        """Returns the strictest mode of a session and all its parents."""
         return self._in_force(record, self._above(record))[0]
 
     def permission_context(
         self, record: SessionRecord, plan: PlanRecord | None
     ) -> PermissionContext:
-        """Returns everything that decides about a call besides the call itself."""
+        """Returns everything that decides about a call in addition to the call itself."""
         above = self._above(record)
         mode, custom = self._in_force(record, above)
         run = self._building(record, plan, above or ())
@@ -105,7 +105,7 @@ class SessionContext:
     def tool_context(
         self, record: SessionRecord, plan: PlanRecord | None, seen: Mapping[str, str]
     ) -> ToolContext:
-        """Returns what a call has around it: while planning, files with the draft on top."""
+        """Returns the context of a call; in plan mode, files with the draft applied."""
         place, posture = self._desk.config, self.permission_context(record, plan)
 
         def is_readable(path: bytes) -> bool:
@@ -139,14 +139,14 @@ class SessionContext:
         return agents.get(name) or agents.get("plan") or Agent("plan")
 
     def _words(self, record: SessionRecord) -> str:
-        """Returns what the session's own mode adds to its agent's prompt."""
+        """Returns the text that the session's custom mode adds to its agent's prompt."""
         if not self._tooling.modes:
             return ""
         custom = self._in_force(record, ())[1]
         return "\n\n".join(each.prompt.strip() for each in custom if each.prompt.strip())
 
     def _above(self, record: SessionRecord) -> tuple[SessionRecord, ...] | None:
-        """Returns those whom a child works for; None if they cannot be found."""
+        """Returns the parents of a child, all levels; None if they cannot be found."""
         try:
             return parent_sessions(self._desk.ports, record) if record.parent else ()
         except NotFound:
@@ -155,7 +155,7 @@ class SessionContext:
     def _in_force(
         self, record: SessionRecord, above: Sequence[SessionRecord] | None
     ) -> tuple[Mode, tuple[CustomMode, ...]]:
-        """Returns the mode that holds, and the modes of one's own that narrow it."""
+        """Returns the mode in effect, and the custom modes that restrict it."""
         mode: Mode = "plan" if above is None else record.mode
         custom: dict[str, CustomMode] = {}
         for each in (record, *(above or ())):
@@ -168,7 +168,7 @@ class SessionContext:
         return (self._desk.plans.live_text(plan) or b"") if plan else b""
 
     def _files(self, plan: PlanRecord | None) -> Overlay:
-        """Returns the files with a plan's draft on top; the same draft is put there once."""
+        """Returns the files with a plan's draft applied; the same draft is applied once."""
         draft = plan.draft if plan else ""
         if self._overlay is None or self._overlay[0] != draft:
             operations = self._desk.drafts.operations(plan) if plan else ()
@@ -182,21 +182,21 @@ class SessionContext:
     def _building(
         self, record: SessionRecord, plan: PlanRecord | None, above: Sequence[SessionRecord]
     ) -> PlanRun | None:
-        """Returns the build of prose that a turn belongs to, and its children's turns with it."""
+        """Returns the text plan build that a turn and its children's turns belong to."""
         run = plan.building if plan else None
         if run is None or any(each.build != run.run for each in (record, *above)):
             return None
         return run if run.session == (above[-1] if above else record).session else None
 
     def _covered(self, run: PlanRun) -> tuple[str, ...]:
-        """Returns the files that an approved plan of prose may touch."""
+        """Returns the files that an approved text plan may touch."""
         if self._scope[0] != run.run:
             self._scope = (run.run, self._desk.plans.repository().plan(run).scope.files)
         return self._scope[1]
 
 
 def _within(agent: Agent, words: str, above: Sequence[Agent]) -> Agent:
-    """Returns an agent with a mode's words added, and without what those above it lack."""
+    """Returns an agent with a mode's text added, and without tools that its parents lack."""
     if not words and not above:
         return agent
     prompt = f"{agent.prompt.rstrip()}\n\n{words}" if words else agent.prompt

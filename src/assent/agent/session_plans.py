@@ -13,27 +13,27 @@ from assent.core.text.secrets import redact
 
 CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)
 EMPTY_PLAN = (
-    "The plan is empty, so there is nothing to decide. Write its text, or stage operations, and "
-    "present it then."
+    "The plan is empty, so there is nothing to decide. Write its text or stage operations, then "
+    "present it."
 )
 EMPTY_TEXT = (
-    "The plan's text is still the empty template, and the person decides by it. Say in "
-    "it what changes, why, and how to tell that it worked; present the plan then."
+    "The plan's text is still the empty template, and the user decides by it. Write what changes, "
+    "why, and how to verify it, then present the plan."
 )
 
 PlanLookup = Generator[SessionEvent, None, PlanRecord]
 
 
 class SessionPlans:
-    """The plans of a session, as far as its model chooses and fills them."""
+    """The plans of a session, as its model selects and fills them."""
 
     def __init__(self, desk: AgentServices) -> None:
         self._desk = desk
 
     def plan(self, record: SessionRecord, wanted: str = "") -> PlanLookup:
-        """Returns the plan to work on; makes one where there is none that can still change.
+        """Returns the plan to work on; creates one if none can still be changed.
 
-        What is staged in a draft comes along to a plan of another name.
+        Operations staged in a draft move along to a plan of another name.
         """
         plan, name = self._desk.plan_of(record), _plain(wanted)
         if (
@@ -49,26 +49,26 @@ class SessionPlans:
         return made
 
     def is_empty(self, plan: PlanRecord) -> bool:
-        """Tells whether nobody has put anything into a plan."""
+        """Tells whether a plan has no content yet."""
         return self._is_untouched(plan) and not self._desk.drafts.operations(plan)
 
     def why_not_presentable(self, plan: PlanRecord) -> str:
-        """Says why a plan cannot be presented yet; nothing if it can."""
+        """Returns why a plan cannot be presented yet; nothing if it can."""
         if self.is_empty(plan):
             return EMPTY_PLAN
         if self._is_untouched(plan):
             return EMPTY_TEXT
         wrong = misspelled_keys(self._desk.plans.live_text(plan) or b"")
         if wrong:
-            meant = ", ".join(f"`{key}` is not read; write `{ours}`" for key, ours in wrong)
-            return f"In the front matter, {meant}. Present the plan then."
+            meant = ", ".join(f"`{key}` is ignored; write `{ours}`" for key, ours in wrong)
+            return f"Fix the front matter: {meant}. Then present the plan."
         return ""
 
     def _is_untouched(self, plan: PlanRecord) -> bool:
         return self._desk.plans.is_untouched(plan, self._desk.plans.live_text(plan) or b"")
 
     def _renamed(self, record: SessionRecord, plan: PlanRecord, name: str) -> PlanLookup:
-        """Goes on under another name: a draft comes along, what was presented stays as it is."""
+        """Continues under another name: a draft moves along, a presented plan stays as it is."""
         made = self._made(record, name)
         if plan.state is PlanState.DRAFTING:
             made = self._moved(plan, made)
@@ -76,7 +76,7 @@ class SessionPlans:
         return made
 
     def _moved(self, plan: PlanRecord, made: PlanRecord) -> PlanRecord:
-        """Stages in one plan what another has, and empties that; both keep it where they differ."""
+        """Stages one plan's operations in another and empties it; on a conflict both stay."""
         drafts = self._desk.drafts
         try:
             made = drafts.stage(made, drafts.operations(plan)).record
@@ -90,7 +90,7 @@ class SessionPlans:
         return made
 
     def _made(self, record: SessionRecord, wanted: str) -> PlanRecord:
-        """Takes up a plan of the session by its name, or makes it under the next free one."""
+        """Returns the session's plan of that name, or creates it under the next free name."""
         known = {plan.name: plan for plan in self._desk.plans.all() if plan.session == record.slug}
         n, name = 1, plan_name(wanted)
         while name in known:
@@ -102,7 +102,7 @@ class SessionPlans:
 
 
 def _plain(name: str) -> str:
-    """Returns a plan's name where a model gives the name of its file; no secret stands in it."""
+    """Returns a plan's name where a model gives its file name; secrets are removed."""
     plain = name.rpartition("/PLAN_")[2].removeprefix("PLAN_").removesuffix(".md")
     shown = redact(plain)
     return plain if shown == plain else plan_name_of(shown)

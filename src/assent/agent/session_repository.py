@@ -32,10 +32,10 @@ class SessionRepository:
         return f"session/{self.workspace}/{session}"
 
     def load(self, session: str) -> SessionRecord:
-        """Returns a session as its newest event left it."""
+        """Returns a session's current state."""
         record = self._load(self.stream(session))
         if record is None:
-            raise NotFound(f"There is no session {session}.", "assent sessions list")
+            raise NotFound(f"Session {session} not found.", "assent sessions list")
         return record
 
     def all(self) -> list[SessionRecord]:
@@ -47,7 +47,7 @@ class SessionRepository:
         return [record for record in records if record is not None]
 
     def read(self, session: str, after: int = 0) -> list[StoredEvent]:
-        """Returns what happened in a session."""
+        """Returns the events of a session."""
         return self._doors.store.read(self.stream(session), after)
 
     def start(self, *events: SessionEvent) -> SessionRecord:
@@ -60,7 +60,7 @@ class SessionRepository:
     def append(
         self, record: SessionRecord, *events: SessionEvent
     ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
-        """Appends events behind whatever others said meanwhile; returns those, too, in order."""
+        """Appends events after those that others appended; returns those too, in order."""
         missed: list[StoredEvent] = []
         for _ in range(MAX_TRIES):
             try:
@@ -71,13 +71,14 @@ class SessionRepository:
                 missed += since
                 record = folded_session(record, since)
         raise Busy(
-            "Others keep writing to this session; nothing was added.", "assent sessions list"
+            "Another process keeps changing this session; nothing was added. Retry.",
+            "assent sessions list",
         )
 
     def batch(
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
     ) -> tuple[SessionRecord, EventBatch]:
-        """Returns the session after some events, and how to append exactly these to it."""
+        """Returns the session after some events, and the batch that appends exactly these."""
         after, at = record.seq if record else 0, self._doors.clock.now()
         for seq, event in enumerate(events, after + 1):
             record = fold_session(record, event, seq, at)
@@ -98,7 +99,7 @@ class SessionRepository:
 
 
 def folded_session(record: SessionRecord, events: list[StoredEvent]) -> SessionRecord:
-    """Returns the record after a stretch of its stream."""
+    """Returns the record after further events of its stream."""
     for recorded in events:
         record = _fold(record, recorded)
     return record
@@ -120,14 +121,14 @@ class SessionLookup:
         self.modes = modes  # of people's own that a session can be in here, by id
 
     def last(self) -> SessionRecord:
-        """Returns the session in which something happened last."""
+        """Returns the session with the newest event."""
         own = [record for record in self.all() if not record.parent]
         if not own:
-            raise NotFound("There is no session here yet.", 'assent -p "what should be done"')
+            raise NotFound("No sessions yet.", 'assent -p "what should be done"')
         return max(own, key=lambda record: record.updated_at)
 
     def find(self, reference: str) -> SessionRecord:
-        """Returns a session by id, start of an id, or slug."""
+        """Returns a session by id, id prefix, or slug."""
         records = self.all()
         exact = [r for r in records if reference in (r.session, r.slug)]
         found = exact or [r for r in records if reference and r.session.startswith(reference)]
@@ -135,13 +136,13 @@ class SessionLookup:
             return found[0]
         if found:
             choices = ", ".join(record.slug for record in found[:5])
-            raise NotFound(f"{reference!a} could be any of {choices}.", "assent sessions list")
-        raise NotFound(f"There is no session {reference!a}.", "assent sessions list")
+            raise NotFound(f"{reference!a} is ambiguous: {choices}.", "assent sessions list")
+        raise NotFound(f"Session {reference!a} not found.", "assent sessions list")
 
     def now(self, record: SessionRecord) -> SessionRecord:
-        """Returns a session as people see it: in the mode that holds, and at work if anybody is.
+        """Returns a session as users see it: in its effective mode, and whether it is running.
 
-        A process that died could not say that it ended; nobody holds its lock.
+        A process that died could not record its end, but its lock is free.
         """
         record = with_current_mode(record, self.modes)
         if not record.working or self.is_at_work(record):
@@ -149,7 +150,7 @@ class SessionLookup:
         return replace(record, working=False, ended="interrupted")
 
     def missing_mode(self, record: SessionRecord) -> str:
-        """Returns the name of the session's own mode if nobody knows that any more."""
+        """Returns the name of the session's custom mode if that mode no longer exists."""
         return missing_mode(record.custom, self.modes)
 
     def all(self) -> list[SessionRecord]:
@@ -157,17 +158,17 @@ class SessionLookup:
         return [record for record in self.repository().all() if not record.deleted]
 
     def of_plan(self, plan: PlanRecord) -> SessionRecord | None:
-        """Returns the session that works on a plan, or in whose folder the plan lies."""
+        """Returns the session that works on a plan, or whose folder the plan is in."""
         records = [record for record in self.all() if not record.parent]
         linked = [record for record in records if record.plan_id == plan.plan_id]
         return next(iter(linked or [r for r in records if r.slug == plan.session]), None)
 
     def is_at_work(self, record: SessionRecord) -> bool:
-        """Tells whether some process works in a session at this moment."""
+        """Tells whether some process works in a session right now."""
         return self._doors.locks.is_held(f"session-{record.session}")
 
     def repository(self) -> SessionRepository:
-        """Returns the sessions of this workspace: none, in a folder that is no workspace yet."""
+        """Returns the sessions of this workspace; none in a folder that is not a workspace yet."""
         home = self._workspaces.find()
         return SessionRepository(self._doors, home.workspace if home else "")
 
@@ -181,7 +182,7 @@ class PendingQuestionList:
         self.clock = doors.clock
 
     def pending(self, *, every: bool = False) -> list[PendingQuestion]:
-        """Returns the open questions of all sessions, oldest first; or every one there ever was."""
+        """Returns the open questions of all sessions, oldest first; `every` adds closed ones."""
         records = {one.session: one for one in self._diary().all()}
         found: list[PendingQuestion] = []
         for record in records.values():
@@ -191,16 +192,17 @@ class PendingQuestionList:
         return sorted(chosen, key=lambda one: (one.inquiry.at, one.id))
 
     def find(self, reference: str) -> PendingQuestion:
-        """Returns a question by its id or the start of it, answered or not."""
+        """Returns a question by its id or a prefix of it, answered or not."""
         # Those that are not open may be very many.
         found = self._named(reference, every=False) or self._named(reference, every=True)
         if len(found) == 1:
             return found[0]
         if found:
             raise NotFound(
-                f"{reference!a} names {len(found)} questions; it must name one.", QUESTIONS_COMMAND
+                f"{reference!a} matches {len(found)} questions; it must match exactly one.",
+                QUESTIONS_COMMAND,
             )
-        raise NotFound(f"There is no question {reference!a}.", QUESTIONS_COMMAND)
+        raise NotFound(f"Question {reference!a} not found.", QUESTIONS_COMMAND)
 
     def _named(self, reference: str, *, every: bool) -> list[PendingQuestion]:
         known = self.pending(every=every) if reference else []
@@ -221,7 +223,7 @@ class PendingQuestionList:
 
 
 def _root(record: SessionRecord, records: dict[str, SessionRecord]) -> SessionRecord:
-    """Returns the session that a person talks to, however deep the other one is."""
+    """Returns the session that the user talks to, above any child."""
     seen = {record.session}
     while record.parent in records and record.parent not in seen:
         record = records[record.parent]

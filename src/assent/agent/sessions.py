@@ -1,6 +1,6 @@
 """Sessions: starting, continuing, forking, changing and stopping them.
 
-One process drives each session.
+Each session is driven by one process at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ _WORDS = (
 
 
 def fork_events(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[SessionEvent]:
-    """Yields what a fork inherits: words and todos, never consent, plan or cost."""
+    """Yields what a fork inherits: messages and todos, never permissions, plan or cost."""
     for recorded in events:
         match recorded.event:
             case StepEnded() | Compacted() as paid:
@@ -79,7 +79,7 @@ def fork_events(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterato
 
 
 def fork_mode(mode: Mode) -> Mode:
-    """Returns the mode of a fork: that somebody need not be asked was said elsewhere."""
+    """Returns the mode of a fork: permission to skip questions is not inherited."""
     return "plan" if mode == "plan" else "ask"
 
 
@@ -97,7 +97,7 @@ _USUAL = ("", "plan", "build")  # agents that follow the mode
 
 
 class Sessions(SessionLookup):
-    """Works on sessions. `start` says the goal as the first message; `say` adds more."""
+    """Works on sessions. `start` adds the goal as the first message; `say` adds more."""
 
     def __init__(self, desk: AgentServices) -> None:
         super().__init__(desk.ports, desk.workspaces, desk.config.modes)
@@ -113,7 +113,7 @@ class Sessions(SessionLookup):
         model: str = "",
         images: Sequence[ImagePart] = (),
     ) -> SessionRecord:
-        """Starts a session in a mode and says the goal in it; while planning with a plan file."""
+        """Starts a session in a mode with the goal as its message; plan mode adds a plan file."""
         mode, custom = resolve_mode(name, self._desk.config.modes)
         diary = SessionRepository(self._desk.ports, self._desk.workspaces.open().workspace)
         aim, session = _aim(goal), self._clock.new_id()
@@ -141,7 +141,7 @@ class Sessions(SessionLookup):
         model: str = "",
         images: Sequence[ImagePart] = (),
     ) -> SessionRecord:
-        """Adds what a person says; without an agent the mode's, or the special one of before."""
+        """Adds a user message; the default agent is the mode's, or the special one used before."""
         record = self._require(record)
         said = self._message(record, text, agent, model, images)
         heard = fire_prompt_hooks(self._desk, record.session, record.mode, said.agent, text)
@@ -151,7 +151,7 @@ class Sessions(SessionLookup):
         return self._append(record, told, *heard, said)
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
-        """Changes the mode because a person says so, and tells the model."""
+        """Changes the mode on behalf of the user, and tells the model."""
         record, place = self._require(record), self._desk.config
         mode, custom = resolve_mode(name, place.modes)
         if (record.mode, record.custom) == (mode, custom):
@@ -160,20 +160,20 @@ class Sessions(SessionLookup):
         return self._append(record, *mode_events(record, switch, self._clock.new_id()))
 
     def load(self, session: str) -> SessionRecord:
-        """Returns a session by its whole id, as it is now."""
+        """Returns a session by its full id, in its current state."""
         return self.repository().load(session)
 
     def todos_of(self, plan: PlanRecord) -> tuple[Todo, ...]:
-        """Returns what the session that works on a plan has to do."""
+        """Returns the todos of the session that works on a plan."""
         record = self.of_plan(plan)
         return record.todos if record else ()
 
     def events(self, record: SessionRecord, after: int = 0) -> list[StoredEvent]:
-        """Returns everything that happened in a session."""
+        """Returns the events of a session."""
         return self.repository().read(record.session, after)
 
     def transcript(self, record: SessionRecord) -> Transcript:
-        """Returns what a model gets to read of a session."""
+        """Returns the messages of a session as a model reads them."""
         transcript = Transcript()
         for recorded in self.events(record):
             transcript.add(recorded.event)
@@ -184,16 +184,17 @@ class Sessions(SessionLookup):
         return exported_session(record, self.events(record))
 
     def retitle(self, record: SessionRecord, title: str) -> SessionRecord:
-        """Gives a session a title; its slug, which names the folder of its plans, stays."""
+        """Sets a session's title; its slug, which names the folder of its plans, stays."""
         words = redact(" ".join(title.split()))
         if not words or len(words) > MAX_TITLE_CHARS:
             raise UsageError(
-                f"A title has 1 to {MAX_TITLE_CHARS} characters.", "assent sessions rename ID TITLE"
+                f"A title must have 1 to {MAX_TITLE_CHARS} characters.",
+                "assent sessions rename ID TITLE",
             )
         return self._append(self._require(record), SessionRenamed(words))
 
     def fork(self, record: SessionRecord) -> SessionRecord:
-        """Copies words and todos into a session of its own; no consent goes with them (F147)."""
+        """Copies messages and todos into a new session; permissions are not copied (F147)."""
         diary, mode = self.repository(), fork_mode(record.mode)
         name = self._slug(diary, record.slug)
         session = self._clock.new_id()
@@ -215,7 +216,7 @@ class Sessions(SessionLookup):
         return diary.start(started, self._desk.link(None), *copied, told)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
-        """Takes a session and its children off the lists; plans stay, and runs can be undone."""
+        """Removes a session and its children from lists; plans stay, and runs can be undone."""
         for child in [each for each in self.all() if each.parent == record.session]:
             self.delete(child)
         return self._append(self._require(record), SessionDeleted())
@@ -223,7 +224,7 @@ class Sessions(SessionLookup):
     def halt(
         self, record: SessionRecord, how: Literal["paused", "cancelled"], reason: str = ""
     ) -> SessionRecord:
-        """Wants whoever works in a session, and its children, to stop; for good, asks no more."""
+        """Requests that a session and its children stop; for good, also closes their questions."""
         record = self._require(record)
         if record.halt != how:
             record = self._append(record, WorkHalted(how, reason))
@@ -232,7 +233,7 @@ class Sessions(SessionLookup):
         return self._require(record)
 
     def retry(self, record: SessionRecord) -> SessionRecord:
-        """Tells the model to try the last turn again, with what went wrong in it."""
+        """Tells the model to retry the last turn, with what went wrong in it."""
         record = self._require(record)
         words = TextPart(retry_message(record, without_rewound(self.events(record))))
         agent = record.agent or default_agent(record.mode)
@@ -242,25 +243,25 @@ class Sessions(SessionLookup):
         )
 
     def messages(self, record: SessionRecord) -> list[UserMessage]:
-        """Returns what the person said and the session can go back to, newest last (F148)."""
+        """Returns the user's messages that the session can be rewound to, newest last (F148)."""
         return rewind_targets(self.events(record))
 
     def user_message(self, record: SessionRecord, message: str = "") -> UserMessage:
-        """Returns what the person said by its id, or the start of one; else the last."""
+        """Returns a message of the user by its id or a prefix of it; else the last."""
         return chosen_message(self.events(record), message)
 
     def since(self, record: SessionRecord, message: str = "") -> RewindPreview:
-        """Returns what happened since a message of the person, or since the last one."""
+        """Returns what happened since a message of the user, or since the last one."""
         return rewind_preview(self._desk, record, self.user_message(record, message))
 
     def rewind(self, record: SessionRecord, message: str = "") -> SessionRecord:
-        """Has the model know nothing of a message and all that came after; nothing is lost.
+        """Hides a message and everything after it from the model; nothing is deleted.
 
-        Without one, of the last message of the person. Plan and files stay as they are.
+        The default is the user's last message. Plan and files stay as they are.
         """
         record = self._require(record)
         check_rewind(self._desk, record, at_work=self.is_at_work(record))
-        with self.locked(record, f"going back in session {record.slug}"):
+        with self.locked(record, f"rewind of session {record.slug}"):
             back = rewind_event(self.events(record), message)
             self._hang_up(record)
             record = self._append(self._require(record), *back)
@@ -268,19 +269,19 @@ class Sessions(SessionLookup):
         return record
 
     def add_context(self, record: SessionRecord, words: str) -> SessionRecord:
-        """Adds what a person did besides talking, for the model to read with its next step."""
+        """Adds something the user did, for the model to read with its next step."""
         record = self.load(record.session)
         agent, new = record.agent or default_agent(record.mode), self._clock.new_id()
         said = MessageAdded(new, agent, (TextPart(words),), synthetic="shell", model=record.model)
         return self._append(record, said)
 
     def failure(self, record: SessionRecord) -> str:
-        """Returns the words with which the last turn failed; nothing if it did not."""
+        """Returns the message with which the last turn failed; nothing if it did not."""
         end = last_turn_end(self.events(record)) if record.ended == "failed" else None
         return end.words if end else ""
 
     def restore_todos(self, plan: PlanRecord, run: str) -> SessionRecord | None:
-        """Sets the todos of a plan's session as they were when a run began (F128)."""
+        """Restores the todos of a plan's session as they were when a run began (F128)."""
         record = self.of_plan(plan)
         if record is None:
             return None
@@ -293,14 +294,14 @@ class Sessions(SessionLookup):
         return self._append(record, TodosChanged(todos))
 
     def interrupt(self, record: SessionRecord) -> bool:
-        """Ends the turn that this process is at in a session, from any thread, wherever it is.
+        """Ends the turn that this process runs in a session, from any thread.
 
-        What runs for it is ended, too. Tells whether there is such a turn.
+        Programs that run for it are ended too. Tells whether there is such a turn.
         """
         return self._running.cancel(interrupted_turn(record.mode), record.session)
 
     def locked(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
-        """Keeps everybody else from working in a session."""
+        """Locks a session, so that no one else can work in it."""
         return self._desk.ports.locks.hold(f"session-{record.session}", owner)
 
     def work(
@@ -346,7 +347,7 @@ class Sessions(SessionLookup):
                 self._desk.permits.check_over()
 
     def _hang_up(self, record: SessionRecord) -> None:
-        """Answers all open questions of a session and of its children with no."""
+        """Answers all open questions of a session and its children with no."""
         for id in record.questions:
             self._desk.pending_questions.expire(
                 record, id, f"{self._desk.pending_questions.user} (cancelled)"
@@ -359,7 +360,7 @@ class Sessions(SessionLookup):
         return diary.append(record, *events)[0]
 
     def _require(self, record: SessionRecord) -> SessionRecord:
-        """Returns a session as it is now, unless it was deleted."""
+        """Returns the current state of a session; raises if it was deleted."""
         current = SessionRepository(self._desk.ports, record.workspace).load(record.session)
         if current.deleted:
             raise NotFound(f"Session {record.slug} was deleted.", "assent sessions list")
@@ -376,7 +377,7 @@ class Sessions(SessionLookup):
     def _reminder(
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
-        """Returns what the model is told where nothing that it was told before holds."""
+        """Returns a reminder for a model that nothing it was told before applies to."""
         place = self._desk.config
         words = TextPart(
             reminder(record, plan, ReminderContext(staging=place.staging, modes=place.modes))
@@ -385,7 +386,7 @@ class Sessions(SessionLookup):
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
 
     def _slug(self, diary: SessionRepository, goal: str) -> str:
-        """Returns a name that no session and no folder of plans has."""
+        """Returns a slug that no session and no plan folder has."""
         wanted = slug(goal)
         taken = {record.slug for record in diary.all()}
         taken |= {file.session for file in self._desk.ports.projection.find_plans()}
@@ -397,7 +398,7 @@ class Sessions(SessionLookup):
 
 
 def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:
-    """Returns the session that its first events make."""
+    """Returns the session that results from its first events."""
     record: SessionRecord | None = None
     for seq, event in enumerate(events, 1):
         record = fold_session(record, event, seq, at)
@@ -406,10 +407,10 @@ def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:
 
 
 def _aim(said: str) -> str:
-    """Returns what a goal says in short: its first paragraph, without what was piped in below.
+    """Returns a goal in short: its first paragraph, without piped input below it.
 
-    Folders, files and titles are named after it, so secrets are taken out; the model gets to read
-    what the person typed.
+    Folders, files and titles are named after it, so secrets are removed; the model reads what the
+    user typed.
     """
     return redact(said.strip().partition("\n\n")[0])[:MAX_GOAL_CHARS].strip()
 

@@ -42,12 +42,12 @@ from assent.runs.runs import RunReport
 from assent.runs.undo.targets import UndoTargets
 
 BUILD_AGENT = default_agent("ask")
-BUILD_ENDED = "The build of the approved plan is over, so the mode is plan again, as before it."
+BUILD_ENDED = "The build of the approved plan ended, so the mode is plan again."
 BUILD_RULES = (
-    "This is a build, no longer planning: that you were to plan and to change nothing on disk does "
-    "not hold while it goes on."
+    "This is a build, not planning: the earlier instruction to plan and change nothing on disk "
+    "does not apply during it."
 )
-CONTINUE_BUILD = "Go on with the approved plan where you stopped."
+CONTINUE_BUILD = "Continue the approved plan where you stopped."
 
 _SECTION = re.compile(r"^#+[ \t]*proposed changes[ \t]*$(.*?)(?=^#|\Z)", re.I | re.M | re.S)
 _ITEM = re.compile(r"^(?:[-*+]|\d+[.)])[ \t]+(\S.*)$", re.M)
@@ -63,7 +63,7 @@ class TextPlanBuilds:
     def start(
         self, plan: PlanRecord, model: str = "", agent: str = "", digest: str = ""
     ) -> SessionRecord:
-        """Spends the approval, once, and hands the approved text to the plan's session."""
+        """Uses the approval, once, and gives the approved text to the plan's session."""
         self.check(plan, digest)
         session = self._session(plan)
         note = self._desk.runs.begin(plan.plan_id, session.session, digest)
@@ -79,20 +79,20 @@ class TextPlanBuilds:
         return self._sessions.load(session.session)
 
     def check(self, plan: PlanRecord, digest: str = "") -> None:
-        """Refuses what cannot be built, or not gone on with, before anything is asked or spent."""
+        """Refuses a plan that cannot be built or continued, before anything is asked or used."""
         check_digest(plan, digest or plan.digest)
         if not plan.building:
             self._desk.approvals.usable(plan)
         elif difference := self._desk.plans.difference(plan):
             raise PlanTextDiffers(
-                f"{difference} The build goes on when its bytes are as they were; or end it with "
+                f"{difference} Restore the approved text to continue the build, or end it with "
                 "`assent recover --accept` or `assent recover --roll-back`.",
                 "assent diff --live",
             )
 
     @contextmanager
     def locked(self, plan: PlanRecord) -> Iterator[PlanRecord]:
-        """Keeps everybody else from this build, and yields the plan as it is from then on."""
+        """Locks this build for the caller, and yields the plan in its state from then on."""
         session = self._session(plan)
         with ExitStack() as stack:
             try:
@@ -109,13 +109,13 @@ class TextPlanBuilds:
     def work(
         self, plan: PlanRecord, driver: AgentDriver, tooling: ToolEnvironment
     ) -> Iterator[StoredEvent | StreamDelta]:
-        """Takes a build that the caller holds one turn forward; in that turn its scope counts."""
+        """Runs one turn of a build that the caller has locked; in that turn its scope applies."""
         note = _note(plan)
         session = self._sessions.load(note.session)
         return self._sessions.work(session, driver, tooling, note.run)
 
     def events(self, plan: PlanRecord) -> list[Event]:
-        """Returns what happened in the turns of the build, and in no other turn."""
+        """Returns the events of the build's turns, and of no other turn."""
         note, own, mine = _note(plan), [], False
         for recorded in self._sessions.events(self._sessions.load(note.session)):
             event = recorded.event
@@ -127,7 +127,7 @@ class TextPlanBuilds:
         return own
 
     def is_over(self, plan: PlanRecord) -> bool:
-        """Tells whether the model has come to its own end of the work."""
+        """Tells whether the model has finished the work by itself."""
         match self.events(plan)[-1:]:
             case [TurnEnded(why="end" | "presented")]:
                 return True
@@ -135,7 +135,7 @@ class TextPlanBuilds:
                 return False
 
     def report(self, plan: PlanRecord, *, kept: bool = True) -> RunReport:
-        """Says what a build by a model changed so far, if anything, and which steps it left."""
+        """Reports what a build changed so far, and which steps remain."""
         note = _note(plan)
         ledger = self._desk.plans.repository()
         deeds = UndoTargets(self._desk.ports, ledger).built(note.run)
@@ -149,7 +149,7 @@ class TextPlanBuilds:
         return RunReport(note.run, outcome, rows, (), operations, tuple(open_ones))
 
     def finish(self, plan: PlanRecord, ending: ReportedOutcome) -> PlanRecord:
-        """Ends the run and puts the session's mode back, both or neither (law 9)."""
+        """Ends the run and restores the session's mode, both or neither (law 9)."""
         note = plan.building
         if note is None:
             return plan
@@ -165,10 +165,13 @@ class TextPlanBuilds:
                 return self._desk.runs.end(plan.plan_id, note.run, recorded_outcome(ending), batch)
             except ConcurrentChange:  # somebody said something meanwhile
                 plan = self._desk.plans.repository().load(plan.plan_id)
-        raise Busy("Others keep writing to this session; the build has not ended.", "assent build")
+        raise Busy(
+            "Another process keeps changing this session; the build has not ended. Retry.",
+            "assent build",
+        )
 
     def _batch(self, session: SessionRecord, events: tuple[SessionEvent, ...]) -> EventBatch:
-        """Prepares events for a session together with the head that they make."""
+        """Returns the batch of events for a session, with the resulting head."""
         at, head = self._desk.ports.clock.now(), session
         for seq, event in enumerate(events, session.seq + 1):
             head = fold_session(head, event, seq, at)
@@ -191,7 +194,7 @@ class TextPlanBuilds:
     def _hand_over(
         self, session: SessionRecord, note: PlanRun, plan: Plan, said: tuple[str, str, str]
     ) -> SessionRecord:
-        """Says everything in one transaction: a crash leaves all of it, or none."""
+        """Records everything in one transaction: a crash leaves all of it, or none."""
         message, agent, model = said
         record = next(r for r in self._desk.plans.records() if note in r.runs)
         todos = plan_steps(plan.text)
@@ -205,7 +208,7 @@ class TextPlanBuilds:
         return self._diary().append(session, *events)[0]
 
     def _is_idle(self, session: SessionRecord, note: PlanRun) -> bool:
-        """Tells whether nothing in the session makes a model go on with the build."""
+        """Tells whether nothing in the session makes a model continue the build."""
         if session.waiting:
             events = [one.event for one in self._sessions.events(session)]
             said = [event for event in events if isinstance(event, MessageAdded)]
@@ -230,7 +233,7 @@ class TextPlanBuilds:
         return self._diary().append(session, *before, told)[0]
 
     def _export(self, session: SessionRecord, plan: Plan) -> None:
-        """Applies the export, all that a plan of prose does by itself, if it is still due."""
+        """Applies the export, the only operation of a text plan, if it is still due."""
         for op in plan.operations:
             assert isinstance(op, WriteFile), "a plan of prose only exports its text"
             if self._desk.ports.files.read_states((op.path,))[op.path] != op.before:
@@ -243,13 +246,13 @@ class TextPlanBuilds:
         return any(isinstance(event, MessageAdded) and event.id == message for event in events)
 
     def _raised(self, session: SessionRecord, note: PlanRun) -> bool:
-        """Tells whether the mode that holds now was chosen by the build alone."""
+        """Tells whether the current mode was set by the build only."""
         events = [one.event for one in self._sessions.events(session)]
         modes = [event for event in events if isinstance(event, ModeChanged)]
         return bool(modes) and modes[-1] == ModeChanged("ask", _reason(note))
 
     def _back(self, session: SessionRecord, why: str) -> ModeSwitch:
-        """Returns the switch to the mode before the build, which may be one of people's own."""
+        """Returns the switch to the mode before the build, which may be a custom mode."""
         events = [one.event for one in self._sessions.events(session)]
         chosen = [e.custom for e in events if isinstance(e, SessionStarted | ModeChanged)]
         place = self._desk.config
@@ -262,7 +265,7 @@ class TextPlanBuilds:
 
 
 def plan_steps(text: bytes) -> tuple[Todo, ...]:
-    """Finds the steps of a plan: its check boxes, else the items of its proposed changes."""
+    """Returns the steps of a plan: its check boxes, else the items of its proposed changes."""
     boxes = tasks(text)
     if boxes:
         return tuple(
@@ -273,12 +276,12 @@ def plan_steps(text: bytes) -> tuple[Todo, ...]:
 
 
 def build_contract(plan: Plan, todos: tuple[Todo, ...]) -> str:
-    """Says what was approved, what it covers, and which steps are to be worked off."""
-    files = ", ".join(plan.scope.files) or "none: every change is asked about"
+    """Returns the message that says what was approved, its scope, and the steps to do."""
+    files = ", ".join(plan.scope.files) or "none: the user is asked about every change"
     parts = [
-        f"The person approved this plan (digest {plan.digest}). Carry it out now, exactly as it "
-        f"says; change nothing that it does not ask for. {BUILD_RULES}",
-        f"Files that it covers without a further question: {files}.",
+        f"The user approved this plan (digest {plan.digest}). Carry it out now, exactly as "
+        f"written; change nothing that it does not ask for. {BUILD_RULES}",
+        f"Files you may change without asking: {files}.",
     ]
     if todos:
         listed = [f"{n}. {todo.content}" for n, todo in enumerate(todos, 1)]
@@ -288,17 +291,17 @@ def build_contract(plan: Plan, todos: tuple[Todo, ...]) -> str:
         )
     text = plan.text.decode("utf-8", "replace")
     parts.append(f"The approved text:\n\n{text}")
-    parts.append("When everything is done, say in a few words what was done and what was not.")
+    parts.append("When you finish, summarize briefly what was done and what was not.")
     return "\n\n".join(parts)
 
 
 def build_message_id(run: str) -> str:
-    """Returns the id of the message with which a session begins to build."""
+    """Returns the id of the message that starts a build in a session."""
     return f"build-{run}"
 
 
 def _note(plan: PlanRecord) -> PlanRun:
-    """Returns the run of a build that goes on."""
+    """Returns the run of a build in progress."""
     if plan.building is None:
         raise _over(plan, plan.runs[-1].run if plan.runs else "")
     return plan.building
@@ -306,11 +309,11 @@ def _note(plan: PlanRecord) -> PlanRun:
 
 def _over(plan: PlanRecord, run: str) -> IllegalState:
     named = f" (run {run})" if run else ""
-    return IllegalState(f"The build of plan {plan.name}{named} is over.", "assent status")
+    return IllegalState(f"The build of plan {plan.name}{named} has ended.", "assent status")
 
 
 def _elsewhere(plan: PlanRecord, busy: Busy | None = None) -> Busy:
-    """Says that somebody else is at this build, and how to see who."""
+    """Returns the error that this build is in use elsewhere, and how to see by whom."""
     told = f"Plan {plan.name} is being built elsewhere, or its session is in use."
     if busy is None:
         return Busy(f"{told} Nothing was changed.", "assent status")

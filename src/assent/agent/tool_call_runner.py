@@ -68,7 +68,7 @@ MAX_THREADS = 8  # threads
 
 
 def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
-    """Returns what came of each, in their order; the first error is raised when all are done."""
+    """Returns the results in order; the first error is raised when all are done."""
     if len(things) == 1:
         return [work(things[0])]
     waiting = list(enumerate(things))[::-1]
@@ -97,9 +97,9 @@ def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
     return [results[at] for at in range(len(things))]
 
 
-INTERRUPTED = "The person interrupted the call. Whether it did anything is not known."
-AFTER_THE_END = "The turn ended with the call before this one; nothing was done."
-STOPPED_BY_PERSON = "The person {why} the work; nothing was done."
+INTERRUPTED = "The user interrupted the call. It may have had effects; check before you repeat it."
+AFTER_THE_END = "The turn ended with the previous call; this one was not run."
+STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
     yes=True
@@ -124,17 +124,17 @@ class TurnContext(Protocol):
     def read_updates(self) -> tuple[StoredEvent, ...]: ...
 
     def tool_context(self) -> ToolContext:
-        """Returns what a call has around it now."""
+        """Returns the current context of a call."""
 
     def plan_updates(self, done: EffectDone) -> list[SessionEvent]:
-        """Returns what the model has to be told of the plan after a call changed it."""
+        """Returns the events that tell the model about the plan after a call changed it."""
 
     def halted(self) -> TurnEnded | None:
-        """Returns the end that a person elsewhere wants, as the log says it now."""
+        """Returns the end that the user requested elsewhere, according to the log."""
 
 
 class ToolCallRunner:
-    """The calls of a turn. `ending` says why the turn must end with them, `words` more of it."""
+    """Runs the calls of a turn; `ending` is why the turn must end with them, `words` details."""
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class ToolCallRunner:
             self.ending, self.words = "limit", stuck
 
     def prepare(self, calls: Iterable[ToolCall]) -> list[PreparedCall]:
-        """Reads and judges calls as the session is now."""
+        """Reads and judges calls in the current state of the session."""
         self._around, agent = self._ground.tool_context(), self._ground.agent
         return [self._tooling.dispatcher.prepare(call, self._around, agent) for call in calls]
 
@@ -286,7 +286,7 @@ class ToolCallRunner:
         return parked
 
     def _hear_no(self, wanted: RequestedTasks, carried: Mapping[str, EffectResult]) -> None:
-        """Ends the turn where the person said no to a child, and says to which."""
+        """Ends the turn if the user declined a child, and says which one."""
         refused = [t for c, t in wanted if carried[c.id].metadata.get("why") == "declined"]
         if refused and not self.ending:
             self.ending, self.words = "declined", declined_children(refused, len(wanted))
@@ -296,7 +296,7 @@ class ToolCallRunner:
         return self._ground.append_events(*started)
 
     def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
-        """Asks the person, who sees what would be applied; what is recorded is shown afterwards."""
+        """Asks the user, who sees what would be applied; recorded events are shown afterwards."""
         gate, posture = self._tooling.gate, self._around.posture
         level, reasons = gate.risk(doubt.requests)
         run = self.effects.building(self._ground.record)
@@ -361,7 +361,7 @@ class ToolCallRunner:
                 yield from self._ground.append_events(event)
 
     def _opened(self, result: ToolCallResult, posture: PermissionContext) -> ProcessRunner | None:
-        """Returns what runs a command that was allowed to change configuration of agents."""
+        """Returns the runner for a command that was allowed to change configuration of agents."""
         if result.attempt is None or not isinstance(result.outcome.effect, CommandEffect):
             return None
         files = self._tooling.gate.files(result.attempt.requests)
@@ -404,7 +404,7 @@ class ToolCallRunner:
         return [ended, *done.events, *(self._ground.plan_updates(done) if done.changed else [])]
 
     def _kept(self, text: str, rest: bytes) -> tuple[str, dict[str, str]]:
-        """Keeps the whole of a long output in a file, and says where it is."""
+        """Stores a long output in a file, and says where it is."""
         if not rest:
             return text, {}
         whole = self._tooling.redact(rest.decode("utf-8", "surrogateescape"))
@@ -413,9 +413,9 @@ class ToolCallRunner:
             content = whole.encode("utf-8", "surrogateescape")
             path = one_line(self._desk.ports.projection.write_output(name, content))
         except (AssentError, OSError) as error:
-            return f"{text}\n\nThe rest could not be kept: {error}", {}
+            return f"{text}\n\nThe rest could not be saved: {error}", {}
         absent = self._tooling.dispatcher.absent(self._around.posture, self._ground.agent)
-        how = "" if "read" in absent else "; `read` shows any part of it"
+        how = "" if "read" in absent else "; use `read` to see any part of it"
         return f"{text}\n\nThe whole output is in {path}{how}.", {"output": path}
 
     def _refused(self, batch: Sequence[PreparedCall]) -> list[CallEnded]:
@@ -430,12 +430,12 @@ class ToolCallRunner:
 
 
 def abandoned_call(call: ToolCall, why: str) -> CallEnded:
-    """Returns the end of a call that nobody carried out, or not to its end."""
+    """Returns the end of a call that was not run, or not completely."""
     return CallEnded(call.id, call.tool, ToolResult(call.id, why, failed=True))
 
 
 def _decided(result: ToolCallResult) -> Decision:
-    """Returns the decision that an effect is carried out by: an answer, if one was needed."""
+    """Returns the decision that permits an effect: an answer, if one was needed."""
     decision = result.decision
     assert decision is not None, "a call with an effect was judged"
     if result.consent is not None and result.consent.yes:
@@ -444,7 +444,7 @@ def _decided(result: ToolCallResult) -> Decision:
 
 
 def _may_be_freed(doubt: ToolPermissionRequest, *, confined: bool) -> bool:
-    """Tells whether a yes could also mean a command without the sandbox."""
+    """Tells whether a yes could also mean to run the command without the sandbox."""
     shell = any(request.action is Action.SHELL for request in doubt.requests)
     return shell and confined and doubt.decision.layer != "defaults"
 
@@ -454,15 +454,15 @@ def _as_told(outcome: ToolOutcome) -> EffectResult:
 
 
 def _is_parked(result: ToolCallResult) -> bool:
-    """Tells whether a call waits for an answer that may come some day."""
+    """Tells whether a call waits for an answer that may come later."""
     return result.consent is not None and result.consent.later
 
 
 def _can_wait(result: ToolCallResult) -> bool:
-    """Tells whether the end of a call may become durable together with the step after it.
+    """Tells whether the end of a call may be stored together with the step after it.
 
-    What was only read can be read again, and what was staged is durable in the draft: after a crash
-    in between, the model is told of it as news.
+    Reads can be repeated, and staged operations are durable in the draft: after a crash in between,
+    the model is told of them as an update.
     """
     staged = result.decision is not None and result.decision.verdict is Verdict.STAGE
     effect = result.outcome.effect

@@ -1,4 +1,4 @@
-"""What the tool calls of a turn work with, as `app` chose it for this machine and person."""
+"""What the tool calls of a turn work with, as `app` set it up for this machine and user."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from assent.tools.dispatcher import ToolDispatcher
 
 
 class TaskLimits(msgspec.Struct, frozen=True):
-    """How far children may go: `[tasks]`."""
+    """The limits of children: `[tasks]`."""
 
     depth: int = 1
     max_parallel: int = 3
@@ -28,7 +28,7 @@ ProgramOpeners: TypeAlias = tuple[Callable[[], ProcessRunner], Callable[[], Read
 
 
 class ToolEnvironment(msgspec.Struct, frozen=True):
-    """Tools with their gate, the person who may be asked, the agents, and the settings of both."""
+    """Tools with their gate, the asker for questions, the agents, and the settings of both."""
 
     open_process: Callable[[], ProcessRunner]  # most turns start no program
     open_shell: Callable[[], ReadOnlyShell]

@@ -22,7 +22,7 @@ MAX_TITLE_CHARS = 60  # characters of what the person had said
 
 
 class _TurnStart(msgspec.Struct, frozen=True):
-    """A turn of a session: its number, where in the log and when it began, and what was said."""
+    """A turn of a session: its number, where in the log and when it began, and its message."""
 
     number: int
     position: int
@@ -31,10 +31,10 @@ class _TurnStart(msgspec.Struct, frozen=True):
 
 
 class SessionTurnChanges:
-    """Tells what the turns of a session changed. Changes nothing.
+    """Returns what the turns of a session changed; changes nothing itself.
 
-    What its children did, and runs of its plans, belong to the turn that had begun before.
-    Commands that a person typed themselves belong to none.
+    What its children did, and runs of its plans, belong to the turn that had begun before. Commands
+    that the user typed belong to no turn.
     """
 
     def __init__(self, desk: AgentServices) -> None:
@@ -66,7 +66,7 @@ class SessionTurnChanges:
     def _runs(
         self, back: UndoTargets, record: SessionRecord, events: Sequence[StoredEvent]
     ) -> Iterator[str]:
-        """Yields everything that was run for a session and its children."""
+        """Yields every run of a session and its children."""
         family, deeds = self._family(record), back.applied
         plans = {one.event.plan_id for one in events if isinstance(one.event, PlanLinked)}
         for permit in deeds.permits:
@@ -104,14 +104,14 @@ class SessionTurnChanges:
         return operation_diff(op, self._content(before), self._content(after))
 
     def _content(self, state: FileState | None) -> bytes | None:
-        """Returns a content, unless it is too large to be shown, or was given up."""
+        """Returns a content, unless it is too large to be shown, or was pruned."""
         blobs = self._desk.ports.blobs
         if state is None or state.size > LIMIT or not blobs.has(state.digest):
             return None
         return blobs.read(state.digest)
 
     def _family(self, record: SessionRecord) -> set[str]:
-        """Returns the session and everybody who works or worked for it."""
+        """Returns the session and all its current and former children."""
         family, records = {record.session}, self._diary(record).all()
         size = 0
         while size < len(family):
@@ -124,7 +124,7 @@ class SessionTurnChanges:
 
 
 def _builds(back: UndoTargets) -> dict[str, str]:
-    """Returns the build of prose that each run and command belongs to."""
+    """Returns the text plan build that each run and command belongs to."""
     permits = {one.run: one.permit.build for one in back.applied.permits}
     return permits | {one.started.id: one.started.build for one in back.applied.commands}
 

@@ -38,12 +38,12 @@ from assent.tools.tool import ToolContext
 PROCESS_ENDED = "Its process ended."
 # What is said of a turn that a call or a person ended.
 END_MESSAGES: dict[TurnEndReason, str] = {
-    "declined": "You said no; nothing of it was done.",
+    "declined": "You denied permission; nothing was done.",
 }
 
 
 class SessionTurn:
-    """Implements ports.Turn over a session's stream. The session's lock is held meanwhile."""
+    """Implements ports.Turn over a session's stream, whose lock is held meanwhile."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class SessionTurn:
 
     @property
     def record(self) -> SessionRecord:
-        """The session, in the mode that it is in now."""
+        """The session, in its current mode."""
         return with_current_mode(self._record, self._tooling.modes)
 
     @property
     def agent(self) -> Agent:
-        """The agent of the newest message; one that nobody knows may only plan (F11)."""
+        """The agent of the newest message; an unknown one may only plan (F11)."""
         return self._surroundings.agent(self._record)
 
     @property
@@ -106,7 +106,7 @@ class SessionTurn:
         return self._tooling.dispatcher.available_tools(self._posture(), self.agent)
 
     def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
-        """Appends events to the session, behind what others said meanwhile."""
+        """Appends events to the session, after those that others appended."""
         if not events and not self._held:
             return ()
         if wanted := self._token.reason:  # the driver only knows that it was interrupted
@@ -121,13 +121,13 @@ class SessionTurn:
         return recorded
 
     def defer_events(self, *events: SessionEvent) -> None:
-        """Counts events from now on, and appends them with what is noted next."""
+        """Applies events now, and stores them with the next ones that are appended."""
         self._held += events
         for event in events:
             self._count(event)
 
     def read_new_messages(self) -> tuple[StoredEvent, ...]:
-        """Takes in what others did; where a person wants the work to stop, the turn is over."""
+        """Reads what others did; if the user requested a stop, the turn ends."""
         told = (*self.children.new_events(), *self.read_updates())
         halt = (
             None
@@ -139,7 +139,7 @@ class SessionTurn:
         return told
 
     def halted(self) -> TurnEnded | None:
-        """Returns the end that a person elsewhere wants, as the log says it now; changes nothing.
+        """Returns the end that the user requested elsewhere, from the log; changes nothing.
 
         It may be called from any thread.
         """
@@ -151,7 +151,7 @@ class SessionTurn:
         return requested_end(self._desk.ports, self._diary.load(record.session))
 
     def read_updates(self) -> tuple[StoredEvent, ...]:
-        """Takes in what others said in the session, and tells what they did to its plan."""
+        """Reads what others added to the session, and reports what they did to its plan."""
         plan = self._current_plan()
         # What a person wrote into the plan's file is its own session's to take in.
         own = plan is not None and not self._record.parent
@@ -173,7 +173,7 @@ class SessionTurn:
             yield from self._end(self._calls.ending, self._calls.words)
 
     def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
-        """Asks the person whether to go on, on record; only a plain yes is one."""
+        """Asks the user whether to continue, on record; only an explicit yes counts."""
         heard: list[StoredEvent] = []
         work = self._calls.effects.permission.confirm(self._record, header, question)
         consent = drain(work, lambda event: heard.extend(self.append_events(event)))
@@ -183,7 +183,7 @@ class SessionTurn:
         return consent.yes
 
     def wait_for_children(self) -> Generator[StoredEvent | StreamDelta, None, bool]:
-        """Waits for children in the background; tells whether one reported, or the turn is over."""
+        """Waits for background children; tells whether one reported, or the turn is over."""
         reported = yield from self.children.wait()
         yield from self.read_updates()
         if not reported and self.children.asking:
@@ -191,7 +191,7 @@ class SessionTurn:
         return reported or self._over
 
     def reminder(self) -> str:
-        """Says what holds now, whatever was forgotten."""
+        """Returns a reminder of the current mode and plan."""
         plan = self._current_plan()
         staged = len(self._desk.drafts.operations(plan)) if plan else 0
         approved = plan is not None and self._desk.approvals.is_approved(plan)
@@ -231,15 +231,15 @@ class SessionTurn:
         return self.append_events(wanted or TurnEnded("failed", error.message))
 
     def tool_context(self) -> ToolContext:
-        """Returns what a call has around it now."""
+        """Returns the current context of a call."""
         return self._surroundings.tool_context(self._record, self._current_plan(), self._seen)
 
     def plan_updates(self, done: EffectDone) -> list[SessionEvent]:
-        """Returns what the model has to be told of the plan after a call changed it."""
+        """Returns the events that tell the model about the plan after a call changed it."""
         return self._news.read(self._record, self._reached, OwnChanges(done.wrote, done.draft))
 
     def close(self) -> Iterator[StoredEvent]:
-        """Takes the plan's file away again if the session was only about words."""
+        """Removes the plan's file again if the session never used it."""
         yield from self.append_events() if self._held else ()
         plan = self._current_plan()
         fresh = not self._called and not self._record.parent
@@ -248,23 +248,23 @@ class SessionTurn:
             yield from self.append_events(self._desk.link(None))
 
     def _lost(self, call: ToolCall) -> str:
-        """Says what is known of a call that a process left when it died."""
+        """Returns what is known of a call that a process left when it died."""
         return self._desk.session_commands.unknown_end(self._record.session, call.id) or LOST
 
     def _end(self, why: TurnEndReason, words: str = "") -> tuple[StoredEvent, ...]:
-        """Ends the turn, because a call, an answer or a person elsewhere did."""
+        """Ends the turn, because a call, an answer or a stop request ended it."""
         self._over = True
         told = self._open_words() if why == "waiting" else words or END_MESSAGES.get(why, "")
         return self.append_events(TurnEnded(why, told))
 
     def _open_words(self) -> str:
-        """Says how many questions of the session and its children wait for an answer."""
+        """Returns how many questions of the session and its children wait for an answer."""
         own = self._record.session
         found = [each for each in self._desk.pending_questions.pending()
                  if own in (each.session.session, each.root.session)]  # fmt: skip
         if len(found) > 1:
-            return f"{len(found)} questions are open: `assent questions list` shows them."
-        return "A question is open: `assent questions list` shows it."
+            return f"{len(found)} questions are pending: see `assent questions list`."
+        return "1 question is pending: see `assent questions list`."
 
     def _posture(self) -> PermissionContext:
         return self._surroundings.permission_context(self._record, self._current_plan())
@@ -275,7 +275,7 @@ class SessionTurn:
         return self._plan
 
     def _take(self, events: Iterable[StoredEvent], held: Sequence[SessionEvent] = ()) -> None:
-        """Folds what was recorded into what the turn knows, unless it counts already."""
+        """Applies recorded events to the turn's state, unless they were applied already."""
         counted = {id(event) for event in held}
         for recorded in events:
             self._reached = recorded.position
@@ -323,26 +323,25 @@ def last_turn_end(events: Sequence[StoredEvent]) -> TurnEnded | None:
 
 
 def retry_message(record: SessionRecord, events: Sequence[StoredEvent]) -> str:
-    """Says what went wrong in the last turn, for a model that is to try again."""
+    """Returns what went wrong in the last turn, for a model that retries it."""
     end = last_turn_end(events)
     if not record.turns:
         raise IllegalState(
-            f"Session {record.slug} has had no turn yet, so there is nothing to try again.",
+            f"Session {record.slug} has no turn to retry.",
             f'assent -r {record.slug} -p "what should be done"',
         )
-    how = f"ended ({end.why}). {end.words}" if end else "was cut off, as its process ended."
+    how = f"ended ({end.why}). {end.words}" if end else "was cut off because its process ended."
     errors = _errors(events)
     listed = "".join(f"\n- {text}" for text in errors)
-    went = f"\n\nThe last errors in it:{listed}" if errors else ""
+    went = f"\n\nIts last errors:{listed}" if errors else ""
     return (
-        "The person wants this tried again. The turn before "
-        f"{how.strip()} What was done in it is kept: look at it first, and where the same way "
-        f"would fail again, take another.{went}"
+        f"The user wants you to try again. The previous turn {how.strip()} Its work is kept: check "
+        f"it first, and if the same approach would fail again, use another.{went}"
     )
 
 
 def _errors(events: Sequence[StoredEvent]) -> list[str]:
-    """Returns what the last calls of the last turn that failed were told."""
+    """Returns the errors of the last failed calls of the last turn."""
     found: list[str] = []
     for recorded in events:
         match recorded.event:

@@ -20,9 +20,9 @@ from assent.runs.plan_commands import LocalPlanCommandRunner
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
-    """Opens the engine for the workspace around a folder, with what a person should know.
+    """Opens the engine for the workspace around a folder, with warnings for the user.
 
-    Leniently, a project's configuration that cannot be used is a warning and no error.
+    With `lenient`, an unusable project configuration is a warning, not an error.
     """
     return open_engine_at(folder, user_paths(), lenient=lenient)
 
@@ -30,14 +30,14 @@ def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[st
 def open_engine_at(
     folder: str, here: AppPaths, *, lenient: bool = False
 ) -> tuple[Engine, tuple[str, ...]]:
-    """Opens the engine with state and configuration at given places."""
+    """Opens the engine with state and configuration in given folders."""
     cwd, root = locate_workspace(folder)
     loaded = load_settings(root, here, lenient=lenient)
     return engine_of(cwd, root, here, loaded.settings), loaded.warnings
 
 
 def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> Engine:
-    """Puts an engine together: for a person in the folder `cwd` of the workspace `root`."""
+    """Creates an engine for a user in folder `cwd` of workspace `root`."""
     rules = PlanRulesReader(root, here)
 
     def open_process() -> ProcessRunner:  # most builds run no command

@@ -1,4 +1,4 @@
-"""Loads custom commands, and expands one to the text that it stands for."""
+"""Loads custom commands, and expands one to its text."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ READ_ONLY_CONTEXT = PermissionContext(
 
 
 def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
-    """Returns the commands of the person and of the project, with what a person should know."""
+    """Returns the commands of the user and the project, with warnings for the user."""
     from assent.executor.disk import Disk
 
     here = user_paths()
@@ -40,7 +40,7 @@ def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[st
 def expand_command(
     command: SlashCommand, arguments: str, folder: str, tooling: ToolEnvironment
 ) -> str:
-    """Returns what a command says with these words; raises Refused for what may not be read."""
+    """Returns the text of a command with these arguments; raises Refused for a denied read."""
     writer = _TemplateExpander(command, locate_workspace(folder)[1], tooling)
     parts = template_parts(command.template, arguments)
     found = {part: text for part in parts if (text := writer.content(part)) is not None}
@@ -48,7 +48,7 @@ def expand_command(
 
 
 class _TemplateExpander:
-    """Reads what a template names, by the rules that bind a model."""
+    """Reads what a template names, by the rules that apply to a model."""
 
     def __init__(self, command: SlashCommand, root: bytes, tooling: ToolEnvironment) -> None:
         from assent.config.paths import private_paths
@@ -65,7 +65,7 @@ class _TemplateExpander:
         )
 
     def content(self, part: TemplatePart) -> str | None:
-        """Returns what belongs to a piece; None if it is words after all."""
+        """Returns the content for a part of a template; None if it is plain text after all."""
         match part:
             case TemplateShell(line):
                 return self._printed(line)
@@ -89,16 +89,16 @@ class _TemplateExpander:
             return None
         self._check(ResourceAccess(Action.READ, display_path(path)), f"@{one_line(path)}")
         if any(path == own or path.startswith(own + b"/") for own in self._private):
-            raise self._refused(f"@{one_line(path)}", "It is Assent's own.")
+            raise self._refused(f"@{one_line(path)}", "It is one of Assent's own files.")
         content = self._overlay.content(path, MAX_FILE_BYTES)
         if b"\0" in content:
-            raise self._refused(f"@{one_line(path)}", "It is binary.")
+            raise self._refused(f"@{one_line(path)}", "It is a binary file.")
         return content.decode("utf-8", "backslashreplace")
 
     def _check(self, request: ResourceAccess, what: str) -> None:
         decision = self._tooling.gate.decide((request,), READ_ONLY_CONTEXT)
         if decision.verdict is not Verdict.RUN:
-            raise self._refused(what, decision.reason or "The gate said no.")
+            raise self._refused(what, decision.reason or "Permission denied.")
 
     def _refused(self, what: str, why: str) -> Refused:
-        return Refused(f"/{self._command.name} wants {what}: {why} Nothing was said to the model.")
+        return Refused(f"/{self._command.name} needs {what}: {why} Nothing was sent to the model.")

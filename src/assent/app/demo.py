@@ -1,7 +1,7 @@
-"""The demo: a temporary project with a scripted model and a state directory of its own.
+"""The demo: a temporary project with a scripted model and its own state directory.
 
 While it is open, the environment variables of this process point state and configuration there, so
-nothing of the person's own is read or written.
+nothing of the user's own is read or written.
 """
 
 import os
@@ -13,13 +13,13 @@ from assent.sandbox.temp_folder import temp_folder
 
 GOAL: Final = "Let people order tea in several sizes"
 WELCOME: Final = (
-    "This is the demo: a scratch project, and a model that is a script. Nothing here is yours.",
-    "Press Enter to say what stands in the prompt. Then answer, review, send it back or approve.",
-    "Say anything to get the plan revised; /undo takes a build back; /exit leaves.",
+    "This is a demo with a temporary project and a scripted model. None of your files are used.",
+    "Press Enter to send the prompt. Then answer, review, and reject or approve.",
+    "Type anything to get the plan revised; /undo undoes a build; /exit quits.",
 )
 PROJECT, MODEL = "tea-shop", "demo"  # the name of the folder, and of the model
 FILES: Final = {
-    "README.md": "# A tea shop\n\nA small project to try Assent on. Nothing in it is yours.\n",
+    "README.md": "# A tea shop\n\nA small project to try Assent on. None of your files are used.\n",
     "shop/menu.py": (
         '"""What the shop sells, in cents."""\n\n'
         'PRICES = {"sencha": 300, "oolong": 350, "chamomile": 280}\n'
@@ -39,7 +39,7 @@ _VARIABLES: Final = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"}
 
 @contextmanager
 def demo_project() -> Iterator[str]:
-    """Makes the place, yields the project's folder, and removes everything in any case."""
+    """Creates the folders, yields the project's folder, and always removes everything."""
     with temp_folder() as place:
         root = place.folder(PROJECT)
         place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
@@ -56,7 +56,7 @@ def demo_project() -> Iterator[str]:
 
 
 def _packaged() -> bytes:
-    """Returns the script that the model of the demo answers from."""
+    """Returns the script of the demo's model."""
     path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo", "script.json")
     content: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
     return content

@@ -75,7 +75,7 @@ class Engine(WorkspaceStatus):
 
     @property
     def reviews(self) -> "Reviews":
-        """What a person reads before they decide."""
+        """Reviews of plans, which users read before they decide."""
         from assent.planning.reviews import Reviews
 
         return Reviews(self._doors, self.plans, self._place, self.run_status.next_after_run)
@@ -91,7 +91,7 @@ class Engine(WorkspaceStatus):
 
     @property
     def review_history(self) -> "ReviewHistory":
-        """What people have read."""
+        """The record of what users have reviewed."""
         from assent.planning.review_history import ReviewHistory
 
         readings = ReviewHistory(
@@ -102,7 +102,7 @@ class Engine(WorkspaceStatus):
 
     @property
     def comments(self) -> "Comments":
-        """What people say about plans."""
+        """Comments of users on plans."""
         from assent.planning.comments import Comments
 
         return Comments(self._doors, self._place, self.plans, self.reviews, self.approvals)
@@ -134,21 +134,21 @@ class Engine(WorkspaceStatus):
 
     @property
     def key_log(self) -> "KeyLog":
-        """Which keys were trusted, and since when."""
+        """The log of which keys were trusted, and since when."""
         from assent.planning.bundles import KeyLog
 
         return KeyLog(self._doors, self._place)
 
     @property
     def trust_log(self) -> "TrustLog":
-        """What was trusted by its content."""
+        """The log of which file contents were trusted."""
         from assent.agent.project_files import TrustLog
 
         return TrustLog(self._doors, self._place, self._workspaces)
 
     @property
     def history(self) -> "RunHistory":
-        """The runs that were."""
+        """Past runs."""
         from assent.runs.history import RunHistory
 
         return RunHistory(self._doors, self.runs)
@@ -164,14 +164,14 @@ class Engine(WorkspaceStatus):
 
     @property
     def memory(self) -> "WorkspaceMemory":
-        """What is remembered of a workspace."""
+        """Remembered facts about the workspace."""
         from assent.agent.memory import WorkspaceMemory
 
         return WorkspaceMemory(self._doors, self._workspaces)
 
     @property
     def text_plan_builds(self) -> "TextPlanBuilds":
-        """Plans of prose that a model carries out."""
+        """Text plans that a model builds."""
         from assent.agent.text_plan_builds import TextPlanBuilds
 
         return TextPlanBuilds(self._services, self.sessions)
@@ -184,7 +184,7 @@ class Engine(WorkspaceStatus):
         return SessionTurnChanges(self._services)
 
     def init(self, agent: bytes) -> "AgentFileStatus":
-        """Makes the folder a workspace, and keeps the plan agent's file in step."""
+        """Makes the folder a workspace, and updates the plan agent's file."""
         from assent.agent.project_files import sync_agent_file
 
         self._workspaces.open()
@@ -192,14 +192,14 @@ class Engine(WorkspaceStatus):
         return sync_agent_file(self._doors.projection, agent)
 
     def session_context(self, tooling: "ToolEnvironment") -> "SessionContext":
-        """Returns what tells who works in a session and what is around its calls."""
+        """Returns the context of sessions: their agents, permissions and tool calls' view."""
         from assent.agent.session_context import SessionContext
 
         return SessionContext(self._services, tooling)
 
     @property
     def permits(self) -> "Permits":
-        """Steps that were allowed outside plans."""
+        """Permits: changes that were allowed outside plans."""
         return self._services.permits
 
     @property
@@ -209,12 +209,12 @@ class Engine(WorkspaceStatus):
 
     @property
     def grants(self) -> "Grants":
-        """Answers that are remembered."""
+        """Remembered permission answers."""
         return self._services.grants
 
     @property
     def pending_questions(self) -> "PendingQuestions":
-        """What waits for an answer."""
+        """Questions that wait for an answer."""
         return self._services.pending_questions
 
     @property
@@ -248,7 +248,7 @@ class Engine(WorkspaceStatus):
             return self._made_sessions
 
     def waiting(self) -> "tuple[PendingDecision, ...]":
-        """Returns everything that waits for a person, over all sessions."""
+        """Returns everything that waits for the user, over all sessions."""
         from assent.agent.pending_decisions import PendingDecisions
 
         with self._making:
@@ -258,5 +258,5 @@ class Engine(WorkspaceStatus):
 
     @property
     def max_file(self) -> int:
-        """Most bytes that are read from one file or stdin that a person names."""
+        """The maximum bytes that are read from one file or stdin that a user names."""
         return self._place.max_file

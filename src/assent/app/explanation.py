@@ -1,4 +1,4 @@
-"""Explains what would happen to a call, checked as in a session, without running it."""
+"""Explains what would happen to a call, judged as in a session, without running it."""
 
 from contextlib import suppress
 
@@ -25,8 +25,8 @@ from assent.tools.tool import ToolContext
 # Permissions that no tool stands for: they are about how a call goes, whatever it is.
 DIRECT = {"external_directory": Action.OUTSIDE, "doom_loop": Action.LOOP}
 NOT_OFFERED_NOTE = "offer"  # the layer that decides where a tool is not even there
-STARTED = "The server {} is not started for this; its tool is judged by its name alone."
-UNKNOWN_TOOL = "No tool here has this name; it is judged as one of a plugin or server would be."
+STARTED = "Server {} is not started for this check; its tool is judged by name only."
+UNKNOWN_TOOL = "Tool not found; it is judged like a tool of a plugin or server."
 
 
 class ExplainContext(msgspec.Struct, frozen=True):
@@ -39,13 +39,13 @@ class ExplainContext(msgspec.Struct, frozen=True):
 
     @property
     def mode(self) -> str:
-        """The mode as people call it."""
+        """The mode's display name."""
         modes = self.work.engine.sessions.modes
         return with_current_mode(self.record, modes).custom or self.around.posture.mode
 
 
 class CallExplanation(msgspec.Struct, frozen=True):
-    """The decision about a call, and what each layer says to each part of it."""
+    """The decision about a call, and what each layer decides about each part of it."""
 
     decision: Decision
     parts: tuple[ExplainedDecision, ...] = ()
@@ -56,11 +56,11 @@ class CallExplanation(msgspec.Struct, frozen=True):
 def explain_context(
     work: SessionRuntime, mode: str = "", agent: str = "", session: str = ""
 ) -> ExplainContext:
-    """Returns the seat of a session, or of one that would start now, in a mode, with an agent."""
+    """Returns the context of a session, or of a new one, in a mode, with an agent."""
     engine, tooling = work.engine, work.tooling
     if agent and agent not in tooling.agents:
         known = ", ".join(sorted(tooling.agents))
-        raise UsageError(f"There is no agent {agent!a}. There are: {known}.")
+        raise UsageError(f"Agent {agent!a} not found. Available: {known}.")
     if session:
         record = engine.sessions.find(session)
     else:
@@ -76,7 +76,7 @@ def explain_context(
 
 
 def explain(seat: ExplainContext, word: str, resource: str) -> CallExplanation:
-    """Explains a call that a permission, a tool or an alias stands for."""
+    """Explains a call that a permission, a tool or an alias names."""
     if word in DIRECT:
         return _judged(seat, ResourceAccess(DIRECT[word], resource))
     if why := unsupported_reason(word):
@@ -94,7 +94,7 @@ def explain(seat: ExplainContext, word: str, resource: str) -> CallExplanation:
 
 
 def is_known(seat: ExplainContext, word: str) -> bool:
-    """Tells whether a word stands for a tool that there is, or might be once servers run."""
+    """Tells whether a word names a tool that exists, or might once MCP servers run."""
     name = tool_named(word)
     tool = seat.work.tooling.dispatcher.tool(name)
     return tool is not None or bool(unsupported_reason(word)) or bool(_server(seat, name))
@@ -112,7 +112,7 @@ def _called(seat: ExplainContext, call: ToolCall) -> CallExplanation:
 
 
 def _offered(seat: ExplainContext, name: str) -> CallExplanation | None:
-    """Returns why a tool is not there; None if it is."""
+    """Returns why a tool is not available; None if it is."""
     why = seat.work.tooling.dispatcher.unavailable_tools(seat.around.posture, seat.agent).get(name)
     if why is None:
         return None
@@ -122,7 +122,7 @@ def _offered(seat: ExplainContext, name: str) -> CallExplanation | None:
 
 
 def _ruled_out(seat: ExplainContext, call: ToolCall, missing: CallExplanation) -> CallExplanation:
-    """Adds the rule by which a tool is not offered, where it is one."""
+    """Adds the rule that excludes a tool, if there is one."""
     tool = seat.work.tooling.dispatcher.tool(call.tool)
     found = None
     with suppress(Exception):  # what it touches is only of interest if it can be told

@@ -8,33 +8,34 @@ from assent.store.files import PRIVATE, write_atomically
 
 
 def write_export(folder: str, name: str, content: bytes) -> None:
-    """Puts a whole file in its place; only a file of the same kind is ever replaced."""
+    """Writes a complete file; only replaces a file of the same kind."""
     path = check_export_path(folder, name, content)
     mode = os.stat(path).st_mode & 0o777 if os.path.lexists(path) else PRIVATE
     write_atomically(path, content, mode)
 
 
 def write_new_export(folder: str, name: str, content: bytes) -> None:
-    """Puts a whole file where nothing is."""
+    """Writes a complete file; never replaces one."""
     path = os.path.abspath(os.path.join(folder, name))
     told = display_path(os.fsencode(path))
     if not os.path.isdir(os.path.dirname(path)):
-        raise UsageError(f"The folder of {told} does not exist. Nothing was written.")
+        raise UsageError(f"The folder for {told} does not exist. Nothing was written.")
     if os.path.lexists(path):
-        raise Refused(f"{told} is there already. Nothing was written.", f"ls -l {told}")
+        raise Refused(f"{told} already exists. Nothing was written.", f"ls -l {told}")
     write_atomically(path, content, PRIVATE)
 
 
 def check_export_path(folder: str, name: str, content: bytes) -> str:
-    """Returns where a file would be written; refuses a place where something else stands."""
+    """Returns where a file would be written; refuses a path that something else occupies."""
     path = os.path.abspath(os.path.join(folder, name))
     told = display_path(os.fsencode(path))
     if not os.path.isdir(os.path.dirname(path)):
-        raise UsageError(f"The folder of {told} does not exist. Nothing was written.")
+        raise UsageError(f"The folder for {told} does not exist. Nothing was written.")
     odd = os.path.islink(path) or not os.path.isfile(path)
     if os.path.lexists(path) and (odd or not _same_kind(path, content)):
         raise Refused(
-            f"{told} is there and is something else; it is not replaced. Nothing was written.",
+            f"{told} already exists and is a different kind of file; it is not replaced. Nothing "
+            "was written.",
             f"ls -l {told}",
         )
     return path

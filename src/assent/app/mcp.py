@@ -31,7 +31,7 @@ DESCRIPTION: Final = 8000  # characters of a description that a model reads
 
 
 class McpTools:
-    """The tools of all configured servers. Keep it for the whole session, and close it."""
+    """The tools of all configured servers; keep it for the whole session, and close it."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class McpTools:
         atexit.register(self.close)
 
     def tools(self, mode: str) -> tuple[Tool, ...]:
-        """Returns the tools to offer in a mode; the same ones are the same objects.
+        """Returns the tools to offer in a mode; unchanged tools are the same objects.
 
-        While planning, only servers with tools that count as reading are started at all.
+        In plan mode, only servers with tools that count as reading are started at all.
         """
         planning = mode == "plan"
         with self._alone:  # children offer tools, too, each in a thread of its own
@@ -68,7 +68,7 @@ class McpTools:
         return self._made[planning]
 
     def known(self, server: str) -> tuple[KnownMcpTool, ...]:
-        """Starts a server, if need be, and returns its tools; raises AssentError."""
+        """Starts a server, if necessary, and returns its tools; raises AssentError."""
         reads = self._settings[server].reads
         found = self._servers[server].tools()
         return tuple(
@@ -89,7 +89,7 @@ class McpTools:
             server.close()
 
     def _list(self, server: str) -> tuple[KnownMcpTool, ...]:
-        """Returns a server's tools once and for all; one that fails has none, with a warning."""
+        """Returns a server's tools, listed once; one that fails has none, with a warning."""
         if server not in self._known:
             try:
                 self._known[server] = self.known(server)
@@ -104,13 +104,15 @@ class McpTools:
         names = [known.served.name for known in self._known[server]]
         for wanted in self._settings[server].reads:
             if wanted not in names:
-                self._warn(f"`mcp.{server}.reads` names {wanted!a}, which the server has not.")
+                self._warn(
+                    f"`mcp.{server}.reads` lists {wanted!a}, but the server has no such tool."
+                )
         for known in self._known[server]:
             if known.void:
                 self._warn(_voided(known))
 
     def _name(self, server: str, tool: str) -> str:
-        """Returns a name that nothing else has; the same tool keeps it."""
+        """Returns a unique name; the same tool keeps it."""
         if (server, tool) not in self._names:
             wanted = name = mcp_tool_name(server, tool)
             n = 1
@@ -141,7 +143,7 @@ class McpTools:
 def open_mcp_servers(
     folder: str, warn: Callable[[str], object]
 ) -> tuple[McpTools, tuple[str, ...]]:
-    """Returns the servers that are configured around a folder, not started, and their names."""
+    """Returns the servers configured for a folder, not started, and their names."""
     _, root = locate_workspace(folder)
     loaded = load_settings(root, user_paths(), lenient=False)
     for warning in loaded.warnings:
@@ -160,19 +162,19 @@ def _start(settings: McpSettings, root: bytes) -> StdioTransport:
 
 
 def _folder(root: bytes) -> bytes:
-    """Returns where a server starts: at home, unless that is in the workspace."""
+    """Returns where a server starts: in the home folder, unless that is in the workspace."""
     home = os.path.realpath(os.fsencode(Path.home()))
     return START if is_inside(home, root) or not os.path.isdir(home) else home
 
 
 def _voided(known: KnownMcpTool) -> str:
     return (
-        f"The tool {known.served.name!a} of the server {known.server} is not the one that you "
-        f"listed as reading: its digest is {known.served.digest} now, so it counts as changing "
-        "things. `assent mcp list` shows it."
+        f"Tool {known.served.name!a} of MCP server {known.server} changed since you listed it as "
+        f"read-only: its digest is now {known.served.digest}. It is treated as a tool that changes "
+        "things. Run `assent mcp list` to check it."
     )
 
 
 def _visible(text: str) -> str:
-    """Returns a text without characters that a person would not see."""
+    """Returns a text without invisible characters."""
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")

@@ -1,4 +1,4 @@
-"""Looks for usable models: API keys in the environment, servers on this machine.
+"""Searches for usable models: API keys in the environment, servers on this machine.
 
 Keys are reported by the names of their variables; no value ever leaves this file.
 """
@@ -17,7 +17,7 @@ from assent.render.onboarding import LocalModelServer, SetupFindings
 
 
 def discover_models(folder: str) -> SetupFindings:
-    """Returns what there is here; asks the servers of this machine, each for a moment."""
+    """Returns what was found; asks the servers of this machine, with a short timeout."""
     looked_for = tuple(name for each in PROVIDERS if not each.local for name in each.keys)
     keys = tuple(name for name in looked_for if os.environ.get(name, "").strip())
     try:
@@ -45,7 +45,7 @@ def _server(account: ProviderAccount) -> LocalModelServer:
 
 
 def _trouble(folder: str) -> str:
-    """Returns why no model is chosen, although there seems to be one."""
+    """Returns why no model is selected, although there seems to be one."""
     models, _ = open_models(folder)
     try:
         models.open()

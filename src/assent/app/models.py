@@ -35,7 +35,7 @@ class AvailableModel(msgspec.Struct, frozen=True):
 
 
 class ModelRegistry:
-    """Every model that can be used here. One client keeps the connections of all of them."""
+    """Every model that can be used here; one client keeps the connections of all of them."""
 
     def __init__(self, settings: Settings, environment: Mapping[str, str], folder: bytes) -> None:
         self._settings = settings
@@ -59,7 +59,7 @@ class ModelRegistry:
         )
 
     def found(self) -> tuple[list[AvailableModel], list[str]]:
-        """Lists what can be used without asking for more, and tells what did not answer."""
+        """Lists the models that can be used now, and what did not answer."""
         rows: list[AvailableModel] = []
         troubles: list[str] = []
         for account in self._accounts.values():
@@ -72,7 +72,7 @@ class ModelRegistry:
         return marked, troubles
 
     def default(self) -> str:
-        """Returns the name of the model that is asked where nobody names one; empty if none is."""
+        """Returns the name of the default model; empty if there is none."""
         if self._settings.model.startswith(SCRIPTED):
             return self._settings.model
         try:
@@ -109,7 +109,7 @@ class ModelRegistry:
         return AvailableModel(known.full, account.name, _why(account), known.context, known.output)
 
     def _names_at(self, account: ProviderAccount) -> list[str]:
-        """Asks a server once; one that is only guessed at gets little time."""
+        """Asks a server once; one that is only guessed gets a short timeout."""
         from assent.llm.model_list import list_model_names
 
         if account.name not in self._names:
@@ -124,14 +124,14 @@ class ModelRegistry:
 
 
 def open_models(folder: str) -> tuple[ModelRegistry, tuple[str, ...]]:
-    """Opens the models for the workspace around a folder, with what a person should know."""
+    """Opens the models for the workspace around a folder, with warnings for the user."""
     cwd, root = locate_workspace(folder)
     loaded = load_settings(root, user_paths(), lenient=False)
     return ModelRegistry(loaded.settings, dict(os.environ), cwd), loaded.warnings
 
 
 def default_model(folder: str) -> str:
-    """Returns which model is asked where nobody names one; empty if there is none."""
+    """Returns the default model of a folder; empty if there is none."""
     opened, _ = open_models(folder)
     try:
         return opened.default()
@@ -170,6 +170,6 @@ def _why(account: ProviderAccount) -> str:
         case "configured":
             return f"[providers.{account.name}] is {where}"
         case "local":
-            return f"a server answers at {where}"
+            return f"server running at {where}"
         case _:
             return ""

@@ -36,25 +36,26 @@ class ModeManager:
         self.warnings = (*loaded.warnings, *unknown_tool_warnings(loaded.settings, here))
 
     def read(self, text: bytes) -> list[CustomMode]:
-        """Returns the modes that a text describes; raises UsageError unless all can be used."""
+        """Returns the modes in a text; raises UsageError unless all can be used."""
         try:
-            table = parse_toml(Path("The text"), text)
+            table = parse_toml(Path("The input"), text)
         except UsageError as error:
             raise UsageError(error.message, HELP) from None
         if not table.get("modes") or set(table) != {"modes"}:
             raise UsageError(
-                "It has to hold `[modes.ID]`, and nothing else.", "assent modes --help"
+                "The input must contain `[modes.ID]` and nothing else. Nothing was changed.",
+                "assent modes --help",
             )
         found, remarks = read_modes(table["modes"], "user")
         if remarks:
             raise UsageError(
-                f"It {remarks[0].removesuffix(MODE_SKIPPED)} Nothing was changed.",
+                f"The input {remarks[0].removesuffix(MODE_SKIPPED)} Nothing was changed.",
                 "assent modes --help",
             )
         return list(found.values())
 
     def add(self, modes: Sequence[CustomMode]) -> None:
-        """Writes modes to the end of the user's file, if that is theirs and stays readable."""
+        """Appends modes to the user's file, if it is their own and stays valid."""
         from assent.store.files import PRIVATE, write_atomically
 
         source, before = self._user_file()
@@ -72,16 +73,18 @@ class ModeManager:
             source, text = ConfigFile(self.file, {}, os.geteuid(), 0), b""
         why = ownership_problem(source, self._root)
         if why:
-            raise Refused(f"{path_text(self.file)} is left alone: {why}.", "assent modes export ID")
+            raise Refused(
+                f"{path_text(self.file)} was not changed: {why}.", "assent modes export ID"
+            )
         return source, text
 
     def _check(self, before: bytes, after: bytes, modes: Sequence[CustomMode]) -> None:
-        """Raises unless the file says what it said before, and the new modes besides."""
+        """Raises unless the file has the same content as before, plus the new modes."""
         was = parse_toml(self.file, before)
         known = was.get("modes", {})
         again = [mode.id for mode in modes if mode.id in known]
         if again:
-            message = f"{path_text(self.file)} has a mode {again[0]} already. Nothing was changed."
+            message = f"{path_text(self.file)} already has a mode {again[0]}. Nothing was changed."
             raise UsageError(message, edit_command(self.file))
         try:
             now = parse_toml(self.file, after)
@@ -90,5 +93,5 @@ class ModeManager:
         added = {mode.id: now.get("modes", {}).get(mode.id) for mode in modes}
         same = {**was, "modes": {**known, **added}} == now
         if not same or read_modes(added, "user") != ({mode.id: mode for mode in modes}, []):
-            message = f"{path_text(self.file)} cannot take it in at its end. Nothing was changed."
-            raise UsageError(f"{message} Write it there by hand.", edit_command(self.file))
+            message = f"The mode cannot be appended to {path_text(self.file)}. Nothing was changed."
+            raise UsageError(f"{message} Add it to the file yourself.", edit_command(self.file))

@@ -28,14 +28,14 @@ class _UnusablePluginTool(Exception):
 
 
 def plugin_tools(settings: PluginSettings) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
-    """Returns the tools of all enabled plugins, and a warning for each that is left out."""
+    """Returns the tools of all enabled plugins, and a warning for each that is skipped."""
     tools: dict[str, Tool] = {}
     warnings: list[str] = []
     for name in dict.fromkeys(settings.enabled):
         try:
             found = _loaded(name)
         except _UnusablePluginTool as why:
-            warnings.append(f"The plugin {name!a} is left out: {why}")
+            warnings.append(f"Plugin {name!a} was skipped: {why}")
             continue
         for tool in found:
             try:
@@ -43,14 +43,16 @@ def plugin_tools(settings: PluginSettings) -> tuple[tuple[Tool, ...], tuple[str,
                 tools[fit.name] = fit
             except _UnusablePluginTool as why:
                 said = getattr(tool, "name", type(tool).__name__)
-                warnings.append(f"A tool of the plugin {name!a}, {said!a}, is left out: {why}")
+                warnings.append(f"Tool {said!a} of plugin {name!a} was skipped: {why}")
     missing = [name for name in settings.reads if name not in tools]
-    warnings += [f"`plugins.reads` names {name!a}, which no plugin has." for name in missing]
+    warnings += [
+        f"`plugins.reads` lists {name!a}, but no plugin has such a tool." for name in missing
+    ]
     return tuple(tools.values()), tuple(warnings)
 
 
 def _loaded(name: str) -> Sequence[Tool]:
-    """Imports a plugin, and returns what it gives."""
+    """Imports a plugin, and returns its tools."""
     try:
         found = _point(name).load()
         return [found] if isinstance(found, Tool) else list(_each(found))
@@ -64,26 +66,26 @@ def _point(name: str) -> EntryPoint:
     points = {(p.name, p.value): p for p in entry_points(group=GROUP) if p.name == name}
     if not points:
         raise _UnusablePluginTool(
-            f"no installed package has an entry point of that name in `{GROUP}`."
+            f"no installed package has an entry point with that name in `{GROUP}`."
         )
     if len(points) > 1:
-        raise _UnusablePluginTool("several installed packages have an entry point of that name.")
+        raise _UnusablePluginTool("several installed packages have an entry point with that name.")
     return next(iter(points.values()))
 
 
 def _each(found: object) -> Iterable[Tool]:
     if not isinstance(found, Iterable) or isinstance(found, str | bytes):
-        raise _UnusablePluginTool(f"it gives no tool, but {type(found).__name__}.")
+        raise _UnusablePluginTool(f"it provides {type(found).__name__} instead of tools.")
     return found
 
 
 def _fit(tool: Tool, others: dict[str, Tool], reads: Sequence[str]) -> Tool:
     if not isinstance(tool, Tool):
-        raise _UnusablePluginTool("it is no tool.")
+        raise _UnusablePluginTool("it is not a tool.")
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
-        raise _UnusablePluginTool(f"its name does not fit {NAME.pattern}.")
+        raise _UnusablePluginTool(f"its name does not match {NAME.pattern}.")
     if tool.name in others or is_reserved_name(tool.name):
-        raise _UnusablePluginTool("its name is taken.")
+        raise _UnusablePluginTool("its name is already in use.")
     try:
         text = tool_definition(tool).description
     except Exception as error:  # no description, or arguments that have no schema
@@ -95,9 +97,9 @@ def _fit(tool: Tool, others: dict[str, Tool], reads: Sequence[str]) -> Tool:
 
 
 def _changing(tool: Tool) -> Tool:
-    """Returns a tool that may change anything, whatever it says about itself.
+    """Returns a tool that may change anything, whatever it declares.
 
-    What it would touch is not asked: that would run its code before anybody has agreed.
+    Its own access function is not called: that would run its code before the user has agreed.
     """
     request = ResourceAccess(Action.TOOL, tool.name, key=tool.name)
     return msgspec.structs.replace(
@@ -106,7 +108,7 @@ def _changing(tool: Tool) -> Tool:
 
 
 def _reading(tool: Tool) -> Tool:
-    """Returns a tool that only reads, as the user says; files that it wants to edit are judged."""
+    """Returns a tool that the user declared read-only; files that it wants to edit are judged."""
 
     def touches(args: msgspec.Struct, around: ToolContext) -> list[ResourceAccess]:
         own = [
@@ -121,15 +123,17 @@ def _reading(tool: Tool) -> Tool:
 
 
 def _bounded(tool: Tool) -> Callable[[msgspec.Struct, ToolContext], ToolOutcome]:
-    """Runs a plugin's tool, and keeps what comes of it to the limits of all others."""
+    """Returns a function that runs a plugin's tool, and limits its output like any other's."""
 
     def run(args: msgspec.Struct, around: ToolContext) -> ToolOutcome:
         try:
             outcome: object = tool.run(args, around)
         except SystemExit as error:
-            raise AssentError(f"{tool.name} wanted to end the program ({error}).") from error
+            raise AssentError(f"{tool.name} tried to exit the program ({error}).") from error
         if not isinstance(outcome, ToolOutcome):
-            raise AssentError(f"{tool.name} answered with {type(outcome).__name__}.")
+            raise AssentError(
+                f"{tool.name} returned {type(outcome).__name__} instead of a tool result."
+            )
         cut = limited_outcome(outcome.text)
         return msgspec.structs.replace(outcome, text=cut.text, rest=outcome.rest or cut.rest)
 

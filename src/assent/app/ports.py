@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def _identity(root: bytes) -> tuple[bytes, int]:
-    """Returns the path and the inode by which the log knows the folder of a workspace."""
+    """Returns the path and the inode that identify the folder of a workspace in the log."""
     return root, os.stat(root).st_ino
 
 
@@ -53,7 +53,7 @@ def _user() -> str:
 
 
 def _account() -> str:
-    """Returns whose process this is; variables that anybody can set do not count."""
+    """Returns the user of this process; variables that anyone can set do not count."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -61,7 +61,7 @@ def _account() -> str:
 
 
 class HostIdentity(msgspec.Struct, frozen=True):
-    """The machine as records name it; this one, unless a test says otherwise."""
+    """The machine as records name it; a test can set another one."""
 
     identity: Callable[[bytes], tuple[bytes, int]] = _identity
     user: Callable[[], str] = _user
@@ -158,7 +158,7 @@ def open_ports(
 
 
 def folder_name(root: bytes) -> str:
-    """Returns the name of a workspace's folder where the state keeps one for each."""
+    """Returns the name of a workspace's folder in the state directory."""
     return hashlib.sha256(root).hexdigest()[:32]
 
 
@@ -186,7 +186,7 @@ def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> 
 
 
 def _unheld() -> str:
-    """Says why no sandbox holds here; nothing where one does, or nobody has tried yet."""
+    """Returns why the sandbox does not work here; empty if it does, or is not tested yet."""
 
     standing = known_sandbox_status()
     return "" if standing is None or standing.hold is SandboxState.HELD else standing.reason
@@ -208,7 +208,7 @@ def line_classifier(root: str, home: str) -> "Callable[[str], CommandAnalysis]":
 
 
 def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tuple[str, ...]:
-    """Returns for which risks two people are needed; the system's file is rarely there."""
+    """Returns the risks for which two people are needed; the system's file is rarely there."""
     own = settings.approve.independent
     try:
         if own is True or not here.system.exists():
@@ -219,7 +219,7 @@ def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tupl
 
 
 class KeyringTrustedKeys:
-    """Implements ports.TrustedKeys with what the person's and the system's files list."""
+    """Implements ports.TrustedKeys with the lists of the user's and the system's files."""
 
     def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
         self._here = here
@@ -240,7 +240,7 @@ class KeyringTrustedKeys:
 
 
 def keyring_reader(here: AppPaths, root: bytes) -> "KeyringReader":
-    """Returns what reads the lists of keys, for somebody who works in a workspace."""
+    """Returns the reader of key lists, for a user in a workspace."""
     from assent.config.keyring import KeyringReader
     from assent.executor.disk import Disk
 
@@ -250,7 +250,7 @@ def keyring_reader(here: AppPaths, root: bytes) -> "KeyringReader":
 def independence_risks(
     root: bytes, here: AppPaths, of_user: bool | tuple[str, ...]
 ) -> bool | tuple[str, ...]:
-    """Returns for which risks two people are needed: what the user says, and what the system."""
+    """Returns the risks for which two people are needed, by the user's and the system's files."""
     said = (of_user, keyring_reader(here, root).system().approve.independent)
     if True in said:
         return True
@@ -276,11 +276,11 @@ class PlanRulesReader:
         return self._now(lenient=lenient).denials(paths)
 
     def path_limits(self) -> PathLimits | None:
-        """Returns what they keep from every confined command; None if they keep nothing."""
+        """Returns what they hide from every confined command; None if they hide nothing."""
         return self._now().path_limits()
 
     def _now(self, *, lenient: bool = False) -> "PolicyPlanRules":
-        """Reads the rules; where they are as they were, what was worked out for them stays."""
+        """Reads the rules; if they are unchanged, earlier results are kept."""
         from assent.permissions.plan_rules import PolicyPlanRules
 
         try:
@@ -323,7 +323,7 @@ def load_rules(
 
 
 def remove_leftover_folders(root: bytes, here: AppPaths) -> tuple[bytes, ...]:
-    """Removes the empty folders that a command left which was killed; returns what it removed."""
+    """Removes the empty folders of a killed command; returns what it removed."""
     folder = here.state / MOUNT_POINTS / folder_name(root)
     try:
         if not os.listdir(folder):
@@ -340,7 +340,7 @@ def remove_leftover_folders(root: bytes, here: AppPaths) -> tuple[bytes, ...]:
 
 
 def known_sandbox_status() -> SandboxStatus | None:
-    """Tells what the last self-test found; None before the first."""
+    """Returns the result of the last self-test; None before the first."""
     from assent.sandbox.status import FILE, cached_status, find_bwrap, install_command
 
     tool = find_bwrap()
@@ -352,7 +352,7 @@ def known_sandbox_status() -> SandboxStatus | None:
 
 
 def verify_log() -> LogCheck:
-    """Follows the chain through the whole log; changes nothing."""
+    """Follows the hash chain through the whole log; changes nothing."""
     from assent.store.sqlite import SqliteEventStore
 
     state = user_paths().state
@@ -367,5 +367,5 @@ def verify_log() -> LogCheck:
 
 
 def _has_leftovers(state: Path) -> bool:
-    """Tells whether the key, contents or locks of sessions are there, which no empty log has."""
+    """Tells whether a key, blobs or session locks exist, which an empty log does not have."""
     return any(next(state.glob(each), None) for each in ("key", "blobs/??", "locks/session-*"))

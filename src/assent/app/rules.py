@@ -1,4 +1,4 @@
-"""Opens the permission rules of a person, a project and the command line.
+"""Opens the permission rules of the user, the project and the command line.
 
 It warns about names in rules and modes that do not exist.
 """
@@ -34,27 +34,27 @@ OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter",
 
 
 def unknown_rule_warnings(rules: Iterable[PermissionRule], settings: Settings) -> tuple[str, ...]:
-    """Returns a warning for each word of a file's rules that is no permission and no tool."""
+    """Returns a warning for each name in a file's rules that is not a permission or a tool."""
     found = {(rule.source, rule.permission): None for rule in _strange(rules, settings)}
     return tuple(
-        f"{source} has a rule for {word!a}, which is no permission and no tool here, "
-        f"so it does nothing.{_meant(word, _words())}"
+        f"{source} has a rule for {word!a}, which is not a permission or tool here, so the rule "
+        f"has no effect.{_meant(word, _words())}"
         for source, word in found
     )
 
 
 def check_rule_names(rules: Iterable[PermissionRule], settings: Settings) -> None:
-    """Raises UsageError if a rule of the command line is for something that nobody knows."""
+    """Raises UsageError if a rule of the command line has an unknown name."""
     for rule in _strange(rules, settings):
         word = rule.permission
         raise UsageError(
-            f"{word!a} is no permission and no tool here.{_meant(word, _words())}",
+            f"{word!a} is not a permission or tool here.{_meant(word, _words())}",
             "assent rules list",
         )
 
 
 def unknown_tool_warnings(settings: Settings, here: AppPaths) -> tuple[str, ...]:
-    """Returns a warning for each mode whose list has tools that there are not."""
+    """Returns a warning for each mode that lists tools that do not exist."""
     names = [tool.name for tool in TOOLS]
     found = []
     for mode in settings.modes.values():
@@ -63,8 +63,8 @@ def unknown_tool_warnings(settings: Settings, here: AppPaths) -> tuple[str, ...]
         if strange:
             listed = ", ".join([f"{tool!a}" for tool in strange])
             file = PROJECT if mode.source == "project" else path_text(here.file)
-            said = f"The mode {mode.id} names tools that there are not: {listed}."
-            found.append(f"{said} It stands in {file}.{_meant(strange[0], names)}")
+            said = f"Mode {mode.id} lists unknown tools: {listed}."
+            found.append(f"{said} The mode is defined in {file}.{_meant(strange[0], names)}")
     return tuple(found)
 
 
@@ -96,7 +96,7 @@ def _words() -> Collection[str]:
 
 
 def _meant(word: str, known: Collection[str]) -> str:
-    """Asks whether the nearest of some words was meant; nothing if none is near."""
+    """Returns a suggestion with the nearest known word; empty if none is near."""
     from difflib import get_close_matches
 
     near = get_close_matches(word.lower(), sorted(known), 1)
@@ -104,7 +104,7 @@ def _meant(word: str, known: Collection[str]) -> str:
 
 
 class WorkspaceRules(msgspec.Struct, frozen=True):
-    """The policy of a workspace, the agents with rules of their own, and warnings."""
+    """The policy of a workspace, the agents with their own rules, and warnings."""
 
     policy: PermissionPolicy
     agents: dict[str, Agent]
@@ -131,7 +131,7 @@ def open_policy(
     *,
     check: bool = True,
 ) -> tuple[PermissionPolicy, tuple[str, ...]]:
-    """Reads every layer of rules but the agents', with what a person should know about them."""
+    """Reads every layer of rules but the agents', with warnings for the user."""
     policy, warnings = load_rules(root, here, loaded, command_line, check=check)
     rules = [rule for layer in policy.layers for rule in layer.rules]
     strange = unknown_rule_warnings(rules, loaded.settings) if rules else ()
@@ -139,12 +139,12 @@ def open_policy(
 
 
 def rule_gate(policy: PermissionPolicy) -> RuleGate:
-    """Returns the gate, which loads its tables of commands when the first line is judged."""
+    """Returns the gate, which loads its command tables with the first command line."""
     return RuleGate(policy, line_classifier(policy.root, policy.home), _operands)
 
 
 def rules_from_file(path: str) -> tuple[PermissionRule, ...]:
-    """Returns the rules of a file that a person names."""
+    """Returns the rules of a file that a user names."""
     return rules_in(Path(path), _opener())
 
 

@@ -70,7 +70,7 @@ class SessionRuntime(msgspec.Struct, frozen=True):
     def prompt_layers(
         self, record: SessionRecord, agent: Agent, absent: Collection[str] = ()
     ) -> tuple[PromptLayer, ...]:
-        """Returns what an agent without some tools is told before anybody speaks."""
+        """Returns the prompt layers of an agent without some tools."""
         said = reminder(
             record, None, ReminderContext(staging=self.tooling.staging, modes=self.tooling.modes)
         )
@@ -85,9 +85,9 @@ class SessionRuntime(msgspec.Struct, frozen=True):
 def open_session_runtime(
     folder: str, asker: Asker, wanted: SessionOptions, opened: Engine | None = None
 ) -> SessionRuntime:
-    """Opens everything; raises UsageError if there is no model, unless none is to be asked.
+    """Opens everything; raises UsageError if a model is required and there is none.
 
-    A face that has an engine open already goes on with that one.
+    A face that already has an open engine passes it in.
     """
     here = user_paths()
     cwd, root = locate_workspace(folder)
@@ -126,7 +126,7 @@ def _limits(wanted: BudgetLimits, settings: Settings) -> BudgetLimits:
 
 
 class _ModelCache:
-    """Opens each model once, so that what was warmed is what is asked."""
+    """Opens each model once, so that the connection opened early is the one used."""
 
     def __init__(self, models: ModelRegistry) -> None:
         self._models = models
@@ -139,14 +139,16 @@ class _ModelCache:
 
 
 def _agents(here: AppPaths, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
-    """Loads the agents; a model that a project wishes for counts where the user's choice allows."""
+    """Loads the agents; a project's choice of model counts if the user's choice allows it."""
     places = agent_folders(here.config, Path.home(), root)
     agents, remarks = load_agents(places, Disk().open)
     for name, agent in agents.items():
         if agent.wish and may_choose(agent.model or own, agent.wish):
             agents[name] = msgspec.structs.replace(agent, model=agent.wish)
         elif agent.wish:
-            remark = f"The project wants {agent.wish} for its agent {name}; you chose another"
+            remark = (
+                f"The project sets model {agent.wish} for its agent {name}, but you chose another"
+            )
             remarks = (*remarks, f"{remark} provider, so it is ignored.")
     return agents, remarks
 
@@ -158,7 +160,7 @@ def _briefing(
     on = current_branch(root)
     lines = [
         f"Workspace: {display_path(root)}",
-        f"The person is in its folder {display_path(cwd[len(root) + 1 :])}." if cwd != root else "",
+        f"The user is in its folder {display_path(cwd[len(root) + 1 :])}." if cwd != root else "",
         f"Platform: {sys.platform}",
         f"Date: {time.strftime('%Y-%m-%d')}",
         f"Git branch: {on}" if on else "",

@@ -17,24 +17,24 @@ from assent.core.text.secrets import looks_like_secret, remember_secrets
 
 
 def user_paths() -> AppPaths:
-    """Returns where state and configuration of whoever runs this lie."""
+    """Returns the state and configuration folders of the current user."""
     return app_paths(os.environ, Path.home())
 
 
 def locate_workspace(folder: str) -> tuple[bytes, bytes]:
-    """Returns the real folder that a person means, and the root of its workspace."""
+    """Returns the real folder that a user means, and the root of its workspace."""
     from assent.workspace.root import find_root
 
     cwd = os.path.realpath(os.fsencode(folder or "."))
     if not os.path.isdir(cwd):
-        raise UsageError(f"{folder} is no folder.")
+        raise UsageError(f"{folder} is not a folder.")
     return cwd, find_root(cwd)
 
 
 def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettings:
-    """Reads the user's file and the project's, which has its say as far as the person trusts it.
+    """Reads the user's file and the project's, as far as the user trusts the latter.
 
-    Leniently, a project's configuration that cannot be used is a warning and no error.
+    With `lenient`, an unusable project configuration is a warning, not an error.
     """
     from assent.executor.disk import Disk
 
@@ -52,13 +52,13 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
 
 
 def redact_configured_keys(settings: Settings) -> None:
-    """Has every face mask the keys that are configured, in whatever it shows from now on."""
+    """Makes every face mask the configured keys in whatever it shows from now on."""
     servers = [server.environment for server in settings.mcp.values()]
     remember_secrets(known_secrets(os.environ, settings.providers, servers))
 
 
 def open_workspace_trust(root: bytes, here: AppPaths) -> WorkspaceTrust:
-    """Returns what the person trusts of a workspace's files; nothing is read before it is asked."""
+    """Returns the trust list for a workspace's files; it is read on first use."""
     from assent.executor.disk import Disk
 
     return WorkspaceTrust(here.state / FILE, root, Disk().open)
@@ -76,12 +76,12 @@ def known_secrets(
     providers: Mapping[str, ProviderSettings],
     servers: Iterable[Mapping[str, str]] = (),
 ) -> list[str]:
-    """Returns every secret value that settings and environment hold, for a Masker.
+    """Returns every secret value in settings and environment, for redaction.
 
-    `servers` are the variables that are set for servers of tools. Keys of all providers count,
-    used or not, and headers that are named like a proof. Of others, and of variables that only
-    have a secret's name, those count that look like one: without a word such as `development`
-    much could not be read any more.
+    `servers` are the variables that are set for MCP servers. Keys of all providers count, used or
+    not, and headers that are named like credentials. Other headers, and variables that only have a
+    secret's name, count if their value looks like a secret: masking a word such as `development`
+    would make much text unreadable.
     """
     names = [name for provider in PROVIDERS for name in provider.keys]
     names += [settings.key_env for settings in providers.values()]
@@ -94,7 +94,7 @@ def known_secrets(
 
 
 def _proofs(name: str, value: str) -> Iterator[str]:
-    """Yields what proves who asks in a header; of `Bearer abc` the second word alone, too."""
+    """Yields the credentials in a header; for `Bearer abc` the second word by itself too."""
     if _PROVING.search(name):
         yield value
         yield from value.split(" ")[1:]

@@ -1,6 +1,6 @@
 """Opens what starts programs: the read-only shell of plan mode, its sandbox, and hooks.
 
-The sandbox comes with its self-test.
+The sandbox includes its self-test.
 """
 
 import os
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 def open_shell(folder: str) -> "LocalReadOnlyShell":
-    """Opens the shell of planning for the workspace around a folder; it needs no store."""
+    """Opens the read-only shell for the workspace around a folder; it needs no store."""
     here = user_paths()
     return open_shell_at(folder, here, here.state)
 
 
 def open_shell_at(folder: str, here: AppPaths, known: Path) -> "LocalReadOnlyShell":
-    """Opens the shell with given places; what a self-test found is kept in the folder `known`."""
+    """Opens the shell with given folders; self-test results are stored in the folder `known`."""
     return read_only_shell(_process(folder, here, known, os.environ))
 
 
@@ -61,17 +61,17 @@ def only_reads(text: str) -> bool:
 
 
 def open_process(folder: str) -> "LocalProcessRunner":
-    """Opens what starts programs for the workspace around a folder."""
+    """Opens the process runner for the workspace around a folder."""
     return open_process_at(folder, user_paths())
 
 
 def open_process_at(folder: str, here: AppPaths) -> "LocalProcessRunner":
-    """Opens what starts programs, with state and configuration at given places."""
+    """Opens the process runner, with state and configuration in given folders."""
     return _process(folder, here, here.state, with_ripgrep(os.environ))
 
 
 def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns an environment whose PATH ends with our own programs, if only they have ripgrep."""
+    """Returns an environment whose PATH also has our own programs, if only they have ripgrep."""
     from assent.sandbox.profile.toolchains import PROGRAMS
 
     own, path = os.path.dirname(sys.executable), environment.get("PATH", os.defpath)
@@ -101,7 +101,7 @@ def _process(
 
 
 def sandbox_checker_at(state: Path) -> "SandboxChecker":
-    """Returns what tells whether the sandbox holds, also where the workspace may be written."""
+    """Returns the checker of the sandbox, also for commands that may write the workspace."""
     from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
 
     confine = partial(bubblewrap_confinement, os.environ)
@@ -111,7 +111,7 @@ def sandbox_checker_at(state: Path) -> "SandboxChecker":
 
 
 def make_decoy_plan(ground: "SelfTestPaths") -> "DecoyPlan":
-    """Proposes a plan in a scratch workspace where its digest alone would approve it."""
+    """Proposes a plan in a scratch workspace where its digest by itself would approve it."""
     from assent.sandbox.selftest.canaries import DecoyPlan
 
     here = AppPaths(ground.state, ground.config)
@@ -140,7 +140,7 @@ def make_decoy_plan(ground: "SelfTestPaths") -> "DecoyPlan":
 
 
 def _bare_engine(folder: str, here: AppPaths) -> Engine:
-    """Opens an engine that runs no command and hears no rule: it only asks for a yes."""
+    """Opens an engine that runs no command and reads no rules: it can only ask for approval."""
     cwd, root = locate_workspace(folder)
     settings = load_settings(root, here, lenient=False).settings
     return Engine(*open_ports(cwd, root, here, settings))
@@ -150,7 +150,7 @@ def _bare_engine(folder: str, here: AppPaths) -> Engine:
 
 
 def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> "LocalHookRunner":
-    """Returns the configured hooks; the sandbox is looked at when the first confined one runs."""
+    """Returns the configured hooks; the sandbox is checked when the first confined one runs."""
     from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 
     hooks = [Hook(*msgspec.structs.astuple(each)) for each in settings.hooks]
@@ -159,7 +159,7 @@ def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> "L
 
 
 def without_api_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Returns an environment without the variables that hold keys of providers."""
+    """Returns an environment without the variables that contain provider keys."""
     keys = {name for provider in PROVIDERS for name in provider.keys}
     keys |= {each.key_env for each in settings.providers.values()}
     return {name: value for name, value in environment.items() if name not in keys}

@@ -47,29 +47,29 @@ class WorkspaceStatus:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know although everything worked."""
+        """Warnings for the user although everything worked."""
         found = tuple(self._projections.warnings)
         return (removed_folders_text(self.swept), *found) if self.swept else found
 
     def warn(self, words: str) -> None:
-        """Adds to what a person should know."""
+        """Adds a warning for the user."""
         self._projections.warnings.append(words)
 
     @property
     def workspace(self) -> str:
-        """The id of the folder's workspace; empty if it is none yet."""
+        """The id of the folder's workspace; empty if it is not a workspace yet."""
         home = self._workspaces.find()
         return home.workspace if home else ""
 
     def log(self, after: int = 0) -> list[StoredEvent]:
-        """Returns the workspace's events in the order in which they happened."""
+        """Returns the workspace's events in order."""
         home = self._workspaces.find()
         streams = [f"{noun}/{home.workspace}" for noun in STREAM_NAMES] if home else []
         streams += USER_STREAMS
         return self._doors.store.read_all(streams, after)
 
     def stamp(self) -> tuple[int, ...]:
-        """Returns what anything that is recorded anywhere would show in; cheap, and never waits."""
+        """Returns a stamp that changes with every recorded event; cheap, and never waits."""
         return self._doors.store.stamp()
 
     def close(self) -> None:

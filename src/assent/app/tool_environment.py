@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def refused_paths(here: AppPaths) -> list[bytes]:
-    """Lists where Assent's own files and credentials lie, in every home of this machine."""
+    """Returns where Assent's own files and credentials are, in every home of this machine."""
     from assent.sandbox.profile.exposure import credential_paths
 
     own = [os.fsencode(path) for path in (here.state, here.config, here.file)]
@@ -57,7 +57,7 @@ def _homes() -> list[bytes]:
 
 
 class WorkspaceSetup(msgspec.Struct, frozen=True):
-    """The workspace somebody works in, and its settings."""
+    """The current workspace, and its settings."""
 
     folder: str
     root: bytes
@@ -68,7 +68,7 @@ class WorkspaceSetup(msgspec.Struct, frozen=True):
 
 
 class InvocationOptions(msgspec.Struct, frozen=True):
-    """What this one invocation sets besides the settings."""
+    """What this invocation sets in addition to the settings."""
 
     rules: tuple[str, ...] = ()  # such as `allow bash:git *`
     auto: bool = False
@@ -82,7 +82,7 @@ def open_tool_environment(
     driver: AgentDriver,
     choices: InvocationOptions,
 ) -> tuple[ToolEnvironment, Callable[[], None]]:
-    """Returns what calls work with, and how to close it."""
+    """Returns the tool environment of calls, and how to close it."""
     settings, root = ground.loaded.settings, ground.root
     servers = [server.environment for server in settings.mcp.values()]
     process, gate = cache(partial(open_process, ground.folder)), _gate(ground, choices)
@@ -133,7 +133,7 @@ def _fenced(
     ground: WorkspaceSetup,
     posture: PermissionContext,
 ) -> ProgramOpeners | None:
-    """Returns what runs programs where rules keep files from them; None where none does."""
+    """Returns a runner for programs if rules hide files from them; else None."""
     fence = gate.path_limits(posture)
     if fence is None:
         return None
@@ -144,7 +144,7 @@ def _fenced(
 def _guards(
     gate: RuleGate, limits: LoopLimits, posture: Callable[[], PermissionContext]
 ) -> Sequence[CallGuard]:
-    """Makes the guards of one turn."""
+    """Returns the guards of one turn."""
 
     def judge(request: ResourceAccess, attempt: GuardedCall) -> Decision:
         return gate.decide((request,), posture())
@@ -166,7 +166,7 @@ def _loop_limits(settings: Settings) -> LoopLimits:
 
 
 def _tools(ground: WorkspaceSetup) -> tuple[Tool, ...]:
-    """Returns our own tools and those of plugins that the person enabled."""
+    """Returns the built-in tools and those of plugins that the user enabled."""
     plugins = ground.loaded.settings.plugins
     if not plugins.enabled:
         return TOOLS
@@ -181,7 +181,7 @@ def _tools(ground: WorkspaceSetup) -> tuple[Tool, ...]:
 def _servers(
     ground: WorkspaceSetup, tools: Sequence[Tool] | None
 ) -> tuple[Callable[[str], Sequence[Tool]], Callable[[], None]]:
-    """Returns how to learn of servers' tools, and how to end the servers."""
+    """Returns a function that lists MCP tools, and one that ends the servers."""
     servers = ground.loaded.settings.mcp
     if not servers or tools is None:
         return (lambda mode: ()), (lambda: None)

@@ -52,11 +52,11 @@ class TrustManager:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What could not be read, and what is trusted no longer."""
+        """What could not be read, and what is no longer trusted."""
         return (*self._unread, *self._trusted.warnings)
 
     def project_files(self) -> list[ProjectFileTrust]:
-        """Reads every file of the project that would do things."""
+        """Reads every project file that has consequences."""
         files, self._unread = project_files(self.root, Disk().open)
         return [self._look(file) for file in files]
 
@@ -65,7 +65,7 @@ class TrustManager:
         return self._trusted.trust_list.trusted
 
     def chosen(self, names: Sequence[str]) -> list[ProjectFileTrust]:
-        """Returns the files that a person names, or all that wait for trust."""
+        """Returns the files that a user names, or all that wait for trust."""
         looks = self.project_files()
         if not names:
             return [look for look in looks if look.is_pending]
@@ -73,24 +73,27 @@ class TrustManager:
         wanted = [self._path(name) for name in names]
         for path in wanted:
             if path not in known:
-                message = f"There is no file {path!a} here that could be trusted."
+                message = f"{path!a} is not a project file that can be trusted."
                 raise NotFound(message, "assent trust show")
         return [known[path] for path in dict.fromkeys(wanted)]
 
     def check(self, look: ProjectFileTrust) -> None:
-        """Refuses what could not be trusted even with a yes."""
+        """Refuses a key that could not be trusted even if the user confirms."""
         why = self._trusted.unsafe()
         if why:
-            raise Refused(f"The file that would remember it is ignored: {why}.", "assent doctor")
+            raise Refused(
+                f"Trust cannot be saved here, because the trust list would be ignored: {why}.",
+                "assent doctor",
+            )
         if look.broken:
             raise UsageError(look.broken, "assent trust show")
 
     def give(self, trusts: TrustLog, look: ProjectFileTrust) -> None:
-        """Lets a file do what was shown of it: recorded first, so that nothing counts unseen."""
+        """Trusts a file with the content that was shown; recorded before it takes effect."""
         self._book.give(trusts.give(look.file, [each.text for each in look.does]))
 
     def revoke(self, trusts: TrustLog, names: Sequence[str]) -> list[str]:
-        """Takes trust away, from all files of the workspace if none is named; returns which."""
+        """Revokes trust, for all files of the workspace if none is named; returns which."""
         root = os.path.realpath(self.root)
         held = [each.path for each in self.all() if each.root == root]
         wanted = [self._path(name) for name in names] or held
@@ -103,7 +106,7 @@ class TrustManager:
         return wanted
 
     def from_here(self, path: str) -> str:
-        """Returns a file of the project as the person would name it from where they are."""
+        """Returns a project file as the user would name it from the current folder."""
         return display_path(os.path.relpath(os.path.join(self.root, os.fsencode(path)), self._cwd))
 
     def _look(self, file: ProjectFile) -> ProjectFileTrust:
@@ -117,7 +120,7 @@ class TrustManager:
             return ProjectFileTrust(file, (), trusted, error.message, changed)
 
     def _path(self, name: str) -> str:
-        """Returns a file that a person names from where they are, as seen from the root."""
+        """Returns the path from the root of a file that the user names from the current folder."""
         full = os.path.normpath(os.path.join(self._cwd, os.fsencode(name)))
         return display_path(os.path.relpath(full, self.root))
 
@@ -126,7 +129,7 @@ class TrustManager:
 
 
 class KeyManager:
-    """Lists, trusts and revokes keys for a person, in any folder."""
+    """Lists, trusts and revokes keys for a user, in any folder."""
 
     def __init__(self, folder: str) -> None:
         self._here = user_paths()
@@ -142,20 +145,23 @@ class KeyManager:
         return tuple(dict.fromkeys(self._reader.warnings))
 
     def ring(self) -> Keyring:
-        """Returns every key that is listed."""
+        """Returns every listed key."""
         return self._reader.keyring(self._of_user)
 
     def check(self, key: str, name: str) -> None:
-        """Refuses what could not be trusted even with a yes."""
+        """Refuses a key that could not be trusted even if the user confirms."""
         if why := key_file_problem(self._here, self._root):
-            raise Refused(f"The file that would list it is ignored: {why}.", "assent keys list")
+            raise Refused(
+                f"Keys cannot be saved here, because the key file would be ignored: {why}.",
+                "assent keys list",
+            )
         if self._reader.user_keys().keys.get(name, key) != key:
             raise UsageError(
-                f"Another key has the name {name}.", "assent keys trust KEY --name NAME"
+                f"Another key already has the name {name}.", "assent keys trust KEY --name NAME"
             )
 
     def trust(self, key: str, name: str) -> TrustedKey:
-        """Lists a key from now on, also where it was revoked."""
+        """Trusts a key, even if it was revoked before."""
         given = TrustedKey(public_key(key), key_name(name), "keys")
         with self._book.locked():
             self.check(key, name)
@@ -166,7 +172,7 @@ class KeyManager:
         return given
 
     def revoke(self, key: str) -> str:
-        """Makes a key count no longer, wherever it is or will be listed; returns its label."""
+        """Revokes a key, wherever it is or will be listed; returns its label."""
         label = self.ring().name(key)
         with self._book.locked():
             own = self._reader.user_keys()
@@ -175,7 +181,7 @@ class KeyManager:
         return label
 
     def found(self, reference: str) -> str:
-        """Returns the key that a person names: in full, or by its label if only one has it."""
+        """Returns the key that a user names: in full, or by its label if that is unique."""
         ring = self.ring()
         named = {each.key for each in ring.listed if each.name == reference}
         if len(named) == 1:

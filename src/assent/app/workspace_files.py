@@ -21,7 +21,7 @@ DEFAULT_EDITOR = "vi"
 
 
 def list_files(folder: str) -> list[str]:
-    """Returns the files of the workspace around a folder that no rule leaves out, sorted."""
+    """Returns the files of the workspace around a folder that no rule excludes, sorted."""
     from assent.store.blobs import FileBlobStore
     from assent.workspace.files import LocalWorkspaceFiles
 
@@ -32,7 +32,7 @@ def list_files(folder: str) -> list[str]:
 
 
 def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
-    """Opens a file of the workspace in the person's editor, and waits until it is closed."""
+    """Opens a file of the workspace in the user's editor, and waits until it is closed."""
     from assent.sandbox.runner.user_program import run_in_foreground
 
     chosen = environment.get("VISUAL") or environment.get("EDITOR") or DEFAULT_EDITOR
@@ -41,18 +41,20 @@ def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
     except ValueError:
         line = []
     if not line:
-        raise UsageError(f"{chosen!a} names no editor.", "set VISUAL or EDITOR to a program")
+        raise UsageError(
+            f"{chosen!a} is not an editor command.", "set VISUAL or EDITOR to a program"
+        )
     root = locate_workspace(folder)[1]
     code = run_in_foreground([*line, os.path.join(os.fsdecode(root), path)], environment)
     if code:
-        raise UsageError(f"{line[0]!a} ended with exit code {code}; nothing was taken in.")
+        raise UsageError(f"{line[0]!a} failed with exit code {code}; your edits were not imported.")
 
 
 # Opens another folder, to compare the workspace with it.
 
 
 def open_source_folder(folder: str, argument: str) -> SourceFolder:
-    """Opens a folder that a person in `folder` named; raises if it cannot be compared."""
+    """Opens a folder that a user in `folder` named; raises if it cannot be compared."""
     from assent.workspace import source_folder
 
     cwd, root = locate_workspace(folder)

@@ -20,8 +20,8 @@ COMMANDS = {"assent recover": "assent recover --roll-back"}  # that a digest is 
 
 
 TERMINAL_NEEDED = (
-    "A yes needs a terminal on which you are asked; or, where your own configuration says "
-    "`approve.without_terminal = true`, the full --digest."
+    "Approval needs an interactive terminal. To approve without one, set "
+    "`approve.without_terminal = true` in your own configuration and pass the full --digest."
 )
 
 

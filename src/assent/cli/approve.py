@@ -33,13 +33,13 @@ from assent.render.rows import Row, plan_row
 from assent.render.status import of_plan, plan_lines
 
 NO_MORE: Row = {}
-APPROVED_ONLY = "The plan is approved, but cannot be built as the rules are now:"
-NOT_REJECTED = "Nothing was rejected; the plan is as it was."
+APPROVED_ONLY = "The plan is approved, but the current rules do not allow building it:"
+NOT_REJECTED = "The plan was not rejected and is unchanged."
 REJECT_FORM = {
-    "scope": "What should the plan be about, and what not? (empty: no word on it) ",
-    "constraints": "What does it have to keep to? (empty: no word on it) ",
-    "priorities": "What matters most? (empty: no word on it) ",
-    "notes": "What else should be different? (empty: nothing) ",
+    "scope": "What should the plan cover, and what not? (Enter to skip) ",
+    "constraints": "What must it respect? (Enter to skip) ",
+    "priorities": "What matters most? (Enter to skip) ",
+    "notes": "What else should change? (Enter to skip) ",
 }
 
 
@@ -59,13 +59,19 @@ class PartialApprovalOptions(msgspec.Struct, frozen=True):
         "assent propose\nassent propose --json\nassent propose --portable --out plan.json"
     )
 )
-@click.option("--portable", is_flag=True, help="For another machine: bound to no workspace.")
-@click.option("--out", metavar="FILE", default="", help="Where a portable plan goes; - is stdout.")
+@click.option(
+    "--portable",
+    is_flag=True,
+    help="Create a bundle for another machine, not bound to this workspace.",
+)
+@click.option("--out", metavar="FILE", default="", help="Write the bundle to FILE; - is stdout.")
 @with_invocation
 def propose(call: Invocation, portable: bool, out: str) -> None:
-    """Freeze text and staged operations into a plan with one digest."""
+    """Freeze the plan text and staged operations, and give the plan a digest."""
     if portable != bool(out):
-        raise UsageError("--portable and --out FILE go together.", "assent propose --help")
+        raise UsageError(
+            "--portable and --out FILE must be used together.", "assent propose --help"
+        )
     if portable:
         from assent.cli.bundle import propose_portable
 
@@ -83,33 +89,42 @@ def propose(call: Invocation, portable: bool, out: str) -> None:
         "assent approve plan.json --out yes.json --expires 3d"
     )
 )
-@click.option("--digest", default="", help="The digest you mean; it must be the plan's.")
-@click.option("--note", default="", help="Words that travel with the approval.")
-@click.option("--build", "then_build", is_flag=True, help="Apply it right away.")
-@click.option("--model", metavar="NAME", default="", help="Who builds a plan of prose.")
-@click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
+@click.option("--digest", default="", help="Digest to approve; must match the plan's.")
+@click.option("--note", default="", help="Note to store with the approval.")
 @click.option(
-    "--expires", metavar="TIME", callback=parse_duration, help="Void after 15m, 2h, 3d ..."
+    "--build", "then_build", is_flag=True, help="Build the plan right after approving it."
 )
-@click.option("--out", metavar="FILE2", default="", help="Puts the yes to FILE there; - is stdout.")
+@click.option("--model", metavar="NAME", default="", help="Model that builds a text plan.")
+@click.option(
+    "--agent", metavar="NAME", default="", help="Agent that builds a text plan (default: build)."
+)
+@click.option(
+    "--expires",
+    metavar="TIME",
+    callback=parse_duration,
+    help="Expire the approval after 15m, 2h, 3d ...",
+)
+@click.option(
+    "--out", metavar="FILE2", default="", help="Write the approval of FILE to FILE2; - is stdout."
+)
 @click.option(
     "--without", metavar="OP[,OP]...", multiple=True, callback=split_values,
-    help="Decline operations: their numbers or ids, with commas between them.",
+    help="Exclude operations, by number or id, separated by commas.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="With --without: only show what would be left.")
+@click.option("--dry-run", is_flag=True, help="With --without: only show the remaining plan.")
 @with_invocation
 @with_output_format
 @or_bundle_file("approve_file", "digest", "note", "expires", "out")
 def approve(
     call: Invocation, digest: str, note: str, then_build: bool, expires: int | None, **rest: Any
 ) -> int | None:
-    """Say yes to one digest. Asks on the terminal, after showing everything.
+    """Approve a plan by its digest. Shows the whole plan, then asks on the terminal.
 
-    FILE is a plan from elsewhere, made by `assent propose --portable`; the yes goes into it.
+    FILE is a bundle created by `assent propose --portable`; the approval is written into it.
     """
     builder = {key: rest[key] for key in ("model", "agent")}
     if rest["out"]:
-        raise UsageError("--out goes with FILE.", "assent approve --help")
+        raise UsageError("--out requires FILE.", "assent approve --help")
     record, words = call.record(), check_note(argument_text(note))
     call.is_about(record)
     if then_build:
@@ -149,19 +164,19 @@ def approve(
         "assent reject\nassent reject --note 'Not yet' --without-comments"
     )
 )
-@click.option("--note", help="What should be different.")
-@click.option("--scope", metavar="TEXT", help="What the plan should be about, and what not.")
-@click.option("--constraints", metavar="TEXT", help="What it has to keep to.")
+@click.option("--note", help="What should change.")
+@click.option("--scope", metavar="TEXT", help="What the plan should cover, and what not.")
+@click.option("--constraints", metavar="TEXT", help="What the plan must respect.")
 @click.option("--priorities", metavar="TEXT", help="What matters most.")
-@click.option("--form", is_flag=True, help="Ask for all of these on the terminal, one by one.")
-@click.option("--without-comments", "alone", is_flag=True, help="Leave your comments waiting.")
+@click.option("--form", is_flag=True, help="Ask for each of these on the terminal.")
+@click.option("--without-comments", "alone", is_flag=True, help="Don't send your pending comments.")
 @with_invocation
 def reject(
     call: Invocation, note: str | None, form: bool, alone: bool, **parts: str | None
 ) -> None:
-    """Say no, with words. The plan goes back to drafting.
+    """Reject a plan and say why. The plan becomes a draft again.
 
-    Your comments that wait (`assent comment list`) go along, each under its lines.
+    Your pending comments (`assent comment list`) are sent with it, each under its lines.
     """
     given = {name: argument_text(words) for name, words in parts.items() if words is not None}
     given |= {"notes": argument_text(note)} if note is not None else {}
@@ -171,7 +186,7 @@ def reject(
     comments = not alone and bool(call.engine.comments.waiting(record))
     feedback = _filled_in(call, given, enough=comments) if form else Feedback(**given)
     if not given and not form and not comments:
-        raise UsageError("Say what should be different.", "assent reject --note 'WORDS'")
+        raise UsageError("Say what to change.", "assent reject --note 'TEXT'")
     sent = 0
     if comments:
         record, sent = call.engine.comments.reject(record, feedback)
@@ -183,17 +198,15 @@ def reject(
 def _filled_in(call: Invocation, given: dict[str, str], *, enough: bool) -> Feedback:
     """Asks a person for every part; raises if they cannot be asked, or say too little."""
     if given:
-        raise UsageError("--form asks for everything; leave the other words out.")
+        raise UsageError("--form asks for everything; drop the other options.")
     typed = {
         name: None if call.no_input else read_reply(words) for name, words in REJECT_FORM.items()
     }
     if all(line is None for line in typed.values()):
-        raise Declined(
-            f"There is no terminal to ask on. {NOT_REJECTED}", "assent reject --note 'WORDS'"
-        )
+        raise Declined(f"No terminal to ask on. {NOT_REJECTED}", "assent reject --note 'TEXT'")
     feedback = Feedback(**{name: line or "" for name, line in typed.items()})
     if not feedback.text().strip() and not enough:
-        raise Declined(f"Nothing was said. {NOT_REJECTED}", "assent reject --note 'WORDS'")
+        raise Declined(f"No feedback given. {NOT_REJECTED}", "assent reject --note 'TEXT'")
     return feedback
 
 
@@ -225,9 +238,12 @@ def answer_approved(
 def _check_builder(call: Invocation, record: PlanRecord, *, then_build: bool) -> None:
     """Refuses a model for what no model does, before anybody says yes."""
     if not then_build:
-        raise UsageError("--model and --agent go with --build.", "assent approve --help")
+        raise UsageError("--model and --agent require --build.", "assent approve --help")
     if record.frozen and not call.engine.runs.is_text_plan(record):
-        raise UsageError("A plan with operations is applied without a model.", "assent approve")
+        raise UsageError(
+            "A plan with operations is built without a model; drop --model and --agent.",
+            "assent approve",
+        )
 
 
 def _to_the_model(call: Invocation, record: PlanRecord) -> str:
@@ -267,11 +283,16 @@ def _approve_partially(
 
 def _check_part(part: PartialApprovalOptions, builder: dict[str, str]) -> None:
     if not part.without:
-        raise UsageError("--dry-run goes with --without OP.", "assent review")
+        raise UsageError("--dry-run requires --without OP.", "assent review")
     if part.dry_run and (part.then_build or part.digest):
-        raise UsageError("--dry-run only shows; leave --digest and --build out.", "assent review")
+        raise UsageError(
+            "--dry-run only shows the result; drop --digest and --build.", "assent review"
+        )
     if any(builder.values()):
-        raise UsageError("A plan with operations is applied without a model.", "assent approve")
+        raise UsageError(
+            "A plan with operations is built without a model; drop --model and --agent.",
+            "assent approve",
+        )
 
 
 def _command(call: Invocation, part: PartialApprovalOptions) -> str:

@@ -19,7 +19,7 @@ from assent.render.questions import (
     unknown_number_error,
 )
 
-NOT_REMEMBERED = "Nothing is remembered."
+NOT_REMEMBERED = "Nothing was remembered."
 
 
 class DenyingAsker:

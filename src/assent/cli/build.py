@@ -83,7 +83,7 @@ def answer_run(
     if report.outcome == "rolled_back" and not report.permitted:
         lines = replace_next_command(lines, call.of_plan("assent review"))
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
-        with call.engine.runs.housekeeping("How to go back from here could not be read"):
+        with call.engine.runs.housekeeping("Could not determine how to undo this run"):
             lines = replace_next_command(lines, call.engine.undo.status(report.run)[1])
     call.output.answer(*with_removed_leftovers(row, lines, removed))
     return EXIT_CODES[report.outcome]
@@ -128,7 +128,7 @@ def answer_undo(call: Invocation, preview: UndoPlan, report: RunReport) -> int:
 
 def _way_back(call: Invocation, preview: UndoPlan, report: RunReport) -> str:
     """Returns what to type next; where the log cannot be read, what shows where things stand."""
-    with call.engine.runs.housekeeping("How to go on from here could not be read"):
+    with call.engine.runs.housekeeping("Could not determine the next command"):
         return call.engine.undo.next_command(preview, report)
     return STATUS_COMMAND
 
@@ -172,20 +172,24 @@ R = TypeVar("R")
         "assent build plan.json\nassent build plan.json --approval yes.json"
     )
 )
-@click.option("--model", metavar="NAME", default="", help="Who carries out a plan of prose.")
-@click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
-@click.option("--approval", metavar="FILE2", multiple=True, help="With FILE: a yes that is apart.")
+@click.option("--model", metavar="NAME", default="", help="Model that builds a text plan.")
+@click.option(
+    "--agent", metavar="NAME", default="", help="Agent that builds a text plan (default: build)."
+)
+@click.option(
+    "--approval", metavar="FILE2", multiple=True, help="With FILE: read the approval from FILE2."
+)
 @with_invocation
 @with_output_format
 @or_bundle_file("build_file", "approval")
 def build(call: Invocation, model: str, agent: str, approval: tuple[str, ...]) -> int:
-    """Apply exactly what was approved, once. After a crash, the next start goes on.
+    """Apply an approved plan, exactly and once. After a crash, the next start continues.
 
-    A plan without operations is carried out by a model, inside the scope that the plan declares.
-    FILE is a plan from elsewhere; it is applied if a key that is trusted here approved it.
+    A text plan is built by a model, within the scope that the plan declares.
+    FILE is a bundle; it is applied if a key that is trusted here approved it.
     """
     if approval:
-        raise UsageError("--approval goes with FILE.", "assent build --help")
+        raise UsageError("--approval requires FILE.", "assent build --help")
     call.engine.runs.check_slots(())  # of a run whose plan may be lost, too
     return build_and_answer(call, call.record(), model, agent)
 
@@ -196,20 +200,22 @@ def build(call: Invocation, model: str, agent: str, approval: tuple[str, ...]) -
         "assent recover --accept\nassent recover --resume --output-format stream-json"
     )
 )
-@click.option("--resume", is_flag=True, help="Go on where it stopped.")
-@click.option("--roll-back", is_flag=True, help="Put everything back.")
-@click.option("--accept", is_flag=True, help="Keep everything as it stands now.")
-@click.option("--digest", default="", help="With --roll-back of a model's build: what you mean.")
+@click.option("--resume", is_flag=True, help="Continue where the run stopped.")
+@click.option("--roll-back", is_flag=True, help="Undo everything the run changed.")
+@click.option("--accept", is_flag=True, help="Keep everything as it is now.")
+@click.option(
+    "--digest", default="", help="With --roll-back of a model's build: digest to approve."
+)
 @with_invocation
 @with_output_format
 def recover(call: Invocation, resume: bool, roll_back: bool, accept: bool, digest: str) -> int:
-    """Finish or revert an interrupted run; with a way, decide one that waits for you."""
+    """Finish or roll back an interrupted run, or decide one that is waiting for you."""
     named: dict[RecoveryChoice, bool] = {"resume": resume, "roll_back": roll_back, "accept": accept}
     ways = [way for way, wanted in named.items() if wanted]
     if len(ways) > 1:
-        raise UsageError("Give one of --resume, --roll-back and --accept.", "assent recover")
+        raise UsageError("Use only one of --resume, --roll-back and --accept.", "assent recover")
     if digest and not roll_back:
-        raise UsageError("Give --digest with --roll-back.", "assent recover --help")
+        raise UsageError("--digest requires --roll-back.", "assent recover --help")
     way = ways[0] if ways else "auto"
     if call.engine.runs.unfinished() is None and (plan := call.engine.runs.building()):
         if way == "resume":
@@ -217,7 +223,7 @@ def recover(call: Invocation, resume: bool, roll_back: bool, accept: bool, diges
         with call.engine.text_plan_builds.locked(plan) as held:
             return answer_run(call, _given_up(call, held, way, digest))
     if digest:
-        raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
+        raise UsageError("--digest works only when rolling back a model's build.", "assent recover")
     runs = call.engine.runs
     removed = _tidied(call)
     left = runs.unfinished()
@@ -243,8 +249,7 @@ def _of_lost_runs(
     """Says which slots of unknown runs there are, or does what the person decides about them."""
     if way == "resume":
         raise RunUnfinished(
-            "A run that the log does not know cannot go on: nothing tells what it was to do. "
-            "Nothing was changed.",
+            "This run is not in the log, so it cannot be resumed. Nothing was changed.",
             "assent recover",
         )
     if way == "auto":
@@ -285,7 +290,9 @@ def recover_first(call: Invocation) -> RunReport | None:
         if not runs.waits_for_person():
             raise
         waiting = show_progress(call, runs.recover())  # which only says that it waits
-        words = f"{as_assent_error(interrupt).message} Run {waiting.run} waits for your decision."
+        words = (
+            f"{as_assent_error(interrupt).message} Run {waiting.run} is waiting for your decision."
+        )
         raise Interrupted(words, "assent recover") from None
 
 
@@ -295,7 +302,10 @@ def _built(call: Invocation, record: PlanRecord, model: str, agent: str) -> int:
 
         return build_text_plan(call, record, model, agent)
     if model or agent:
-        raise UsageError("A plan with operations is applied without a model.", "assent build")
+        raise UsageError(
+            "A plan with operations is built without a model; drop --model and --agent.",
+            "assent build",
+        )
     try:
         return run_and_answer(call, call.engine.runs.build(record.plan_id))
     except KeyboardInterrupt as interrupt:
@@ -310,7 +320,7 @@ def _given_up(call: Invocation, plan: PlanRecord, way: RecoveryChoice, digest: s
     building = call.engine.text_plan_builds
     report = building.report(plan, kept=way != "roll_back")
     if way == "auto":
-        told = f"A model builds plan {plan.name} and has not come to its end."
+        told = f"The model's build of plan {plan.name} is unfinished."
         return RunReport(report.run, "needs_you", notes=(told,))
     if way == "accept":
         building.finish(plan, report.outcome)
@@ -353,7 +363,7 @@ def _end_undo(call: Invocation, plan_id: str, note: PlanRun) -> None:
     it. What fails here keeps no answer back.
     """
     runs = call.engine.runs
-    with runs.housekeeping("The todos were not set back"):
+    with runs.housekeeping("The todos were not restored"):
         ledger = runs.repository()
         record = ledger.load(plan_id)
         if not record.undoes or record.unfinished:
@@ -381,7 +391,7 @@ def answer_recovered(
 ) -> int:
     """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
     found = None
-    with call.engine.runs.housekeeping("What the run takes back could not be read"):
+    with call.engine.runs.housekeeping("Could not read what the run undoes"):
         found = call.engine.undo.recorded(report)
     if found is None:
         return answer_run(call, report, removed)

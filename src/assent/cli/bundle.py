@@ -80,34 +80,34 @@ def approval_row(approval: Approval) -> Row:
 
 def bundle_lines(origin: BundleOrigin, standings: Sequence[BundleApproval]) -> Iterator[Line]:
     """Renders who asks for a plan that came from elsewhere, and each yes that came with it."""
-    yield Line("heading", "A plan from elsewhere")
+    yield Line("heading", "Plan from a bundle")
     yield from table_lines(
         "plain",
         [
-            ("asked for by", visible_line(origin.user)),
-            ("with the key", visible_line(origin.key)),
+            ("requested by", visible_line(origin.user)),
+            ("with key", visible_line(origin.key)),
             ("at", visible_line(origin.requested_at)),
         ],
     )
     for each in standings:
         yield from _approval_lines(each)
     if not standings:
-        yield Line("plain", "Nobody has approved it.")
+        yield Line("plain", "This plan is not approved.")
     yield BLANK
 
 
 def bundle_written_lines(file: str, digest: str, size: int) -> Iterator[Line]:
     """Renders what was written, and where it goes from there."""
     name = visible_line(file)
-    yield Line("plain", f"Wrote {name}, {size} bytes: the plan and every content it names.")
+    yield Line("plain", f"Wrote {name} ({size} bytes): the plan with all file contents.")
     yield Line("digest", f"Digest: {digest}")
-    yield Line("plain", f"Next, wherever somebody decides: assent approve {quote(name)}")
+    yield Line("plain", f"Next, on the approver's machine: assent approve {quote(name)}")
 
 
 def bundle_approved_lines(file: str, approval: Approval, build: str) -> Iterator[Line]:
     """Renders a yes that travels: where it is, which key it has, and how long it holds."""
     name = visible_line(file)
-    yield Line("plain", f"Approved. The signed yes is in {name}")
+    yield Line("plain", f"Approved. Signed approval written to {name}")
     yield from table_lines(
         "plain",
         [
@@ -116,7 +116,7 @@ def bundle_approved_lines(file: str, approval: Approval, build: str) -> Iterator
             ("expires", visible_line(approval.expires_at) or "never"),
         ],
     )
-    yield Line("plain", f"Next, where it is to be applied: {visible_line(build)}")
+    yield Line("plain", f"Next, on the machine that builds it: {visible_line(build)}")
 
 
 def _approval_lines(standing: BundleApproval) -> Iterator[Line]:
@@ -127,22 +127,22 @@ def _approval_lines(standing: BundleApproval) -> Iterator[Line]:
     when = visible_line(yes.approved_at)
     yield from wrapped_lines("plain", f"Approved by {who} at {when}{until}{note}")
     if standing.counts:
-        yield Line("plain", f"  with the key {visible_line(yes.key)}, which counts here.")
+        yield Line("plain", f"  with key {visible_line(yes.key)}, valid here.")
     else:
-        yield from wrapped_lines("risk", f"  It does not count here. {visible_line(standing.why)}")
+        yield from wrapped_lines("risk", f"  Not valid here. {visible_line(standing.why)}")
 
 
 STDOUT = "-"
 APPROVAL_PREFIX = b'{"line":"approval.1",'  # how a file with nothing but a yes begins
 BUNDLE_PREFIX = b'{"line":"bundle.1",'  # how one with a plan does
 NOT_DONE = "Nothing was changed."
-NOTHING = "The plan has no operations, so there is nothing to apply elsewhere; no file was written."
+NOTHING = "The plan has no operations, so there is nothing to bundle; no file was written."
 
 
 def propose_portable(call: Invocation, record: PlanRecord, out: str) -> None:
     """Freezes a plan that is bound to no workspace, and writes it with all its contents."""
     if out == STDOUT and call.output.as_json:
-        raise UsageError("With --json the bundle needs a file.", "assent propose --help")
+        raise UsageError("With --json, the bundle must go to a file.", "assent propose --help")
     if not call.engine.drafts.operations(record):
         row = {**plan_row(record, approved=False), "outcome": "nothing"}
         call.output.answer(row, [Line("plain", NOTHING)])
@@ -173,7 +173,7 @@ def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any
     """Asks for a yes to what is in a bundle, and puts the signed answer into it."""
     out: str = how["out"] or file
     if out == STDOUT and call.output.as_json:
-        raise UsageError("With --json the approval needs a file.", "assent approve --help")
+        raise UsageError("With --json, the approval must go to a file.", "assent approve --help")
     bundle, content = _read(call, file)
     _check_out(call, out, content if out == file else APPROVAL_PREFIX)
     bundles = call.engine.bundles()
@@ -181,7 +181,9 @@ def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any
     bundles.check_allowed(bundle)
     channel = _consent(call, bundle, digest, file)
     if file != STDOUT and content_of(call, file) != content:
-        raise DigestMismatch("The file changed while it was shown.", _command("review", file))
+        raise DigestMismatch(
+            "The file changed during the review. Nothing was approved.", _command("review", file)
+        )
     approval = bundles.approve(bundle, argument_text(note), channel, how["expires"])
     agreed = bundle_bytes(bundle.with_approval(approval))
     if write_file(call, out, agreed if out == file else approval_bytes(approval)):
@@ -208,7 +210,7 @@ def _consent(call: Invocation, bundle: Bundle, named: str, file: str) -> str:
     """Gets a person's yes to the digest in a bundle, and returns the channel it came by (law 9)."""
     wanted = bundle.plan.digest
     if named and not wanted.startswith(named):
-        told = f"The digest of the plan in it is {wanted}, not {named}."
+        told = f"The digest of the plan in this bundle is {wanted}, not {named}."
         raise DigestMismatch(told, _command("review", file))
     if named == wanted and call.without_terminal:
         return "digest"
@@ -244,7 +246,7 @@ def _read(call: Invocation, file: str) -> tuple[Bundle, bytes]:
         return call.engine.bundles().read(content), content
     except CorruptFile as error:
         if content.startswith(APPROVAL_PREFIX):
-            told = f"{_told(file)} is an approval and no plan; it goes with one. {NOT_DONE}"
+            told = f"{_told(file)} is an approval, not a plan. {NOT_DONE}"
             raise CorruptFile(told, f"assent build FILE --approval {_typed(file)}") from None
         raise _unusable(call, file, error) from None
 
@@ -255,7 +257,7 @@ def _approval(call: Invocation, file: str) -> Approval:
         return read_approval(content)
     except CorruptFile as error:
         if content.startswith(BUNDLE_PREFIX):
-            told = f"{_told(file)} is a plan and no approval that is apart. {NOT_DONE}"
+            told = f"{_told(file)} is a plan, not a separate approval. {NOT_DONE}"
             raise CorruptFile(told, _command("review", file)) from None
         raise _unusable(call, file, error) from None
 

@@ -27,7 +27,7 @@ SEND = "assent reject"  # takes all comments along
 
 @click.group(epilog=examples("assent comment add plan:12 'Which database?'\nassent comment list"))
 def comment() -> None:
-    """Comment lines of a plan; `assent reject` sends the comments."""
+    """Comment on plan lines; comments are sent when you reject."""
 
 
 @comment.command(
@@ -39,14 +39,14 @@ def comment() -> None:
     )
 )
 @click.argument("where", metavar="WHERE")
-@click.argument("words", metavar="WORDS")
+@click.argument("words", metavar="TEXT")
 @with_invocation
 def add(call: Invocation, where: str, words: str) -> None:
-    """Tie words to lines. WHERE is plan:LINE, plan:FIRST-LAST, or OP:LINE of an operation's diff.
+    """Add a comment. WHERE is plan:LINE, plan:FIRST-LAST, or OP:LINE of an operation's diff.
 
-    OP is an operation's number, or the start of its id; `assent comment lines OP` shows its lines
-    with their numbers. Without lines, the comment is to all of the text, or of the operation. It
-    waits until `assent reject` sends it.
+    OP is an operation's number or the start of its id; `assent comment lines OP` shows its lines
+    with numbers. Without lines, the comment is on the whole text or operation. It stays pending
+    until `assent reject` sends it.
     """
     record, comments = call.record(), call.engine.comments
     anchor = comments.anchor(record, *_where(argument_text(where)))
@@ -57,7 +57,7 @@ def add(call: Invocation, where: str, words: str) -> None:
 @comment.command("list", epilog=examples("assent comment list\nassent comment list --json"))
 @with_invocation
 def list_comments(call: Invocation) -> None:
-    """List the comments that wait, each under its lines as they are now."""
+    """List pending comments, each under its current lines."""
     found = call.engine.comments.placed(call.record())
     call.output.answer({"comments": comment_rows(found)}, comment_lines(found))
 
@@ -66,19 +66,19 @@ def list_comments(call: Invocation) -> None:
 @click.argument("where", metavar="plan|OP")
 @with_invocation
 def lines(call: Invocation, where: str) -> None:
-    """Show lines with the numbers that a comment names."""
+    """Show the lines you can comment on, with their numbers."""
     part = call.engine.comments.part(call.record(), argument_text(where))
     row = {"operation": part.operation or None, "about": part.about or None, "lines": part.lines}
-    shown = [*part_lines(part)] or [Line("plain", "It is not shown line by line.")]
+    shown = [*part_lines(part)] or [Line("plain", "No lines to show.")]
     call.output.answer(row, shown)
 
 
 @comment.command(epilog=examples("assent comment change 2 'Keep both names'"))
 @click.argument("reference", metavar="COMMENT")
-@click.argument("words", metavar="WORDS")
+@click.argument("words", metavar="TEXT")
 @with_invocation
 def change(call: Invocation, reference: str, words: str) -> None:
-    """Give a comment that waits other words. COMMENT is its number, or its id."""
+    """Edit a pending comment. COMMENT is its number or id."""
     record = call.record()
     number = _number(call, record, reference)
     _answer(
@@ -92,24 +92,24 @@ def change(call: Invocation, reference: str, words: str) -> None:
 @click.argument("reference", metavar="COMMENT")
 @with_invocation
 def remove(call: Invocation, reference: str) -> None:
-    """Take a comment back that waits. COMMENT is its number, or its id."""
+    """Remove a pending comment. COMMENT is its number or id."""
     record = call.record()
     number = _number(call, record, reference)
     gone = call.engine.comments.remove(record, argument_text(reference))
     left = len(call.engine.comments.waiting(record))
-    rest = "1 comment waits." if left == 1 else f"{left} comments wait."
-    call.output.answer(_row(gone, number), [Line("plain", f"Taken back. {rest}")])
+    rest = "1 pending comment." if left == 1 else f"{left} pending comments."
+    call.output.answer(_row(gone, number), [Line("plain", f"Comment removed. {rest}")])
 
 
 def _where(where: str) -> tuple[str, int, int]:
     """Reads where a comment belongs: a part, and lines of it; 0 and 0 is all of it."""
     found = LOCATION_PATTERN.fullmatch(where)
     if found is None or (found[2] and not int(found[2])):
-        raise UsageError(f"{where!a} names no lines. Nothing was noted.", HELP)
+        raise UsageError(f"{where!a} is not a valid location. No comment was added.", HELP)
     first = int(found[2] or 0)
     last = int(found[3] or first)
     if last < first:
-        raise UsageError(f"{where!a} ends before it begins. Nothing was noted.", HELP)
+        raise UsageError(f"{where!a} ends before it starts. No comment was added.", HELP)
     return found[1], first, last
 
 

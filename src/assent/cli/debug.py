@@ -62,7 +62,7 @@ def prompt_lines(row: Row) -> Iterator[Line]:
         yield BLANK
     yield Line("heading", f"tools: {tools['count']} offered ({tools['tokens']} tokens)")
     who = visible_line(f"{row['agent']} in {row['mode']} mode")
-    yield from wrapped_lines("plain", f"The first request of {who}: {row['tokens']} tokens.")
+    yield from wrapped_lines("plain", f"First request of {who}: {row['tokens']} tokens.")
 
 
 def tools_row(
@@ -105,13 +105,13 @@ def _spelled(offer: ToolDefinition) -> str:
     return offer.name + offer.description + msgspec.json.encode(offer.schema).decode()
 
 
-_mode = click.option("--mode", default="", help="The mode, also one of your own.")
-_agent = click.option("--agent", default="", help="The agent (default: the mode's own).")
+_mode = click.option("--mode", default="", help="Mode to use, built-in or custom.")
+_agent = click.option("--agent", default="", help="Agent to use (default: the mode's agent).")
 
 
 @click.group(epilog=examples("assent debug prompt\nassent debug tools --mode ask"))
 def debug() -> None:
-    """Show what a model is told and which tools it gets. No model is asked."""
+    """Show the prompt and tools a model gets. No model is called."""
 
 
 @debug.command(
@@ -121,7 +121,7 @@ def debug() -> None:
 @_mode
 @with_invocation
 def prompt(call: Invocation, agent: str, mode: str) -> None:
-    """Show every layer of the system prompt with its size. And the first request's, in all."""
+    """Show every layer of the system prompt with its size. Ends with the first request's size."""
     with closing(_opened(call, agent)) as work:
         seat = explain_context(work, mode, agent)
         box = work.tooling.dispatcher

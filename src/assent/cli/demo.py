@@ -8,15 +8,15 @@ from assent.cli.terminal import why_no_screen
 from assent.cli.tui import LocalScreenHost
 from assent.core.errors import UsageError
 
-NO_TERMINAL = "The demo is a screen, and there is no terminal to show it on."
+NO_TERMINAL = "The demo needs an interactive terminal."
 
 
 @click.command(epilog=examples("assent demo"))
 @with_invocation
 def demo(call: Invocation) -> int:
-    """Try it all in a scratch folder: no key, no server, nothing of yours.
+    """Try Assent in a temporary project with a scripted model. Needs no key and no server.
 
-    A scripted model explores, asks, plans and presents; you review, comment, approve, build, undo.
+    The model explores, asks, plans and proposes; you review, comment, approve, build and undo.
     """
     from assent.cli.tui import show_demo
 

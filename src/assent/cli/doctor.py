@@ -21,22 +21,22 @@ from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
 STYLES: Final[dict[str, Style]] = {"held": "plain", "not available": "dim", "FAILED": "risk"}
 DOCTOR_COMMAND: Final = "assent doctor"
 RESULT_TEXTS: Final[dict[str, tuple[Style, str]]] = {
-    "held": ("plain", "The sandbox holds: every attempt to break out of it failed."),
-    "none": ("risk", "There is no sandbox: only a narrower class of commands runs."),
-    "off": ("risk", "The shell is off: no command runs."),
+    "held": ("plain", "The sandbox holds: every escape attempt failed."),
+    "none": ("risk", "No sandbox: only a smaller set of commands can run."),
+    "off": ("risk", "The shell is off: no command can run."),
 }
 
 
 def doctor_lines(report: Mapping[str, Any]) -> Iterator[Line]:
     """Renders all checks by channel, then versions, what is missing, the standing, and a count."""
-    yield Line("dim", "Every attempt was made for real, in scratch folders.")
+    yield Line("dim", "All checks ran for real, in temporary folders.")
     channels = dict.fromkeys(check["channel"] for check in report["checks"])
     for channel in channels:
         yield BLANK
         yield Line("heading", visible_line(channel))
         yield from _check_lines([c for c in report["checks"] if c["channel"] == channel])
     yield BLANK
-    yield Line("heading", "versions and places")
+    yield Line("heading", "versions and paths")
     facts = {**report["versions"], **report["places"]}
     yield from _indented("plain", [(name, visible_line(value)) for name, value in facts.items()])
     yield from _missing_lines(report["missing"])
@@ -83,13 +83,14 @@ def _indented(style: Style, rows: Sequence[Sequence[str]]) -> Iterator[Line]:
 
 
 @click.command(epilog=examples("assent doctor\nassent doctor --strict\nassent doctor --json"))
-@click.option("--strict", is_flag=True, help="Fail also if something could not be tried here.")
+@click.option("--strict", is_flag=True, help="Also fail if a check could not run here.")
 @with_invocation
 def doctor(call: Invocation, strict: bool) -> int:
-    """Try to break consent, paths, undo, shell and sandbox for real, in scratch folders.
+    """Check that the safeguards hold on this machine. Every attack is tried for real.
 
-    Exits with 1 if anything FAILED. Nothing of yours is touched: no workspace, no plan, no
-    configuration; only the self-test's result is kept anew.
+    Covers approvals, paths, undo, shell and sandbox, in temporary folders. Exits with 1 if any
+    check FAILED. Your workspace, plans and configuration are not touched; only the sandbox
+    self-test's result is saved again.
     """
     return report_on(doctor_target(), call.output, strict=strict)
 
@@ -106,5 +107,5 @@ def report_on(patient: DoctorTarget, output: CliOutput, *, strict: bool) -> int:
 def _tell(output: CliOutput, what: str) -> None:
     """Shows what is being tried, on a terminal only."""
     if sys.stderr.isatty() and not output.as_json:
-        sys.stderr.write(f"\r\x1b[K{f'Trying: {what}' if what else ''}")
+        sys.stderr.write(f"\r\x1b[K{f'Checking: {what}' if what else ''}")
         sys.stderr.flush()

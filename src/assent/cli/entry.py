@@ -43,7 +43,7 @@ def _unheard(arguments: Sequence[str], output: CliOutput) -> int:
     """Refuses to begin where nobody would learn what became of it; says so where that goes."""
     name, sign = ("stdout", ">") if sys.stdout is None else ("stderr", "2>")
     error = UsageError(
-        f"{name} is closed, so nobody would learn what became of it. Nothing was changed.",
+        f"{name} is closed, so the result could not be shown. Nothing was changed.",
         f"{join(['assent', *arguments])} {sign} /dev/null",
     )
     heard = sys.stderr or sys.stdout

@@ -21,7 +21,7 @@ def as_assent_error(error: BaseException) -> AssentError:
             return AssentError(": ".join(filter(None, words)), STATUS_COMMAND)
         case _:
             return Interrupted(
-                f"{_stopped(error)}; `{STATUS_COMMAND}` says where things stand.", STATUS_COMMAND
+                f"{_stopped(error)}; `{STATUS_COMMAND}` shows the current state.", STATUS_COMMAND
             )
 
 
@@ -31,11 +31,13 @@ def run_interrupted(error: KeyboardInterrupt, run: str, due: str = "") -> Interr
     `due` is the command that was to begin next, if it is known.
     """
     begins = (
-        f"$ {due} was not begun this time; what came before it" if due else "what it did so far"
+        f"$ {due} was not started this time; everything before it"
+        if due
+        else "everything it did so far"
     )
     return Interrupted(
-        f"{_stopped(error)}. Run {run} is not over: {begins} stands and is on record. "
-        f"`{RECOVER_COMMAND}` finishes it or takes it back.",
+        f"{_stopped(error)}. Run {run} is not finished: {begins} is kept and recorded. "
+        f"`{RECOVER_COMMAND}` finishes it or rolls it back.",
         RECOVER_COMMAND,
     )
 
@@ -43,7 +45,7 @@ def run_interrupted(error: KeyboardInterrupt, run: str, due: str = "") -> Interr
 def build_interrupted(error: KeyboardInterrupt, command: str) -> Interrupted:
     """Returns that a build was interrupted before its run began, and what begins it."""
     return Interrupted(
-        f"{_stopped(error)} before the run began. The approval is kept; nothing was changed.",
+        f"{_stopped(error)} before the run started. The approval is kept; nothing was changed.",
         command,
     )
 
@@ -54,15 +56,17 @@ def _stopped(error: BaseException) -> str:
 
 def output_failed(why: str, content: Mapping[str, object]) -> AssentError:
     """Returns that an answer was not printed, and that what the command did stands all the same."""
-    message, run = f"The answer was not printed: {why}.", content.get("run")
+    message, run = f"The result could not be printed: {why}.", content.get("run")
     match content.get("outcome"):
         case "done":
-            return AssentError(f"{message} Run {run} is done.", f"assent runs show {run}")
+            return AssentError(f"{message} Run {run} is finished.", f"assent runs show {run}")
         case "partial":
             return AssentError(f"{message} Run {run} is partly done.", f"assent runs show {run}")
         case "rolled_back":
             return AssentError(f"{message} Run {run} was rolled back.", f"assent runs show {run}")
         case "needs_you":
-            return RunUnfinished(f"{message} Run {run} waits for you.", RECOVER_COMMAND)
+            return RunUnfinished(
+                f"{message} Run {run} is waiting for your decision.", RECOVER_COMMAND
+            )
         case _:
-            return AssentError(f"{message} What the command did stands.", STATUS_COMMAND)
+            return AssentError(f"{message} Any changes the command made are kept.", STATUS_COMMAND)

@@ -25,17 +25,17 @@ from assent.render.rows import Row
 
 
 APPLIED = {
-    "done": "exactly this plan was applied, every operation of it.",
-    "accepted": "a run of exactly this plan stopped, and a person accepted what stood then: the "
-    "results say what became of each operation.",
-    "rolled_back": "this plan was begun and taken back, as far as the results say.",
+    "done": "exactly this plan was applied, with every operation.",
+    "accepted": "a run of exactly this plan stopped and a person accepted its state; the results "
+    "list what happened to each operation.",
+    "rolled_back": "this plan was started and rolled back, as far as the results show.",
 }
 OTHERWISE = "a run of exactly this plan ended with this outcome."
-AGREED = "Whoever holds the approval's key agreed to exactly this plan."
+AGREED = "The holder of the approval's key approved exactly this plan."
 NOT_PROVED = (
-    "Who sat at those machines: a signature proves which key, not which person.",
-    "That the files are still so: compare them with the digests.",
-    "That the machine told the truth: its owner can sign what they like.",
+    "Who used those machines: a signature proves which key, not which person.",
+    "That the files are still the same: compare them with the digests.",
+    "That the machine is honest: its owner can sign anything.",
 )
 
 
@@ -61,13 +61,13 @@ def statement_row(statement: Statement) -> Row:
 def proven_claims(statement: Statement) -> list[str]:
     """Returns what evidence proves, in sentences that are true of its outcome."""
     what = APPLIED.get(statement.outcome, OTHERWISE)
-    return [f"The machine that holds the key says that {what}", AGREED]
+    return [f"The machine that has the key states that {what}", AGREED]
 
 
 def statement_lines(statement: Statement) -> Iterator[Line]:
     """Renders what evidence says, what it proves, and what nobody can know from it."""
     yes = statement.approval
-    yield Line("heading", "The signatures hold.")
+    yield Line("heading", "The signatures are valid.")
     yield from table_lines(
         "plain",
         [
@@ -76,7 +76,7 @@ def statement_lines(statement: Statement) -> Iterator[Line]:
             ("plan", visible_line(statement.digest)),
             ("signed with", visible_line(statement.key)),
             ("approved by", f"{visible_line(yes.approver.user)}, {visible_line(yes.approved_at)}"),
-            ("with the key", visible_line(yes.key)),
+            ("with key", visible_line(yes.key)),
         ],
     )
     done = [
@@ -91,7 +91,7 @@ def statement_lines(statement: Statement) -> Iterator[Line]:
     yield Line("plain", "What this proves:")
     for text in proven_claims(statement):
         yield from wrapped_lines("plain", f"- {text}")
-    yield Line("plain", "What it does not:")
+    yield Line("plain", "What it does not prove:")
     for text in NOT_PROVED:
         yield from wrapped_lines("plain", f"- {text}")
 
@@ -107,32 +107,34 @@ STDOUT = "-"
 
 @click.command(epilog=examples("assent export > run.json\nassent export 01k9 --out run.json"))
 @click.argument("run", required=False, callback=reference_option)
-@click.option("--out", metavar="FILE", default="", help="Where it goes (default: stdout).")
+@click.option("--out", metavar="FILE", default="", help="Output file (default: stdout).")
 @with_invocation
 def export(call: Invocation, run: str, out: str) -> None:
-    """Write signed evidence of a run: an in-toto statement in a DSSE envelope.
+    """Export signed evidence of a run: an in-toto statement in a DSSE envelope.
 
-    RUN is an id or its start; without one, the last run of an approved plan that ended.
+    RUN is an id or its start (default: the last finished run of an approved plan).
     """
     if call.output.as_json and out in ("", STDOUT):
         raise UsageError(
-            "With --json the evidence needs a file: --out FILE.", "assent export --help"
+            "With --json, the evidence must go to a file: --out FILE.", "assent export --help"
         )
     content = call.engine.evidence.export(run)
     if write_file(call, out or STDOUT, content):
         row = {"file": out, "sha256": sha256(content), "key": call.engine.key_log.own()}
         name = visible_line(argument_text(out))
-        told = Line("plain", f"Wrote {name}, {len(content)} bytes.")
-        again = Line("plain", f"Next, anywhere: assent verify {quote(name)} --key {row['key']}")
+        told = Line("plain", f"Wrote {name} ({len(content)} bytes).")
+        again = Line(
+            "plain", f"Next, on any machine: assent verify {quote(name)} --key {row['key']}"
+        )
         call.output.answer(row, [told, again])
 
 
 @click.command(epilog=examples("assent verify run.json\nassent verify run.json --key 9f3c..."))
 @click.argument("file", callback=reference_option)
-@click.option("--key", default="", help="The public key it must be signed with.")
+@click.option("--key", default="", help="Public key that must have signed it.")
 @with_invocation
 def verify(call: Invocation, file: str, key: str) -> None:
-    """Check evidence of a run, offline. Without --key, trusted keys and this machine's count."""
+    """Verify evidence of a run, offline. Without --key, accepts trusted keys and this machine's."""
     wanted = public_key(key) if key else ""
     try:
         statement = call.engine.evidence.verify(content_of(call, file), wanted)

@@ -14,21 +14,24 @@ from assent.render.lines import Line
 @click.command(epilog=examples("assent init\nassent init -C ~/src/project"))
 @with_invocation
 def init(call: Invocation) -> None:
-    """Make this folder a workspace: .opencode/plans, its state folder, and a plan agent."""
+    """Set up this folder as a workspace: .opencode/plans, its state folder, and a plan agent."""
     agent = call.engine.init(packaged_agent())
     call.output.answer(
         {"agent": agent, "agent_written": agent in ("written", "updated")},
         [
-            Line("plain", f"Ready. .opencode/agents/plan.md {AGENT_FILE_MESSAGES[agent]}"),
+            Line(
+                "plain", f"Workspace ready. .opencode/agents/plan.md {AGENT_FILE_MESSAGES[agent]}"
+            ),
             Line("dim", NEXT),
         ],
     )
 
 
-NEXT = '  next: assent plan new NAME --goal "What should be true afterwards"'
+NEXT = '  next: assent plan new NAME --goal "What to achieve"'
 AGENT_FILE_MESSAGES: Final[dict[AgentFileStatus, str]] = {
-    "written": "was written.",
-    "updated": "was an earlier version and is up to date now.",
+    "written": "was created.",
+    "updated": "was updated to the current version.",
     "current": "is up to date.",
-    "changed_by_person": "was changed by a person and left alone; delete it to get ours again.",
+    "changed_by_person": "has your own changes and was kept; to restore the default, delete it "
+    "and run this again.",
 }

@@ -14,7 +14,7 @@ from assent.core.paths import display_path
 
 CHUNK = 1 << 20
 MAX_STDIN_BYTES = 1 << 20  # that are sent to a model
-TRUNCATED_NOTE = f"\n(There was more; these are the first {MAX_STDIN_BYTES:,} bytes.)"
+TRUNCATED_NOTE = f"\n(Truncated: these are the first {MAX_STDIN_BYTES:,} bytes.)"
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _PASSED = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
 WITHOUT_STDIN = "assent -p 'TEXT' < /dev/null"
@@ -105,7 +105,7 @@ def _read(stream: BinaryIO) -> bytes:
     """Reads a piece; where nothing is there yet and nobody waits, that is no end."""
     chunk: bytes | None = stream.read(CHUNK)
     if chunk is None:
-        raise BlockingIOError(EAGAIN, "it holds nothing yet, and does not wait for more")
+        raise BlockingIOError(EAGAIN, "no data is available yet, and the stream is non-blocking")
     return chunk
 
 
@@ -138,7 +138,7 @@ def _check_kind(mode: int, source: str) -> None:
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
     what = "a named pipe" if S_ISFIFO(mode) else "a socket" if S_ISSOCK(mode) else "a device"
     raise Refused(
-        f"{_name(source)} is {what}, and only regular files, stdin (-) and /dev/fd/N are read. "
+        f"{_name(source)} is {what}; only regular files, stdin (-) and /dev/fd/N can be read. "
         "Nothing was changed.",
         _help(),
     )
@@ -155,8 +155,8 @@ def _length(stream: BinaryIO) -> int:
 
 def _too_large(source: str, most: int) -> Refused:
     return Refused(
-        f"{_name(source)} has more than {most >> 20} MB. Nothing was changed. Raise "
-        "stage.max_file_mb in your user configuration if it is meant.",
+        f"{_name(source)} is larger than {most >> 20} MB. Nothing was changed. To allow it, raise "
+        "stage.max_file_mb in your user configuration.",
         _help(),
     )
 
@@ -168,5 +168,5 @@ def _name(source: str) -> str:
 def stdin() -> BinaryIO:
     """Returns stdin as bytes; whoever closed it is told so."""
     if sys.stdin is None:
-        raise UsageError("There is nothing to read: stdin is closed. Nothing was changed.", _help())
+        raise UsageError("Cannot read stdin: it is closed. Nothing was changed.", _help())
     return sys.stdin.buffer

@@ -88,7 +88,7 @@ def with_output_format(function: Callable[..., int | None]) -> Callable[..., int
         "output_format",
         type=click.Choice(OUTPUT_FORMATS),
         metavar="FORMAT",
-        help="text, json (also --json), or stream-json: a line for all that happens.",
+        help="text, json (same as --json), or stream-json: one JSON line per event.",
     )
     @functools.wraps(function)
     def wrapped(call: Invocation, **rest: Any) -> int | None:
@@ -111,8 +111,8 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])")
 _OPERATIONS = re.compile(r"[0-9a-f,]+")  # numbers, and starts of ids
 WHOLE = (
-    "--without does not go with FILE: a plan from elsewhere is approved as a whole or not at all. "
-    "Whoever proposed it can leave operations out and propose the rest."
+    "--without cannot be used with FILE: a bundle is approved as a whole. Its author can exclude "
+    "operations and propose the rest."
 )
 
 
@@ -132,9 +132,9 @@ def or_bundle_file(verb: str, *options: str) -> Callable[[Command], Command]:
                 raise _not_a_part(call, files, rest)
             file = files[0]
             if len(files) > 1:
-                raise UsageError(f"Give one FILE, not {len(files)}.", f"{call.command} --help")
+                raise UsageError(f"Pass one FILE, not {len(files)}.", f"{call.command} --help")
             if call.plan:
-                raise UsageError("Give FILE or --plan, not both.", f"{call.command} --help")
+                raise UsageError("Pass FILE or --plan, not both.", f"{call.command} --help")
             refuse_other_options(call, {key: rest[key] for key in rest if key not in options})
             chosen = getattr(import_module("assent.cli.bundle"), verb)
             code: int | None = chosen(call, file, **{key: rest[key] for key in options})
@@ -150,7 +150,7 @@ def refuse_other_options(call: Invocation, given: dict[str, Any]) -> None:
     for key, value in given.items():
         if value:
             option = key.removeprefix("then_").replace("_", "-")
-            raise UsageError(f"--{option} does not go with FILE.", f"{call.command} --help")
+            raise UsageError(f"--{option} cannot be used with FILE.", f"{call.command} --help")
 
 
 def split_values(
@@ -162,7 +162,7 @@ def split_values(
 
 def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     if not all(each.strip() for each in value):
-        raise UsageError("FILE is empty, so it names nothing.", f"{ctx.command_path} --help")
+        raise UsageError("FILE must not be empty.", f"{ctx.command_path} --help")
     return value
 
 
@@ -176,7 +176,7 @@ def _not_a_part(call: Invocation, files: tuple[str, ...], given: dict[str, Any])
     dry_run = " --dry-run" if given["dry_run"] else ""
     operations = quote(argument_text(",".join((*given["without"], *files))))
     return UsageError(
-        "Several operations go into one --without, with commas between them.",
+        "Put all operations in one --without, separated by commas.",
         f"{call.command}{plan} --without {operations}{dry_run}",
     )
 
@@ -188,13 +188,14 @@ def parse_duration(ctx: click.Context, param: click.Parameter, value: str | None
     found = _DURATION.fullmatch(value)
     if found is None:
         raise UsageError(
-            f"A duration is a number with s, m, h or d, such as 15m, not {value[:40]!a}.",
+            f"A duration must be a number with s, m, h or d, such as 15m, not {value[:40]!a}.",
             f"{ctx.command_path} --help",
         )
     seconds = int(found[1]) * _SECONDS[found[2]]
     if seconds > MAX_LIFETIME_S:
         raise UsageError(
-            f"At most {MAX_LIFETIME_S // _SECONDS['d']}d; without it, it holds for ever.",
+            f"The maximum is {MAX_LIFETIME_S // _SECONDS['d']}d; omit it for an approval that "
+            "never expires.",
             f"{ctx.command_path} --help",
         )
     return seconds

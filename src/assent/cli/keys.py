@@ -21,8 +21,8 @@ from assent.render.rows import Row
 # Renders keys: this machine's own, and others whose signatures count.
 
 
-SOURCE_FILES = {"keys": "keys.toml", "user": "config.toml", "system": "the system's file"}
-PROVES = "A signature proves which key agreed, not who sat at the machine."
+SOURCE_FILES = {"keys": "keys.toml", "user": "config.toml", "system": "system config"}
+PROVES = "A signature proves which key approved, not which person."
 
 
 def own_key_row(key: str) -> Row:
@@ -32,7 +32,7 @@ def own_key_row(key: str) -> Row:
 
 def own_key_lines(row: Row) -> Iterator[Line]:
     """Renders this machine's own key, and what others do with it."""
-    yield Line("plain", "The public key of this machine, for others to trust:")
+    yield Line("plain", "Public key of this machine, for others to trust:")
     yield Line("digest", visible_line(str(row["key"])))
     yield Line("plain", f"Next, on the other machine: assent keys trust {row['key']} --name NAME")
 
@@ -55,13 +55,13 @@ def key_lines(own: Row, rows: Sequence[Row]) -> Iterator[Line]:
     yield from own_key_lines(own)
     yield BLANK
     if not rows:
-        yield Line("plain", "No other key is trusted.")
+        yield Line("plain", "No other keys are trusted.")
         return
     listed = [
         (visible_line(str(row["name"])), SOURCE_FILES[str(row["source"])], _stands(row))
         for row in rows
     ]
-    first, *rest = table_lines("plain", [("NAME", "LISTED IN", "COUNTS"), *listed])
+    first, *rest = table_lines("plain", [("NAME", "LISTED IN", "TRUSTED"), *listed])
     yield Line("heading", first.text)
     for line, row in zip(rest, rows, strict=True):
         yield line
@@ -74,8 +74,8 @@ def trust_key_lines(key: str, name: str) -> Iterator[Line]:
     yield BLANK
     yield from wrapped_lines(
         "plain",
-        "Plans from elsewhere that it approves will be applied on this machine, without a further "
-        "question. Compare it, digit by digit, with what `assent keys show` says where it is used:",
+        "Bundles approved with this key can be built on this machine without asking you. Compare "
+        "every digit with the output of `assent keys show` on the machine that uses the key:",
     )
     digits = grouped_key(key)
     half = digits.index(" ", len(digits) // 2)
@@ -86,16 +86,16 @@ def trust_key_lines(key: str, name: str) -> Iterator[Line]:
 
 def key_trusted_lines(key: str, name: str) -> Iterator[Line]:
     """Renders whose signature counts from now on."""
-    yield Line("plain", f"The key {visible_line(name)} is trusted:")
+    yield Line("plain", f"Key {visible_line(name)} is trusted:")
     yield Line("digest", key)
 
 
 def key_revoked_lines(key: str, name: str) -> Iterator[Line]:
     """Renders whose signature counts no longer."""
     label = f" {visible_line(name)}" if name else ""
-    yield Line("plain", f"The key{label} does not count any more:")
+    yield Line("plain", f"Key{label} is no longer trusted:")
     yield Line("digest", key)
-    yield Line("plain", "Runs that it approved stay as they are; `assent undo` takes one back.")
+    yield Line("plain", "Runs it approved stay as they are; to undo one, use `assent undo`.")
 
 
 def _stands(row: Row) -> str:
@@ -105,15 +105,15 @@ def _stands(row: Row) -> str:
 QUESTION = "Type the first 8 digits of the key to trust it: "
 NOT_TRUSTED = "The key is not trusted; nothing was changed."
 TERMINAL = (
-    "A yes needs a terminal on which you are asked: run this in one, without --no-input. A job has "
-    "its keys in the table [keys] of its user's config.toml instead."
+    "Trusting a key needs an interactive terminal: run this in one, without --no-input. For CI "
+    "jobs, list keys under [keys] in the user's config.toml."
 )
 UNNAMED = 8  # digits of a key that make a name where none was given
 
 
 @click.group(epilog=examples("assent keys show\nassent keys trust 9f3c... --name ada"))
 def keys() -> None:
-    """Show, trust and revoke keys that approve plans from elsewhere."""
+    """List, trust and revoke keys that approve bundles."""
 
 
 @keys.command(epilog=examples("assent keys show\nassent keys show --json"))
@@ -127,7 +127,7 @@ def show(call: Invocation) -> None:
 @keys.command("list", epilog=examples("assent keys list\nassent keys list --json"))
 @with_invocation
 def list_keys(call: Invocation) -> None:
-    """List this machine's key and all that are listed here."""
+    """List this machine's key and all other listed keys."""
     desk = KeyManager(call.folder)
     own, rows = own_key_row(call.engine.key_log.own()), key_rows(desk.ring())
     call.output.answer({"own": own, "keys": rows}, key_lines(own, rows))
@@ -136,14 +136,14 @@ def list_keys(call: Invocation) -> None:
 
 @keys.command(epilog=examples("assent keys trust 9f3c... --name ada"))
 @click.argument("key", callback=reference_option)
-@click.option("--name", default="", help="A label for people; it never decides anything.")
+@click.option("--name", default="", help="Name to show for the key; it has no other effect.")
 @with_invocation
 def trust(call: Invocation, key: str, name: str) -> None:
-    """Let a key approve plans from elsewhere. Asks on the terminal, after showing all of it."""
+    """Trust a key to approve bundles. Shows the whole key, then asks on the terminal."""
     public_key(key)
     label = key_name(name or f"key-{key[:UNNAMED]}")
     if key == call.engine.key_log.own():
-        raise UsageError("This machine's own key counts already.", "assent keys list")
+        raise UsageError("This machine's own key is always trusted.", "assent keys list")
     desk = KeyManager(call.folder)
     desk.check(key, label)
     if not call.without_terminal:
@@ -158,14 +158,14 @@ def trust(call: Invocation, key: str, name: str) -> None:
 @click.argument("key", metavar="KEY", callback=reference_option)
 @with_invocation
 def revoke(call: Invocation, key: str) -> None:
-    """Let a key approve nothing any more, wherever it is listed.
+    """Revoke a key, wherever it is listed.
 
-    By its digits, or by its name if it has one here.
+    KEY is its digits, or its name if it has one here.
     """
     desk = KeyManager(call.folder)
     found = desk.found(key)
     if found == call.engine.key_log.own():
-        raise UsageError("This machine's own key always counts on it.", "assent keys list")
+        raise UsageError("This machine's own key cannot be revoked.", "assent keys list")
     label = desk.revoke(found)
     call.engine.key_log.revoked(found, label)
     call.output.answer(

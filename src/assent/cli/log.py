@@ -41,7 +41,7 @@ from assent.render.rows import Row
 
 NOBODY_ANSWERED = "nobody"
 PERSON = "person"
-EMPTY = "an empty answer, which is a no"
+EMPTY = "no (empty answer)"
 
 # Who decided, about what, named by which digest, how, and why.
 _DecisionFields: TypeAlias = tuple[str, str, str, str, str]
@@ -81,7 +81,7 @@ def decision_lines(rows: Iterable[Row]) -> Iterator[Line]:
         why = f"  ({visible_line(str(row['reason']))})" if row["reason"] else ""
         yield from wrapped_lines("plain", f"{row['seq']!s:>6}  {'  '.join(told)}{digest}{why}")
     if not found:
-        yield Line("plain", "Nothing has been decided in this workspace.")
+        yield Line("plain", "No decisions in this workspace yet.")
 
 
 def _session(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
@@ -105,7 +105,7 @@ def _told(event: Event, asked: Mapping[str, QuestionAsked]) -> _DecisionFields |
         case ModeChanged(mode=mode, reason=reason, custom=custom):
             return PERSON, f"mode {custom or mode}", "", "chosen", reason
         case WorkHalted(how=how, reason=reason):
-            return PERSON, "the work of a turn", "", how, reason
+            return PERSON, "the turn", "", how, reason
         case PermitGiven() | CommandStarted():
             return _permitted(event)
         case _:
@@ -123,7 +123,7 @@ def _about_a_plan(event: Event) -> _DecisionFields | None:
             what = f"operations {', '.join([*ids, *also])}"
             return user, what, digest, "declined", note
         case PlanDeclined(digest=digest, user=user, channel=channel):
-            return f"{user} ({channel})", "the plan", digest, "declined at the question", ""
+            return f"{user} ({channel})", "the plan", digest, "declined at the prompt", ""
         case _:
             return _remembered(event)
 
@@ -138,9 +138,9 @@ def _remembered(event: Event) -> _DecisionFields | None:
         case TrustGiven(path=path, content_hash=content, does=does, user=user):
             return user or PERSON, path, content, "trusted", "; ".join(does)
         case TrustRevoked(path=path, user=user):
-            return user or PERSON, path, "", "not trusted any more", ""
+            return user or PERSON, path, "", "no longer trusted", ""
         case KeyTrusted() | KeyRevoked():
-            counts = "trusted" if isinstance(event, KeyTrusted) else "not trusted any more"
+            counts = "trusted" if isinstance(event, KeyTrusted) else "no longer trusted"
             key = " ".join(filter(None, ["key", event.name, event.key]))
             return event.user or PERSON, key, "", counts, ""
         case _:
@@ -163,7 +163,7 @@ def _answered(event: QuestionAnswered, asked: QuestionAsked | None) -> _Decision
     what = "; ".join(things) or f"question {event.id}"
     digest = asked.digest if asked else ""
     if event.answers is None:
-        return event.by or NOBODY_ANSWERED, what, digest, "no answer, which is a no", ""
+        return event.by or NOBODY_ANSWERED, what, digest, "no (not answered)", ""
     said = "; ".join(", ".join(answer) for answer in event.answers) or EMPTY
     why = f"remembered as grant {event.grant}" if event.grant else ""
     return event.by or PERSON, what, digest, said, why
@@ -185,15 +185,19 @@ LAST = (1 << 63) - 1  # the greatest number that an event can have
 
 @click.command(epilog=examples("assent log\nassent log --after 120 --json\nassent log --verify"))
 @click.option(
-    "--after", type=click.IntRange(0, LAST), default=0, help="Only what came after this number."
+    "--after", type=click.IntRange(0, LAST), default=0, help="Only show events after this number."
 )
-@click.option("--decisions", is_flag=True, help="Only who allowed or refused what, and why.")
-@click.option("--verify", is_flag=True, help="Check that nobody changed the log; exit 1 if so.")
+@click.option("--decisions", is_flag=True, help="Only show who allowed or denied what, and why.")
+@click.option(
+    "--verify", is_flag=True, help="Check that the log was not modified; exit 1 if it was."
+)
 @with_status
 def log(call: StatusCall, after: int, decisions: bool, verify: bool) -> int:
-    """Show everything that happened in this workspace, oldest first."""
+    """Show the event log of this workspace, oldest first."""
     if verify and (decisions or after):
-        raise UsageError("--verify looks at the whole log and goes alone.", "assent log --verify")
+        raise UsageError(
+            "--verify checks the whole log; drop the other options.", "assent log --verify"
+        )
     if verify:
         return _verify(call)
     ids = {record.slug: record.session for record in call.workspace.session_list.all()}

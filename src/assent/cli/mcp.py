@@ -15,10 +15,10 @@ from assent.render.lines import Line
 # Renders MCP servers: each tool with its permissions and its digest.
 
 
-NONE = "No server of tools is configured."
-NEXT = "Next: add a table [mcp.NAME] with its command to your configuration"
-HOW = "A tool counts as reading once its line stands in the table [mcp.NAME.reads]."
-CHANGED = ", and is not the tool that `reads` names"
+NONE = "No MCP server configured."
+NEXT = "Next: add [mcp.NAME] with a command to your configuration"
+HOW = "To mark a tool as read-only, add its line to [mcp.NAME.reads]."
+CHANGED = ", but its digest is not the one in `reads`"
 
 Servers = Mapping[str, Sequence[KnownMcpTool] | str]  # the tools of each, or why it has none
 
@@ -70,16 +70,16 @@ def _effect(known: KnownMcpTool) -> str:
 
 @click.group(epilog=examples("assent mcp list"))
 def mcp() -> None:
-    """Show the servers of tools that are configured."""
+    """List MCP servers and their tools."""
 
 
 @mcp.command("list", epilog=examples("assent mcp list\nassent mcp list --json"))
 @with_invocation
 def list_servers(call: Invocation) -> int:
-    """Start every server, list its tools, and end it again.
+    """Start every MCP server, list its tools, and stop it.
 
-    A tool changes things unless the user's configuration says, by its digest, that it only reads.
-    While planning, only tools that read are offered. Exits with 1 if no server works.
+    A tool counts as changing things unless the user's configuration lists its digest as read-only.
+    While planning, only read-only tools are offered. Exits with 1 if no server works.
     """
     warnings: list[str] = []
     opened, names = open_mcp_servers(call.folder, warnings.append)

@@ -16,7 +16,7 @@ def memory() -> None:
 @memory.command("list", epilog=examples("assent memory list\nassent memory list --json"))
 @with_invocation
 def list_facts(call: Invocation) -> None:
-    """List the remembered facts, oldest first."""
+    """List remembered facts, oldest first."""
     facts = redacted_row(call.engine.memory.all())
     rows = [{"fact": fact.fact, "text": fact.text} for fact in facts]
     call.output.answer({"facts": rows}, memory_lines(facts))
@@ -26,6 +26,6 @@ def list_facts(call: Invocation) -> None:
 @click.argument("reference", metavar="ID")
 @with_invocation
 def forget(call: Invocation, reference: str) -> None:
-    """Take a fact away, by its id or the start of it."""
+    """Forget a fact, by its id or the start of it."""
     fact = redacted_row(call.engine.memory.forget(reference))
     call.output.answer({"fact": fact.fact, "text": fact.text}, memory_lines([fact]))

@@ -30,7 +30,7 @@ from assent.render.lines import Line
 # Renders the models that can be used here, and why.
 
 
-NONE = "No model can be used here: no key is set, no provider configured, no local server answers."
+NONE = "No model available: no API key set, no provider configured, no local server running."
 NEXT = "Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server"
 
 
@@ -48,17 +48,17 @@ def models_lines(rows: Sequence[dict[str, Any]]) -> Iterable[Line]:
         mark = "*" if row["default"] else " "
         yield Line("plain", f"{mark} {visible_line(row['model']):{width}}  {_limits(row)}".rstrip())
     if any(row["default"] for row in rows):
-        yield Line("dim", "* is asked where no other is named.")
+        yield Line("dim", "* default model")
 
 
 def _limits(row: dict[str, Any]) -> str:
-    words = ((row["context"], "reads"), (row["output"], "says"))
+    words = ((row["context"], "context"), (row["output"], "output"))
     return ", ".join(f"{word} {number:,}" for number, word in words if number)
 
 
 @click.group(epilog=examples("assent models list\nassent models ask openai 'What is a monad?'"))
 def models() -> None:
-    """Show which models can be used here, and ask one of them."""
+    """List available models, or ask one."""
 
 
 @models.command(
@@ -68,9 +68,9 @@ def models() -> None:
 @click.argument("provider", required=False, default="")
 @with_invocation
 def list_models(call: Invocation, provider: str) -> None:
-    """List the models that can be used here and why. Of all providers, or of PROVIDER.
+    """List available models and why they are available. Of all providers, or of PROVIDER.
 
-    Providers with a key are listed from the catalogue, servers elsewhere are asked.
+    Providers with a key are listed from the catalog; other servers are queried.
     """
     opened, warnings = open_models(call.folder)
     found, troubles = opened.found()
@@ -90,10 +90,10 @@ def list_models(call: Invocation, provider: str) -> None:
 @click.argument("text")
 @with_invocation
 def ask(call: Invocation, model: str, text: str) -> int:
-    """Ask MODEL one question, without tools, and print its answer. A pipe on stdin is added.
+    """Ask MODEL one question, without tools, and print its answer. Piped input is added.
 
-    On a terminal the answer appears as it comes; elsewhere only when it is complete, so that what a
-    failed attempt had said is never in it. An answer that is refused or cut off exits with 1.
+    On a terminal the answer streams; elsewhere it is printed when complete, so it never contains
+    text of a failed attempt. Exits with 1 if the answer is refused or cut off.
     """
     opened, warnings = open_models(call.folder)
     warn = _ModelWarnings(call.output, warnings)
@@ -154,7 +154,7 @@ def _said(output: CliOutput, answers: ModelStream, warn: _ModelWarnings) -> tupl
             case RequestRetried(attempt, wait, reason):
                 paper.restart()
                 texts.clear()
-                warn.tell(f"{reason} Try {attempt + 1} follows in {wait:.0f} s.")
+                warn.tell(f"{reason} Retrying in {wait:.0f} s (attempt {attempt + 1}).")
             case PartCompleted(part=TextPart(text)):
                 texts.append(text)
             case StreamEnded():
@@ -200,7 +200,7 @@ class _LiveAnswerOutput(_AnswerOutput):
 
     def restart(self) -> None:
         if self._begun:
-            self._show("\n(This was cut off and does not count.)\n", last=True)
+            self._show("\n(The answer above was cut off and is discarded.)\n", last=True)
         self._visible, self._begun = VisibleOutput(), False
 
     def end(self, said: str) -> None:
@@ -217,5 +217,5 @@ def _verdict(stopped: StreamEnded, name: str) -> str:
         words = f": {stopped.words}" if stopped.words else ""
         return f"{name} refused to answer{words}."
     if stopped.stop is StopReason.LENGTH:
-        return f"{name} stopped in the middle, because its answer was too long."
+        return f"{name} stopped early: its answer reached the length limit."
     return ""

@@ -17,18 +17,18 @@ from assent.render.modes import find_mode, mode_lines, mode_row, mode_rows, mode
 
 LIMIT = 64 * 1024
 YES = ("y", "yes")
-TERMINAL_NEEDED = "There is no terminal on which you could be asked; --yes says that you read it."
+TERMINAL_NEEDED = "No terminal to ask on; pass --yes to confirm."
 
 
 @click.group(epilog=examples("assent modes list\nassent modes export review > review.toml"))
 def modes() -> None:
-    """List, show, export and import modes of your own."""
+    """List, show, export and import custom modes."""
 
 
 @modes.command("list", epilog=examples("assent modes list\nassent modes list --json"))
 @with_invocation
 def list_modes(call: Invocation) -> None:
-    """List every mode: the four, and those of the user and the project."""
+    """List all modes: built-in, yours and the project's."""
     desk = ModeManager(call.folder)
     rows = mode_rows(desk.modes)
     call.output.answer({"modes": rows}, modes_lines(rows))
@@ -39,7 +39,7 @@ def list_modes(call: Invocation) -> None:
 @click.argument("mode", metavar="ID")
 @with_invocation
 def show(call: Invocation, mode: str) -> None:
-    """Show one mode: its base, and what it takes from it."""
+    """Show a mode: its base and its restrictions."""
     desk = ModeManager(call.folder)
     one = _named(desk, mode)
     call.output.answer(mode_row(one), mode_lines(one))
@@ -50,7 +50,7 @@ def show(call: Invocation, mode: str) -> None:
 @click.argument("mode", metavar="ID")
 @with_invocation
 def export(call: Invocation, mode: str) -> None:
-    """Print one mode as `assent modes import` reads it."""
+    """Print a mode in the format `assent modes import` reads."""
     one = _named(ModeManager(call.folder), mode)
     snippet = mode_toml(one)
     lines = [Line("plain", line) for line in visible(snippet).splitlines()]
@@ -61,7 +61,7 @@ def export(call: Invocation, mode: str) -> None:
     "import", epilog=examples("assent modes import review.toml\nassent modes import - --yes")
 )
 @click.argument("source", metavar="FILE")
-@click.option("--yes", is_flag=True, help="Do not ask on the terminal.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @with_invocation
 def import_modes(call: Invocation, source: str, yes: bool) -> None:
     """Add the modes in FILE to your own configuration. - is stdin."""
@@ -75,7 +75,7 @@ def import_modes(call: Invocation, source: str, yes: bool) -> None:
     desk.add(wanted)
     rows = [mode_row(mode) for mode in wanted]
     file = visible_path(str(desk.file).encode("utf-8", "surrogateescape"))
-    lines = [Line("plain", f"The mode {mode.id} was added to {file}.") for mode in wanted]
+    lines = [Line("plain", f"Mode {mode.id} added to {file}.") for mode in wanted]
     call.output.answer({"modes": rows, "file": str(desk.file)}, lines)
 
 
@@ -89,5 +89,5 @@ def _asked(call: Invocation, desk: ModeManager, wanted: list[CustomMode]) -> boo
     if call.no_input:
         return False
     shown = visible("\n".join(map(mode_toml, wanted)))
-    typed = read_reply(f"{shown}\nAdd this to {desk.file}? y or n (Enter: no): ")
+    typed = read_reply(f"{shown}\nAdd this to {desk.file}? [y/N] ")
     return (typed or "").strip().casefold() in YES

@@ -81,7 +81,7 @@ def reference_option(ctx: click.Context, param: click.Parameter, value: str | No
     """Returns what a reference names, or nothing where it was left away; blank it names nobody."""
     if value is not None and not value.strip():
         word = param.metavar or str(param.name).upper()
-        raise UsageError(f"{word} is empty, so it names nothing.", f"{ctx.command_path} --help")
+        raise UsageError(f"{word} must not be empty.", f"{ctx.command_path} --help")
     return value or ""
 
 
@@ -91,14 +91,14 @@ def with_call(
     """Gives a command the common options and hands them over as one call."""
 
     @click.option("--json", "output_format", flag_value="json", help="Print one JSON object.")
-    @click.option("-C", "folder", metavar="DIR", default="", help="Work in DIR.")
+    @click.option("-C", "folder", metavar="DIR", default="", help="Run as if started in DIR.")
     @click.option(
         "--plan",
         metavar="ID",
         callback=reference_option,
-        help="The plan (default: the current one).",
+        help="Plan to use (default: the current one).",
     )
-    @click.option("--no-input", is_flag=True, help="Never ask; what would be asked is a no.")
+    @click.option("--no-input", is_flag=True, help="Don't prompt; deny instead.")
     @functools.wraps(function)
     def wrapped(
         output_format: OutputFormat | None, folder: str, plan: str, no_input: bool, **rest: Any

@@ -15,9 +15,9 @@ from assent.render.rows import Row, path_fields
 SHOWN: Final = 40  # slots that are listed; --json lists all
 RECOVER_COMMANDS: Final = ("assent recover --roll-back", "assent recover --accept")
 RECOVER_COMMANDS_HELP: Final = (
-    "assent recover --roll-back: puts old contents back where their name is free, or holds just "
-    "what was to replace them; moves the rest to .opencode/assent/lost+found.",
-    "assent recover --accept: keeps every file as it stands, and moves the slots to "
+    "assent recover --roll-back: restores old content where the path is free or has only the "
+    "content meant to replace it; moves the rest to .opencode/assent/lost+found.",
+    "assent recover --accept: keeps every file as it is and moves the slots to "
     ".opencode/assent/lost+found. Neither deletes anything.",
 )
 
@@ -42,9 +42,7 @@ def orphan_lines(orphans: Sequence[OrphanSlot]) -> Iterator[Line]:
         return
     runs = ", ".join(dict.fromkeys(visible_line(one.run) for one in orphans))
     several = len(orphans) > 1
-    told = (
-        f"{len(orphans)} slot{'s' if several else ''} of a run that the log does not know: {runs}"
-    )
+    told = f"{len(orphans)} slot{'s' if several else ''} of a run missing from the log: {runs}"
     yield from wrapped_lines("risk", told)
     for one in orphans[:SHOWN]:
         yield from wrapped_lines(
@@ -53,8 +51,8 @@ def orphan_lines(orphans: Sequence[OrphanSlot]) -> Iterator[Line]:
     if len(orphans) > SHOWN:
         yield Line("plain", f"  and {len(orphans) - SHOWN} more; --json lists all")
     yield from wrapped_lines(
-        "plain", "The log was lost or replaced while a run was at work, or this folder was copied "
-        "then. Nothing is built until you decide; a slot may hold the only copy of a file."
+        "plain", "The log was lost or replaced during a run, or this folder was copied during "
+                 "one. You cannot build until you decide; a slot can be the only copy of a file."
     )  # fmt: skip
 
 
@@ -95,13 +93,13 @@ def orphans_cleared_row(cleared: OrphanCleanup) -> Row:
 def orphans_cleared_lines(cleared: OrphanCleanup) -> Iterator[Line]:
     """Renders what became of them."""
     partly = bool(cleared.taken or cleared.failed)
-    yield Line("risk" if partly else "heading", "Done in part:" if partly else "Done.")
+    yield Line("risk" if partly else "heading", "Partly done:" if partly else "Done.")
     for path in cleared.put_back:
-        yield from wrapped_lines("plain", f"put back  {visible_path(path)}")
+        yield from wrapped_lines("plain", f"restored  {visible_path(path)}")
     for at, to in cleared.kept:
         yield from wrapped_lines("plain", f"kept      {visible_path(at)} → {visible_path(to)}")
     for path in cleared.taken:
-        words = f"{visible_path(path)} was not put back: another content has its name."
+        words = f"{visible_path(path)} was not restored: another file has its name."
         yield from wrapped_lines("risk", words)
     for path, why in cleared.failed:
         yield from wrapped_lines("risk", f"{visible_path(path)}: {visible_line(why)}.")
@@ -114,5 +112,5 @@ def _about(one: OrphanSlot) -> str:
         return f"{kept} {visible_path(one.path)}"
     beside = parent(one.slot)
     if not one.slot.startswith(b".opencode/assent/stage/"):
-        return f"beside the files of {visible_path(beside) if beside else 'the workspace'}"
+        return f"next to the files of {visible_path(beside) if beside else 'the workspace'}"
     return "of an unknown file"

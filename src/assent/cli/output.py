@@ -60,7 +60,7 @@ def _colored(line: Line) -> str:
     return f"{code}{line.text}{_RESET}" if code else line.text
 
 
-NOT_SHOWN = "not shown, because they are binary or too large."
+NOT_SHOWN = "not shown: binary or too large."
 
 STDIN = 0
 BATCH = 500  # lines written at once

@@ -20,16 +20,18 @@ from assent.render.status import history_lines, plan_lines, plan_list_lines
 
 @click.group(epilog=examples("assent plan new greet --goal 'Say hello'\nassent plan list"))
 def plan() -> None:
-    """Make, write, list, show and delete plans."""
+    """Create, write, list, show and delete plans."""
 
 
 @plan.command(epilog=examples('assent plan new add_login --goal "Let people log in"'))
 @click.argument("name")
-@click.option("--session", default="", help="Kebab-case folder (default: made from the goal).")
-@click.option("--goal", default="", help="What should be true afterwards.")
+@click.option(
+    "--session", default="", help="Session folder in kebab-case (default: from the goal)."
+)
+@click.option("--goal", default="", help="What the plan should achieve.")
 @with_invocation
 def new(call: Invocation, name: str, session: str, goal: str) -> None:
-    """Make a plan from the template and make it the current one."""
+    """Create a plan from the template and make it current."""
     _answer(call, call.engine.plans.new(name, session, argument_text(goal)))
 
 
@@ -37,16 +39,16 @@ def new(call: Invocation, name: str, session: str, goal: str) -> None:
 @click.argument("file", required=False)
 @with_invocation
 def write(call: Invocation, file: str | None) -> None:
-    """Replace the plan's text by FILE. - is stdin; without FILE, take in the edited plan file."""
+    """Replace the plan's text with FILE. - is stdin; without FILE, import the edited plan file."""
     content = None if file is None else read_all(call.folder, file, MAX_TEXT)
     _answer(call, call.engine.plans.write(call.record(), content))
 
 
 @plan.command("list", epilog=examples("assent plan list\nassent plan list --all --json"))
-@click.option("--all", "everything", is_flag=True, help="Also discarded and deleted ones.")
+@click.option("--all", "everything", is_flag=True, help="Include discarded and deleted plans.")
 @with_invocation
 def list_plans(call: Invocation, everything: bool) -> None:
-    """List the plans, newest first."""
+    """List plans, newest first."""
     records = call.engine.plans.all(everything=everything)
     rows = [_row(call, record) for record in records]
     _list(call, rows)
@@ -55,7 +57,7 @@ def list_plans(call: Invocation, everything: bool) -> None:
 @plan.command(epilog=examples("assent plan show\nassent plan show --plan add_login"))
 @with_invocation
 def show(call: Invocation) -> None:
-    """Show one plan: where it stands, and its text."""
+    """Show a plan's status and text."""
     record = call.record()
     call.report_live(record)
     row = _row(call, record)
@@ -68,7 +70,7 @@ def show(call: Invocation) -> None:
 @click.argument("reference", metavar="ID")
 @with_invocation
 def use(call: Invocation, reference: str) -> None:
-    """Make a plan the current one. By id, start of an id, name, session/name or path."""
+    """Make a plan current. By id, start of an id, name, session/name or path."""
     _answer(call, call.engine.plans.use(reference))
 
 
@@ -76,7 +78,7 @@ def use(call: Invocation, reference: str) -> None:
 @click.option("--diff", nargs=2, type=int, metavar="A B", help="Compare two revisions.")
 @with_invocation
 def history(call: Invocation, diff: tuple[int, int] | None) -> None:
-    """Show the revisions of a plan's text, or how two differ."""
+    """Show the revisions of a plan's text, or compare two."""
     record = call.record()
     rows = [{"n": r.n, "at": r.at, "content_hash": r.content_hash} for r in record.revisions]
     if diff is None:
@@ -85,7 +87,7 @@ def history(call: Invocation, diff: tuple[int, int] | None) -> None:
     hashes = {r.n: r.content_hash for r in record.revisions}
     missing = [n for n in diff if n not in hashes]
     if missing:
-        raise UsageError(f"There is no revision {missing[0]}.", "assent plan history")
+        raise UsageError(f"Revision {missing[0]} not found.", "assent plan history")
     one, other = (call.engine.plans.text(hashes[n]) for n in diff)
     patch = text_diff(one, other, f"revision {diff[0]}", f"revision {diff[1]}")
     call.output.answer({"revisions": rows, "diff": patch}, text_diff_lines(patch))
@@ -94,12 +96,12 @@ def history(call: Invocation, diff: tuple[int, int] | None) -> None:
 @plan.command(
     epilog=examples("assent plan delete --plan add_login\nassent plan delete --session login")
 )
-@click.option("--session", default="", help="All plans of a session.")
+@click.option("--session", default="", help="Delete all plans of a session.")
 @with_invocation
 def delete(call: Invocation, session: str) -> None:
-    """Discard a plan, or a session's plans, and remove the files. Runs can still be undone."""
+    """Delete a plan, or all plans of a session, with their files. Runs can still be undone."""
     if bool(call.plan) == bool(session):
-        raise UsageError("Say which: --plan ID or --session S.", "assent plan list")
+        raise UsageError("Pass --plan ID or --session S.", "assent plan list")
     plans = call.engine.plans
     records = [plans.find(call.plan)] if call.plan else plans.of_session(session)
     rows = [_row(call, record) for record in plans.delete(records)]

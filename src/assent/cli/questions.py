@@ -61,16 +61,16 @@ class _ParsedAnswer(NamedTuple):
 
 @click.group(epilog=examples("assent questions list\nassent questions answer 01k9zq3v7m yes"))
 def questions() -> None:
-    """List, show and answer what waits for a person."""
+    """List, show and answer pending questions."""
 
 
 @questions.command(
     "list", epilog=examples("assent questions list\nassent questions list --all --json")
 )
-@click.option("--all", "every", is_flag=True, help="Also those that were answered, or expired.")
+@click.option("--all", "every", is_flag=True, help="Include answered and expired questions.")
 @with_invocation
 def list_questions(call: Invocation, every: bool) -> None:
-    """List the open questions of all sessions. Children's too, oldest first."""
+    """List pending questions of all sessions, oldest first. Includes child sessions."""
     asked = call.engine.pending_questions
     waiting = redacted_row(asked.pending(every=every))
     rows = [pending_question_row(one, asked.clock.now()) for one in waiting]
@@ -81,7 +81,7 @@ def list_questions(call: Invocation, every: bool) -> None:
 @click.argument("reference", metavar="ID")
 @with_invocation
 def show(call: Invocation, reference: str) -> None:
-    """Show a question in full, with everything that a yes would do."""
+    """Show a question in full, with everything that a yes would allow."""
     asked = call.engine.pending_questions
     pending = redacted_row(asked.find(reference))  # `answer` shows it exactly, on the terminal
     row = pending_question_row(pending, asked.clock.now())
@@ -98,18 +98,18 @@ def show(call: Invocation, reference: str) -> None:
 )
 @click.argument("reference", metavar="ID")
 @click.argument("said", metavar="[ANSWER]...", nargs=-1)
-@click.option("--words", default="", help="A no, with why; the model gets exactly these words.")
-@click.option("--digest", default="", help="The digest you mean; it must be the question's.")
+@click.option("--words", default="", help="Answer no and tell the model why.")
+@click.option("--digest", default="", help="Digest to approve; must match the question's.")
 @click.option(
-    "--pattern", "patterns", multiple=True, help="What a remembered yes covers; all of it."
+    "--pattern", "patterns", multiple=True, help="Pattern to remember; repeat for each one."
 )
 @with_invocation
 def answer(call: Invocation, reference: str, said: tuple[str, ...], **options: Any) -> None:
-    """Answer a question. Yes, session, project, unconfined or no; or a model's, in words.
+    """Answer a question. Yes, session, project, unconfined or no; free text for a model's.
 
-    Without ANSWER it is asked on the terminal. A yes needs a terminal in any case, or the full
-    digest where `approve.without_terminal` is set; a no needs neither. What a model wants to know
-    needs no terminal: its answer may also come on stdin, one line for each part.
+    Without ANSWER you are asked on the terminal. A yes always needs a terminal, or the full digest
+    if `approve.without_terminal` is set; a no needs neither. Questions from a model need no
+    terminal: you can also pipe the answers to stdin, one line per part.
     """
     asked = call.engine.pending_questions
     pending = asked.find(reference)
@@ -138,7 +138,9 @@ def _reply(
         return _asked(call, pending)
     answers = ((words,),) if words else _meant(asked, said)
     if words and said not in ((), ("no",)):
-        raise UsageError("--words go with a no.", f"assent questions answer {pending.id} no")
+        raise UsageError(
+            "--words can only be used with no.", f"assent questions answer {pending.id} no"
+        )
     if _is_no(asked, answers) or _by_model(asked):
         return QuestionReply(answers, _by(call, COMMAND))
     reach = _reach(asked, answers)
@@ -157,7 +159,7 @@ def _meant(asked: QuestionAsked, said: tuple[str, ...]) -> QuestionAnswers:
     if len(said) != len(parts):
         several = f"{len(parts)} part{'' if len(parts) == 1 else 's'}"
         raise UsageError(
-            f"The question has {several}; each needs one ANSWER.",
+            f"The question has {several}; pass one ANSWER for each.",
             f"assent questions show {asked.id}",
         )
     pairs = zip(parts, map(argument_text, said), strict=True)
@@ -170,7 +172,7 @@ def _label(question: Question, word: str) -> tuple[str, ...]:
     if label and label not in offered:
         listed = ", ".join(name for name, each in LABELS.items() if each in offered)
         raise UsageError(
-            f"This question cannot be answered with {word!a}, but with: {listed}.",
+            f"{word!a} is not a valid answer to this question. Use one of: {listed}.",
             "assent questions list",
         )
     if not label and (wrong := unknown_number_error(question, word)):
@@ -191,7 +193,7 @@ def _asked(call: Invocation, pending: PendingQuestion) -> QuestionReply:
         if answers is None or len(answers) != len(parts):
             found = waits.find(pending.id)
             waits.check_open(found.inquiry)
-            raise Declined("Nobody answered; the question stays open.", again)
+            raise Declined("No answer; the question stays open.", again)
         return answers
 
     answers = heard(*asked.questions)
@@ -242,7 +244,7 @@ def _piped(call: Invocation, asked: QuestionAsked) -> tuple[str, ...]:
     if there and not content.strip():
         return ()
     if not content.strip():
-        why = "Not answered; the question stays open. There is no terminal, and nothing on stdin."
+        why = "Not answered; the question stays open. No terminal, and no input on stdin."
         answers = " ".join(["'YOUR ANSWER'"] * len(asked.questions))
         raise Declined(why, f"assent questions answer {asked.id} {answers}")
     return (content.strip(),) if len(asked.questions) == 1 else tuple(content.splitlines())
@@ -263,7 +265,7 @@ def _confirmed(
     unknown = words - {each.pattern for each in always}
     if unknown:
         raise UsageError(
-            f"The question would not remember {sorted(unknown)[0]!a}.",
+            f"{sorted(unknown)[0]!a} is not a pattern of this question.",
             "assent questions show ID",
         )
     return tuple(each for each in always if each.pattern in words)

@@ -20,8 +20,8 @@ from assent.render.status import of_plan
 
 
 SHORT = 12  # characters of an id in a list; whole ones are in --json
-EMPTY = "Everything that the plan would do is there already; nothing was changed."
-FITS = "The plan fits the files as they are; nothing was changed."
+EMPTY = "The files already contain everything in this plan; nothing was changed."
+FITS = "The plan fits the current files; nothing was changed."
 
 
 class RebaseSummary(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ def rebase_lines(found: RebaseSummary, *, dry_run: bool) -> Iterator[Line]:
     for old, was, new, op in triples:
         if op is None:
             yield from wrapped_lines(
-                "dim", f"{old[:SHORT]}  there already  {operation_subject(was)}"
+                "dim", f"{old[:SHORT]}  already there  {operation_subject(was)}"
             )
         elif old != new:
             yield from wrapped_lines(
@@ -78,13 +78,13 @@ def rebase_lines(found: RebaseSummary, *, dry_run: bool) -> Iterator[Line]:
     yield Line("plain", f"Unchanged: {same} of {len(triples)} operations.")
     for path in found.relied_on:
         yield from wrapped_lines(
-            "risk", f"The plan relies on {visible_path(path)}, which changed; look at it."
+            "risk", f"The plan relies on {visible_path(path)}, which changed; review it."
         )
     yield BLANK
     if found.was:
         yield Line("dim", f"was  {found.was}")
         yield Line("digest", f"now  {found.digest}")
-        yield Line("plain", "Nobody has approved it yet.")
+        yield Line("plain", "Not approved yet.")
     following = "review" if found.digest else "propose"
     command = f"assent {'rebase' if dry_run else following}"
     yield Line("plain", f"Next: {of_plan(command, found.of)}")
@@ -101,13 +101,13 @@ def _named(found: RebaseSummary) -> Sequence[tuple[str, Operation, str, Operatio
 
 
 @click.command(epilog=examples("assent rebase --dry-run\nassent rebase"))
-@click.option("--dry-run", is_flag=True, help="Only show what would become of the plan.")
+@click.option("--dry-run", is_flag=True, help="Only show how the plan would change.")
 @with_invocation
 def rebase(call: Invocation, dry_run: bool) -> None:
-    """Make a plan fit files that changed since it was made; it is reviewed and approved anew.
+    """Adapt a plan to files that changed. The result needs a new review and approval.
 
-    Changes stay where the lines around them are as they were. Where one does not fit, nothing is
-    changed, and every conflict is named. If the files hold all of it already, that is said.
+    Changes are kept where the lines around them are the same. If one does not fit, nothing is
+    changed and all conflicts are listed. It also says if the files already contain everything.
     """
     record = call.record()
     found = call.engine.rebaser.preview(record)

@@ -1,83 +1,82 @@
 """The table of commands: where each is implemented and what it is for, without loading any."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("assent.cli.init", "Make this folder a workspace"),
-    "plan": ("assent.cli.plan", "Make, write, list, show and delete plans"),
-    "stage": ("assent.cli.stage", "Stage exact file operations"),
-    "propose": ("assent.cli.approve", "Freeze the plan and give it a digest"),
-    "review": ("assent.cli.review", "Show risks, text and every diff"),
-    "diff": ("assent.cli.review", "Show what is staged, or how the live text differs"),
-    "approve": ("assent.cli.approve", "Say yes to one digest"),
-    "reject": ("assent.cli.approve", "Say no, with words"),
-    "comment": ("assent.cli.comment", "Comment lines of a plan; a no sends the comments"),
-    "rebase": ("assent.cli.rebase", "Make a plan fit files that changed meanwhile"),
-    "build": ("assent.cli.build", "Apply exactly what was approved, once"),
-    "undo": ("assent.cli.undo", "Take a run back, by a plan of its own"),
-    "redo": ("assent.cli.undo", "Take an undo back"),
-    "runs": ("assent.cli.runs", "List, show and give up what can be undone"),
-    "recover": ("assent.cli.build", "Finish or revert an interrupted run"),
+    "init": ("assent.cli.init", "Set up this folder as a workspace"),
+    "plan": ("assent.cli.plan", "Create, write, list, show and delete plans"),
+    "stage": ("assent.cli.stage", "Stage exact file changes and commands"),
+    "propose": ("assent.cli.approve", "Freeze a plan and give it a digest"),
+    "review": ("assent.cli.review", "Show a plan's risks, text and diffs"),
+    "diff": ("assent.cli.review", "Show staged changes, or edits to the plan text"),
+    "approve": ("assent.cli.approve", "Approve a plan by its digest"),
+    "reject": ("assent.cli.approve", "Reject a plan and say why"),
+    "comment": ("assent.cli.comment", "Comment on plan lines; comments are sent when you reject"),
+    "rebase": ("assent.cli.rebase", "Adapt a plan to files that changed"),
+    "build": ("assent.cli.build", "Apply an approved plan, exactly and once"),
+    "undo": ("assent.cli.undo", "Undo a run"),
+    "redo": ("assent.cli.undo", "Redo an undone run"),
+    "runs": ("assent.cli.runs", "List, inspect and prune past runs"),
+    "recover": ("assent.cli.build", "Finish or roll back an interrupted run"),
     "sessions": ("assent.cli.sessions", "List, show, fork, export and delete sessions"),
-    "waiting": ("assent.cli.waiting", "List everything that waits for you, in all sessions"),
-    "questions": ("assent.cli.questions", "List and answer what waits for a person"),
-    "rules": ("assent.cli.rules", "List, explain, test and revoke what may happen unasked"),
-    "modes": ("assent.cli.modes", "List, show, export and import modes of your own"),
-    "trust": ("assent.cli.trust", "Let a project's own files do what they say, by content"),
-    "keys": ("assent.cli.keys", "List, trust and revoke keys that approve plans from elsewhere"),
-    "export": ("assent.cli.evidence", "Write evidence of a run that others can verify"),
-    "verify": ("assent.cli.evidence", "Check evidence, offline, by a public key"),
-    "mcp": ("assent.cli.mcp", "List servers of tools, and what their tools may do"),
-    "memory": ("assent.cli.memory", "List and forget what is remembered here"),
-    "models": ("assent.cli.models", "List the models that can be used here, and ask one"),
-    "shell": ("assent.cli.shell", "Judge and run commands that only read"),
-    "status": ("assent.cli.status", "Show where the current plan stands"),
-    "log": ("assent.cli.log", "Show everything that happened"),
-    "doctor": ("assent.cli.doctor", "Try on this machine what must not be possible"),
-    "demo": ("assent.cli.demo", "Try it all in a scratch folder, on a model that is a script"),
-    "debug": ("assent.cli.debug", "Show what a model is told, and which tools it gets"),
+    "waiting": ("assent.cli.waiting", "List everything waiting for you, in all sessions"),
+    "questions": ("assent.cli.questions", "List and answer pending questions"),
+    "rules": ("assent.cli.rules", "Manage permission rules"),
+    "modes": ("assent.cli.modes", "List, show, export and import custom modes"),
+    "trust": ("assent.cli.trust", "Trust a project's files by their content"),
+    "keys": ("assent.cli.keys", "List, trust and revoke keys that approve bundles"),
+    "export": ("assent.cli.evidence", "Export signed evidence of a run"),
+    "verify": ("assent.cli.evidence", "Verify evidence of a run, offline"),
+    "mcp": ("assent.cli.mcp", "List MCP servers and their tools"),
+    "memory": ("assent.cli.memory", "List and forget remembered facts"),
+    "models": ("assent.cli.models", "List available models, or ask one"),
+    "shell": ("assent.cli.shell", "Check and run read-only commands"),
+    "status": ("assent.cli.status", "Show the status of the current plan"),
+    "log": ("assent.cli.log", "Show the event log"),
+    "doctor": ("assent.cli.doctor", "Check that the safeguards hold on this machine"),
+    "demo": ("assent.cli.demo", "Try Assent in a temporary project with a scripted model"),
+    "debug": ("assent.cli.debug", "Show the prompt and tools a model gets"),
 }
 
-_HEAD = """\
-Assent: an AI plans; a person assents to exact bytes; exactly those bytes happen.
+_HEAD = """Assent: a coding agent that plans first. Only the exact changes you approve are applied.
 
 Usage: assent [-C DIR] [OPTIONS]
        assent [-C DIR] [OPTIONS] "GOAL"
        assent [-C DIR] -p [OPTIONS] ["TEXT"]
        assent [-C DIR] COMMAND [OPTIONS]
 
-Without a word it opens the screen, if it is started on a terminal; -c, -r, --mode, --model, --agent
-and --plan say what it opens with.
+Without a goal or command, Assent opens its terminal UI. -c, -r, --mode, --model, --agent and --plan
+set what it opens with.
 
-A goal goes to a model, which explores, plans and stages; what is piped in goes with it. A goal is
-one text in quotes with a blank in it; behind -p, -c or -r any text is one.
+A goal goes to a model, which explores, plans and stages changes. Piped input is added to the goal.
+Quote the goal: assent "fix the tests". A single word needs -p.
 
-  -p, --print             never ask: for scripts and pipes
-  -c, --continue          go on with the last session
-  -r, --resume ID         go on with a session
-  --mode MODE             plan, ask, auto-edit, yolo, or a mode of your own
-  --model NAME            the model, as PROVIDER/MODEL or scripted:FILE
-  --agent NAME            the agent
-  --plan ID               go on with the session of a plan
-  --output-format FORMAT  text, json (also --json) or stream-json
-  --allow KEY:PATTERN     runs without asking, this time; also --ask and --deny
-  --auto                  runs what would be asked; plan mode and denials hold
-  --ask-later             leaves questions open, for `assent questions answer`
-  --max-turns N           most requests to the model
-  --max-tokens N          most tokens
-  --max-budget USD        most dollars
-  --max-time S            most seconds
-  --no-input              never ask; what would be asked is a no
+  -p, --print             don't prompt; for scripts and pipes
+  -c, --continue          continue the last session
+  -r, --resume ID         continue a session
+  --mode MODE             plan, ask, auto-edit, yolo, or a custom mode
+  --model NAME            model, as PROVIDER/MODEL or scripted:FILE
+  --agent NAME            agent to use
+  --plan ID               continue the session of a plan
+  --output-format FORMAT  text, json (same as --json) or stream-json
+  --allow KEY:PATTERN     allow without asking, this time; also --ask and --deny
+  --auto                  allow what would be asked; plan mode and deny rules still apply
+  --ask-later             leave questions open for `assent questions answer`
+  --max-turns N           limit requests to the model
+  --max-tokens N          limit tokens
+  --max-budget USD        limit cost in dollars
+  --max-time S            limit time in seconds
+  --no-input              don't prompt; deny instead
 
 """
 
 _FOOT = """
 Every command takes --json, -C DIR, --plan ID and --help.
 
-A first plan, by a model:
+Create a plan with a model:
   assent "Add a --version option"
   assent review
   assent approve --build
 
-And by hand:
+Create a plan yourself:
   assent plan new greet --goal "Say hello"
   echo hello | assent stage write hello.txt --from -
   assent propose && assent review

@@ -29,20 +29,23 @@ from assent.render.review import (
         "assent review plan.json"
     )
 )
-@click.option("--changes", is_flag=True, help="Only what is other than when you last read it.")
-@click.option("--seen", is_flag=True, help="Count this as read.")
+@click.option("--changes", is_flag=True, help="Only show what changed since your last review.")
+@click.option("--seen", is_flag=True, help="Mark the plan as reviewed.")
 @with_invocation
 @or_bundle_file("review_file")
 def review(call: Invocation, changes: bool, seen: bool) -> None:
-    """Show risks first, then the plan's text and every diff in full, then the digest.
+    """Show a plan's risks, text and diffs in full, then its digest.
 
-    FILE is a plan from elsewhere, made by `assent propose --portable`.
+    FILE is a bundle created by `assent propose --portable`.
 
-    What is on your terminal in full counts as read, and the next review says what changed since.
-    What goes through a pager does not, as nobody knows how far you came: say --seen.
+    A plan shown in full on your terminal counts as reviewed, and the next review shows what changed
+    since. A plan shown in a pager does not; use --seen to mark it.
     """
     if changes and seen:
-        raise UsageError("--changes does not show all that --seen stands for.", "assent review")
+        raise UsageError(
+            "--changes does not show the whole plan, so it cannot be used with --seen.",
+            "assent review",
+        )
     record = call.record()
     call.report_live(record)
     found = call.engine.review_history.review(record)
@@ -59,11 +62,13 @@ def review(call: Invocation, changes: bool, seen: bool) -> None:
 
 @click.command(epilog=examples("assent diff\nassent diff --live"))
 @click.option(
-    "--live", is_flag=True, help="The live text against the approved, proposed or recorded."
+    "--live",
+    is_flag=True,
+    help="Compare the plan file with its approved, proposed or recorded text.",
 )
 @with_invocation
 def diff(call: Invocation, live: bool) -> None:
-    """Show the staged diffs, or how the live text differs from the plan's."""
+    """Show staged changes, or edits to the plan text."""
     record = call.record()
     if not live:
         found = call.engine.reviews.review(record)

@@ -44,7 +44,7 @@ class RootGroup(click.Group):
 
 @click.command(cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="assent %(version)s")
-@click.option("-C", "folder", metavar="DIR", default="", help="Work in DIR.")
+@click.option("-C", "folder", metavar="DIR", default="", help="Run as if started in DIR.")
 @click.pass_context
 def root(ctx: click.Context, folder: str) -> None:
     """Assent."""
@@ -60,7 +60,7 @@ def command(arguments: Sequence[str]) -> int:
         return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         path = error.ctx.command_path
-        raise UsageError("Which of its commands?", f"{path} --help") from None
+        raise UsageError("Missing subcommand.", f"{path} --help") from None
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else _named(arguments)
         raise UsageError(error.format_message(), f"{path} --help") from None

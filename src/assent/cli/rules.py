@@ -67,16 +67,16 @@ def grant_row(grant: Grant, slug: str, now: str) -> Fields:
 def rules_lines(layers: Sequence[Fields], grants: Sequence[Fields]) -> Iterator[Line]:
     """Renders layers in their order, and then what is remembered."""
     if not layers:
-        but = "remembered answers and the mode decide" if grants else "the mode alone decides"
-        yield Line("plain", f"There are no rules; {but}.")
+        but = "remembered answers and the mode decide" if grants else "only the mode decides"
+        yield Line("plain", f"No rules; {but}.")
     for layer in layers:
-        untrusted = "" if layer["trusted"] else " (untrusted: what it allows does not count)"
+        untrusted = "" if layer["trusted"] else " (untrusted: its allow rules are ignored)"
         yield Line("heading", f"{layer['layer']}{untrusted}")
         yield from table_lines("plain", [_ruled(rule) for rule in layer["rules"]])
         yield BLANK
     yield Line("heading", "Remembered answers")
     if not grants:
-        yield Line("plain", "  There are none.")
+        yield Line("plain", "  None.")
         return
     for grant in grants:
         yield from _grant("  ", grant)
@@ -86,7 +86,7 @@ def rules_lines(layers: Sequence[Fields], grants: Sequence[Fields]) -> Iterator[
 def grants_revoked_lines(grants: Sequence[Fields]) -> Iterator[Line]:
     """Renders the remembered answers that were taken back."""
     if not grants:
-        yield Line("plain", "There was nothing to revoke.")
+        yield Line("plain", "Nothing to revoke.")
     for grant in grants:
         yield from _grant("Revoked: ", grant)
 
@@ -97,7 +97,7 @@ def rules_tested_lines(row: Fields) -> Iterator[Line]:
         text = f"{failure['source']}: `{failure['rule']}` fails: {failure['why']}."
         yield from wrapped_lines("risk", visible_line(text))
     good = row["examples"] - len(row["failed"])
-    yield Line("plain", f"{good} of {row['examples']} examples hold, in {row['rules']} rules.")
+    yield Line("plain", f"{good} of {row['examples']} examples pass, in {row['rules']} rules.")
 
 
 def _grant(sign: str, grant: Fields) -> Iterator[Line]:
@@ -138,11 +138,11 @@ ExplanationFields: TypeAlias = dict[str, Any]
 
 DECIDED_BY_TEXTS = {
     "mode": "the mode",
-    "defaults": "what holds in every mode",
+    "defaults": "the built-in defaults",
     "grant": "the remembered answer",
     "loop": "the loop guard",
     "scope": "the scope of the approved plan",
-    "offer": "which tools there are",
+    "offer": "the list of available tools",
 }
 
 
@@ -174,7 +174,7 @@ def explanation_row(found: ExplanationSource) -> ExplanationFields:
 
 def explanation_lines(row: ExplanationFields) -> Iterator[Line]:
     """Renders the verdict, then each thing that was decided about with every layer's opinion."""
-    reason = visible_line(row["reason"] or "nothing objects.")
+    reason = visible_line(row["reason"] or "no objections.")
     yield from wrapped_lines("heading", f"{row['verdict']}: {reason}")
     yield from wrapped_lines("plain", visible_line(_seat(row)))
     if row["note"]:
@@ -187,7 +187,7 @@ def explanation_lines(row: ExplanationFields) -> Iterator[Line]:
             "plain", visible_line(f"  {part['verdict']}, decided by {_by(part)}")
         )
         for opinion in part["opinions"]:
-            counts = "" if opinion["counts"] else " (does not count: untrusted)"
+            counts = "" if opinion["counts"] else " (ignored: untrusted)"
             said = f"  {opinion['layer']} says {opinion['rule']}{counts}, in {opinion['source']}"
             yield from wrapped_lines("dim", visible_line(said))
 
@@ -203,7 +203,7 @@ def _by(part: ExplanationFields) -> str:
     """Says who decides; where the mode answers what a rule asks, the rule as well."""
     layer, rule = part["layer"], part["rule"]
     if layer == "mode" and rule:
-        return f"the mode, which answers the rule {rule}"
+        return f"the mode, which answers rule {rule}"
     named = DECIDED_BY_TEXTS.get(layer, f"{layer},")
     return f"{named} {rule}" if rule else named.rstrip(",")
 
@@ -253,13 +253,15 @@ HELP = "assent rules explain edit src/a.py"
     ),
 )
 @click.argument("words", metavar="[PERMISSION] RESOURCE", nargs=-1, required=True)
-@click.option("--tool", default="", help="Name a tool in place of the permission.")
-@click.option("--mode", default="", help="The mode, also one of your own.")
-@click.option("--agent", default="", help="The agent (default: the mode's own).")
-@click.option("--session", callback=reference_option, metavar="ID", help="As if in this session.")
-@click.option("--allow", multiple=True, metavar="RULE", help="As if started with this.")
-@click.option("--ask", multiple=True, metavar="RULE", help="As if started with this.")
-@click.option("--deny", multiple=True, metavar="RULE", help="As if started with this.")
+@click.option("--tool", default="", help="Tool to check instead of a permission.")
+@click.option("--mode", default="", help="Mode to use, built-in or custom.")
+@click.option("--agent", default="", help="Agent to use (default: the mode's agent).")
+@click.option(
+    "--session", callback=reference_option, metavar="ID", help="Check as in this session."
+)
+@click.option("--allow", multiple=True, metavar="RULE", help="Check with this rule added.")
+@click.option("--ask", multiple=True, metavar="RULE", help="Check with this rule added.")
+@click.option("--deny", multiple=True, metavar="RULE", help="Check with this rule added.")
 @with_invocation
 def explain_call(
     call: Invocation,
@@ -268,9 +270,9 @@ def explain_call(
     session: str,
     **chosen: tuple[str, ...] | str,
 ) -> None:
-    """Say what would become of a call, and who decides.
+    """Explain whether a call would be allowed, and what decides it.
 
-    It names the rule of each layer. Hooks and the loop guard are not asked, and nothing is done.
+    Lists the matching rule of each layer. Hooks and the loop guard are not run; nothing is changed.
     """
     word, resource = _about(words, tool)
     mode, agent = str(chosen.pop("mode")), str(chosen.pop("agent"))
@@ -280,7 +282,7 @@ def explain_call(
         seat = explain_context(work, mode, agent, session)
         if tool and not is_known(seat, tool):
             names = ", ".join(sorted(work.tooling.dispatcher.names))
-            raise UsageError(f"There is no tool {tool!a}. There are: {names}.")
+            raise UsageError(f"Tool {tool!a} not found. Available: {names}.")
         row = {
             "mode": seat.mode,
             "base": seat.around.posture.mode,
@@ -295,19 +297,17 @@ def explain_call(
 def _about(words: tuple[str, ...], tool: str) -> tuple[str, str]:
     """Returns the word that stands for the call, and what it is about."""
     if len(words) != (1 if tool else 2):
-        raise UsageError(
-            "Name a permission and what it is about, or --tool and what it is about.", HELP
-        )
+        raise UsageError("Pass a permission and a resource, or --tool and a resource.", HELP)
     return (tool, words[0]) if tool else (words[0], words[1])
 
 
 @click.group(epilog=examples("assent rules list\nassent rules revoke 01k9zq3v7m"))
 def rules() -> None:
-    """List, explain and test rules, and take remembered answers back."""
+    """Manage permission rules and remembered answers."""
 
 
 @rules.command("list", epilog=examples("assent rules list\nassent rules list --agent build --json"))
-@click.option("--agent", default="", help="Show this agent's own rules, too.")
+@click.option("--agent", default="", help="Include this agent's own rules.")
 @with_invocation
 def list_rules(call: Invocation, agent: str) -> None:
     """List all rules by layer, and remembered answers."""
@@ -326,9 +326,9 @@ rules.add_command(explain_call)
 @click.argument("file", required=False, default="")
 @with_invocation
 def test(call: Invocation, file: str) -> int:
-    """Check the examples of every rule, or of FILE's.
+    """Test the examples of all rules, or of the rules in FILE.
 
-    It exits with 1 if one fails.
+    Exits with 1 if one fails.
     """
     found = rules_from_file(file) if file else _all(open_rules(call.folder, check=False))
     failed = [
@@ -344,15 +344,15 @@ def test(call: Invocation, file: str) -> int:
 
 @rules.command(epilog=examples("assent rules revoke 01k9zq3v7m\nassent rules revoke --all"))
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
-@click.option("--all", "everything", is_flag=True, help="Take every remembered answer back.")
+@click.option("--all", "everything", is_flag=True, help="Revoke every remembered answer.")
 @with_invocation
 def revoke(call: Invocation, reference: str, everything: bool) -> None:
-    """Take a remembered answer back; it counts at once.
+    """Revoke a remembered answer, effective at once.
 
-    It is named by its id or the start of it.
+    ID is its id or the start of it.
     """
     if bool(reference) == everything:
-        raise UsageError("Name one remembered answer, or say --all.", "assent rules list")
+        raise UsageError("Pass one ID or --all.", "assent rules list")
     ids = [grant.id for grant in call.engine.grants.all()] if everything else [reference]
     gone: list[Grant] = [call.engine.grants.revoke(one) for one in ids]
     rows = [_row(call, grant) for grant in gone]
@@ -384,5 +384,5 @@ def _all(book: WorkspaceRules) -> list[PermissionRule]:
 def _agent(book: WorkspaceRules, name: str) -> Agent:
     if name not in book.agents:
         known = ", ".join(sorted(book.agents))
-        raise UsageError(f"There is no agent {name!a}. There are: {known}.")
+        raise UsageError(f"Agent {name!a} not found. Available: {known}.")
     return book.agents[name]

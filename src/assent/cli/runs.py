@@ -46,19 +46,19 @@ def size_text(size: int) -> str:
 def run_list_lines(rows: Sequence[Row], size: int, limit: int) -> Iterator[Line]:
     """Renders past runs in aligned columns, newest first, and what all of them keep."""
     if not rows:
-        yield Line("plain", "Nothing was run here.")
+        yield Line("plain", "No runs yet.")
         return
     first, *rest = table_lines("plain", _fitting([TITLE, *map(_listed, rows)]))
     yield Line("heading", first.text)
     yield from rest
     yield BLANK
-    most = f"of at most {size_text(limit)} (undo.keep_mb)" if limit else "without a limit"
-    yield Line("plain", f"{size_text(size)} are kept, {most}.")
+    most = f"limit {size_text(limit)} (undo.keep_mb)" if limit else "no limit"
+    yield Line("plain", f"{size_text(size)} kept for undo, {most}.")
 
 
 def run_detail_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
     """Renders one run with every operation, what commands said, and what they changed."""
-    kept = f"{size_text(int(str(row['own'])))}, and {size_text(int(str(row['shared'])))} shared"
+    kept = f"{size_text(int(str(row['own'])))}, plus {size_text(int(str(row['shared'])))} shared"
     yield from table_lines(
         "plain",
         [
@@ -106,11 +106,11 @@ def item_row(number: int, name: str, op: Operation | None, line: str) -> Row:
 def pruned_lines(runs: Iterable[str], contents: int, size: int, later: int) -> Iterator[Line]:
     """Renders what was given up, and how much room that made."""
     for run in runs:
-        yield Line("plain", f"Can no longer be undone: {visible_line(run)}")
-    yield Line("plain", f"Removed {contents} contents, {size_text(size)}.")
+        yield Line("plain", f"Pruned, can no longer be undone: {visible_line(run)}")
+    yield Line("plain", f"Stored contents removed: {contents} ({size_text(size)}).")
     if later:
         yield from wrapped_lines(
-            "plain", f"{size_text(later)} more are not needed and go later: they are too young."
+            "plain", f"{size_text(later)} more is unused but too recent; it is removed later."
         )
 
 
@@ -119,7 +119,7 @@ def _listed(row: Row) -> tuple[str, ...]:
         _short(visible_line(str(row["run"]))),
         str(row["kind"]),
         visible_line(str(row["at"]))[:16].replace("T", " "),
-        ("given up" if row["given_up"] else _taken(row)) or _ended(row),
+        ("pruned" if row["given_up"] else _taken(row)) or _ended(row),
         str(row["operations"]),
         size_text(int(str(row["own"]))),
         visible_line(str(row["plan"])),
@@ -166,7 +166,7 @@ def _operation(row: Row) -> Iterator[Line]:
     match row.get("roll_back"):
         case dict() as undo:
             yield from wrapped_lines(
-                "plain", f"     a roll-back ran to take it back: {undo['line']}"
+                "plain", f"     rolled back by its undo command: {undo['line']}"
             )
             yield from _command(undo)
         case _:
@@ -185,7 +185,7 @@ def _command(row: Row) -> Iterator[Line]:
             "risk", f"     {left['how']!s:<8}{_path(left)}, not kept: {left['why']}"
         )
     if not row["known"]:
-        yield Line("risk", "     What it changed is not known, or was not kept.")
+        yield Line("risk", "     Its changes are unknown or were not kept.")
     if row["output"]:
         yield from untrusted_lines(str(row["output"]))
 
@@ -213,15 +213,15 @@ YES = "yes"
 
 @click.group(epilog=examples("assent runs list\nassent runs show 01k9"))
 def runs() -> None:
-    """List, show and give up past runs: what `assent undo` can take back."""
+    """List, inspect and prune past runs."""
 
 
 @runs.command("list", epilog=examples("assent runs list\nassent runs list --json"))
 @with_invocation
 def list_runs(call: Invocation) -> None:
-    """List everything that was run, newest first.
+    """List past runs, newest first.
 
-    KEPT is the size of what only this run needs for an undo; `runs show` also says what it shares.
+    KEPT is the size of what only this run needs for undo; `runs show` also shows what it shares.
     """
     call.engine.runs.record_lost_command()
     weighed = call.engine.history.with_sizes()
@@ -235,9 +235,9 @@ def list_runs(call: Invocation) -> None:
 @click.argument("run", callback=reference_option)
 @with_invocation
 def show(call: Invocation, run: str) -> None:
-    """Show what became of each operation of a run.
+    """Show the result of each operation of a run.
 
-    Of commands it shows how they ended, what they said and which files they changed.
+    For commands it shows the exit code, the output and the changed files.
     """
     kept = call.engine.history.find(run)
     operations = [_item(item) for item in call.engine.history.items(kept)]
@@ -251,24 +251,24 @@ def show(call: Invocation, run: str) -> None:
     )
 )
 @click.argument("run", nargs=-1)
-@click.option("--unused", is_flag=True, help="Only remove contents that nothing needs any more.")
-@click.option("--force", is_flag=True, help="Do not ask.")
+@click.option("--unused", is_flag=True, help="Only remove stored content that nothing needs.")
+@click.option("--force", is_flag=True, help="Don't ask for confirmation.")
 @with_invocation
 def delete(call: Invocation, run: tuple[str, ...], unused: bool, force: bool) -> None:
-    """Give up what runs keep for an undo.
+    """Prune runs: delete what they keep for undo.
 
-    Files stay as they are, and the runs can no longer be undone. Contents are removed that no other
-    run, plan or session needs; those of the last hour later.
+    Your files stay as they are, but the runs can no longer be undone. Stored content is removed
+    unless another run, plan or session needs it; content of the last hour is removed later.
     """
     if unused == bool(run):
-        raise UsageError("Give runs, or --unused.", "assent runs delete --help")
+        raise UsageError("Pass runs or --unused.", "assent runs delete --help")
     if unused:
         _answer(call, PrunedRuns((), call.engine.retention.collect()))
         return
     units = call.engine.retention.check(run)
     if not force and not _agreed(call, units):
         raise Declined(
-            "Nothing was given up. It needs a yes on a terminal, or --force.",
+            "Nothing was pruned. Confirm on a terminal, or pass --force.",
             f"assent runs delete {' '.join(run)} --force",
         )
     _answer(call, call.engine.retention.delete(units))
@@ -276,7 +276,7 @@ def delete(call: Invocation, run: tuple[str, ...], unused: bool, force: bool) ->
 
 def _agreed(call: Invocation, units: list[PastRun]) -> bool:
     names = ", ".join(kept.unit.name for kept in units)
-    question = f"Give up for good that {names} can be undone? Type {YES}: "
+    question = f"Prune {names}? It can no longer be undone afterwards. Type {YES}: "
     return not call.no_input and read_reply(question) == YES
 
 

@@ -29,19 +29,19 @@ from assent.render.sessions import (
 )
 from assent.render.turn_changes import turn_lines, turn_list_lines, turn_row
 
-RESUME_TEXT = "Go on where you stopped."
+RESUME_TEXT = "Continue where you stopped."
 FINISHED_ENDS = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
 
 
 @click.group(epilog=examples("assent sessions list\nassent sessions show add-login"))
 def sessions() -> None:
-    """List, show, change and export sessions; pause, resume, cancel and retry their work."""
+    """List, show, change and export sessions; pause, resume, cancel and retry them."""
 
 
 @sessions.command("list", epilog=examples("assent sessions list\nassent sessions list --json"))
 @with_invocation
 def list_sessions(call: Invocation) -> None:
-    """List the sessions and where they stand. Newest first, children behind their parents."""
+    """List sessions and their status. Newest first, children after their parents."""
     rows = [_row(call, record) for record in with_children(call.engine.sessions.all())]
     call.output.answer({"sessions": rows}, session_list_lines(rows))
 
@@ -50,7 +50,7 @@ def list_sessions(call: Invocation) -> None:
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @with_invocation
 def show(call: Invocation, reference: str) -> None:
-    """Show a session and all that was said. By id, start of an id or slug; else the last one."""
+    """Show a session and its messages. By id, start of an id or slug (default: the last one)."""
     record = _found(call, reference)
     row = _row(call, record)
     events = call.engine.sessions.events(record)
@@ -64,12 +64,12 @@ def show(call: Invocation, reference: str) -> None:
 )
 @click.argument("reference", metavar="ID", callback=reference_option)
 @click.argument("title", required=False, default="")
-@click.option("--model", default="", help="The model that finds a title where none is given.")
+@click.option("--model", default="", help="Model that suggests a title if none is given.")
 @with_invocation
 def rename(call: Invocation, reference: str, title: str, model: str) -> None:
-    """Give a session another title. Without TITLE a model is asked for one.
+    """Rename a session. Without TITLE, a model suggests one.
 
-    The session's slug, which names its folder of plans, stays.
+    The slug, which names the session's plan folder, stays.
     """
     record = _found(call, reference)
     wanted = argument_text(title) or _invented(call, record, model)
@@ -80,17 +80,17 @@ def rename(call: Invocation, reference: str, title: str, model: str) -> None:
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @with_invocation
 def fork(call: Invocation, reference: str) -> None:
-    """Copy words and todos into a new session. Plans, approvals and grants stay behind."""
+    """Copy messages and todos to a new session. Plans, approvals and grants are not copied."""
     _answer(call, call.engine.sessions.fork(_found(call, reference)))
 
 
 @sessions.command(epilog=examples("assent sessions export add-login --format markdown > login.md"))
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json")
-@click.option("--out", metavar="FILE", default="", help="Where it goes (default: stdout).")
+@click.option("--out", metavar="FILE", default="", help="Output file (default: stdout).")
 @with_invocation
 def export(call: Invocation, reference: str, form: str, out: str) -> None:
-    """Print a whole session, as JSON or as a document. With --out, write it to a file."""
+    """Print a whole session as JSON or Markdown. With --out, write it to a file."""
     record = _found(call, reference)
     if out:
         _write(call, record, form, out)
@@ -107,30 +107,30 @@ def export(call: Invocation, reference: str, form: str, out: str) -> None:
 @click.argument("reference", metavar="ID", callback=reference_option)
 @with_invocation
 def delete(call: Invocation, reference: str) -> None:
-    """Take a session off the lists. Its plans stay, and its runs can still be undone."""
+    """Remove a session from the lists. Its plans stay, and its runs can still be undone."""
     _answer(call, call.engine.sessions.delete(_found(call, reference)))
 
 
 @sessions.command(epilog=examples('assent sessions pause add-login --reason "Not today."'))
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
-@click.option("--reason", default="", help="Words that are kept with it.")
+@click.option("--reason", default="", help="Reason to record.")
 @with_invocation
 def pause(call: Invocation, reference: str, reason: str) -> None:
-    """Stop the work in a session and its children. No further call begins.
+    """Pause a session and its children. No new call starts.
 
-    A command that runs for it is ended.
+    A command that it is running is stopped.
     """
     _halt(call, reference, "paused", reason)
 
 
 @sessions.command(epilog=examples('assent sessions cancel add-login --reason "No longer needed."'))
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
-@click.option("--reason", default="", help="Words that are kept with it.")
+@click.option("--reason", default="", help="Reason to record.")
 @with_invocation
 def cancel(call: Invocation, reference: str, reason: str) -> None:
-    """Stop the work in a session for good. Its open questions are answered with no.
+    """Cancel a session for good. Its pending questions are answered with no.
 
-    What it did stays, and can be undone.
+    Its changes stay and can be undone.
     """
     _halt(call, reference, "cancelled", reason)
 
@@ -139,12 +139,12 @@ def cancel(call: Invocation, reference: str, reason: str) -> None:
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @with_invocation
 def resume(call: Invocation, reference: str) -> int:
-    """Go on with a session that was stopped. As `assent -r ID -p` does, whoever stopped it."""
+    """Resume a session that was stopped. Same as `assent -r ID -p`."""
     record = _found(call, reference)
     owed = record.waiting or record.working or record.ended == "waiting"
     if not owed and not record.halt and record.ended in FINISHED_ENDS:
         raise IllegalState(
-            f"Session {record.slug}: nothing is paused or broken off there.",
+            f"Session {record.slug} is not paused or interrupted.",
             f'assent -r {record.slug} "what comes next"',
         )
     return _went_on(call, record, "" if owed else RESUME_TEXT)
@@ -154,7 +154,7 @@ def resume(call: Invocation, reference: str) -> int:
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @with_invocation
 def retry(call: Invocation, reference: str) -> int:
-    """Have the model try the last turn again. It is told what went wrong."""
+    """Retry the last turn. The model is told what went wrong."""
     return _went_on(call, call.engine.sessions.retry(_found(call, reference)), "")
 
 
@@ -165,14 +165,16 @@ def retry(call: Invocation, reference: str) -> int:
     )
 )
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
-@click.option("--to", "message", default="", metavar="MESSAGE", help="Id of what you said.")
-@click.option("--list", "listing", is_flag=True, help="Only list what you said, with ids.")
+@click.option(
+    "--to", "message", default="", metavar="MESSAGE", help="Id of the message to rewind to."
+)
+@click.option("--list", "listing", is_flag=True, help="Only list your messages, with ids.")
 @with_invocation
 def rewind(call: Invocation, reference: str, message: str, listing: bool) -> None:
-    """Go back to before something you said. Without --to, to before your last words.
+    """Rewind to an earlier message. Without --to, to before your last one.
 
-    The model forgets that and all that came after. Plan and files stay as they are, and nothing is
-    removed from the log; what was done since is named, so that `assent undo` can take it back.
+    That message and everything after it leave the model's context. Plan and files stay as they are,
+    and the log is kept; later runs are listed so that you can undo them with `assent undo`.
     """
     sessions, record = call.engine.sessions, _found(call, reference)
     if listing:
@@ -194,9 +196,9 @@ def rewind(call: Invocation, reference: str, message: str, listing: bool) -> Non
 @click.option("--turn", type=int, default=None, help="Show every diff of this turn.")
 @with_invocation
 def diff(call: Invocation, reference: str, turn: int | None) -> None:
-    """Show which files and how many lines each turn changed. With --turn, in full.
+    """Show which files and how many lines each turn changed. With --turn, show the diffs.
 
-    What children did, and builds of the session's plans, count for the turn that had begun before.
+    Changes by child sessions and plan builds count for the turn that started before them.
     """
     record, summary = _found(call, reference), call.engine.turn_changes
     about = {"session": record.session, "slug": record.slug}
@@ -219,7 +221,7 @@ def _write(call: Invocation, record: SessionRecord, form: str, out: str) -> None
         content = "".join(f"{line.text}\n" for line in lines).encode("utf-8", "backslashreplace")
     write_new_export(call.folder, out, content)
     row = {"session": record.session, "file": out, "size": len(content)}
-    told = f"Wrote {visible_line(argument_text(out))}, {len(content)} bytes."
+    told = f"Wrote {visible_line(argument_text(out))} ({len(content)} bytes)."
     call.output.answer(row, [Line("plain", told)])
 
 

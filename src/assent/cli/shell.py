@@ -40,7 +40,7 @@ class ShellCheckRequest(msgspec.Struct):
     )
 )
 def shell() -> None:
-    """Judge and run command lines that only read, as a planning agent's shell does."""
+    """Check and run read-only commands, as a planning agent's shell does."""
 
 
 @shell.command(
@@ -52,16 +52,18 @@ def shell() -> None:
     ),
 )
 @click.argument("words", nargs=-1, metavar="CMD")
-@click.option("--stdin", "many", is_flag=True, help='Judge lines of {"cmd": ...} from stdin.')
-@click.option("--no-sandbox", is_flag=True, help="By the narrower class where no sandbox holds.")
+@click.option("--stdin", "many", is_flag=True, help='Check lines of {"cmd": ...} from stdin.')
+@click.option(
+    "--no-sandbox", is_flag=True, help="Use the stricter rules that apply without a sandbox."
+)
 @with_invocation
 def check(call: Invocation, words: tuple[str, ...], many: bool, no_sandbox: bool) -> int:
-    """Tell whether CMD only reads, by its text alone. The same on every machine.
+    """Check whether CMD is read-only, by its text alone. The result is the same on every machine.
 
-    Prints {"read_only", "reason"}, or words on a terminal; exits with 0 whatever the answer is.
+    Prints {"read_only", "reason"}, or text on a terminal. Always exits with 0.
     """
     if many == bool(words):
-        raise UsageError("Give one command line, or --stdin.", "assent shell check --help")
+        raise UsageError("Pass one command line or --stdin.", "assent shell check --help")
     if many:
         _check_all(sandboxed=not no_sandbox)
         return 0
@@ -77,16 +79,16 @@ def check(call: Invocation, words: tuple[str, ...], many: bool, no_sandbox: bool
 )
 @click.argument("words", nargs=-1, required=True, metavar="CMD")
 @click.option(
-    "--seconds", type=Limit, default=ProcessLimits().seconds, help="End it after so long."
+    "--seconds", type=Limit, default=ProcessLimits().seconds, help="Time limit in seconds."
 )
 @with_invocation
 def run(call: Invocation, words: tuple[str, ...], seconds: float) -> int:
-    """Run CMD as a planning agent's call would run. Confined, and only if it only reads.
+    """Run CMD in the sandbox if it is read-only, as a planning agent would.
 
-    The exit code is the command's own; 7 if it was refused, and then nothing ran.
+    Exits with the command's exit code, or 7 if the command was refused and did not run.
     """
     if not math.isfinite(seconds):
-        raise UsageError("--seconds needs a number.", "assent shell run --help")
+        raise UsageError("--seconds must be a finite number.", "assent shell run --help")
     opened = open_shell(call.folder)
     try:
         process = opened.run(
@@ -115,12 +117,12 @@ def _check_all(*, sandboxed: bool) -> None:
     while line := stream.readline(MAX_LINE_BYTES):
         if len(line) == MAX_LINE_BYTES:
             raise Refused(
-                f"A line has {MAX_LINE_BYTES} bytes or more.", "assent shell check --help"
+                f"A line is {MAX_LINE_BYTES} bytes or longer.", "assent shell check --help"
             )
         try:
             asked = msgspec.json.decode(line, type=ShellCheckRequest)
         except (msgspec.MsgspecError, RecursionError) as error:
-            answer: dict[str, object] = {"error": f"Not an object with a `cmd`: {error}."}
+            answer: dict[str, object] = {"error": f"Not a JSON object with `cmd`: {error}."}
         else:
             answer = _row(classify_read_only(asked.cmd, sandboxed=sandboxed))
         CliOutput(as_json=True).answer(answer)
@@ -176,12 +178,12 @@ class _ShellOutput:
 
 
 LIMIT_MESSAGES: Final = {
-    "time": "It took too long and was ended.",
-    "output": "It said too much and was ended; what came so far is shown.",
-    "processes": "It started too many processes and was ended.",
-    "memory": "It needed too much memory and was ended.",
-    "start": "It could not be started.",
-    "unknown": "It was ended from outside; whether it did its work is not known.",
+    "time": "The command timed out and was stopped.",
+    "output": "The command printed too much and was stopped; the output so far is shown.",
+    "processes": "The command started too many processes and was stopped.",
+    "memory": "The command used too much memory and was stopped.",
+    "start": "The command could not be started.",
+    "unknown": "The command was killed from outside; it may not have finished its work.",
 }
 
 

@@ -35,15 +35,15 @@ from assent.render.status import operation_lines, operation_removed_lines
 
 
 MAX_PATCH_BYTES = 512 << 20  # bytes of a patch
-FILES_UNCHANGED = "No operation was added: the files are like that already."
+FILES_UNCHANGED = "Nothing staged: the files already match."
 MAX_SKIPPED_SHOWN = 20  # paths that were left out and are named to a person; --json has all
 SKIP_REASONS = {
     "ignored": "ignored by .gitignore",
-    "git": "git's own",
-    "ours": "Assent's own",
-    "deep": f"below more than {MAX_FOLDERS} folders",
-    "repository": "a repository of its own",
-    "odd": "neither file nor symlink",
+    "git": "git files",
+    "ours": "Assent files",
+    "deep": f"nested more than {MAX_FOLDERS} folders deep",
+    "repository": "a separate repository",
+    "odd": "not a file or symlink",
 }
 
 
@@ -56,13 +56,13 @@ SKIP_REASONS = {
 @click.argument("source", metavar="FILE|-")
 @click.option(
     "-p", "strip", metavar="N", type=click.IntRange(0, 99),
-    help="Leave out the first N parts of each name (default: 1, or 0 if a git diff has none).",
+    help="Strip N leading path components (default: 1, or 0 for a git diff without prefixes).",
 )  # fmt: skip
 @with_invocation
 def patch(call: Invocation, source: str, strip: int | None) -> None:
-    """Stage what a unified or git diff does, all of it or nothing.
+    """Stage a unified or git diff, all of it or nothing.
 
-    Its names are seen from the root of the workspace, as git writes them.
+    Paths are relative to the workspace root, as git writes them.
     """
     with interruptible():
         found = call.engine.patches.stage(call.record(), _read(call, source), strip)
@@ -80,20 +80,20 @@ def patch(call: Invocation, source: str, strip: int | None) -> None:
 )
 @click.argument("other", metavar="DIR")
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--delete", is_flag=True, help="Also stage the removal of what is missing there.")
+@click.option("--delete", is_flag=True, help="Also stage deletion of files missing in DIR.")
 @with_invocation
 def stage_from(call: Invocation, other: str, paths: tuple[str, ...], delete: bool) -> None:
     """Stage what differs in a copy of the workspace.
 
-    A copy is another checkout, or the folder that somebody else worked in. What is ignored here,
-    git's and Assent's own files and repositories in it are left out, and named.
+    A copy is another checkout, or a folder that someone else worked in. Ignored files, git's and
+    Assent's own files and nested repositories are skipped and listed.
     """
     record = call.record()
     there = quote(argument_text(other))
     with (
         interruptible(),
         nothing_staged(f"assent stage from {there}", look=f"ls -la {there}"),
-        call.output.busy(f"Comparing the files with those in {other} …"),
+        call.output.busy(f"Comparing with the files in {other} …"),
     ):
         found = _compared(call, record, other, paths, delete=delete)
     rows = _rows(found.staged)
@@ -116,7 +116,7 @@ def _read(call: Invocation, source: str) -> bytes:
         content += chunk
         if len(content) > MAX_PATCH_BYTES:
             raise Refused(
-                f"A patch has at most {MAX_PATCH_BYTES} bytes; this has more. Nothing was staged.",
+                f"The patch is larger than {MAX_PATCH_BYTES} bytes. Nothing was staged.",
                 "assent stage patch --help",
             )
     if not content:
@@ -135,13 +135,11 @@ def _staged_lines(rows: Sequence[Row]) -> Iterator[Line]:
 def _skipped_lines(skipped: Sequence[tuple[bytes, str]]) -> Iterator[Line]:
     """Says what was left out, by reason, and names the first of it."""
     for why, count in sorted(Counter(why for _, why in skipped).items()):
-        yield Line(
-            "plain", f"Left out: {count} that {'is' if count == 1 else 'are'} {SKIP_REASONS[why]}."
-        )
+        yield Line("plain", f"Skipped {count}: {SKIP_REASONS[why]}.")
     for path, why in skipped[:MAX_SKIPPED_SHOWN]:
         yield from wrapped_lines("dim", f"  {why:<10}  {visible_path(path)}")
     if len(skipped) > MAX_SKIPPED_SHOWN:
-        yield Line("dim", f"  … and {len(skipped) - MAX_SKIPPED_SHOWN} more, with --json")
+        yield Line("dim", f"  … and {len(skipped) - MAX_SKIPPED_SHOWN} more; --json lists all")
 
 
 # `assent stage run`: stages a command as an operation that the build runs.
@@ -165,25 +163,29 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
 )
 @click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="-- ARGV...")
 @click.option(
-    "--script", metavar="TEXT|@FILE|-", help="Lines for `sh` instead; from a file, or stdin."
+    "--script",
+    metavar="TEXT|@FILE|-",
+    help="Script for `sh` instead of ARGV, from text, a file or stdin.",
 )
-@click.option("--cwd", metavar="DIR", default=".", help="The folder that it runs in.")
+@click.option("--cwd", metavar="DIR", default=".", help="Folder to run the command in.")
 @click.option(
     "--timeout", metavar="S", type=int, default=RunCommand().timeout, show_default=True,
-    help="Seconds after which it is ended.",
+    help="Time limit in seconds.",
 )  # fmt: skip
-@click.option("--env", metavar="K=V", multiple=True, help="A variable; may be given again.")
-@click.option("--network", is_flag=True, help="Let it use the network.")
-@click.option("--undo", metavar="CMD", help="What takes it back: words, or with operators for sh.")
-@click.option("--no-sandbox", is_flag=True, help="Let it do whatever you can.")
+@click.option("--env", metavar="K=V", multiple=True, help="Environment variable; can be repeated.")
+@click.option("--network", is_flag=True, help="Allow network access.")
+@click.option(
+    "--undo", metavar="CMD", help="Command that undoes it; with shell operators it runs in sh."
+)
+@click.option("--no-sandbox", is_flag=True, help="Run it without the sandbox.")
 @with_invocation
 def run(call: Invocation, argv: tuple[str, ...], script: str | None, cwd: str, **how: Any) -> None:
-    """Stage a command, which the build runs in its place.
+    """Stage a command that runs as part of the build.
 
-    What was staged before it is done by then. It runs in a sandbox: it may write in the workspace,
-    but not git's or Assent's own files, and has no network unless you let it. It is ended above
-    8 GiB of memory, 1024 processes or 1 GiB of output. If it fails, the build halts and says which
-    ways there are.
+    It runs after everything staged before it. In the sandbox it can write to the workspace, except
+    git's and Assent's own files, and has no network unless you allow it. It is stopped above
+    8 GiB of memory, 1024 processes or 1 GiB of output. If it fails, the build stops and lists your
+    options.
     """
     command = RunCommand(
         tuple(map(os.fsencode, argv)),
@@ -210,7 +212,7 @@ def _script(folder: str, given: str) -> bytes:
 def _variable(given: str) -> tuple[bytes, bytes]:
     name, sign, value = os.fsencode(given).partition(b"=")
     if not sign:
-        raise UsageError(f"{given!a} is no variable; write NAME=VALUE.", HELP)
+        raise UsageError(f"{given!a} is not a variable; use NAME=VALUE.", HELP)
     return name, value
 
 
@@ -219,9 +221,9 @@ def _undo(given: str) -> tuple[bytes, ...]:
     try:
         words = shlex.split(given)
     except ValueError as error:
-        raise UsageError(f"--undo {given!a} cannot be read: {error}.", HELP) from error
+        raise UsageError(f"--undo {given!a} cannot be parsed: {error}.", HELP) from error
     if not words:
-        raise UsageError("The command of --undo is empty.", HELP)
+        raise UsageError("The --undo command is empty.", HELP)
     plain = _PLAIN.fullmatch(given) and not _ASSIGNMENT.match(given) and "\n" not in given
     return tuple(map(os.fsencode, words if plain else ("sh", "-c", given)))
 
@@ -231,7 +233,7 @@ MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 
 @click.group(epilog=examples("echo hi | assent stage write hello.txt --from -\nassent stage list"))
 def stage() -> None:
-    """Stage exact operations. Nothing is applied before a person approved it."""
+    """Stage exact file changes and commands. Nothing is applied until you approve it."""
 
 
 @stage.command(
@@ -243,16 +245,16 @@ def stage() -> None:
     )
 )
 @click.argument("path")
-@click.option("--from", "source", metavar="FILE|-", help="The new content.")
+@click.option("--from", "source", metavar="FILE|-", help="File with the new content; - is stdin.")
 @click.option("--mode", metavar="OCTAL", help="Permission bits, such as 755.")
-@click.option("--link-to", metavar="TARGET", help="Make it a symlink instead.")
+@click.option("--link-to", metavar="TARGET", help="Create a symlink instead.")
 @with_invocation
 def write(
     call: Invocation, path: str, source: str | None, mode: str | None, link_to: str | None
 ) -> None:
     """Stage new content, a new mode, or a symlink."""
     if (source is None and mode is None) == (link_to is None):
-        raise UsageError("Give --from FILE, --mode OCTAL, or --link-to TARGET.", STAGE_HELP)
+        raise UsageError("Pass --from FILE, --mode OCTAL, or --link-to TARGET.", STAGE_HELP)
     drafts, record, target = call.engine.drafts, call.record(), os.fsencode(path)
     if link_to is not None:
         _answer_one(call, drafts.link(record, target, os.fsencode(link_to)))
@@ -265,11 +267,11 @@ def write(
 
 @stage.command(epilog=examples("assent stage edit src/a.py --find 'x = 1' --put 'x = 2'"))
 @click.argument("path")
-@click.option("--find", required=True, help="Exact text that occurs once.")
-@click.option("--put", required=True, help="What takes its place.")
+@click.option("--find", required=True, help="Exact text to replace; must occur once.")
+@click.option("--put", required=True, help="Replacement text.")
 @with_invocation
 def edit(call: Invocation, path: str, find: str, put: str) -> None:
-    """Stage an exact edit of one place in a file."""
+    """Stage one exact edit in a file."""
     texts = os.fsencode(find), os.fsencode(put)
     _answer_one(call, call.engine.drafts.edit(call.record(), os.fsencode(path), *texts))
 
@@ -278,7 +280,7 @@ def edit(call: Invocation, path: str, find: str, put: str) -> None:
 @click.argument("path")
 @with_invocation
 def delete(call: Invocation, path: str) -> None:
-    """Stage the removal of a file, a symlink, or a folder's files."""
+    """Stage deletion of a file, a symlink, or a folder's files."""
     _answer_several(call, call.engine.drafts.delete(call.record(), os.fsencode(path)))
 
 
@@ -295,7 +297,7 @@ def move(call: Invocation, source: str, target: str) -> None:
 @stage.command("list", epilog=examples("assent stage list\nassent stage list --json"))
 @with_invocation
 def list_operations(call: Invocation) -> None:
-    """List what is staged."""
+    """List staged operations."""
     operations = call.engine.drafts.operations(call.record())
     _show_several(call, list(zip(operation_ids(operations), operations, strict=True)))
 
@@ -304,14 +306,14 @@ def list_operations(call: Invocation) -> None:
 @click.argument("operation", metavar="OP")
 @with_invocation
 def remove(call: Invocation, operation: str) -> None:
-    """Take one operation out of the plan, by its id or the start of it."""
+    """Remove one operation from the plan, by its id or the start of it."""
     _answer_removed(call, call.engine.drafts.remove(call.record(), operation))
 
 
 @stage.command(epilog=examples("assent stage clear"))
 @with_invocation
 def clear(call: Invocation) -> None:
-    """Take every operation out of the plan."""
+    """Remove all operations from the plan."""
     _answer_removed(call, call.engine.drafts.clear(call.record()))
 
 
@@ -320,14 +322,14 @@ stage.add_command(patch)
 stage.add_command(stage_from)
 
 STAGE_HELP = "assent stage write --help"
-UNCHANGED = "No operation was added: the file is like that already."
+UNCHANGED = "Nothing staged: the file already matches."
 
 
 def _mode(text: str | None) -> int | None:
     if text is None:
         return None
     if not MODE.fullmatch(text):
-        raise UsageError(f"{text!a} is no mode; write it in octal, such as 755.", STAGE_HELP)
+        raise UsageError(f"{text!a} is not a file mode; use octal, such as 755.", STAGE_HELP)
     return int(text, 8)
 
 

@@ -26,7 +26,7 @@ from assent.render.status import open_item_lines, open_item_row, status_lines
 @click.command(epilog=examples("assent status\nassent status --json"))
 @with_status
 def status(call: StatusCall) -> None:
-    """Show where the current plan and the last run stand."""
+    """Show the status of the current plan and the last run."""
     record, run = call.workspace.status(call.plan)
     worker = call.workspace.run_status.holder() if run and _is_open(run[1]) else ""
     if not worker:  # a run may have ended between two looks
@@ -90,7 +90,7 @@ def _shell() -> dict[str, str] | None:
 
 
 def _command(call: StatusCall, record: PlanRecord, changed: Sequence[DriftedFile]) -> str:
-    """Returns what to type next where the state alone does not say it."""
+    """Returns the next command where the state alone does not determine it."""
     if changed and not record.imported:
         return REBASE
     approved = call.workspace.plan_status.is_approved(record)

@@ -178,7 +178,7 @@ def why_no_screen() -> str:
         why = "TERM is dumb or not set"
     else:
         return ""
-    return f'No screen opens, because {why}. Without one: assent "GOAL", or assent -p "TEXT".'
+    return f'The terminal UI cannot open: {why}. Use assent "GOAL" or assent -p "TEXT" instead.'
 
 
 # Signals: the first Ctrl-C ends a turn cleanly, the second ends the program.

@@ -119,8 +119,8 @@ def _sentence(work: TextPlanBuildResult) -> str:
     ]
     but = " and ".join(filter(None, less))
     if work.outcome == "nothing":
-        return f"The model ended its work and changed nothing{f': {but}' if but else ''}."
-    return f"The model ended its work, but {but}." if but else "Done: the model ended its work."
+        return f"The model finished and changed nothing{f': {but}' if but else ''}."
+    return f"The model finished, but {but}." if but else "Done: the model finished."
 
 
 def _counted(number: int, one: str, more: str, what: str) -> str:
@@ -143,7 +143,7 @@ def _refused(events: Sequence[Event]) -> Iterator[RefusedCall]:
 
 BUILD_COMMAND = "assent build"
 WITH_MODEL = "assent build --model PROVIDER/MODEL"
-WORK_KEPT = "What was done so far is kept, and needs no second approval."
+WORK_KEPT = "Work done so far is kept and needs no new approval."
 APPROVAL_KEPT = "The approval is kept; nothing was changed."
 
 
@@ -221,7 +221,7 @@ def _model(work: SessionRuntime, plan: PlanRecord, model: str, agent: str) -> st
     worker = work.tooling.agents.get(agent)
     kept = WORK_KEPT if plan.building else APPROVAL_KEPT
     if worker is None:
-        raise UsageError(f"There is no agent {agent!a}. {kept}", "assent build --help")
+        raise UsageError(f"Agent {agent!a} not found. {kept}", "assent build --help")
     sessions = work.engine.sessions
     session = sessions.load(plan.building.session) if plan.building else sessions.of_plan(plan)
     asked = model or worker.model or (session.model if session else "")
@@ -253,7 +253,7 @@ def _show(
         raise Interrupted(f"Interrupted. {WORK_KEPT}", BUILD_COMMAND) from None
     except AssentError as error:
         # What the driver says about going on is meant for a conversation.
-        said = error.message.partition(" What was said and ")[0]
+        said = error.message.partition(" Messages and ")[0]
         error.message = f"{said} {WORK_KEPT}"
         if not error.next or error.next.startswith("assent -c"):
             error.next = WITH_MODEL if isinstance(error, ContextOverflow) else BUILD_COMMAND
@@ -263,7 +263,7 @@ def _show(
 def _ended(engine: Engine, plan: PlanRecord) -> tuple[RunReport, TextPlanBuildResult]:
     """Ends the run, if the model says that it is done."""
     if not engine.text_plan_builds.is_over(plan):
-        raise AssentError(f"The build stopped before its end. {WORK_KEPT}", BUILD_COMMAND)
+        raise AssentError(f"The build stopped before it finished. {WORK_KEPT}", BUILD_COMMAND)
     report = engine.text_plan_builds.report(plan)
     own = engine.text_plan_builds.events(plan)
     session = plan.building.session if plan.building else ""

@@ -26,7 +26,9 @@ from assent.render.rows import Row
 
 
 SHORT = 12  # characters of a digest in a list
-TRUST_BY_CONTENT = "Trust is for this content alone: a changed byte, and it is ignored again."
+TRUST_BY_CONTENT = (
+    "Trust applies to exactly this content; if the file changes, it is ignored again."
+)
 
 
 def file_row(
@@ -53,7 +55,7 @@ def file_row(
 def file_lines(rows: Sequence[Row]) -> Iterator[Line]:
     """Renders what each file would do, and the next command."""
     if not rows:
-        yield Line("plain", "No file of this project asks for trust.")
+        yield Line("plain", "No project file needs trust.")
         return
     for row in rows:
         yield Line("heading", f"{_path(row)}  {_standing(row)}")
@@ -68,10 +70,10 @@ def trust_file_lines(row: Row, content: bytes) -> Iterator[Line]:
     """Renders all that a person needs to decide about one file: what it does, and every byte."""
     yield Line("heading", f"Trust {_path(row)}?")
     yield BLANK
-    yield Line("plain", "It would do this, without asking again:")
+    yield Line("plain", "Once trusted, it does this without asking:")
     yield from _does(row)
     yield BLANK
-    yield Line("heading", f"Its content, {len(content)} bytes")
+    yield Line("heading", f"Content ({len(content)} bytes)")
     yield from untrusted_lines(content.decode("utf-8", "backslashreplace"))
     yield BLANK
     yield Line("plain", TRUST_BY_CONTENT)
@@ -81,9 +83,9 @@ def trust_file_lines(row: Row, content: bytes) -> Iterator[Line]:
 def files_trusted_lines(rows: Sequence[Row]) -> Iterator[Line]:
     """Renders what is trusted from now on."""
     if not rows:
-        yield Line("plain", "Nothing here waits for trust.")
+        yield Line("plain", "No file is waiting for trust.")
     for row in rows:
-        yield Line("plain", f"{_path(row)} is trusted, with exactly this content.")
+        yield Line("plain", f"{_path(row)} is trusted with exactly this content.")
     if rows:
         yield Line("plain", TRUST_BY_CONTENT)
 
@@ -91,9 +93,9 @@ def files_trusted_lines(rows: Sequence[Row]) -> Iterator[Line]:
 def trust_revoked_lines(paths: Sequence[str]) -> Iterator[Line]:
     """Renders what is trusted no longer."""
     if not paths:
-        yield Line("plain", "Nothing was trusted here.")
+        yield Line("plain", "No trusted files here.")
     for path in paths:
-        yield Line("plain", f"{visible_line(path)} is not trusted any more.")
+        yield Line("plain", f"{visible_line(path)} is no longer trusted.")
 
 
 def trust_row(trust: TrustedFile) -> Row:
@@ -109,7 +111,7 @@ def trust_row(trust: TrustedFile) -> Row:
 def trust_lines(trusts: Sequence[TrustedFile]) -> Iterator[Line]:
     """Renders everything that is trusted on this machine."""
     if not trusts:
-        yield Line("plain", "Nothing is trusted.")
+        yield Line("plain", "No trusted files.")
         return
     rows = [
         (each.content_hash[:SHORT], each.at, visible_line(each.path), visible_path(each.root))
@@ -144,9 +146,9 @@ def _standing(row: Row) -> str:
     if row["trusted"]:
         return "trusted"
     if row["changed"]:
-        return "changed since you trusted it: none of this happens"
+        return "changed since you trusted it, no effect"
     waits = row["waits"] or row["broken"]
-    return "not trusted: none of this happens" if waits else "asks for nothing"
+    return "not trusted, no effect" if waits else "needs no trust"
 
 
 TRUST_COMMAND = "assent trust show"
@@ -154,13 +156,13 @@ TRUST_COMMAND = "assent trust show"
 
 @click.group(epilog=examples("assent trust show\nassent trust give"))
 def trust() -> None:
-    """Show, trust and distrust what files of this project would do."""
+    """Trust a project's files by their content."""
 
 
 @trust.command(epilog=examples("assent trust show\nassent trust show --json"))
 @with_invocation
 def show(call: Invocation) -> None:
-    """Show what each file of the project would do, and whether it may."""
+    """Show what each project file would do, and whether it is trusted."""
     desk = TrustManager(call.folder)
     rows = [_row(look) for look in desk.project_files()]
     call.output.answer({"files": rows}, file_lines(rows))
@@ -171,14 +173,14 @@ def show(call: Invocation) -> None:
     epilog=examples("assent trust give\nassent trust give .opencode/assent.toml --digest 3f2a...")
 )
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@click.option("--digest", default="", help="The content you mean; it must be the file's.")
+@click.option("--digest", default="", help="Digest to trust; must match the file's.")
 @with_invocation
 def give(call: Invocation, files: tuple[str, ...], digest: str) -> None:
-    """Let files do what they say. Asks on the terminal, after showing everything."""
+    """Trust project files. Shows their full content, then asks on the terminal."""
     desk = TrustManager(call.folder)
     looks = desk.chosen([argument_text(name) for name in files])
     if digest and len(looks) != 1:
-        raise UsageError("A digest goes with one file; name it.", TRUST_COMMAND)
+        raise UsageError("--digest works with one file only; name the file.", TRUST_COMMAND)
     for look in looks:
         desk.check(look)
         _consent(call, look, digest, desk.from_here(look.file.path))
@@ -192,7 +194,7 @@ def give(call: Invocation, files: tuple[str, ...], digest: str) -> None:
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @with_invocation
 def revoke(call: Invocation, files: tuple[str, ...]) -> None:
-    """Let files do nothing any more. Without a name, all of this workspace."""
+    """Revoke trust in project files. Without FILE, in all files of this workspace."""
     desk = TrustManager(call.folder)
     paths = desk.revoke(call.engine.trust_log, [argument_text(name) for name in files])
     call.output.answer({"files": paths}, trust_revoked_lines(paths))
@@ -201,7 +203,7 @@ def revoke(call: Invocation, files: tuple[str, ...]) -> None:
 @trust.command("list", epilog=examples("assent trust list\nassent trust list --json"))
 @with_invocation
 def list_trusts(call: Invocation) -> None:
-    """List every content that is trusted on this machine."""
+    """List all trusted files on this machine."""
     desk = TrustManager(call.folder)
     trusts = desk.all()
     call.output.answer({"trusted": [trust_row(each) for each in trusts]}, trust_lines(trusts))
@@ -219,7 +221,7 @@ def _consent(call: Invocation, look: ProjectFileTrust, named: str, here: str) ->
     if not call.no_input and ask_for_digest(ansi(lines, color=want_color()), wanted):
         return
     again = f"assent trust give {quote(here)} --digest {wanted}"
-    why = not_approved_text(call, f"{file.path} is not trusted; it stays without effect.")
+    why = not_approved_text(call, f"{file.path} is not trusted and has no effect.")
     raise Declined(why, again)
 
 

@@ -53,14 +53,14 @@ def _check_agent(goal: Goal) -> None:
     known = [each.name for each in list_agents(goal.folder) if each.kind != "subagent"]
     if goal.agent not in known:
         raise UsageError(
-            f"There is no agent {goal.agent!a}. There are: {', '.join(known)}.",
+            f"Agent {goal.agent!a} not found. Available: {', '.join(known)}.",
             f"assent --agent {known[0]}" if known else "assent",
         )
 
 
-FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
+FAILED: Final = "The terminal UI crashed. Your session is saved; nothing else is affected."
 STOPPING: Final = "Stopping the run…"
-HALTED: Final = "The run halted, and waits for your decision: assent recover"
+HALTED: Final = "The run stopped and needs your decision: assent recover"
 GC_THRESHOLDS: Final = (
     5000,
     20,
@@ -82,7 +82,7 @@ def screen(goal: Goal) -> int:
     from assent.tui.host import StartOptions
 
     if goal.folder and not os.path.isdir(goal.folder):
-        raise UsageError(f"{goal.folder} is no folder.")
+        raise UsageError(f"{goal.folder} is not a folder.")
     check_tui_options(goal)
     start = StartOptions(
         mode=goal.mode, model=goal.model, agent=goal.agent, plan=goal.plan,
@@ -139,7 +139,7 @@ def _farewell(slug: str, mishaps: list[str], *, failed: bool) -> int:
     if failed:
         raise AssentError(FAILED, f"assent -r {slug}" if slug else "assent")
     if slug:
-        print(f"Go on with: assent -r {slug}")
+        print(f"Continue with: assent -r {slug}")
     return 1 if mishaps else 0
 
 
@@ -249,7 +249,7 @@ class LocalScreenHost:
         from assent.cli.registry import COMMANDS
 
         if not arguments or arguments[0] not in COMMANDS:
-            raise UsageError(f"There is no command {' '.join(arguments)!a}.", "/help")
+            raise UsageError(f"Unknown command {' '.join(arguments)!a}.", "/help")
         lines: list[Line] = []
         before = CAPTURED_LINES.set(lines)
         try:

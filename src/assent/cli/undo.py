@@ -27,19 +27,22 @@ from assent.runs.undo.service import UndoPlan
 )
 @click.argument("run", required=False, callback=reference_option)
 @click.option(
-    "--operation", metavar="OP", callback=reference_option, help="Only this: an id, or a number."
+    "--operation",
+    metavar="OP",
+    callback=reference_option,
+    help="Undo only this operation, by id or number.",
 )
-@click.option("--dry-run", is_flag=True, help="Only show what would be taken back.")
-@click.option("--digest", default="", help="The digest of the undo plan that you mean.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be undone.")
+@click.option("--digest", default="", help="Digest of the undo plan to approve.")
 @with_invocation
 @with_output_format
 def undo(call: Invocation, run: str, operation: str, dry_run: bool, digest: str) -> int:
-    """Take a run back by its inverse plan. Files that changed since are left alone and listed.
+    """Undo a run. Files that changed since are skipped and listed.
 
-    RUN is a run, a turn (SESSION.N) or a command of a session, by its id or the start of it; by
-    default the newest that still counts. What commands changed is taken back as far as it was
-    recorded. What is not covered, and what a command's own undo may overwrite, is listed before
-    you agree.
+    RUN is a run, a turn (SESSION.N) or a command of a session, by its id or the start of it
+    (default: the newest that is not undone). Changes made by commands are undone as far as they
+    were recorded. What is not covered, and what a command's own undo may overwrite, is listed
+    before you approve.
     """
     taken_up = _check(call, dry_run=dry_run, digest=digest)
     if taken_up and not operation and (found := _meant(call, taken_up, run, digest)):
@@ -57,15 +60,15 @@ def undo(call: Invocation, run: str, operation: str, dry_run: bool, digest: str)
     )
 )
 @click.argument("run", required=False, callback=reference_option)
-@click.option("--dry-run", is_flag=True, help="Only show what would be done again.")
-@click.option("--digest", default="", help="The digest of the plan that you mean.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be redone.")
+@click.option("--digest", default="", help="Digest of the redo plan to approve.")
 @with_invocation
 @with_output_format
 def redo(call: Invocation, run: str, dry_run: bool, digest: str) -> int:
-    """Take an undo back: the newest one, if no other run came after it, or the one of RUN.
+    """Redo an undone run: the last one, if no other run came after it, or RUN.
 
-    RUN is the run that was undone, or the undo itself. Files that changed since are left alone.
-    Commands are not run again: the files that they had changed are restored.
+    RUN is the run that was undone, or the undo itself. Files that changed since are skipped.
+    Commands are not run again: the files that they changed are restored.
     """
     taken_up = _check(call, dry_run=dry_run, digest=digest)
     if taken_up and (found := _meant(call, taken_up, run, digest, again=True)):
@@ -76,7 +79,7 @@ def redo(call: Invocation, run: str, dry_run: bool, digest: str) -> int:
 def _check(call: Invocation, *, dry_run: bool, digest: str) -> RunReport | None:
     """Checks the options, and takes up what was interrupted; returns how that ended."""
     if dry_run and digest:
-        raise UsageError("Give --dry-run or --digest, not both.", f"{call.command} --help")
+        raise UsageError("Pass --dry-run or --digest, not both.", f"{call.command} --help")
     if not dry_run:
         return recover_first(call)
     call.engine.runs.record_lost_command()  # else an undo would later be about more than was shown
@@ -107,7 +110,7 @@ def _with_todos(call: Invocation, undo: UndoPlan, tell: Callable[[], int], *, wh
     An answer that nobody hears leaves nothing undone; what fails here keeps no answer back.
     """
     try:
-        with call.engine.runs.housekeeping("The todos were not set back"):
+        with call.engine.runs.housekeeping("The todos were not restored"):
             restore_todos(call, undo, whole=whole)
     finally:
         code = tell()

@@ -20,7 +20,7 @@ from assent.render.rows import Row, redacted_row
 
 
 SHORT: Final = 12  # characters of a digest in a list
-NOTHING: Final = "Nothing waits for you."
+NOTHING: Final = "Nothing is waiting for you."
 
 
 def pending_decision_lines(waits: Sequence[PendingDecision], now: str) -> Iterator[Line]:
@@ -34,11 +34,11 @@ def pending_decision_lines(waits: Sequence[PendingDecision], now: str) -> Iterat
         for text in one.preview:
             yield Line("plain", f"{GUTTER}{text}")
         if one.look:
-            yield Line("plain", f"To see all of it: {visible_line(one.look)}")
+            yield Line("plain", f"Show all: {visible_line(one.look)}")
         for command in one.commands:
             yield Line("plain", f"  {visible_line(command)}")
         yield BLANK
-    yield Line("plain", "1 thing waits." if len(waits) == 1 else f"{len(waits)} things wait.")
+    yield Line("plain", "1 item waiting." if len(waits) == 1 else f"{len(waits)} items waiting.")
 
 
 def pending_decision_rows(waits: Sequence[PendingDecision], now: str) -> list[Row]:
@@ -69,7 +69,7 @@ def _facts(one: PendingDecision) -> Iterator[str]:
     if one.session:
         yield f"session {visible_line(one.session)}"
     if one.depth:
-        yield f"asked by a child, depth {one.depth}"
+        yield f"asked by a child session, depth {one.depth}"
     if one.operations is not None:
         yield f"{one.operations} operation{'' if one.operations == 1 else 's'}"
     if one.risks is not None:
@@ -79,15 +79,16 @@ def _facts(one: PendingDecision) -> Iterator[str]:
 
 
 def _since(one: PendingDecision, now: str) -> str:
-    return f"since {age_text(seconds_since(one.at, now))}"
+    return f"{age_text(seconds_since(one.at, now))} ago"
 
 
 @click.command(epilog=examples("assent waiting\nassent waiting --json"))
 @with_invocation
 def waiting(call: Invocation) -> None:
-    """List everything that waits for you. Runs that stopped, questions, plans, builds.
+    """List everything waiting for you. Stopped runs, questions, plans and builds.
 
-    Each ends with the command that decides it. `assent questions list` has more about questions.
+    Each entry ends with the command that decides it. `assent questions list` shows more about
+    questions.
     """
     found, now = call.engine.waiting(), call.engine.pending_questions.clock.now()
     call.output.answer(

@@ -26,12 +26,12 @@ from assent.core.session.agent import Agent
 BUILTIN = ("plan", "build", "explore", "general")
 NEEDED = ("plan", "build")  # a mode has no other agent to fall back on
 FOREIGN = "Plans a change with Assent;"  # so begins what `init` describes to OpenCode
-AGENT_SKIPPED = "The agent is left out."
+AGENT_SKIPPED = "The agent was skipped."
 MAX_FILES = 200  # files that are read
 
 
 class AgentFolders(msgspec.Struct, frozen=True):
-    """Where agents are looked for: the user's folders, then the workspace's."""
+    """The folders that are searched for agents: the user's, then the workspace's."""
 
     user: tuple[Path, ...]
     root: bytes
@@ -42,7 +42,7 @@ class AgentFolders(msgspec.Struct, frozen=True):
 
 
 def agent_folders(config: Path, home: Path, root: bytes) -> AgentFolders:
-    """Returns the usual places; `config` is Assent's own configuration folder."""
+    """Returns the default folders; `config` is Assent's own configuration folder."""
     opencode = home / ".config" / "opencode"
     return AgentFolders((opencode / "agent", opencode / "agents", config / "agents"), root)
 
@@ -60,21 +60,23 @@ def load_agents(places: AgentFolders, opener: Opener) -> tuple[dict[str, Agent],
                 continue
             why = ownership_problem(source, places.root) if own else ""
             warnings += (
-                [f"{one_line_path(path)} counts as a file of the project: {why}."] if why else []
+                [f"{one_line_path(path)} is treated as a project file: {why}."] if why else []
             )
             warnings += _take(agents, path, file, trusted=own and not why)
     return agents, tuple(warnings)
 
 
 def _take(agents: dict[str, Agent], path: Path, file: AgentFile, *, trusted: bool) -> list[str]:
-    """Adds what a file says to the agents; returns what to warn of."""
+    """Adds the agent of a file; returns warnings."""
     name = path.stem
     if not trusted and name == "plan" and file.description.startswith(FOREIGN):
         return []  # it tells OpenCode how to plan with Assent
     if file.disable and name in NEEDED:
-        return [f"{one_line_path(path)} disables {name}, which a mode needs; that is ignored."]
+        return [f"{one_line_path(path)} disables {name}, which a mode needs; this is ignored."]
     if file.disable and not trusted and name in agents:
-        return [f"{one_line_path(path)} disables {name}, which only the user may; that is ignored."]
+        return [
+            f"{one_line_path(path)} disables {name}, which only the user may do; this is ignored."
+        ]
     if file.disable:
         agents.pop(name, None)
         return []
@@ -90,14 +92,14 @@ def _take(agents: dict[str, Agent], path: Path, file: AgentFile, *, trusted: boo
 
 def _checked(name: str, file: AgentFile, *, trusted: bool) -> Agent:
     if not name.replace("-", "").replace("_", "").isalnum():
-        raise UnusableFile("its name has more in it than letters, digits, - and _")
+        raise UnusableFile("its name has characters other than letters, digits, - and _")
     if not trusted and file.model.startswith("scripted:"):
-        raise UnusableFile("it names a scripted model, which only the user may choose")
+        raise UnusableFile("it sets a scripted model, which only the user may choose")
     return agent_from_file(name, file, "user" if trusted else "project")
 
 
 def _over(known: Agent, agent: Agent) -> Agent:
-    """Returns an agent that its user changed, in whichever way they like."""
+    """Returns an agent with its user's changes, which are not limited."""
     return msgspec.structs.replace(
         agent,
         description=agent.description or known.description,
@@ -107,7 +109,7 @@ def _over(known: Agent, agent: Agent) -> Agent:
 
 
 def _files(folder: Path, root: bytes, *, own: bool, warnings: list[str]) -> Iterator[Path]:
-    """Lists the Markdown files in a folder, by name; a project's folder must lie in it."""
+    """Lists the Markdown files in a folder, by name; a project's folder must be inside it."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
     except (FileNotFoundError, NotADirectoryError):
@@ -117,7 +119,7 @@ def _files(folder: Path, root: bytes, *, own: bool, warnings: list[str]) -> Iter
         return
     if not own and path_within(root, os.fsencode(folder)) != b".opencode/agents":
         warnings.append(
-            f"{one_line_path(folder)} leads elsewhere, through a symlink. It is ignored."
+            f"{one_line_path(folder)} points elsewhere through a symlink. It is ignored."
         )
         return
     if len(names) > MAX_FILES:
@@ -134,7 +136,7 @@ def _read(path: Path, opener: Opener, *, own: bool) -> tuple[ConfigFile, AgentFi
 
 
 def _builtin(name: str) -> Agent:
-    """Reads an agent of the package, whose front matter is a name and a word or JSON a line."""
+    """Reads an agent of the package; its front matter has a name and a word or JSON per line."""
     path = os.path.join(os.path.dirname(__file__), "..", "agents", f"{name}.md")
     text: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
     front, body = split_front_matter(text)

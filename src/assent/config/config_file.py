@@ -26,12 +26,12 @@ _AT_ONCE = os.O_NONBLOCK | os.O_NOCTTY  # a pipe with no writer must not make an
 _SAID = {
     errno.EISDIR: "it is a folder",
     errno.ELOOP: "it is a symlink, which is not followed here",
-    errno.ENXIO: "it is no regular file",
+    errno.ENXIO: "it is not a regular file",
 }
 
 
 class ConfigFile(msgspec.Struct, frozen=True):
-    """A configuration file as it was read; one that is missing has an empty table."""
+    """A configuration file as it was read; a missing one has an empty table."""
 
     path: Path
     table: dict[str, Any] = {}
@@ -40,7 +40,7 @@ class ConfigFile(msgspec.Struct, frozen=True):
 
 
 def read_config(path: Path, opener: Opener, *, follow: bool) -> ConfigFile:
-    """Reads one file of settings; `follow` allows its name to be a symlink."""
+    """Reads one settings file; `follow` allows its name to be a symlink."""
     try:
         source, text = read_content(path, opener, follow=follow)
     except FileNotFoundError:
@@ -51,10 +51,10 @@ def read_config(path: Path, opener: Opener, *, follow: bool) -> ConfigFile:
 def read_content(
     path: Path, opener: Opener, *, follow: bool, limit: int = LIMIT, placeholder: bool = False
 ) -> tuple[ConfigFile, bytes]:
-    """Returns whose file it is, and its bytes; raises FileNotFoundError or UsageError.
+    """Returns a file's owner information and its bytes; raises FileNotFoundError or UsageError.
 
-    Where a `placeholder` may stand, an empty folder is no file: one keeps the name free while a
-    command runs in the sandbox, and whatever it is, it holds no settings.
+    With `placeholder`, an empty folder counts as a missing file: such a folder reserves the name
+    while a command runs in the sandbox, and contains no settings.
     """
     flags = _AT_ONCE if follow else _AT_ONCE | os.O_NOFOLLOW
 
@@ -65,7 +65,7 @@ def read_content(
         with open(path, "rb", opener=careful) as file:
             found = os.fstat(file.fileno())
             if not S_ISREG(found.st_mode):
-                raise _misplaced(path, "it is no regular file")
+                raise _misplaced(path, "it is not a regular file")
             text = file.read(limit + 1)
     except FileNotFoundError:
         raise
@@ -79,7 +79,7 @@ def read_content(
 
 
 def config_error(path: Path, why: str) -> UsageError:
-    """Returns the error about a file that its owner has to edit."""
+    """Returns the error about a file that its owner must edit."""
     return UsageError(
         f"{path_text(path)} cannot be used: {why}. Nothing was changed.", edit_command(path)
     )
@@ -96,7 +96,7 @@ def path_text(path: Path) -> str:
 
 
 def parse_toml(path: Path, text: bytes) -> dict[str, Any]:
-    """Returns the table that a file of settings holds."""
+    """Returns the table in a settings file."""
     try:
         table = tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -118,7 +118,7 @@ def _is_empty(folder: Path) -> bool:
 
 
 def _misplaced(path: Path, why: str) -> UsageError:
-    """Returns the error about something that no editor can put right."""
+    """Returns the error about a problem that no editor can fix."""
     quoted = shlex.quote(path_text(path))
     message = f"{path_text(path)} cannot be read: {why}. Nothing was changed."
     return UsageError(message, f"ls -ld {quoted}")
@@ -128,14 +128,14 @@ def _misplaced(path: Path, why: str) -> UsageError:
 
 
 def ownership_problem(source: ConfigFile, root: bytes) -> str:
-    """Says why a file cannot speak for its user in this workspace; empty if it can."""
+    """Returns why a file is not accepted as the user's own in this workspace; empty if it is."""
     path = Path(os.path.abspath(source.path))
     if any(path_within(root, os.fsencode(way)) is not None for way in (path, *path.parents)):
-        return "it lies in the workspace, where plans and agents write"
+        return "it is in the workspace, where plans and agents can write"
     if source.owner not in (0, os.geteuid()):
-        return "it belongs to somebody else"
+        return "it belongs to another user"
     if source.mode & (S_IWGRP | S_IWOTH):
-        return f"others can write it; `chmod go-w {_quoted(source.path)}` changes that"
+        return f"others can write to it; fix this with `chmod go-w {_quoted(source.path)}`"
     return ""
 
 

@@ -1,6 +1,6 @@
-"""Loads custom slash commands: Markdown files whose text `/name` stands for.
+"""Loads custom slash commands: Markdown files that `/name` expands to.
 
-Those of a project count only when the person trusts exactly their content (law 9).
+Those of a project only count when the user trusts exactly their content (law 9).
 """
 
 import os
@@ -24,14 +24,14 @@ FOLDERS = ("command", "commands")
 PROJECT = ".opencode"
 BUILTIN_NAMES = frozenset({"help", "mode", "plan"})  # what Assent answers itself
 MAX_FILES = 200  # files of a folder that are read
-COMMAND_SKIPPED = "The command is left out."
+COMMAND_SKIPPED = "The command was skipped."
 UNTRUSTED = (
-    "it is the project's, and you do not trust it; `assent trust give` shows what it does and asks"
+    "it is a project file that you do not trust; run `assent trust give` to review and trust it"
 )
 
 
 class CommandFolders(msgspec.Struct, frozen=True):
-    """Where commands are looked for: the user's folders, then the workspace's."""
+    """The folders that are searched for commands: the user's, then the workspace's."""
 
     user: tuple[Path, ...]
     root: bytes
@@ -50,7 +50,7 @@ class CommandFile(msgspec.Struct, frozen=True):
 
 
 def command_folders(config: Path, home: Path, root: bytes) -> CommandFolders:
-    """Returns the usual places; `config` is Assent's own configuration folder."""
+    """Returns the default folders; `config` is Assent's own configuration folder."""
     opencode = home / ".config" / "opencode"
     return CommandFolders((*(opencode / name for name in FOLDERS), config / "commands"), root)
 
@@ -62,8 +62,8 @@ def load_custom_commands(
 ) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
     """Returns the commands by name, and a warning for each file that cannot be used.
 
-    `is_trusted` tells whether the person trusts a file, named from the root, with this content.
-    A person's own command comes before one of the project with the same name.
+    `is_trusted` tells whether the user trusts a file, relative to the root, with this content. A
+    user's own command takes precedence over a project's command of the same name.
     """
     own, theirs, warnings = dict[str, SlashCommand](), dict[str, SlashCommand](), list[str]()
     for path in _files(places.user, warnings):
@@ -97,13 +97,14 @@ def _files(folders: tuple[Path, ...], warnings: list[str]) -> Iterator[Path]:
             continue
         if len(names) > MAX_FILES:
             warnings.append(
-                f"{one_line_path(folder)} has {len(names)} commands; {MAX_FILES} are used."
+                f"{one_line_path(folder)} has {len(names)} commands; the first {MAX_FILES} are "
+                "used."
             )
         yield from (folder / name for name in names[:MAX_FILES])
 
 
 def _unlinked(places: CommandFolders, warnings: list[str]) -> tuple[Path, ...]:
-    """Returns the folders of a project that lie in it and are reached through no symlink."""
+    """Returns a project's folders that are inside it and not reached through a symlink."""
     found = []
     for folder in places.project:
         if not os.path.lexists(folder):
@@ -112,7 +113,7 @@ def _unlinked(places: CommandFolders, warnings: list[str]) -> tuple[Path, ...]:
             found.append(folder)
         else:
             warnings.append(
-                f"{one_line_path(folder)} leads elsewhere, through a symlink. It is ignored."
+                f"{one_line_path(folder)} points elsewhere through a symlink. It is ignored."
             )
     return tuple(found)
 
@@ -131,13 +132,15 @@ def _check_trust(path: Path, text: bytes, is_trusted: Callable[[str, bytes], boo
 def _command(path: Path, text: bytes, source: str) -> SlashCommand:
     name = path.stem
     if not name[:1].isalpha() or not name.replace("-", "").replace("_", "").isalnum():
-        raise UnusableFile("its name is not made of letters, digits, - and _")
+        raise UnusableFile(
+            "its name must start with a letter and have only letters, digits, - and _"
+        )
     if name in BUILTIN_NAMES:
-        raise UnusableFile(f"/{name} is Assent's own")
+        raise UnusableFile(f"/{name} is a built-in command")
     file, body = read_front_matter(text, CommandFile)
     if source == "project" and file.model.startswith("scripted:"):
-        raise UnusableFile("it names a scripted model, which only the user may choose")
+        raise UnusableFile("it sets a scripted model, which only the user may choose")
     if not body.strip():
-        raise UnusableFile("there is no text in it")
+        raise UnusableFile("it has no text")
     described = " ".join(file.description.split())
     return SlashCommand(name, body.strip(), described, file.agent, file.model, source)

@@ -1,6 +1,6 @@
 """Reads Markdown files with front matter in OpenCode's format, such as those of agents.
 
-It also words the warning about an unusable file.
+It also creates the warning about an unusable file.
 """
 
 import os
@@ -54,7 +54,7 @@ def split_front_matter(content: bytes) -> tuple[str, str]:
     for number, line in enumerate(lines[1:], start=1):
         if line.rstrip() == FRONT_MATTER_FENCE:
             return "".join(lines[1:number]), "".join(lines[number + 1 :])
-    raise UnusableFile("its front matter has no end")
+    raise UnusableFile("its front matter is not closed")
 
 
 PROJECT = "project"
@@ -64,9 +64,9 @@ def agent_from_file(name: str, file: AgentFile, source: str) -> Agent:
     """Returns the agent that a file describes."""
     steps = file.steps or file.maxSteps or 0
     if file.mode not in KINDS:
-        raise UnusableFile(f"mode is {file.mode!r}, and not one of {', '.join(KINDS)}")
+        raise UnusableFile(f"mode is {file.mode!r}, but must be one of {', '.join(KINDS)}")
     if steps < 0 or not 0 <= (file.temperature or 0) <= MAX_TEMPERATURE:
-        raise UnusableFile("steps or temperature is out of bounds")
+        raise UnusableFile("steps or temperature is out of range")
     return Agent(
         name,
         " ".join(file.description.split()),
@@ -91,7 +91,7 @@ def _rules(name: str, file: AgentFile) -> tuple[PermissionRule, ...]:
 
 
 def _permission(written: str | dict[str, Any]) -> dict[str, Any]:
-    """Returns a table by permission; one whose last word denies everything is a plain deny."""
+    """Returns a table by permission; one whose last rule denies everything is a plain deny."""
     table = {"*": written} if isinstance(written, str) else written
     return {name: "deny" if _denies(row) else row for name, row in table.items()}
 
@@ -120,12 +120,12 @@ def one_line_path(path: Path) -> str:
 def ignored_warning(
     path: Path, error: UnusableFile | UsageError | FileNotFoundError, out: str
 ) -> str:
-    """Says why a file is of no use, and what follows from that."""
+    """Returns the warning that says why a file is ignored, and what that means."""
     match error:
         case UsageError():
             return f"{error.message} {out}"
         case FileNotFoundError():
-            return f"{one_line_path(path)} leads nowhere. {out}"
+            return f"{one_line_path(path)} is a broken symlink. {out}"
         case _:
             return f"{one_line_path(path)} cannot be used: {error}. {out}"
 
@@ -138,19 +138,19 @@ def read_yaml(text: str) -> Any:
     import yaml  # type: ignore[import-untyped]
 
     class PlainYamlLoader(yaml.SafeLoader):  # type: ignore[misc]
-        """Refuses aliases, with which a few lines can mean gigabytes."""
+        """Refuses aliases, which can expand a few lines to gigabytes."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
-                raise UnusableFile("its front matter has an alias, which is not read here")
+                raise UnusableFile("its front matter has an alias, which is not supported")
             return super().compose_node(parent, index)
 
     try:
         found = yaml.load(text, PlainYamlLoader) or {}
     except yaml.YAMLError as error:
-        raise UnusableFile(f"its front matter is no YAML: {_line(error)}") from None
+        raise UnusableFile(f"its front matter is not valid YAML: {_line(error)}") from None
     except (ValueError, OverflowError) as error:
-        raise UnusableFile(f"its front matter has a value that makes no sense: {error}") from None
+        raise UnusableFile(f"its front matter has an invalid value: {error}") from None
     except RecursionError:
         raise UnusableFile("its front matter is nested too deeply") from None
     if is_too_deep(found):

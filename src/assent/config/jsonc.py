@@ -16,7 +16,7 @@ _CLOSES = r"\s*[}\]]"
 
 
 class BadJson(Exception):
-    """A text that is no JSON, even without comments, and why."""
+    """A text is not valid JSON, even without comments; says why."""
 
 
 def read_jsonc(content: bytes) -> dict[str, Any]:
@@ -27,11 +27,11 @@ def read_jsonc(content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise BadJson(f"byte {error.start} is not UTF-8") from None
     except msgspec.DecodeError as error:
-        raise BadJson(f"it is no JSON: {error}") from None
+        raise BadJson(f"it is not valid JSON: {error}") from None
     except RecursionError:
         raise BadJson("it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise BadJson("it holds no object")
+        raise BadJson("it is not a JSON object")
     if is_too_deep(found):
         raise BadJson("it is nested too deeply")
     return found
@@ -45,7 +45,7 @@ def without_comments(text: str) -> str:
 
 def _blanked(token: re.Match[str]) -> str:
     if token["open"]:
-        raise BadJson("a comment in it has no end")
+        raise BadJson("it has an unclosed comment")
     return re.sub(r"[^\n]", " ", token[0]) if token["comment"] else token[0]
 
 

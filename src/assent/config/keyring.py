@@ -1,4 +1,4 @@
-"""Reads the keyring from files that only the person or the system can write."""
+"""Reads the keyring from files that only the user or the system can write."""
 
 import os
 from collections.abc import Mapping
@@ -22,13 +22,15 @@ from assent.core.plan.keyring import Keyring, TrustedKey, listed_keys
 from assent.core.plan.keyring import KeySource as Origin
 
 ROOT = 0
-NOTHING = "So no key in it counts; what it revokes stays revoked."
-ONLY_INDEPENDENCE_APPLIES = "So no key in it counts; approve.independent does, as it only narrows."
+NOTHING = "No key in it is trusted; keys it revokes stay revoked."
+ONLY_INDEPENDENCE_APPLIES = (
+    "No key in it is trusted; approve.independent still applies, because it only restricts."
+)
 T = TypeVar("T")
 
 
 class KeyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`keys.toml`, which `assent keys` keeps."""
+    """`keys.toml`, which `assent keys` maintains."""
 
     keys: dict[str, str] = {}
     revoked: tuple[str, ...] = ()
@@ -41,14 +43,14 @@ class SystemApprove(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SystemFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The system's file: what holds for everybody on this machine."""
+    """The system's file: what applies to everyone on this machine."""
 
     keys: dict[str, str] = {}
     approve: SystemApprove = SystemApprove()
 
 
 class KeyringReader:
-    """Reads the keyring of the person who works in a workspace; its own files never count."""
+    """Reads the keyring of a user in a workspace; the workspace's own files never count."""
 
     def __init__(self, here: AppPaths, root: bytes, opener: Opener, owner: int = ROOT) -> None:
         self._here = here
@@ -58,7 +60,7 @@ class KeyringReader:
         self.warnings: list[str] = []
 
     def keyring(self, of_user: Mapping[str, str]) -> Keyring:
-        """Returns every key that is listed; `of_user` is the table in the user's settings."""
+        """Returns every listed key; `of_user` is the table in the user's settings."""
         own, system = self.user_keys(), self.system()
         return Keyring(
             (
@@ -70,7 +72,7 @@ class KeyringReader:
         )
 
     def user_keys(self) -> KeyFile:
-        """Returns what `assent keys` has written; what anybody could have written only revokes."""
+        """Returns what `assent keys` wrote; a file that others could have written only revokes."""
         source = read_config(self._here.keys, self._opener, follow=False)
         found = _converted(source, KeyFile)
         if source.table and (why := ownership_problem(source, self._root)):
@@ -79,13 +81,13 @@ class KeyringReader:
         return found
 
     def system(self) -> SystemFile:
-        """Returns what the system's file says; if it is not the system's alone, what narrows."""
+        """Returns the system's file; if others could write it, only its restrictions."""
         source = read_config(self._here.system, self._opener, follow=False)
         why = ""
         if source.table and source.owner != self._owner:
-            why = "it does not belong to root"
+            why = "it is not owned by root"
         elif source.mode & (S_IWGRP | S_IWOTH):
-            why = "others can write it"
+            why = "others can write to it"
         found = _converted(source, SystemFile)
         if why:
             self._warn(source, f"{why}. {ONLY_INDEPENDENCE_APPLIES}")
@@ -97,7 +99,7 @@ class KeyringReader:
 
 
 def key_file_problem(here: AppPaths, root: bytes) -> str:
-    """Says why a key that is written into keys.toml would not count here; mostly nothing."""
+    """Returns why a key in keys.toml would not count here; mostly nothing."""
     return ownership_problem(ConfigFile(here.keys, {}, os.geteuid(), 0o600), root)
 
 

@@ -33,7 +33,7 @@ from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, st
 
 MAX_ID_CHARS = 48  # characters of an id
 LABEL = 80  # characters of a label
-MODE_SKIPPED = " It is left out."
+MODE_SKIPPED = " It was skipped."
 MAX_PROJECT_MODE: Mode = (
     "ask"  # a project's own mode may be no freer unless the person trusts its file
 )
@@ -48,9 +48,9 @@ class _UnusableMode(Exception):
 def read_modes(
     table: object, source: str, freest: Mode = "yolo"
 ) -> tuple[dict[str, CustomMode], list[str]]:
-    """Returns the modes that a file describes, and a remark for each that is not as written."""
+    """Returns the modes in a file, and a remark for each that is not as written."""
     if not isinstance(table, dict):
-        return {}, ["has modes that are no table; they are left out."]
+        return {}, ["has modes that are not a table; they were skipped."]
     found, remarks = dict[str, CustomMode](), list[str]()
     for name, entry in table.items():
         try:
@@ -60,13 +60,13 @@ def read_modes(
             continue
         base = stricter_mode(_own_base(mode), freest if name not in MODES else "yolo")
         if base != mode.base:
-            remarks.append(f"has a mode {name!a} on {mode.base}; here it is one on {base}.")
+            remarks.append(f"has a mode {name!a} based on {mode.base}; here it is based on {base}.")
         found[name] = msgspec.structs.replace(mode, base=base)
     return found, remarks
 
 
 def merge_modes(of_user: CustomModes, of_project: CustomModes) -> dict[str, CustomMode]:
-    """Returns all modes; what both have, or one of the four, a project only narrows further."""
+    """Returns all modes; a project only restricts built-in modes and those that both files have."""
     found = dict(of_user)
     for name, mode in of_project.items():
         under = of_user.get(name)
@@ -81,9 +81,9 @@ def merge_modes(of_user: CustomModes, of_project: CustomModes) -> dict[str, Cust
 def load_modes(
     of_user: object, of_project: object, *, own: bool = True, trusted: bool = False
 ) -> tuple[dict[str, CustomMode], tuple[list[str], list[str]]]:
-    """Returns the modes of both files, and remarks about each; `own`: the user's speaks for them.
+    """Returns the modes of both files, and remarks about each; `own`: the user's file is theirs.
 
-    `trusted`: the person trusts the project's file with this content.
+    `trusted`: the user trusts the project's file with this content.
     """
     user, about_user = read_modes(of_user, "user", "yolo" if own else MAX_PROJECT_MODE)
     project, about_project = read_modes(
@@ -95,7 +95,8 @@ def load_modes(
 def _mode(name: str, entry: Any, source: str) -> CustomMode:
     if not _ID.fullmatch(name) or len(name) > MAX_ID_CHARS:
         raise _UnusableMode(
-            f"an id is kebab-case, such as `review-docs`, with at most {MAX_ID_CHARS} characters"
+            f"an id must be kebab-case, such as `review-docs`, with at most {MAX_ID_CHARS} "
+            "characters"
         )
     if name in MODES and isinstance(entry, dict):
         entry = {"base": name, **entry}
@@ -104,9 +105,9 @@ def _mode(name: str, entry: Any, source: str) -> CustomMode:
     except msgspec.ValidationError as error:
         raise _UnusableMode(_said(error)) from None
     if len(settings.label) > LABEL:
-        raise _UnusableMode(f"its label has more than {LABEL} characters")
+        raise _UnusableMode(f"its label is longer than {LABEL} characters")
     if any(not glob.strip() or glob.startswith("/") for glob in settings.edit or ()):
-        raise _UnusableMode("globs in edit are relative to the workspace and not empty")
+        raise _UnusableMode("globs in edit must be relative to the workspace and not empty")
     return CustomMode(
         name,
         settings.base,
@@ -119,14 +120,14 @@ def _mode(name: str, entry: Any, source: str) -> CustomMode:
 
 
 def _said(error: msgspec.ValidationError) -> str:
-    """Says what is wrong with an entry in words of its own file."""
+    """Returns what is wrong with an entry, in terms of its own file."""
     if str(error).endswith("`$.base`"):
-        return f"base is one of {', '.join(MODES)}"
+        return f"base must be one of {', '.join(MODES)}"
     return str(error)
 
 
 def _own_base(mode: CustomMode) -> Mode:
-    """Returns the base as it may be: that of one of the four is itself."""
+    """Returns the effective base: a built-in mode is its own base."""
     return next((each for each in MODES if each == mode.id), mode.base)
 
 
@@ -137,7 +138,7 @@ SettingsMerge: TypeAlias = Callable[[Any, Any], Any]
 
 
 def merge_settings(of_user: Mapping[str, Any], of_project: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the user's tables, with those of a project that only trust lets in."""
+    """Returns the user's tables, with those of a project that require trust."""
     found = dict(of_user)
     for key in AFTER_TRUST:
         if key in of_project:
@@ -148,7 +149,7 @@ def merge_settings(of_user: Mapping[str, Any], of_project: Mapping[str, Any]) ->
 
 
 def _beside(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Adds what the user has not; what they named stays as it is, in all its parts."""
+    """Adds what the user has not set; what they named stays as it is, in all its parts."""
     return {**own, **{name: other[name] for name in other if name not in own}}
 
 
@@ -191,7 +192,7 @@ _SMALLER: Final = {
     "questions": ("expires_s", "grants_expire_s"),
     "shell": ("timeout_s",),
 }
-_PRESET: Final = "what it denies and asks about"
+_PRESET: Final = "its deny and ask rules"
 
 
 class RestrictiveSettings(msgspec.Struct, frozen=True):
@@ -202,7 +203,7 @@ class RestrictiveSettings(msgspec.Struct, frozen=True):
 
 
 def restrictive_settings(table: Mapping[str, Any]) -> RestrictiveSettings:
-    """Returns what only narrows among the settings that a user alone may make."""
+    """Returns the settings that only restrict, of those that only a user may make."""
     found: dict[str, Any] = {}
     for key in _SMALLER:
         if own := {name: v for name, v in table.get(key, {}).items() if _narrows(key, name, v)}:
@@ -226,8 +227,10 @@ _DEFAULTS: Final = Settings()
 
 
 PROJECT = ".opencode/assent.toml"
-USER_ONLY_WARNING = "which only the user's configuration may; it is ignored."
-UNTRUSTED = "which is ignored until you trust this file; `assent trust show` says what it would do."
+USER_ONLY_WARNING = "which only the user's configuration may set; it is ignored."
+UNTRUSTED = (
+    "which is ignored until you trust this file; run `assent trust show` to see what it would do."
+)
 SEPARATE = ("permission", "rules", "modes")  # kept apart: who says it decides how far it counts
 
 # Tells whether the person trusts a file of the project with this content.
@@ -241,7 +244,7 @@ def nothing_trusted(name: str, content: bytes) -> bool:
 class LoadedSettings(msgspec.Struct, frozen=True):
     """Settings, and warnings about how they were loaded.
 
-    `settings` has the user's permission and rules, `project` those of the project alone.
+    `settings` has the user's permission and rules, `project` only those of the project.
     """
 
     settings: Settings
@@ -260,7 +263,7 @@ class FilteredSettings(msgspec.Struct, frozen=True):
 
 
 class SettingsLoader(msgspec.Struct, frozen=True):
-    """What loading needs: the user's file, the workspace, and three things that others know."""
+    """Loads settings from the user's file and the workspace, with what other modules provide."""
 
     user: Path
     root: bytes
@@ -269,14 +272,14 @@ class SettingsLoader(msgspec.Struct, frozen=True):
     trusted: IsTrusted = nothing_trusted
 
     def load(self, *, lenient: bool = False) -> LoadedSettings:
-        """Reads both files; a missing one is empty, and leniently a broken project's is, too."""
+        """Reads both files; a missing one is empty, and if `lenient` a broken project file too."""
         user = self._of_user()
         try:
             project = self._of_project()
         except AssentError as error:
             if not lenient:
                 raise
-            project = FilteredSettings({}, (f"{error.message} It counts as empty here.",))
+            project = FilteredSettings({}, (f"{error.message} The file is ignored here.",))
         return self._together(user, project)
 
     def _together(self, user: FilteredSettings, project: FilteredSettings) -> LoadedSettings:
@@ -315,7 +318,10 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         remark = f"which is ignored: {why}."
         remarks = {
             remark: tuple(key for key in refused if key not in kept.named),
-            **{f"of which only {kept.named[key]} counts: {why}.": (key,) for key in kept.named},
+            **{
+                f"of which only this applies: {kept.named[key]} ({why}).": (key,)
+                for key in kept.named
+            },
         }
         table, warnings = _parted(self.user, source.table, remarks)
         table |= kept.table
@@ -343,45 +349,45 @@ class SettingsLoader(msgspec.Struct, frozen=True):
 
 
 def _wants_trust(table: Mapping[str, Any]) -> bool:
-    """Tells whether a file has anything in it that trust would change."""
+    """Tells whether a file has anything that trust would change."""
     return any(key in table for key in (*AFTER_TRUST, *SEPARATE))
 
 
 def _parted(
     path: Path, table: Mapping[str, Any], refused: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Takes out what a file may not say, with a warning for each table."""
+    """Removes what a file may not set, with a warning for each table."""
     why = {key: remark for remark, keys in refused.items() for key in keys if key in table}
     allowed = {key: value for key, value in table.items() if key not in why}
     return allowed, tuple(f"{path_text(path)} sets [{key}], {why[key]}" for key in why)
 
 
 def _shared(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a project may say without being trusted, over what the user says."""
+    """Returns what a project may set without trust; it overrides the user's settings."""
     return {key: table[key] for key in table if key not in (*AFTER_TRUST, *SEPARATE)}
 
 
 def _apart(table: Mapping[str, Any]) -> Settings:
-    """Returns the settings that hold a project's permission and rules, and nothing else."""
+    """Returns settings with only a project's permission and rules."""
     return msgspec.convert({key: table[key] for key in SEPARATE[:2] if key in table}, Settings)
 
 
 def _narrowed(
     of_user: Mapping[str, Any], of_project: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Takes out what would give a project more than its user gives (law 9), with remarks."""
+    """Removes what would give a project more than its user allows (law 9), with remarks."""
     remarks = {}
     mode = of_project.get("mode", MODES[0])
     if MODES.index(mode) > MODES.index(of_user.get("mode", MODES[0])):
-        remarks["mode"] = f"sets the mode {mode}, but it can only make the user's stricter;"
+        remarks["mode"] = f"sets mode {mode}, but a project can only make the user's mode stricter;"
     own, wish = str(of_user.get("model", "")), str(of_project.get("model", ""))
     if wish.startswith("scripted:"):
         remarks["model"] = "sets a scripted model, which only the user may choose;"
     elif wish and not may_choose(own, wish):
-        remarks["model"] = f"sets the model {wish}, and the user has chosen another provider;"
+        remarks["model"] = f"sets model {wish}, but the user chose another provider;"
     kept = {key: value for key, value in of_project.items() if key not in remarks}
     if _commits(of_project) and not _commits(of_user):
-        remarks["plan.commit"] = "sets plan.commit, which only the user may;"
+        remarks["plan.commit"] = "sets plan.commit, which only the user may set;"
         kept = _uncommitted(kept)
     return kept, [f"{remark} it is ignored." for remark in remarks.values()]
 
@@ -391,7 +397,7 @@ def _commits(table: Mapping[str, Any]) -> bool:
 
 
 def _uncommitted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes out the one key of a shared table that lets a plan write into the repository."""
+    """Removes the only key of a shared table that lets a plan write into the repository."""
     plan = {key: value for key, value in table.get("plan", {}).items() if key != "commit"}
     return {**table, "plan": plan} if "plan" in table else dict(table)
 

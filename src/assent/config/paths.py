@@ -21,12 +21,12 @@ class AppPaths(msgspec.Struct, frozen=True):
 
     @property
     def keys(self) -> Path:
-        """The keys that the person trusts, as `assent keys` keeps them."""
+        """The keys that the user trusts, as `assent keys` maintains them."""
         return self.config / "keys.toml"
 
 
 def app_paths(environment: Mapping[str, str], home: Path) -> AppPaths:
-    """Follows the XDG variables; a relative path in one of them does not count."""
+    """Returns the paths by the XDG variables; a relative path in one of them is ignored."""
     return AppPaths(
         _folder(environment.get("XDG_STATE_HOME", ""), home / ".local" / "state") / "assent",
         _folder(environment.get("XDG_CONFIG_HOME", ""), home / ".config") / "assent",
@@ -34,7 +34,7 @@ def app_paths(environment: Mapping[str, str], home: Path) -> AppPaths:
 
 
 def path_within(root: bytes, path: bytes) -> bytes | None:
-    """Returns where a path leads, as seen from the workspace's root; None if not into it."""
+    """Returns where a path leads, relative to the workspace's root; None if it is outside."""
     here, below = os.path.realpath(path), b""
     while not _same(here, root):
         above, name = os.path.split(here)
@@ -45,14 +45,14 @@ def path_within(root: bytes, path: bytes) -> bytes | None:
 
 
 def private_paths(here: AppPaths, root: bytes, *others: Path) -> tuple[bytes, ...]:
-    """Returns where state and the user's configuration lie in a workspace, if they do."""
+    """Returns where state and the user's configuration are in a workspace, if they are."""
     own = (here.state, here.config, here.file, *others)
     found = [path_within(root, os.fsencode(path)) for path in own]
     return tuple(dict.fromkeys(path for path in found if path is not None))
 
 
 def _same(one: bytes, other: bytes) -> bool:
-    """Tells whether two names are one folder: without case, it has many spellings."""
+    """Tells whether two names are one folder: if case is ignored, it has many spellings."""
     try:
         return one == other or os.path.samefile(one, other)
     except OSError:

@@ -1,7 +1,7 @@
 """Loads permission rules by layer: presets, the user's, OpenCode's files and the project's.
 
-A project's files can only restrict. The same holds for files that other users could have
-written; both until the person trusts exactly their content (law 9).
+A project's files can only restrict. The same is true for files that other users could have written;
+both until the user trusts exactly their content (law 9).
 """
 
 import os
@@ -40,12 +40,12 @@ from assent.core.permission.rule import (
 # Rule presets to start from: safe, dev and full; a person's own rules come after them.
 
 
-NETWORK = "It reaches the network."
-INSTALLS = "It installs software, which may run anything."
-PUBLISHES = "It publishes work where others see it."
-RECORDS = "It changes git's own files: that works only with the answer `without the sandbox`."
-LOSES_WORK = "It can lose work for good."
-PRIVILEGED = "It acts as another user, or on the whole machine."
+NETWORK = "It accesses the network."
+INSTALLS = "It installs software, which may run any code."
+PUBLISHES = "It publishes work where others can see it."
+RECORDS = "It changes Git's own files, which works only with the answer `without the sandbox`."
+LOSES_WORK = "It can lose work permanently."
+PRIVILEGED = "It acts as another user or on the whole machine."
 
 _DOWNLOADS = ("curl", "wget", "ssh", "scp", "rsync", "nc", "ftp")
 _INSTALLERS = (
@@ -80,7 +80,7 @@ def _rule(
 def _commands(
     preset: str, names: tuple[str, ...], action: RuleAction, reason: str
 ) -> tuple[PermissionRule, ...]:
-    """Returns a rule for each command, with whatever follows it; the examples prove each."""
+    """Returns a rule for each command with any arguments; the examples test each."""
     return tuple(
         PermissionRule(
             "bash",
@@ -96,9 +96,11 @@ def _commands(
 
 
 SAFE = (
-    _rule("safe", "*", "*", "ask", "The preset safe asks before nearly everything."),
-    *[_rule("safe", word, "*", "allow", "The workspace may be read.") for word in _LOOKS],
-    _rule("safe", "task", "*", "allow", "Children have no more rights than their parent."),
+    _rule("safe", "*", "*", "ask", "The safe preset asks before almost everything."),
+    *[_rule("safe", word, "*", "allow", "Reading the workspace is allowed.") for word in _LOOKS],
+    _rule(
+        "safe", "task", "*", "allow", "Child sessions have no more permissions than their parent."
+    ),
     _rule("safe", "webfetch", "*", "deny", NETWORK),
     *_commands("safe", _DOWNLOADS, "deny", NETWORK),
     *_commands("safe", _INSTALLERS, "deny", INSTALLS),
@@ -107,9 +109,9 @@ SAFE = (
     *_commands("safe", _POWER, "deny", PRIVILEGED),
 )
 DEV = (
-    _rule("dev", "edit", "*", "allow", "Files of the workspace may change."),
-    *_commands("dev", _TESTERS, "allow", "Usual work: it tests, checks or builds."),
-    *_commands("dev", _KEEPS, "allow", "Usual work with git, which loses nothing."),
+    _rule("dev", "edit", "*", "allow", "Workspace files may be changed."),
+    *_commands("dev", _TESTERS, "allow", "Common task: it tests, checks or builds."),
+    *_commands("dev", _KEEPS, "allow", "Common git command that loses nothing."),
     *_commands("dev", _RECORDS, "ask", RECORDS),
     *_commands("dev", _DOWNLOADS, "ask", NETWORK),
     *_commands("dev", _INSTALLERS, "ask", INSTALLS),
@@ -118,8 +120,8 @@ DEV = (
     *_commands("dev", _POWER, "deny", PRIVILEGED),
 )
 FULL = (
-    _rule("full", "*", "*", "allow", "The preset full allows everything that is not dangerous."),
-    _rule("full", "doom_loop", "*", "ask", "The same thing once more helps seldom."),
+    _rule("full", "*", "*", "allow", "The full preset allows everything that is not dangerous."),
+    _rule("full", "doom_loop", "*", "ask", "Repeating the same call rarely helps."),
     *_commands("full", _PUSHES, "ask", PUBLISHES),
     *_commands("full", _LOSES, "ask", LOSES_WORK),
     *_commands("full", _POWER, "deny", PRIVILEGED),
@@ -133,7 +135,7 @@ PROJECT_FILES = (*OPENCODE, ".opencode/opencode.json", ".opencode/opencode.jsonc
 
 
 class RuleSources(msgspec.Struct, frozen=True):
-    """Where rules come from, and who is asked about a project's files."""
+    """Where rules come from, and how trust in a project's files is checked."""
 
     loaded: LoadedSettings
     places: AppPaths
@@ -148,7 +150,7 @@ class RuleSources(msgspec.Struct, frozen=True):
 def load_policy(sources: RuleSources) -> tuple[PermissionPolicy, tuple[str, ...]]:
     """Returns every layer but the agents', and a warning for each file that cannot be used.
 
-    Raises UsageError where a file of the user, or the project's `assent.toml`, makes no sense.
+    Raises UsageError if a file of the user, or the project's `assent.toml`, is not valid.
     """
     warnings = list[str]()
     layers = [*_of_user(sources, warnings), *_of_project(sources, warnings)]
@@ -159,17 +161,17 @@ def load_policy(sources: RuleSources) -> tuple[PermissionPolicy, tuple[str, ...]
 
 
 def rules_in(path: Path, opener: Opener) -> tuple[PermissionRule, ...]:
-    """Returns the rules of one file, TOML or JSON, for somebody who tests them."""
+    """Returns the rules of one file, TOML or JSON, for testing them."""
     try:
         _, text = read_content(path, opener, follow=True)
     except FileNotFoundError:
-        raise UsageError(f"There is no file {path_text(path)}.") from None
+        raise UsageError(f"{path_text(path)} not found.") from None
     table = parse_toml(path, text) if path.suffix == ".toml" else _object(path, text)
     return _of_file(path, table)
 
 
 def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
-    """Yields the user's own layer, and one more for each file of theirs that is in doubt."""
+    """Yields the user's own layer, and one more for each of their files that is not trusted."""
     preset = _preset(sources)
     rules = list(preset if sources.loaded.own else ())
     folder = sources.places.config.parent / "opencode"
@@ -181,20 +183,22 @@ def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
         own = _checked(path, _of_file(path, table), sources)
         warnings += _unread(path, table)
         if own and (why := ownership_problem(source, sources.root)):
-            warnings.append(f"What {path_text(path)} allows is ignored: {why}.")
+            warnings.append(f"Allow rules in {path_text(path)} are ignored: {why}.")
             yield RuleLayer("user", own, trusted=False)
         else:
             rules += own
     path, loaded = sources.places.file, sources.loaded
     own = _checked(path, _of_settings(path, loaded.settings), sources)
     if not loaded.own and _allows(own):
-        warnings.append(f"What {path_text(path)} allows is ignored: others could have written it.")
+        warnings.append(
+            f"Allow rules in {path_text(path)} are ignored: others could have written the file."
+        )
     yield RuleLayer("user", () if loaded.own else (*preset, *own), trusted=False)
     yield RuleLayer("user", (*rules, *(own if loaded.own else ())))
 
 
 def _of_project(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
-    """Yields a layer for each file of the project; a broken one of OpenCode's is a warning."""
+    """Yields a layer for each file of the project; a broken OpenCode file is a warning."""
     root, loaded = Path(os.fsdecode(sources.root)), sources.loaded
     for name in PROJECT_FILES:
         try:
@@ -224,7 +228,7 @@ def _preset(sources: RuleSources) -> tuple[PermissionRule, ...]:
     name = sources.loaded.settings.preset
     if name and name not in PRESETS:
         known = ", ".join(PRESETS)
-        raise config_error(sources.places.file, f"preset is {name!r}, and not one of {known}")
+        raise config_error(sources.places.file, f"preset is {name!r}, but must be one of {known}")
     return PRESETS.get(name, ())
 
 
@@ -271,7 +275,7 @@ def _of_settings(path: Path, settings: Settings) -> tuple[PermissionRule, ...]:
 def _checked(
     path: Path, rules: tuple[PermissionRule, ...], sources: RuleSources
 ) -> tuple[PermissionRule, ...]:
-    """Returns the rules; raises UsageError if one does not keep its own examples."""
+    """Returns the rules; raises UsageError if one fails its own examples."""
     for rule in rules if sources.check else ():
         if failed := failed_examples(rule, sources.home):
             raise config_error(path, f"the rule `{rule_text(rule)}` fails: {failed[0]}")
@@ -279,14 +283,14 @@ def _checked(
 
 
 def _unread(path: Path, table: Mapping[str, Any]) -> list[str]:
-    """Warns of rules that stand where nobody looks."""
+    """Returns warnings about rules of agents in a file where they are not read."""
     agents = table.get("agent", {})
     if not isinstance(agents, Mapping):
         return []
     named_so = [name for name, one in agents.items() if isinstance(one, Mapping)]
     ruled = [name for name in named_so if {"permission", "tools"} & {*agents[name]}]
     return [
-        f"{path_text(path)} has rules for the agent {name}, which are read only from an agent's "
-        f"own file; write them to agents/{name}.md."
+        f"{path_text(path)} has rules for agent {name}, but agent rules are read only from the "
+        f"agent's own file; move them to agents/{name}.md."
         for name in ruled
     ]

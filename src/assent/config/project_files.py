@@ -1,6 +1,6 @@
 """Project files that take full effect only once trusted, and what each would do.
 
-Only the person can trust them, and the risks are listed first.
+Only the user can trust them, and the risks are listed first.
 """
 
 import os
@@ -31,13 +31,13 @@ MAX_FILES = 200  # files of a folder
 
 
 def project_files(root: bytes, opener: Opener) -> tuple[tuple[ProjectFile, ...], tuple[str, ...]]:
-    """Returns the files that there are, each read once, and a warning for each that cannot be."""
+    """Returns the existing files, each read once, and a warning for each that cannot be read."""
     found, warnings = list[ProjectFile](), list[str]()
     for path in (PROJECT, *PROJECT_FILES, *_commands(root)):
         try:
             file = project_file(root, path, opener)
         except UsageError as error:
-            warnings.append(f"{error.message} It does nothing, and cannot be trusted.")
+            warnings.append(f"{error.message} It has no effect and cannot be trusted.")
             continue
         found += [file] if file is not None else []
     return tuple(found), tuple(warnings)
@@ -46,7 +46,7 @@ def project_files(root: bytes, opener: Opener) -> tuple[tuple[ProjectFile, ...],
 def project_file(root: bytes, path: str, opener: Opener) -> ProjectFile | None:
     """Returns a file of the workspace, or None if there is none; symlinks are refused."""
     if path_within(root, os.path.join(root, os.fsencode(os.path.dirname(path)))) is None:
-        raise UsageError(f"{path} leads out of the workspace, through a symlink.")
+        raise UsageError(f"{path} points outside the workspace through a symlink.")
     try:
         full, reserved = Path(os.fsdecode(root)) / path, path in PROJECT_FILES
         _, text = read_content(full, opener, follow=False, placeholder=reserved)
@@ -73,19 +73,19 @@ def _commands(root: bytes) -> Iterator[str]:
 Consequences: TypeAlias = Iterator[Consequence]
 
 _WHEN = {
-    "before_tool": "before every call of a tool",
-    "after_tool": "after every call of a tool",
-    "prompt": "whenever you say something",
+    "before_tool": "before every tool call",
+    "after_tool": "after every tool call",
+    "prompt": "whenever you send a message",
     "plan_proposed": "when a plan is proposed",
     "plan_approved": "when a plan is approved",
-    "run_finished": "when a run is finished",
+    "run_finished": "when a run finishes",
 }
 _MODEL = re.compile(r"^model:(.*)$", re.MULTILINE)
 _SAID = "WORDS"  # stands for what a person types behind a command
 
 
 def consequences(file: ProjectFile) -> tuple[Consequence, ...]:
-    """Returns everything that a file would do; raises UsageError if nobody could tell."""
+    """Returns everything that a file would do; raises UsageError if that is unclear."""
     try:
         if file.path == PROJECT:
             found = [*_settings(parse_toml(Path(file.path), file.content))]
@@ -99,7 +99,7 @@ def consequences(file: ProjectFile) -> tuple[Consequence, ...]:
 
 
 def _settings(table: dict[str, Any]) -> Consequences:
-    """Says what `.opencode/assent.toml` would do; its tables must be what they should be."""
+    """Yields what `.opencode/assent.toml` would do; raises if a table is not valid."""
     rest = {key: value for key, value in table.items() if key not in (*NEVER, "modes")}
     settings = msgspec.convert(rest, Settings)
     for told in (_hooks, _providers, _servers, _programs, _lets, _small):
@@ -111,7 +111,7 @@ def _settings(table: dict[str, Any]) -> Consequences:
     yield from _modes(table.get("modes"))
     for key in NEVER:
         if key in table:
-            words = f"sets [{key}], which never counts from a project"
+            words = f"sets [{key}], which projects cannot set"
             yield Consequence(words, risk=False, counts=False)
 
 
@@ -126,14 +126,14 @@ def _providers(settings: Settings) -> Consequences:
     for name, provider in settings.providers.items():
         if provider.base_url:
             key = (
-                f"what is in ${provider.key_env}"
+                f"the value of ${provider.key_env}"
                 if provider.key_env
-                else "its key, if you have one"
+                else "its API key, if you have one"
             )
             where = f"the provider {name} to {provider.base_url}"
             yield Consequence(f"sends every prompt for {where}, together with {key}")
         elif provider.key_env:
-            yield Consequence(f"sends what is in ${provider.key_env} to the provider {name}")
+            yield Consequence(f"sends the value of ${provider.key_env} to the provider {name}")
         if provider.headers:
             yield Consequence(f"adds headers to its requests: {', '.join(provider.headers)}")
         if provider.options:
@@ -144,59 +144,59 @@ def _servers(settings: Settings) -> Consequences:
     for name, server in settings.mcp.items():
         if not server.enabled:
             continue
-        yield _runs(f"as the server {name}, whose tools a model may call", server.command)
+        yield _runs(f"as MCP server {name}, whose tools a model may call", server.command)
         if server.environment:
-            yield Consequence(f"sets variables for it: {', '.join(server.environment)}")
+            yield Consequence(f"sets environment variables for it: {', '.join(server.environment)}")
         if server.reads:
             tools = ", ".join(server.reads)
-            yield Consequence(f"lets tools of {name} run while planning, as only reading: {tools}")
+            yield Consequence(f"lets tools of {name} run while planning, as read-only: {tools}")
 
 
 def _programs(settings: Settings) -> Consequences:
     for glob, words in settings.format.items():
-        yield _runs(f"on every new content of {glob}", words)
+        yield _runs(f"on all new content of {glob}", words)
     if settings.plugins.enabled:
         names = ", ".join(settings.plugins.enabled)
-        yield Consequence(f"loads Python code that is installed here, as tools: {names}")
+        yield Consequence(f"loads installed Python code as tools: {names}")
 
 
 def _lets(settings: Settings) -> Consequences:
     if settings.fetch.hosts:
         hosts = ", ".join(settings.fetch.hosts)
-        yield Consequence(f"lets pages be fetched while planning from {hosts}")
+        yield Consequence(f"allows fetching pages while planning from {hosts}")
     if settings.plugins.reads:
         tools = ", ".join(settings.plugins.reads)
-        yield Consequence(f"lets tools of plugins run while planning, as only reading: {tools}")
+        yield Consequence(f"lets plugin tools run while planning, as read-only: {tools}")
 
 
 def _small(settings: Settings) -> Consequences:
     for name in settings.models:
-        yield Consequence(f"says how much the model {name} reads and costs", risk=False)
+        yield Consequence(f"sets context size and prices of model {name}", risk=False)
     untouched = Settings()
     if (settings.retry, settings.http) != (untouched.retry, untouched.http):
-        yield Consequence("says how patiently models are asked", risk=False)
+        yield Consequence("sets retries and timeouts of model requests", risk=False)
 
 
 def _modes(table: object) -> Consequences:
     for name, entry in table.items() if isinstance(table, dict) else ():
         base = entry.get("base") if isinstance(entry, dict) else None
         if name not in MODES and base in MODES[2:]:
-            yield Consequence(f"adds the mode {name}, in which as much may happen as in {base}")
+            yield Consequence(f"adds the mode {name}, which allows as much as {base}")
 
 
 def _allows(permission: object) -> Consequences:
-    """Says what a table as OpenCode has it lets run without asking."""
+    """Yields what an OpenCode permission table allows without asking."""
     for rule in parse_rules(permission):
         if rule.action == "allow":
             yield _allowed(rule.permission, rule.pattern)
 
 
 def _allowed(permission: str, pattern: str) -> Consequence:
-    return Consequence(f"lets `{permission}: {pattern}` run without asking")
+    return Consequence(f"allows `{permission}: {pattern}` without asking")
 
 
 def _command(file: ProjectFile) -> Consequences:
-    """Says what a command of the project's own would run, attach and say."""
+    """Yields what a command of the project would run, attach and say."""
     name = Path(file.path).stem
     front, body = split_front_matter(file.content)
     for piece in template_parts(body, _SAID):
@@ -204,16 +204,18 @@ def _command(file: ProjectFile) -> Consequences:
             case TemplateShell(line):
                 yield Consequence(f"adds the command /{name}, which runs: {line}")
             case TemplateFile(path):
-                yield Consequence(f"attaches {path} to what /{name} says to a model", risk=False)
+                yield Consequence(
+                    f"attaches {path} to the text that /{name} sends to a model", risk=False
+                )
             case _:
                 pass
-    yield Consequence(f"adds the command /{name}, which says its text to a model", risk=False)
+    yield Consequence(f"adds the command /{name}, which sends its text to a model", risk=False)
     for model in _MODEL.findall(front):
-        yield Consequence(f"asks the model {model.strip()} with it", risk=False)
+        yield Consequence(f"uses model {model.strip()} for it", risk=False)
 
 
 def _runs(when: str, words: tuple[str, ...]) -> Consequence:
-    """Says which program would run, and that a file of the project can change behind its name."""
+    """Returns which program would run, and that a project file can change under its name."""
     own = [word for word in words if "/" in word and not word.startswith(("/", "-", "http"))]
-    more = f"; {', '.join(own)} can change without your being asked again" if own else ""
+    more = f"; {', '.join(own)} can change later without asking you again" if own else ""
     return Consequence(f"runs {shlex.join(words)} {when}{more}")

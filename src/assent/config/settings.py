@@ -1,4 +1,4 @@
-"""Every setting that a configuration file may hold, with its default and its meaning."""
+"""Every setting that a configuration file may contain, with its default and its meaning."""
 
 from typing import Annotated, Any, Literal
 
@@ -32,7 +32,7 @@ class StageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[approve]`, from the user's file alone: a project can neither approve nor make it easier."""
+    """`[approve]`, only from the user's file: a project can neither approve nor make it easier."""
 
     without_terminal: bool = False
     expires_s: int = 0
@@ -40,7 +40,7 @@ class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FetchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[fetch]`, from the user's file alone: what a project allows could carry its secrets out."""
+    """`[fetch]`, only from the user's file: what a project allows could leak its secrets."""
 
     hosts: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ class PluginSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[modes.ID]`: a mode of one's own."""
+    """`[modes.ID]`: a custom mode."""
 
     base: Mode
     label: str = ""
@@ -151,14 +151,14 @@ class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[notify]`: how a person is notified that something waits for them."""
+    """`[notify]`: how the user is notified that something waits for them."""
 
     way: Literal["auto", "bell", "desktop", "off"] = "auto"
     after_s: float = 10
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All settings. A setting `a.b` is key `b` of table `[a]`."""
+    """All settings; a setting `a.b` is key `b` of table `[a]`."""
 
     plan: PlanSettings = PlanSettings()
     approve: ApproveSettings = ApproveSettings()
@@ -210,87 +210,91 @@ NAMED: dict[str, tuple[str, msgspec.Struct]] = {
 
 # "user only": a project's never counts; "if trusted": it does once the person trusts its file.
 MEANINGS = {
-    "plan.dir": "folder of the plans, relative to the workspace",
-    "plan.staging": "false: no tool that writes is offered while planning, and none is carried out",
-    "plan.export": "a file that gets the plan's text as an operation of its own, such as PLAN.md",
-    "plan.commit": "true: a plan ends with a git commit of what it changed (user only)",
-    "plan.suggest": "true: outside plan mode a model may ask to go back to planning",
-    "stage.max_file_mb": "most that is read from one file or stdin, such as `--from`, in MB "
+    "plan.dir": "folder for plans, relative to the workspace",
+    "plan.staging": "false: tools that write are neither offered nor run while planning",
+    "plan.export": "file that gets the plan's text as an extra operation, such as PLAN.md",
+    "plan.commit": "true: a plan ends with a git commit of its changes (user only)",
+    "plan.suggest": "true: outside plan mode, a model may ask to switch back to planning",
+    "stage.max_file_mb": "largest input read from one file or stdin, such as `--from`, in MB "
     "(user only)",
-    "approve.without_terminal": "a full --digest approves without asking on a terminal (user only)",
-    "approve.independent": "true, or codes of risks: who asked for such a plan cannot approve it "
+    "approve.without_terminal": "true: a full --digest approves without asking on a terminal "
     "(user only)",
-    "approve.expires_s": "seconds after which an unused approval is void; 0: never (user only)",
-    "model": "the model as PROVIDER/MODEL, where `--model` names none",
+    "approve.independent": "true, or risk codes: the requester of such a plan cannot approve it "
+    "(user only)",
+    "approve.expires_s": "seconds until an unused approval expires; 0: never (user only)",
+    "model": "default model, as PROVIDER/MODEL",
     "mode": "plan, ask, auto-edit or yolo; a project can only make it stricter",
-    "providers.NAME.base_url": "where it is, with /v1 unless it speaks anthropic (if trusted)",
-    "providers.NAME.wire": "anthropic, chat or responses (if trusted)",
-    "providers.NAME.headers": "more headers for every request (if trusted)",
-    "providers.NAME.key_env": "the variable that holds the key (if trusted)",
-    "providers.NAME.options": "more members for the body of every request (if trusted)",
-    'models."PROVIDER/MODEL".context': "tokens that it can read; 0: as known (if trusted)",
-    'models."PROVIDER/MODEL".output': "most tokens of an answer; 0: as known (if trusted)",
+    "providers.NAME.base_url": "base URL, with /v1 unless the wire is anthropic (if trusted)",
+    "providers.NAME.wire": "protocol: anthropic, chat or responses (if trusted)",
+    "providers.NAME.headers": "extra headers for every request (if trusted)",
+    "providers.NAME.key_env": "environment variable with the API key (if trusted)",
+    "providers.NAME.options": "extra fields for every request body (if trusted)",
+    'models."PROVIDER/MODEL".context': "context size in tokens; 0: use the known value (if "
+    "trusted)",
+    'models."PROVIDER/MODEL".output': "maximum output tokens; 0: use the known value (if trusted)",
     'models."PROVIDER/MODEL".prices': "dollars per million tokens, as input, output, cache_read, "
     "cache_write (if trusted)",
-    "retry.first_s": "seconds before the second try; each further one doubles them (if trusted)",
-    "retry.max_s": "most seconds between two tries, unless the server asks for more (if trusted)",
-    "retry.tries": "how often a request is sent at most (if trusted)",
-    "fetch.hosts": "hosts that may be fetched from while planning (if trusted)",
-    "format": 'formatters by glob, such as "*.py" = ["ruff", "format", "-"]; each gets a file on '
-    "stdin before that is staged, and what it prints is staged in its place (if trusted)",
-    "preset": "safe, dev or full: rules to start from, before your own (user only)",
-    "permission": "a table as OpenCode has it: a word, or words by permission and pattern; what a "
-    "project allows counts once you trust its file",
-    "rules": "rows with permission, pattern, action, reason, and examples in matches and misses",
-    "hooks": "programs that hear of calls, prompts, plans and runs (if trusted)",
-    "mcp.NAME.command": "starts a server of tools, as a list of words (if trusted)",
-    "mcp.NAME.environment": "variables for it; it inherits few (if trusted)",
-    "mcp.NAME.reads": 'tools that only read, by the digest of their schema or "*" (if trusted)',
-    "mcp.NAME.timeout_s": "seconds after which a call of it is given up (if trusted)",
-    "mcp.NAME.enabled": "false: it is not started (if trusted)",
-    "plugins.enabled": "entry points of the group `assent.tools` that are loaded (if trusted)",
-    "plugins.reads": "tools of plugins that only read (if trusted)",
-    "modes.ID.base": "plan, ask, auto-edit or yolo: the mode that this one narrows",
-    "modes.ID.label": "what people read in its place",
-    "modes.ID.tools": "the only tools that it has",
-    "modes.ID.edit": "globs of the only files that may change in it",
-    "modes.ID.prompt": "words that are added to the agent's own",
-    "loops.warn": "how often the same call may come before the model is warned (user only)",
-    "loops.ask": "how often before the person is asked (user only)",
-    "loops.block": "how often before it is refused (user only)",
-    "loops.failures": "failing answers in a row, or equal errors, before you are asked (user only)",
-    "loops.window": "calls of a turn that are compared (user only)",
-    "loops.give_up": "answers in a row that only repeat, before the turn ends (user only)",
-    "budget.steps": "most requests of a turn before the person is asked; 0: no limit (user only)",
-    "budget.tokens": "most tokens of an invocation before the person is asked (user only)",
-    "budget.dollars": "most dollars of an invocation before the person is asked (user only)",
-    "budget.seconds": "most seconds of a turn before the person is asked (user only)",
-    "budget.children": "most children of a session before the person is asked (user only)",
-    "tasks.depth": "how deep children may start children; 1: not at all (user only)",
-    "tasks.together": "children at the same time (user only)",
-    "tasks.seconds": "most seconds of a child (user only)",
-    "tasks.steps": "most requests of a child (user only)",
-    "questions.expires_s": "seconds after which an open question is a no; 0: never (user only)",
-    "questions.grants_expire_s": "seconds after which a remembered answer is void; 0: never "
-    "(user only)",
+    "retry.first_s": "seconds before the first retry; doubles with each further one (if trusted)",
+    "retry.max_s": "maximum seconds between retries, unless the server asks for more (if trusted)",
+    "retry.tries": "maximum attempts per request (if trusted)",
+    "fetch.hosts": "hosts that can be fetched from while planning (if trusted)",
+    "format": 'formatters by glob, such as "*.py" = ["ruff", "format", "-"]; each gets a '
+    "file on stdin before it is staged, and its output is staged instead (if trusted)",
+    "preset": "safe, dev or full: base rules, applied before your own (user only)",
+    "permission": "permissions in OpenCode's format: one action, or actions by permission and "
+    "pattern; a project's allow rules apply once you trust its file",
+    "rules": "rules with permission, pattern, action, reason, and examples in matches and misses",
+    "hooks": "programs that run on calls, prompts, plans and runs (if trusted)",
+    "mcp.NAME.command": "command that starts the MCP server, as a list (if trusted)",
+    "mcp.NAME.environment": "environment variables for it; it inherits only a few (if trusted)",
+    "mcp.NAME.reads": 'read-only tools, by the digest of their schema or "*" (if trusted)',
+    "mcp.NAME.timeout_s": "seconds until a call times out (if trusted)",
+    "mcp.NAME.enabled": "false: the server is not started (if trusted)",
+    "plugins.enabled": "entry points of the group `assent.tools` to load (if trusted)",
+    "plugins.reads": "plugin tools that are read-only (if trusted)",
+    "modes.ID.base": "plan, ask, auto-edit or yolo: the mode that this one restricts",
+    "modes.ID.label": "name shown instead of the id",
+    "modes.ID.tools": "the only tools it offers",
+    "modes.ID.edit": "globs of the only files it may change",
+    "modes.ID.prompt": "text added to the agent's prompt",
+    "loops.warn": "identical calls before the model is warned (user only)",
+    "loops.ask": "identical calls before you are asked (user only)",
+    "loops.block": "identical calls before the call is denied (user only)",
+    "loops.failures": "failed answers in a row, or identical errors, before you are asked (user "
+    "only)",
+    "loops.window": "recent calls of a turn to compare (user only)",
+    "loops.give_up": "repetitive answers in a row before the turn ends (user only)",
+    "budget.steps": "maximum requests per turn before you are asked; 0: no limit (user only)",
+    "budget.tokens": "maximum tokens per invocation before you are asked (user only)",
+    "budget.dollars": "maximum dollars per invocation before you are asked (user only)",
+    "budget.seconds": "maximum seconds per turn before you are asked (user only)",
+    "budget.children": "maximum child sessions per session before you are asked (user only)",
+    "tasks.depth": "maximum depth of child sessions; 1: children cannot start children (user only)",
+    "tasks.together": "maximum child sessions at the same time (user only)",
+    "tasks.seconds": "maximum seconds per child session (user only)",
+    "tasks.steps": "maximum requests per child session (user only)",
+    "questions.expires_s": "seconds until an open question counts as no; 0: never (user only)",
+    "questions.grants_expire_s": "seconds until a remembered answer expires; 0: never (user only)",
     "shell.unconfined": "true: commands outside plan mode run without a sandbox (user only)",
-    "shell.timeout_s": "seconds after which such a command is ended (user only)",
-    "undo.file_mb": "largest file whose old content is kept while a command runs, in MB; 0: any "
+    "shell.timeout_s": "seconds until such a command times out (user only)",
+    "undo.file_mb": "largest file whose old content is saved while a command runs, in MB; 0: any "
     "(user only)",
-    "undo.total_mb": "most that is kept for one command, in MB; 0: no limit (user only)",
-    "undo.files": "most files not ignored that one command has recorded; 0: no limit (user only)",
-    "undo.keep_days": "days after which a run can no longer be undone; 0: for ever (user only)",
-    "undo.keep_mb": "most that runs may keep for an undo, in MB; 0: no limit (user only)",
-    "undo.spare_mb": "most of displaced files besides, for quick undo, in MB; 0: none (user only)",
-    "notify.way": "auto, bell, desktop or off: how you hear that something waits (user only)",
-    "notify.after_s": "seconds after which the end of a turn is told, too (user only)",
-    "keys": 'public keys by name, such as ada = "9f3c..."; what they sign counts in bundles '
+    "undo.total_mb": "maximum content saved per command, in MB; 0: no limit (user only)",
+    "undo.files": "maximum files recorded per command, not counting ignored ones; 0: no limit "
     "(user only)",
-    "http.idle_s": "seconds without a byte after which a connection is given up (if trusted)",
-    "answer.text_mb": "most text of one answer of a model, in MB; more ends the turn (user only)",
-    "answer.reasoning_mb": "most reasoning of one answer, in MB (user only)",
-    "answer.arguments_mb": "most arguments of all calls of one answer, in MB (user only)",
-    "answer.calls": "most calls of one answer (user only)",
-    "answer.events": "most events of one answer, keep-alives included (user only)",
-    "answer.total_mb": "most that is received for one answer, in MB (user only)",
+    "undo.keep_days": "days until a run can no longer be undone; 0: never (user only)",
+    "undo.keep_mb": "maximum content kept for undo, in MB; 0: no limit (user only)",
+    "undo.spare_mb": "maximum displaced files also kept for fast undo, in MB; 0: none (user only)",
+    "notify.way": "auto, bell, desktop or off: how to notify you when something is waiting (user "
+    "only)",
+    "notify.after_s": "seconds after which the end of a turn notifies you, too (user only)",
+    "keys": 'public keys by name, such as ada = "9f3c..."; their signatures are valid in '
+    "bundles (user only)",
+    "http.idle_s": "seconds without data until a connection times out (if trusted)",
+    "answer.text_mb": "maximum text per model answer, in MB; more ends the turn (user only)",
+    "answer.reasoning_mb": "maximum reasoning per answer, in MB (user only)",
+    "answer.arguments_mb": "maximum arguments of all calls per answer, in MB (user only)",
+    "answer.calls": "maximum calls per answer (user only)",
+    "answer.events": "maximum events per answer, including keep-alives (user only)",
+    "answer.total_mb": "maximum data received per answer, in MB (user only)",
 }

@@ -1,4 +1,4 @@
-"""Whether the person trusts a project's file with exactly this content."""
+"""Whether the user trusts a project's file with exactly this content."""
 
 import os
 from functools import cached_property
@@ -14,13 +14,13 @@ from assent.core.permission.trust import TrustList
 
 FILE = "trust.json"
 MAX_FILE_BYTES = 8 << 20  # bytes of the book
-NOTHING = "So no file of a project is trusted."
+NOTHING = "No project file is trusted."
 
 _decode = msgspec.json.Decoder(TrustList).decode
 
 
 class WorkspaceTrust:
-    """A person's trust list, as far as one workspace goes; read when first needed."""
+    """A user's trust list for one workspace; read when first needed."""
 
     def __init__(self, file: Path, root: bytes, opener: Opener) -> None:
         self._file = file
@@ -30,31 +30,31 @@ class WorkspaceTrust:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know about the answers so far."""
+        """What the user should know about the answers so far."""
         return tuple(self._warnings)
 
     def holds(self, name: str, content: bytes) -> bool:
-        """Tells whether a file, named from the root, is trusted with this content (law 9)."""
+        """Tells whether a file, relative to the root, is trusted with this content (law 9)."""
         known = self.trust_list.of(self._root, name)
         if known is None:
             return False
         if known.content_hash == sha256(content):
             return True
         self._warn(
-            f"{name} changed since you trusted it, so it is not trusted any more. "
-            "`assent trust show` says what it would do now."
+            f"{name} changed since you trusted it and is no longer trusted. Run `assent trust "
+            "show` to see what it would do now."
         )
         return False
 
     def unsafe(self) -> str:
-        """Says why nothing that is written into the book would count here; mostly nothing."""
+        """Returns why entries in the trust list would not count here; mostly nothing."""
         return ownership_problem(
             ConfigFile(self._file, {}, os.geteuid(), S_IFREG | 0o600), self._root
         )
 
     @cached_property
     def trust_list(self) -> TrustList:
-        """The whole book; an empty one where it is missing, damaged, or could be anybody's."""
+        """The whole trust list; empty if it is missing, damaged, or writable by others."""
         try:
             source, text = read_content(
                 self._file, self._opener, follow=False, limit=MAX_FILE_BYTES

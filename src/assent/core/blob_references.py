@@ -39,7 +39,7 @@ LoadBlob = Callable[[str], bytes]
 def blob_references(
     events: Sequence[StoredEvent], read: LoadBlob, has: Callable[[str], bool]
 ) -> set[str]:
-    """Returns the digests of all contents that are still needed."""
+    """Returns the digests of all blobs that are still needed."""
     found = _ReferenceCollector(events, read, has)
     for record in found.plans.values():
         found.add_plan(record)
@@ -175,6 +175,6 @@ def _last(stream: str) -> str:
 
 
 def streams_with_blobs(streams: Iterable[str]) -> list[str]:
-    """Returns the nouns of all streams that may name contents."""
+    """Returns the kinds of all streams whose events may name blobs."""
     nouns = {stream.partition("/")[0] + "/" for stream in streams}
     return sorted(nouns - set(STREAMS_WITHOUT_BLOBS))

@@ -43,7 +43,7 @@ _KINDS = {"file": pack(b"file"), "link": pack(b"link")}
 
 
 def canonical_bytes(op: Operation) -> bytes:
-    """Returns the bytes that stand for an operation."""
+    """Returns the canonical bytes of an operation."""
     match op:
         case WriteFile():
             before = _packed(_state(op.before)) if op.before else _NOTHING
@@ -85,7 +85,7 @@ def plan_digest(
     relied_on: Iterable[tuple[bytes, str]],
     workspace: str,
 ) -> str:
-    """Returns the one name of a plan: any changed byte of what it says gives another."""
+    """Returns the digest of a plan; any changed byte of the plan gives another one."""
     files, commands = scope
     return sha256(
         pack(
@@ -101,7 +101,7 @@ def plan_digest(
 
 
 def export_digest(digest: str, path: bytes) -> str:
-    """Returns the name of a plan whose one operation is its export: a model carries it out."""
+    """Returns the digest of a text plan whose only operation is its export."""
     return sha256(pack(b"assent.export.1", digest.encode(), path))
 
 

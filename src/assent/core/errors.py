@@ -1,33 +1,33 @@
-"""Every error that Assent raises on purpose, with the word and the exit code it has in every face.
+"""Every error that Assent raises on purpose, with its code and exit code.
 
 AssentError
 ├── UsageError          the request itself makes no sense
 ├── PlanError           the plan cannot do this now
 │   ├── IllegalState        its state does not allow it
-│   ├── NotFound            there is no such plan, operation or run
+│   ├── NotFound            a plan, operation or run was not found
 │   ├── InvalidPlan         text or front matter cannot be used
 │   ├── NoMatch             an edit matches nothing, or several places
 │   └── ImpossibleOperations operations that cannot hold together
-├── ApprovalError       there is no approval that counts
+├── ApprovalError       a valid approval is missing
 │   ├── NotApproved         no approval for this digest
-│   ├── Declined            the user declined, or nobody could be asked
+│   ├── Declined            the user declined, or could not be asked
 │   ├── ApprovalUsed        the approval was used
 │   └── Expired             the approval is too old
 ├── StaleError          what was seen is not what is there
 │   ├── ConcurrentChange    changed by another process
 │   ├── Drift               files changed since they were staged
-│   ├── DigestMismatch      another digest than the one named
+│   ├── DigestMismatch      the digest is not the expected one
 │   ├── WorkspaceMismatch   made for another workspace
 │   └── PlanTextDiffers     the Markdown file is not the proposed text
-├── RunUnfinished       an earlier run waits for a person
+├── RunUnfinished       an earlier run needs a decision
 ├── Refused             a path or a policy forbids it
 │   ├── NotReadOnly         a command line does more than read
 │   ├── CorruptFile         a file that came from elsewhere was damaged or altered
-│   ├── UntrustedKey        signed with a key that does not count here
-│   └── NotIndependent      the one who asked for a plan may not approve it
-├── Interrupted         the person stopped it
+│   ├── UntrustedKey        signed with a key that is not trusted here
+│   └── NotIndependent      the author of a plan may not approve it
+├── Interrupted         the user stopped it
 ├── LimitReached        a limit or the loop guard ended the model's turn
-├── SandboxRequired     a command of the model needs a sandbox, and there is none here
+├── SandboxRequired     a command of the model needs a sandbox, which is not available
 ├── Busy                another process works on this workspace
 ├── StoreError          the log or a blob could not be read or written
 ├── WorkspaceError      a file of the workspace could not be read or written
@@ -40,7 +40,7 @@ AssentError
 
 from typing import ClassVar, Final
 
-STORED: Final = "What was stored before is unchanged."  # true of the log, and of nothing else
+STORED: Final = "Existing data is unchanged."  # true of the log, and of nothing else
 
 SANDBOX = "sandbox"
 

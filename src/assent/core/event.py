@@ -28,7 +28,7 @@ class WorkspaceMoved(msgspec.Struct, frozen=True, tag="workspace_moved"):
 
 
 class SlotsDecided(msgspec.Struct, frozen=True, tag="slots_decided"):
-    """A person decided about slots of a run that the log does not know; what follows moves them."""
+    """A user decided what happens to slots of a run that the log does not know."""
 
     way: str
     slots: tuple[bytes, ...]
@@ -36,27 +36,27 @@ class SlotsDecided(msgspec.Struct, frozen=True, tag="slots_decided"):
 
 
 class PlanSelected(msgspec.Struct, frozen=True, tag="plan_selected"):
-    """A plan became the workspace's current one; by a person's own choice, or as one was made."""
+    """A plan became the workspace's current one, chosen by the user or because it was created."""
 
     plan_id: str
     chosen: bool = False
 
 
 class FactRemembered(msgspec.Struct, frozen=True, tag="fact_remembered"):
-    """Something about the workspace that every later session is told."""
+    """A fact about the workspace that every later session is told."""
 
     fact: str
     text: str
 
 
 class FactForgotten(msgspec.Struct, frozen=True, tag="fact_forgotten"):
-    """A person took a remembered fact away."""
+    """A user removed a remembered fact."""
 
     fact: str
 
 
 class TrustGiven(msgspec.Struct, frozen=True, tag="trust_given"):
-    """A person read what a file of the project would do, and lets exactly this content do it."""
+    """A user reviewed a project file and trusts exactly this content."""
 
     path: str
     content_hash: str
@@ -65,14 +65,14 @@ class TrustGiven(msgspec.Struct, frozen=True, tag="trust_given"):
 
 
 class TrustRevoked(msgspec.Struct, frozen=True, tag="trust_revoked"):
-    """A person lets a file of the project do nothing any more."""
+    """A user revoked the trust in a project file."""
 
     path: str
     user: str = ""
 
 
 class KeyTrusted(msgspec.Struct, frozen=True, tag="key_trusted"):
-    """A person lets whoever holds a key approve plans that were made elsewhere."""
+    """A user trusts a key to approve plans that were made elsewhere."""
 
     key: str
     name: str
@@ -80,7 +80,7 @@ class KeyTrusted(msgspec.Struct, frozen=True, tag="key_trusted"):
 
 
 class KeyRevoked(msgspec.Struct, frozen=True, tag="key_revoked"):
-    """A person lets a key approve nothing any more."""
+    """A user revoked a key; it can no longer approve plans."""
 
     key: str
     name: str
@@ -88,7 +88,7 @@ class KeyRevoked(msgspec.Struct, frozen=True, tag="key_revoked"):
 
 
 class ReviewShown(msgspec.Struct, frozen=True, tag="review_shown"):
-    """A person was shown all of a frozen plan; what comes later is compared with it."""
+    """A user was shown all of a frozen plan; later versions are compared with it."""
 
     plan_id: str
     digest: str
@@ -97,7 +97,7 @@ class ReviewShown(msgspec.Struct, frozen=True, tag="review_shown"):
 
 
 class CommentAdded(msgspec.Struct, frozen=True, tag="comment_added"):
-    """A person wrote words to lines of a plan; the same id once more: other words."""
+    """A user commented on lines of a plan; a second event with the same id replaces the text."""
 
     plan_id: str
     comment: Comment
@@ -112,7 +112,7 @@ class CommentRemoved(msgspec.Struct, frozen=True, tag="comment_removed"):
 
 
 class CommentsSent(msgspec.Struct, frozen=True, tag="comments_sent"):
-    """These comments were sent with the rejection of this digest, and wait no longer."""
+    """These comments were sent with the rejection of this digest and are no longer pending."""
 
     plan_id: str
     digest: str
@@ -136,13 +136,13 @@ class RunsDeleted(msgspec.Struct, frozen=True, tag="runs_deleted"):
 
 
 class RunsWeighed(msgspec.Struct, frozen=True, tag="runs_weighed"):
-    """What all runs so far keep for an undo, in bytes, so that only later ones need weighing."""
+    """The bytes that all runs so far keep for undo, so that only later runs are measured."""
 
     size: int
 
 
 class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
-    """A plan began. An undo plan has no file and names the run that it undoes."""
+    """A plan was created. An undo plan has no file and names the run that it undoes."""
 
     plan_id: str
     workspace: str
@@ -166,7 +166,7 @@ class TextRevised(msgspec.Struct, frozen=True, tag="text_revised"):
 
 
 class DraftChanged(msgspec.Struct, frozen=True, tag="draft_changed"):
-    """Operations left and joined the draft; `draft` is the blob that holds all of them now."""
+    """Operations were added to or removed from the draft; `draft` is the blob with all of them."""
 
     draft: str
     removed: tuple[str, ...]
@@ -174,7 +174,7 @@ class DraftChanged(msgspec.Struct, frozen=True, tag="draft_changed"):
 
 
 class PlanProposed(msgspec.Struct, frozen=True, tag="plan_proposed"):
-    """The draft was frozen into a plan with a digest; `frozen` is the blob that holds it."""
+    """The draft was frozen into a plan with a digest; `frozen` is the blob of the plan."""
 
     digest: str
     content_hash: str
@@ -184,14 +184,14 @@ class PlanProposed(msgspec.Struct, frozen=True, tag="plan_proposed"):
 
 
 class PlanRebased(msgspec.Struct, frozen=True, tag="plan_rebased"):
-    """A plan whose files had changed was made to fit them again; `was` is the digest it had."""
+    """A plan was rebased onto changed files; `was` is its previous digest."""
 
     was: str
     paths: tuple[bytes, ...]
 
 
 class OperationsDeclined(msgspec.Struct, frozen=True, tag="operations_declined"):
-    """A person left operations out of a plan; `followed` could not stay without them."""
+    """A user excluded operations from a plan; `followed` are those that depended on them."""
 
     digest: str
     declined: tuple[str, ...]
@@ -201,7 +201,7 @@ class OperationsDeclined(msgspec.Struct, frozen=True, tag="operations_declined")
 
 
 class PlanRevised(msgspec.Struct, frozen=True, tag="plan_revised"):
-    """Drafting went on after the plan was proposed."""
+    """A proposed plan became a draft again."""
 
 
 class PlanRejected(msgspec.Struct, frozen=True, tag="plan_rejected"):
@@ -214,7 +214,7 @@ class PlanRejected(msgspec.Struct, frozen=True, tag="plan_rejected"):
 
 
 class ApprovalExpired(msgspec.Struct, frozen=True, tag="approval_expired"):
-    """An approval was found to be too old; it stays so, whatever the clock says later."""
+    """An approval expired; it stays expired, even if the clock is set back."""
 
     approval: str
     expires_at: str
@@ -229,7 +229,7 @@ class PlanDeclined(msgspec.Struct, frozen=True, tag="plan_declined"):
 
 
 class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
-    """A user approved one digest; where that was stands beside what they signed."""
+    """A user approved one digest; branch and root are recorded next to the signed approval."""
 
     approval: Approval
     branch: str = ""  # that was checked out; `HEAD`: none; empty: not known
@@ -246,7 +246,7 @@ class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
 
 
 class PermitGiven(msgspec.Struct, frozen=True, tag="permit_given"):
-    """A call was allowed to change files outside plan mode; its run spent the permit at once."""
+    """A call was allowed to change files outside plan mode; its run uses up the permit at once."""
 
     permit: Permit
     run: str
@@ -254,9 +254,9 @@ class PermitGiven(msgspec.Struct, frozen=True, tag="permit_given"):
 
 
 class CommandStarted(msgspec.Struct, frozen=True, tag="command_started"):
-    """A command is about to run that may change files; on whose word, and how confined.
+    """A command that may change files is about to run, with its permission and confinement.
 
-    Of one that the person typed themselves, `call` is empty, and without a session `session`, too.
+    For a command that the user typed, `call` is empty; without a session, `session` is too.
     """
 
     id: str
@@ -273,7 +273,7 @@ class CommandStarted(msgspec.Struct, frozen=True, tag="command_started"):
 
 
 class CommandEnded(msgspec.Struct, frozen=True, tag="command_ended"):
-    """A command ended, and these files are other than before; None: that is not known."""
+    """A command ended and changed these files; None if its changes are unknown."""
 
     id: str
     code: int
@@ -284,20 +284,20 @@ class CommandEnded(msgspec.Struct, frozen=True, tag="command_ended"):
 
 
 class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
-    """A halted run went on, because a person said which way."""
+    """A halted run continued, because a user chose how."""
 
     run: str
     way: str
 
 
 class RunHalted(msgspec.Struct, frozen=True, tag="run_halted"):
-    """A run stopped where only a person can decide."""
+    """A run stopped and needs a user's decision."""
 
     run: str
 
 
 class RunEnded(msgspec.Struct, frozen=True, tag="run_ended"):
-    """A run is over."""
+    """A run ended."""
 
     run: str
     outcome: RunOutcome
@@ -374,5 +374,5 @@ class StoredEvent(msgspec.Struct, frozen=True):
 
 
 def event_tag(event: Event) -> str:
-    """Returns the word under which an event is stored and shown."""
+    """Returns the tag under which an event is stored and shown."""
     return str(type(event).__struct_config__.tag)

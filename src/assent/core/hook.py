@@ -24,7 +24,7 @@ _FAILS_CLOSED: Final = (BEFORE_TOOL,)
 
 
 class Hook(msgspec.Struct, frozen=True):
-    """A program that is started at a moment; `tool` names tools, with `*`, `?` and `|`."""
+    """A program that runs on an event; `tool` names tools, with `*`, `?` and `|`."""
 
     on: str
     run: tuple[str, ...]
@@ -37,7 +37,7 @@ class Hook(msgspec.Struct, frozen=True):
         return self.run[0] if self.run else "(nothing)"
 
     def matches(self, on: str, tool: str) -> bool:
-        """Tells whether this hook is for a moment; only around calls does the tool matter."""
+        """Tells whether this hook is for an event; the tool matters only for tool call events."""
         if on != self.on:
             return False
         if on not in (BEFORE_TOOL, AFTER_TOOL):
@@ -54,26 +54,28 @@ class HookOutput(msgspec.Struct, frozen=True):
 
 
 def hook_failure(hook: Hook, why: str) -> HookOutput:
-    """Returns what a hook says that could not say anything; before a call that is a no (law 9)."""
+    """Returns the output for a hook that failed; before a tool call it denies (law 9)."""
     told = f"The hook {hook.name} ({hook.on}) {why}"
     if hook.on in _FAILS_CLOSED:
-        return HookOutput(f"{told} What a hook could not look at is not done.")
+        return HookOutput(f"{told} The tool call was denied because the hook could not check it.")
     return HookOutput(warning=told)
 
 
 def hook_output(hook: Hook, end: ProcessResult, output: bytes, errors: bytes) -> HookOutput:
-    """Returns what the end of a hook's program means."""
+    """Returns what the exit status of a hook's program means."""
     if end.cut == "start":
         return hook_failure(hook, "could not be started.")
     if end.cut:
-        return hook_failure(hook, f"was ended: it reached its limit of {end.cut}.")
+        return hook_failure(hook, f"was stopped: it reached its limit of {end.cut}.")
     try:
         words, reason = output.decode("utf-8").strip(), errors.decode("utf-8").strip()
     except UnicodeDecodeError:
-        return hook_failure(hook, "said something that is no UTF-8.")
+        return hook_failure(hook, "returned output that is not valid UTF-8.")
     if end.code == EXIT_OBJECTS and hook.on in _CAN_OBJECT:
-        return HookOutput(reason or words or f"The hook {hook.name} said no, and gave no reason.")
+        return HookOutput(
+            reason or words or f"The hook {hook.name} denied this and gave no reason."
+        )
     if end.code:
-        first = f' It said: "{reason.splitlines()[0][:200]}".' if reason else ""
-        return hook_failure(hook, f"ended with code {end.code}.{first}")
+        first = f' Error output: "{reason.splitlines()[0][:200]}".' if reason else ""
+        return hook_failure(hook, f"exited with code {end.code}.{first}")
     return HookOutput(words=words if hook.on in _CAN_SPEAK else "")

@@ -32,10 +32,10 @@ def slug(text: str) -> str:
 
 
 def plan_name(text: str) -> str:
-    """Accepts a plan's name or says what a name looks like."""
+    """Returns a valid plan name unchanged; raises UsageError for anything else."""
     if not _PLAN_NAME.fullmatch(text):
         raise UsageError(
-            f"A plan's name is made of a-z, 0-9, _ and -, not {text!a}.",
+            f"A plan name may contain only a-z, 0-9, _ and -, not {text!a}.",
             "assent plan new add_login --goal 'Let people log in'",
         )
     return text
@@ -47,10 +47,10 @@ def plan_name_of(goal: str) -> str:
 
 
 def session_name(text: str) -> str:
-    """Accepts a session's kebab-case name or says what one looks like."""
+    """Returns a valid kebab-case session name unchanged; raises UsageError for anything else."""
     if not _SESSION.fullmatch(text) or len(text) > NAME_LENGTH:
         raise UsageError(
-            f"A session's name is kebab-case (words of a-z and 0-9 joined by -), not {text!a}.",
+            f"A session name must be kebab-case (a-z and 0-9, joined by -), not {text!a}.",
             f"assent plan new NAME --session {slug(text)}",
         )
     return text

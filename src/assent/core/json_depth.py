@@ -4,7 +4,7 @@ MAX_DEPTH = 100  # lists and tables in each other
 
 
 def is_too_deep(value: object, most: int = MAX_DEPTH) -> bool:
-    """Tells whether lists and tables lie in each other more often than that; never recurses."""
+    """Tells whether lists and tables are nested too deeply, without recursing."""
     level: list[object] = [value]
     for _ in range(most):
         level = [each for one in level for each in _inside(one)]

@@ -11,7 +11,7 @@ UNKNOWN_METHOD = -32601
 
 
 class InvalidJsonRpc(Exception):
-    """A line that is no JSON-RPC."""
+    """A line that is not JSON-RPC."""
 
 
 class RpcResponse(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class RpcResponse(msgspec.Struct, frozen=True):
 
 
 class RpcError(msgspec.Struct, frozen=True):
-    """The other side could not do it. Without an id it could not even read the question."""
+    """An error response. Without an id, the other side could not read the request."""
 
     id: int | None
     code: int
@@ -28,7 +28,7 @@ class RpcError(msgspec.Struct, frozen=True):
 
 
 class RpcRequest(msgspec.Struct, frozen=True):
-    """The other side wants to know something itself."""
+    """A request from the other side."""
 
     id: int | str
     method: str
@@ -42,25 +42,25 @@ RpcMessage: TypeAlias = RpcResponse | RpcError | RpcRequest | RpcNotification
 
 
 def encode_request(id: int, method: str, params: object) -> bytes:
-    """Returns a question as a line."""
+    """Returns a request as a line."""
     return _line({"id": id, "method": method, "params": params})
 
 
 def encode_notification(method: str, params: object) -> bytes:
-    """Returns something that needs no answer."""
+    """Returns a notification, which gets no response, as a line."""
     return _line({"method": method, "params": params})
 
 
 def encode_response(asked: RpcRequest) -> bytes:
-    """Returns our answer to the other side: that we are there, and nothing else."""
+    """Returns the response to a request: a result for `ping`, an error for anything else."""
     if asked.method == "ping":
         return _line({"id": asked.id, "result": {}})
-    wrong = {"code": UNKNOWN_METHOD, "message": f"{asked.method} is not known here."}
+    wrong = {"code": UNKNOWN_METHOD, "message": f"Unknown method: {asked.method}."}
     return _line({"id": asked.id, "error": wrong})
 
 
 def decode_message(line: bytes) -> RpcMessage:
-    """Reads a line; raises Garbage."""
+    """Decodes a line; raises InvalidJsonRpc."""
     try:
         found = msgspec.json.decode(line)
         if is_too_deep(found):
@@ -74,7 +74,7 @@ def decode_message(line: bytes) -> RpcMessage:
 
 def _heard(found: Any) -> RpcMessage:
     if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
-        raise InvalidJsonRpc("it is no JSON-RPC 2.0")
+        raise InvalidJsonRpc("it is not JSON-RPC 2.0")
     if isinstance(method := found.get("method"), str):
         known = found.get("id")
         return (
@@ -86,7 +86,7 @@ def _heard(found: Any) -> RpcMessage:
         fault = {"id": None, "code": 0, "message": "", **told}
         return msgspec.convert({**fault, "id": found.get("id")}, RpcError)
     if "result" not in found:
-        raise InvalidJsonRpc("it is neither an answer nor a question")
+        raise InvalidJsonRpc("it is neither a response nor a request")
     return msgspec.convert(found, RpcResponse)
 
 

@@ -9,15 +9,15 @@ import msgspec
 
 
 class TextPart(msgspec.Struct, frozen=True, tag="text"):
-    """Words."""
+    """Text."""
 
     text: str
 
 
 class ReasoningPart(msgspec.Struct, frozen=True, tag="reasoning"):
-    """What a model thought before it spoke.
+    """What a model reasoned before its answer.
 
-    `extra` belongs to the wire that made it, which needs it back unchanged; no other looks at it.
+    `extra` belongs to the wire that created it, which needs it back unchanged; no other reads it.
     """
 
     text: str
@@ -25,7 +25,7 @@ class ReasoningPart(msgspec.Struct, frozen=True, tag="reasoning"):
 
 
 class ImagePart(msgspec.Struct, frozen=True, tag="image"):
-    """A picture for the model."""
+    """An image for the model."""
 
     media_type: str
     content: bytes
@@ -44,7 +44,7 @@ class ToolCall(msgspec.Struct, frozen=True, tag="call"):
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="result"):
-    """What came of a call, in words for the model."""
+    """The result of a call, as text for the model."""
 
     call: str
     text: str
@@ -56,7 +56,7 @@ MessagePart: TypeAlias = TextPart | ReasoningPart | ImagePart | ToolCall | ToolR
 
 
 class ChatMessage(msgspec.Struct, frozen=True):
-    """What one side said. Results of calls are in the user's message after the model's."""
+    """A message of one side. Results of calls are in the user's message after the model's."""
 
     role: Literal["user", "assistant"]
     parts: tuple[MessagePart, ...]
@@ -67,7 +67,7 @@ class ChatMessage(msgspec.Struct, frozen=True):
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):
-    """A tool as a model gets to see it."""
+    """A tool as it is described to a model."""
 
     name: str
     description: str
@@ -75,7 +75,7 @@ class ToolDefinition(msgspec.Struct, frozen=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
-    """Everything that a model is told. What stands first changes least, so that caches help."""
+    """Everything that is sent to a model; what changes least comes first, for prompt caching."""
 
     system: tuple[str, ...]
     messages: tuple[ChatMessage, ...]
@@ -98,7 +98,7 @@ class StopReason(StrEnum):
 
 
 class TokenUsage(msgspec.Struct, frozen=True):
-    """Tokens. `input` counts all that was read, cached or not."""
+    """Token counts; `input` includes cached tokens."""
 
     input: int = 0
     output: int = 0
@@ -108,24 +108,24 @@ class TokenUsage(msgspec.Struct, frozen=True):
 
 
 class StreamDelta(msgspec.Struct, frozen=True):
-    """A piece of the part that is being said: shown, never stored, void after `RequestRetried`."""
+    """A piece of a part that is arriving: shown, never stored, void after `RequestRetried`."""
 
     kind: str  # text, reasoning or call
     text: str
 
 
 class PartCompleted(msgspec.Struct, frozen=True):
-    """A part that is complete; void, too, after `RequestRetried`."""
+    """A complete part; also void after `RequestRetried`."""
 
     part: MessagePart
 
 
 class StreamPaused(msgspec.Struct, frozen=True):
-    """Nothing more has come so far: the moment to make durable what was said."""
+    """No more data has arrived yet: the moment to store what has."""
 
 
 class RequestRetried(msgspec.Struct, frozen=True):
-    """An attempt failed and another follows; what it had said does not count."""
+    """An attempt failed and another follows; the output of the failed one is discarded."""
 
     attempt: int
     wait: float
@@ -179,7 +179,7 @@ class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnswerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[answer]`: the most that one answer of a model may hold; more ends the turn."""
+    """`[answer]`: limits for one answer of a model; a larger answer ends the turn."""
 
     text_mb: PositiveFloat = 2.0
     reasoning_mb: PositiveFloat = 4.0
@@ -198,14 +198,14 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache_write: float
 
     def of(self, usage: TokenUsage) -> float:
-        """Returns what tokens cost; those that came from a cache or went there are no others."""
+        """Returns the cost of tokens; cached tokens are part of the input tokens."""
         fresh = max(0, usage.input - usage.cache_read - usage.cache_write)
         cached = usage.cache_read * self.cache_read + usage.cache_write * self.cache_write
         return (fresh * self.input + cached + usage.output * self.output) / MILLION
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[models."PROVIDER/NAME"]`: what is known of a model; 0 and nothing: unknown."""
+    """`[models."PROVIDER/NAME"]`: known properties of a model; 0 or empty means unknown."""
 
     context: int = 0
     output: int = 0
@@ -213,16 +213,16 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def may_choose(own: str, wish: str) -> bool:
-    """Tells whether a project may name a model: where it is asked is the user's choice (law 9).
+    """Tells whether a project may name a model: the provider is the user's choice (law 9).
 
-    `own` is the user's model; beside it a project may choose another one of the same provider.
-    Where the user named none, it may be any for which they have a key or an address.
+    `own` is the user's model; a project may choose another one of the same provider. If the user
+    named none, it may be any for which they have a key or an address.
     """
     return not own or own.partition("/")[0] == wish.partition("/")[0]
 
 
 class Provider(msgspec.Struct, frozen=True):
-    """A provider as everybody knows it."""
+    """A well-known provider."""
 
     name: str
     url: str

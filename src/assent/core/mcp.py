@@ -17,7 +17,7 @@ _UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class McpTool(msgspec.Struct, frozen=True):
-    """A tool as its server describes it. What it says about its own effects is not even read."""
+    """A tool as its server describes it. What it claims about its own effects is not read."""
 
     name: str
     description: str
@@ -25,13 +25,13 @@ class McpTool(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Names exactly this tool: a yes to it does not fit another one of the same name."""
+        """Identifies exactly this tool: permission for it covers no other of the same name."""
         told = [self.name, self.description, self.schema]
         return sha256(msgspec.json.encode(told, order="sorted"))
 
 
 class KnownMcpTool(msgspec.Struct, frozen=True):
-    """A tool of a server, under the name that models use, and whether it counts as reading."""
+    """A tool of a server, under the name that models use, and whether it counts as read-only."""
 
     server: str
     name: str
@@ -48,7 +48,7 @@ class McpResult(msgspec.Struct, frozen=True):
 
 
 def initialize_params(version: str) -> dict[str, Any]:
-    """Returns what we say about ourselves before anything else; we can do nothing for a server."""
+    """Returns the parameters of `initialize`; the client offers no capabilities."""
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "capabilities": {},
@@ -57,29 +57,31 @@ def initialize_params(version: str) -> dict[str, Any]:
 
 
 def has_tools(result: Any) -> bool:
-    """Tells from a server's introduction whether it has tools; raises Garbage."""
+    """Tells from the result of `initialize` whether a server has tools; raises InvalidJsonRpc."""
     said = _object(result)
     if said.get("protocolVersion") not in VERSIONS:
-        raise InvalidJsonRpc(f"it speaks version {said.get('protocolVersion')!r} of the protocol")
+        raise InvalidJsonRpc(
+            f"it uses the unsupported protocol version {said.get('protocolVersion')!r}"
+        )
     return "tools" in _object(said.get("capabilities"))
 
 
 def parse_tools(result: Any) -> tuple[list[McpTool], str]:
-    """Returns a page of tools, and where the next one begins; raises Garbage."""
+    """Returns a page of tools, and the cursor of the next one; raises InvalidJsonRpc."""
     said = _object(result)
     found = said.get("tools")
     if not isinstance(found, list):
-        raise InvalidJsonRpc("its list of tools is no list")
+        raise InvalidJsonRpc("its tool list is not a list")
     cursor = said.get("nextCursor")
     return [_served(each) for each in found], cursor if isinstance(cursor, str) else ""
 
 
 def parse_result(result: Any) -> McpResult:
-    """Returns an answer in words; what is no text is only described. Raises Garbage."""
+    """Returns a result as text; other content is only described. Raises InvalidJsonRpc."""
     said = _object(result)
     parts = said.get("content", [])
     if not isinstance(parts, list):
-        raise InvalidJsonRpc("its answer has no list of contents")
+        raise InvalidJsonRpc("its result has no content list")
     texts = [_text(_object(part)) for part in parts]
     if not texts and "structuredContent" in said:
         texts = [msgspec.json.encode(said["structuredContent"]).decode()]
@@ -103,7 +105,7 @@ def _served(found: Any) -> McpTool:
     words = said.get("description", "")
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, dict) or not isinstance(required, list):
-        raise InvalidJsonRpc(f"the schema of its tool {name[:MAX_NAME]!a} is no schema")
+        raise InvalidJsonRpc(f"the schema of its tool {name[:MAX_NAME]!a} is not valid")
     whole = {**schema, "type": "object", "properties": properties}
     return McpTool(name, words if isinstance(words, str) else "", whole)
 
@@ -115,7 +117,7 @@ def _text(part: dict[str, Any]) -> str:
         case {"type": "resource", "resource": {"text": str(text)}}:
             return text
         case {"type": "resource_link", "uri": str(uri)}:
-            return f"[A link to {uri}]"
+            return f"[Link to {uri}]"
         case {"type": str(kind), "mimeType": str(media), **rest}:
             return f"[{kind}, {media}, {len(str(rest.get('data', '')))} characters; not shown]"
         case _:
@@ -124,5 +126,5 @@ def _text(part: dict[str, Any]) -> str:
 
 def _object(found: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise InvalidJsonRpc("it said something else than an object")
+        raise InvalidJsonRpc("it did not send an object")
     return found

@@ -1,4 +1,4 @@
-"""Paths inside a workspace: bytes, relative, with `/`, and never out of it."""
+"""Paths inside a workspace: bytes, relative, with `/`, and never outside it."""
 
 import unicodedata
 
@@ -26,7 +26,7 @@ def normalize(path: bytes) -> bytes:
             continue
         if part == b"..":
             if not parts:
-                raise Refused(f"{display_path(path)} lies outside the workspace.")
+                raise Refused(f"{display_path(path)} is outside the workspace.")
             parts.pop()
         else:
             parts.append(part)
@@ -53,12 +53,12 @@ def ancestors(path: bytes) -> list[bytes]:
 
 
 def is_inside(path: bytes, folder: bytes) -> bool:
-    """Tells whether a path is the folder or lies below it."""
+    """Tells whether a path is the folder or is below it."""
     return not folder or path == folder or path.startswith(folder + b"/")
 
 
 def casefolded(path: bytes) -> bytes:
-    """Returns the path as a careless file system would compare it."""
+    """Returns the path as a case-insensitive file system would compare it."""
     if path.isascii():
         return path.lower()
     text = path.decode("utf-8", "surrogateescape").translate(_IGNORED).casefold()
@@ -80,7 +80,7 @@ def display_path(path: bytes) -> str:
 
 
 def typed_line(text: str) -> str:
-    """Returns a text that somebody typed on one line; what cannot be encoded becomes an escape."""
+    """Returns a text that a user typed, on one line; what cannot be encoded becomes an escape."""
     try:
         return one_line(text.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:  # half of a pair, which no file name has
@@ -88,7 +88,7 @@ def typed_line(text: str) -> str:
 
 
 def one_line(path: bytes) -> str:
-    """Returns a path as it may stand in generated text: what does not print is escaped."""
+    """Returns a path for generated text: unprintable characters are escaped."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode()
         for char in display_path(path)
@@ -96,10 +96,12 @@ def one_line(path: bytes) -> str:
 
 
 def refuse_deep_paths(path: bytes) -> None:
-    """Refuses a path below more folders than anybody needs; each one costs time in every run."""
+    """Refuses a path that is nested too deeply; each folder costs time in every run."""
     if path.count(b"/") > MAX_FOLDERS:
         start = display_path(path[:60])
-        raise Refused(f"{start}… lies below more than {MAX_FOLDERS} folders. Nothing was staged.")
+        raise Refused(
+            f"{start}… is nested more than {MAX_FOLDERS} folders deep. Nothing was staged."
+        )
 
 
 def refuse_own_paths(path: bytes, plan_dir: bytes, private: tuple[bytes, ...] = ()) -> None:
@@ -107,12 +109,15 @@ def refuse_own_paths(path: bytes, plan_dir: bytes, private: tuple[bytes, ...] = 
     refuse_deep_paths(path)
     low = casefolded(path)
     if any(part.rstrip(b". ") == GIT or part == GIT_ON_NTFS for part in low.split(b"/")):
-        raise Refused(f"{display_path(path)} is git's own; a plan never touches it.")
+        raise Refused(f"{display_path(path)} belongs to Git; plans cannot change it.")
     if is_inside(low, STATE) or any(is_inside(low, casefolded(own)) for own in private):
-        raise Refused(f"{display_path(path)} is Assent's own; a plan never touches it.")
+        raise Refused(f"{display_path(path)} belongs to Assent; plans cannot change it.")
     if low in OWN_FILES:
-        raise Refused(f"{display_path(path)} is written by Assent alone; a plan never touches it.")
+        raise Refused(f"Only Assent writes {display_path(path)}; plans cannot change it.")
     if is_inside(low, casefolded(plan_dir)):
-        raise Refused(f"{display_path(path)} lies among the plans.", "assent plan write FILE")
+        raise Refused(
+            f"{display_path(path)} is in the plan folder; operations cannot change it.",
+            "assent plan write FILE",
+        )
     if low in (b"", TREE):
-        raise Refused(f"{display_path(path) or '.'} is a folder that a plan cannot replace.")
+        raise Refused(f"{display_path(path) or '.'} is a folder that plans cannot replace.")

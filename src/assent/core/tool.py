@@ -53,8 +53,8 @@ PERMISSIONS: dict[Action, str] = {
 class ResourceAccess(msgspec.Struct, frozen=True):
     """One action on one resource: a path of the workspace, a command line, a URL, a tool.
 
-    `key` is the word under which rules speak of it, where that is not the action's own. `link` is
-    the name by which it was reached, where a symlink leads there; no rule looks at it.
+    `key` is the name that rules use for it, where that is not the action's own. `link` is the name
+    by which it was reached through a symlink; rules ignore it.
     """
 
     action: Action
@@ -90,14 +90,14 @@ VERDICTS_BY_STRICTNESS = (Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY)
 
 
 def strictest_decision(decisions: Sequence[Decision]) -> Decision:
-    """Returns the strictest of some decisions, the first of equals; none at all is a no (law 9)."""
+    """Returns the strictest decision, the first of equals; deny if there is none (law 9)."""
     if not decisions:
-        return Decision(Verdict.DENY, "It does not say what it touches.", "defaults")
+        return Decision(Verdict.DENY, "The request does not say what it accesses.", "defaults")
     return max(decisions, key=lambda decision: VERDICTS_BY_STRICTNESS.index(decision.verdict))
 
 
 class PermissionContext(msgspec.Struct, frozen=True):
-    """Everything besides the request itself that a permission decision depends on."""
+    """Everything apart from the request itself that a permission decision depends on."""
 
     mode: Mode
     hosts: tuple[str, ...] = ()  # that may be fetched from while planning
@@ -145,7 +145,7 @@ class TodosEffect(msgspec.Struct, frozen=True):
 
 
 class QuestionsEffect(msgspec.Struct, frozen=True):
-    """What the model wants to know from the person."""
+    """Questions of the model to the user."""
 
     questions: tuple[Question, ...]
 
@@ -155,7 +155,7 @@ class PresentPlanEffect(msgspec.Struct, frozen=True):
 
 
 class EnterPlanEffect(msgspec.Struct, frozen=True):
-    """Goes back to planning; the user is asked."""
+    """Switches to plan mode; the user is asked."""
 
     reason: str = ""
 
@@ -177,7 +177,7 @@ class CommandEffect(msgspec.Struct, frozen=True):
 
 
 class TaskEffect(msgspec.Struct, frozen=True):
-    """Work for a child session: a new one, or an own one by its id."""
+    """Work for a child session: a new one, or an earlier one of the session by its id."""
 
     prompt: str
     title: str
@@ -200,7 +200,7 @@ Effect: TypeAlias = (
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """What came of a call, in words for the model, and the effect that it asks for.
+    """The result of a call, as text for the model, and the effect that it requests.
 
     Nothing has happened yet when a tool returns it: the engine carries effects out (law 1).
     """
@@ -215,7 +215,7 @@ class ToolOutcome(msgspec.Struct, frozen=True):
 
 
 class EffectResult(msgspec.Struct, frozen=True):
-    """What became of an effect."""
+    """The result of an effect."""
 
     text: str
     failed: bool = False

@@ -28,22 +28,20 @@ from assent.core.shell.process import shell_line
 _SKIP_REASONS: Final[dict[SkipReason, str]] = {
     "ignored": "git ignores it, so its old content was not kept",
     "large": "it is larger than undo.file_mb, so its old content was not kept",
-    "too many": "more changed than undo.total_mb and undo.files let be kept",
-    "odd": "it could not be read, or is neither a file nor a symlink",
-    "git": "it is git's own",
-    "folder": "the mode of a folder is not put back",
+    "too many": "more changed than undo.total_mb and undo.files allow to keep",
+    "odd": "it could not be read or is neither a file nor a symlink",
+    "git": "it belongs to Git",
+    "folder": "folder modes are not restored",
 }
 
 MAX_NAMED: Final = 20  # files that are told
-PUT_BACK: Final = "Put back as before"  # how the note begins that names files
-END_UNKNOWN: Final = "Nobody saw its end, so some of that may be your own work."
-CHANGED_BETWEEN_STEPS: Final = (
-    "somebody else changed it between two steps; what was done before that stays"
-)
+PUT_BACK: Final = "Restored to the state before"  # how the note begins that names files
+END_UNKNOWN: Final = "Its end was not recorded, so some of these changes may be your own."
+CHANGED_BETWEEN_STEPS: Final = "something else changed it between two steps; earlier changes remain"
 
 
 class AppliedCommand(msgspec.Struct, frozen=True):
-    """A command that ran, as far as an undo has to know it."""
+    """A command that ran, as far as an undo needs to know it."""
 
     words: str
     command: RunCommand | None = None  # None: a session ran a line of text
@@ -54,7 +52,7 @@ class AppliedCommand(msgspec.Struct, frozen=True):
 
 
 class AppliedChange(msgspec.Struct, frozen=True):
-    """One operation that was done, or one command, with what became of files by it."""
+    """One finished operation or one command, with the files that it changed."""
 
     run: str
     index: int
@@ -65,12 +63,12 @@ class AppliedChange(msgspec.Struct, frozen=True):
 
     @property
     def token(self) -> str:
-        """The name under which the log remembers that this alone was taken back."""
+        """The id under which the log records that only this change was undone."""
         return f"{self.run}:{self.index}"
 
     @property
     def undo(self) -> RunCommand | None:
-        """The command that takes it back, where its plan names one."""
+        """The command that undoes it, if its plan names one."""
         command = self.ordered.command if self.ordered else None
         if command is None or not command.undo:
             return None
@@ -106,37 +104,37 @@ def merged_changes(parts: Sequence[WorkspaceChanges]) -> WorkspaceChanges:
 
 
 def undo_gaps(deeds: Sequence[AppliedChange]) -> tuple[UndoGap, ...]:
-    """Returns what cannot be taken back of what was done, each thing once."""
+    """Returns what cannot be undone, each thing once."""
     found = [gap for deed in deeds if deed.ordered for gap in _of(deed.ordered)]
     found += [UndoGap("", CHANGED_BETWEEN_STEPS, path) for path in _interrupted(deeds)]
     return tuple(dict.fromkeys(found))
 
 
 def attributed_text(paths: Iterable[bytes], command: str, run: str = "") -> str:
-    """Names what changed since a command began, by whomever; `run` has the names of all."""
+    """Lists what changed since a command started, by anyone; `run` lists all paths."""
     named = _some(paths, run)
-    return f"Changed since {command} began, and taken for its work: {named}." if named else ""
+    return f"Changed since {command} started, assumed to be its work: {named}." if named else ""
 
 
 def changed_since_text(deed: AppliedChange, paths: Iterable[bytes]) -> str:
-    """Names what is not as a command left it, and its own undo may overwrite."""
+    """Lists what changed after a command and what its own undo may overwrite."""
     assert deed.ordered is not None, "only a command has an undo of its own"
     assert deed.undo is not None, "only a command has an undo of its own"
     undo = shell_line(deed.undo.argv)
     return (
-        f"Changed since $ {deed.ordered.words}, and its undo may overwrite that: "
+        f"Changed since $ {deed.ordered.words}; its undo command may overwrite this: "
         f"{_some(paths, deed.run)} ($ {undo})."
     )
 
 
 def put_back_text(operations: Iterable[FileOperation], run: str) -> str:
-    """Names what a roll-back put back, and where the bytes went that stood there."""
+    """Lists what a rollback restored, and where the replaced content is."""
     every = tuple(operations)
     named = _some((path for op in every for path, *_ in footprint(op)), run)
     if not named:
         return ""
-    told = f"{PUT_BACK}, also what you may have changed yourself: {named}."
-    aside = f"What stood there may still lie in Assent's state folder, in spares/{run}.*."
+    told = f"{PUT_BACK}, including changes that may be your own: {named}."
+    aside = f"The replaced files may still be in Assent's state folder, in spares/{run}.*."
     return f"{told} {aside}" if any(map(_displaces, every)) else told
 
 
@@ -151,12 +149,12 @@ def _some(paths: Iterable[bytes], run: str) -> str:
     named = ", ".join(one_line(path) for path in every[:MAX_NAMED])
     if len(every) <= MAX_NAMED:
         return named
-    where = f" (assent runs show {run} names all)" if run else ""
+    where = f" (`assent runs show {run}` lists all)" if run else ""
     return f"{named}, and {len(every) - MAX_NAMED} more{where}"
 
 
 def attribution_warnings(deeds: Iterable[AppliedChange]) -> tuple[str, ...]:
-    """Says of each deed whether some of it may be the person's own work."""
+    """Warns where a change may include the user's own work."""
     unseen = [(deed, deed.ordered) for deed in deeds if deed.ordered and not deed.ordered.seen]
     told = [attributed_text(deed.paths, f"$ {one.words}") for deed, one in unseen]
     return tuple(f"{words} {END_UNKNOWN}" for words in told if words)
@@ -175,28 +173,28 @@ def _interrupted(deeds: Iterable[AppliedChange]) -> Iterable[bytes]:
 def _of(ordered: AppliedCommand) -> Iterable[UndoGap]:
     words, command = ordered.words, ordered.command
     if not ordered.known:
-        yield UndoGap(words, "not all that it changed is known, or was kept")
+        yield UndoGap(words, "some of its changes are unknown or were not kept")
     for left in (one for one in ordered.skipped if not one.kept):
         yield UndoGap(words, f"{_SKIP_REASONS[left.why]} ({left.how})", left.path)
     if command is not None and command.profile == "commit":
-        yield UndoGap(words, "a commit that it made stays")
+        yield UndoGap(words, "its commit remains")
     elif not ordered.confined:
-        yield UndoGap(words, "it ran without the sandbox: what it did outside the workspace stays")
+        yield UndoGap(words, "it ran without the sandbox: changes outside the workspace remain")
     elif command is not None and command.network:
-        yield UndoGap(words, "it could reach the network: what it did elsewhere stays")
+        yield UndoGap(words, "it had network access: its effects elsewhere remain")
 
 
 def combined_operations(deeds: Sequence[AppliedChange]) -> tuple[FileOperation, ...]:
-    """Makes one list of what was done to files, each path once; of one segment, as approved."""
+    """Combines file changes into one list, each path once; changes of one segment as approved."""
     if len({deed.run for deed in deeds}) <= 1 and not any(deed.ordered for deed in deeds):
         return tuple(op for deed in deeds for op in deed.operations)
     return composed_operations([deed.operations for deed in deeds])
 
 
 def composed_operations(steps: Sequence[tuple[FileOperation, ...]]) -> tuple[FileOperation, ...]:
-    """Makes one list of what was done step by step.
+    """Combines changes that were made step by step into one list.
 
-    Where somebody else changed a file in between, only what came after that can be taken back.
+    Where someone else changed a file in between, only what came after that can be undone.
     """
     every = [op for operations in steps for op in operations]
     try:
@@ -217,10 +215,10 @@ def undo_blockers(
     deeds: Sequence[AppliedChange],
     taken: Sequence[AppliedChange],
 ) -> dict[int, str]:
-    """Finds operations that may not be taken back by themselves, and says why.
+    """Finds operations that cannot be undone by themselves, and says why.
 
-    `deeds` are all that was done, `taken` those that are to be taken back. What a command changed
-    that has an undo of its own is left to that; and what was done later needs what it stands on.
+    `deeds` are all changes, `taken` those to undo. Changes of a command that has its own undo are
+    left to that; and later changes may depend on earlier ones.
     """
     own = {path for deed in taken if deed.undo for path in deed.paths}
     later = _later(deeds, {deed.token for deed in taken})
@@ -228,7 +226,7 @@ def undo_blockers(
     for number, op in enumerate(operations):
         for path, *_ in footprint(op):
             if path in own:
-                found[number] = f"{one_line(path)} is left to a command's own undo"
+                found[number] = f"{one_line(path)} is handled by a command's own undo"
             elif after := later.get(path):
                 what = "a command" if after.ordered else f"operation {after.id[:12]}"
                 found[number] = f"{one_line(path)} was changed again by {what}"
@@ -256,9 +254,10 @@ PathChange: TypeAlias = tuple[bytes, FileState | None, FileState | None]  # path
 
 
 class Inversion(msgspec.Struct, frozen=True):
-    """The inverse operations, each with the index of its original, and what is left alone, and why.
+    """The inverse operations, each with the index of its original, and what is skipped, and why.
 
-    A conflict is what changed since, or cannot go back without that; the rest is denied by rules.
+    A conflict is what changed since, or cannot be reverted without that; the rest is denied by
+    rules.
     """
 
     operations: tuple[tuple[int, FileOperation], ...]
@@ -267,18 +266,18 @@ class Inversion(msgspec.Struct, frozen=True):
 
     @property
     def skipped(self) -> tuple[tuple[int, str], ...]:
-        """Everything that is not taken back, by its index, with the reason."""
+        """Everything that is not undone, by its index, with the reason."""
         return tuple(sorted((*self.conflicts, *self.denied)))
 
     @property
     def results(self) -> dict[int, OperationResult]:
-        """What a report says of each that is left alone, by its index."""
+        """The reported result of each skipped operation, by its index."""
         denied = {index for index, _ in self.denied}
         return {at: "denied" if at in denied else "conflict" for at, _ in self.skipped}
 
 
 class UndoExtent(msgspec.Struct, frozen=True):
-    """How far an undo goes besides files: the commands it runs, and what it does not cover."""
+    """How far an undo goes beyond files: the commands it runs, and what it does not cover."""
 
     commands: tuple[RunCommand, ...] = ()
     gaps: tuple[UndoGap, ...] = ()
@@ -294,19 +293,19 @@ FILES_ONLY = UndoExtent()
 NOT_APPLIED: Final[frozenset[OperationResult]] = frozenset({"failed", "unknown", "not_started"})
 NOT_COVERED = "Not covered"  # how notes begin that say so
 NOT_A_FILE = FileState("", 0, 0)  # what no run leaves: a pipe, say, or what may not be read
-STILL_DIFFERENT = "Still other than before the command"
+STILL_DIFFERENT = "Still different from before the command"
 
 
 def undo_command(run: str, extent: UndoExtent) -> str:
-    """Returns what a person types to take back just that."""
+    """Returns the command that undoes just that."""
     only = f" --operation {extent.only}" if extent.only else ""
     return f"assent {'redo' if extent.again else 'undo'} {run}{only}"
 
 
 class UndoContext(msgspec.Struct, frozen=True):
-    """What an undo finds: the disk, which contents are kept anywhere, and what it may not touch.
+    """What an undo finds: the disk, which contents are still stored, and what it may not touch.
 
-    `seen` tells about folders above the paths, too: a file there is in the way.
+    `seen` includes the folders above the paths: a file there is in the way.
     """
 
     seen: Mapping[bytes, PathState]
@@ -320,7 +319,7 @@ class UndoContext(msgspec.Struct, frozen=True):
 def invert(
     operations: Sequence[FileOperation], made: Iterable[bytes], ground: UndoContext
 ) -> Inversion:
-    """Inverts a run against the disk; what changed since, or rules deny, is left alone, named."""
+    """Inverts a run against the disk; what changed since, or rules deny, is skipped."""
     seen, files_below = ground.seen, ground.files_below
     conflicts = dict(ground.denied) | {
         index: reason
@@ -349,25 +348,25 @@ def undo_text(
 ) -> bytes:
     """Writes the Markdown of an undo plan; the same run and disk always give the same bytes.
 
-    `names` are what people call the originals.
+    `names` are the names that users know the originals by.
     """
     title = "Redo" if extent.again else "Undo"
-    goal = f"Take back {f'operation {extent.only} of ' if extent.only else ''}run {run}."
+    goal = f"Undo {f'operation {extent.only} of ' if extent.only else ''}run {run}."
     lines = [f"# {title} {name}", "", "## Goal", "", goal, "", "## Changes", ""]
     for command in extent.commands:
-        lines.append(f"- $ {shell_line(command.argv)}, the undo of a command")
+        lines.append(f"- $ {shell_line(command.argv)} (undo command)")
     for index, op in inversion.operations:
         paths = " and ".join(one_line(path) for path, *_ in footprint(op))
-        lines.append(f"- {paths}, as before operation {names[index]}")
+        lines.append(f"- {paths}: restore to before operation {names[index]}")
     if alone := inversion.skipped:
-        lines += ["", "## Left alone", ""]
+        lines += ["", "## Skipped", ""]
         lines += [
             f"- {reason.removesuffix('.')}: operation {names[index]}" for index, reason in alone
         ]
     if extent.overwrites:
         lines += ["", "## May be overwritten", "", *[f"- {told}" for told in extent.overwrites]]
     if extent.guessed:
-        lines += ["", "## Maybe your own", "", *[f"- {told}" for told in extent.guessed]]
+        lines += ["", "## Possibly your own changes", "", *[f"- {told}" for told in extent.guessed]]
     if extent.gaps:
         lines += ["", "## Not covered", ""]
         lines += [f"- {gap.line}" for gap in extent.gaps]
@@ -377,10 +376,10 @@ def undo_text(
 def overwrite_warnings(
     ran: Iterable[AppliedChange], every: Iterable[AppliedChange], seen: Mapping[bytes, PathState]
 ) -> tuple[str, ...]:
-    """Names what changed since, and the undo of a command may overwrite: nobody knows what it does.
+    """Lists what changed since and what the undo of a command may overwrite.
 
-    `ran` are commands with an undo of their own, `every` is all that was done there and stands: a
-    file should be as the last of it left it.
+    `ran` are commands with an undo of their own, `every` is everything that was done there and not
+    undone: a file should be as the last change left it.
     """
     steps = [step for deed in every for op in deed.operations for step in footprint(op)]
     last = {path: after for path, _, after in steps}
@@ -389,21 +388,21 @@ def overwrite_warnings(
 
 
 def has_state(seen: PathState, state: FileState | None) -> bool:
-    """Tells whether a path is in a state; of files that is, so a folder is as good as nothing."""
+    """Tells whether a path has a state; a folder counts as nothing."""
     return seen == state or (state is None and seen == "folder")
 
 
 def is_behind_link(path: bytes, seen: Mapping[bytes, PathState]) -> bool:
-    """Tells whether a symlink stands for a folder above: nothing of the workspace is behind it."""
+    """Tells whether a folder above a path is a symlink, so that it is not in the workspace."""
     return any(_is_link(seen.get(folder)) for folder in ancestors(path))
 
 
 def behind_foreign_links(
     seen: Mapping[bytes, PathState], steps: Iterable[PathChange]
 ) -> set[bytes]:
-    """Returns the paths of steps with a symlink above them that none of these steps tells of.
+    """Returns the paths of steps with a symlink above them that none of these steps created.
 
-    Such a path cannot be seen, and is not gone: whoever put the symlink there may have moved it.
+    Such a path cannot be seen but is not gone: whoever created the symlink may have moved it.
     """
     links = {path: state for path, state in seen.items() if _is_link(state)}
     if not links:
@@ -427,7 +426,7 @@ def _changed(op: FileOperation, seen: Mapping[bytes, PathState]) -> str:
     for path, _, after in footprint(op):
         gone = after is None and (seen[path] == "folder" or _is_itself(op, seen[path]))
         if seen[path] != after and not gone:
-            odd = "is no file now, or cannot be read"
+            odd = "is no longer a file or cannot be read"
             return (
                 f"{one_line(path)} {odd if seen[path] == NOT_A_FILE else 'changed after the run'}"
             )
@@ -450,7 +449,7 @@ def _lost(op: FileOperation, kept: Callable[[str], bool]) -> str:
         return ""
     for path, before, _ in footprint(op):
         if before is not None and not kept(before.digest):
-            return f"what stood in {one_line(path)} before is kept nowhere"
+            return f"the old content of {one_line(path)} was not kept"
     return ""
 
 
@@ -474,7 +473,7 @@ def _blocked(
         empty = [path] if seen[path] == "folder" and not below else []
         in_the_way = [*left, *above, *empty]
         if in_the_way:
-            blocked[index] = f"{one_line(in_the_way[0])} stands in the way"
+            blocked[index] = f"{one_line(in_the_way[0])} is in the way"
     return blocked
 
 
@@ -492,7 +491,8 @@ def _last_copies(
     restored = [before for i, (_, before, _) in steps if i not in conflicts]
     safe = {state.digest for state in (*staying, *restored) if isinstance(state, FileState)}
     return {
-        i: f"{one_line(path)} holds what stood in {one_line(homeless[after.digest])}"
+        i: f"{one_line(path)} has the only copy of the old content of "
+        f"{one_line(homeless[after.digest])}"
         for i, (path, before, after) in steps
         if i not in conflicts and after != before and after and after.size
         if after.digest in homeless and after.digest not in safe

@@ -1,1 +1,1 @@
-"""`assent doctor`: tries on this machine everything that must be impossible."""
+"""`assent doctor`: checks that the safeguards hold on this machine."""

@@ -34,7 +34,7 @@ def _new(desk: DoctorWorkspace) -> PlanRecord:
 
 
 def _forged(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
-    """Returns an approval that fits in everything but the signature."""
+    """Returns an approval in which only the signature is wrong."""
     plan = desk.engine.plans.repository().plan(record)
     genuine = desk.engine.approvals.sign(record.plan_id, plan, "", CHANNEL)
     changed = msgspec.structs.replace(genuine, approver=Approver("somebody", CHANNEL))
@@ -42,7 +42,7 @@ def _forged(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
 
 
 def _foreign(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
-    """Returns an approval that another key has really signed."""
+    """Returns an approval that another key has actually signed."""
     signer = FileSigner(desk.place.at("another-key"))
     named = msgspec.structs.replace(_forged(desk, record), key=signer.key())
     return msgspec.structs.replace(named, signature=signer.sign(signed_bytes(named)))
@@ -151,15 +151,15 @@ def edited_text(desk: DoctorWorkspace) -> str:
 
 
 CHECKS: Final = {
-    "no approval": ("build a plan that nobody approved", unapproved),
-    "approved by hand": ("make an approved plan without the check", made_by_hand),
-    "forged signature": ("use an approval with a made-up signature", forged_signature),
-    "foreign key": ("use an approval that another key signed", foreign_key),
+    "no approval": ("build a plan without approval", unapproved),
+    "approved by hand": ("construct an approved plan without the check", made_by_hand),
+    "forged signature": ("use an approval with a forged signature", forged_signature),
+    "foreign key": ("use an approval signed by another key", foreign_key),
     "forged event": ("write an approval into the log", forged_event),
-    "forged approvals.json": ("write an approval into the workspace's copy", forged_copy),
+    "forged approvals.json": ("write an approval into the copy in the workspace", forged_copy),
     "replayed approval": ("build twice with one approval", replayed),
     "other digest": ("approve a digest that is not the plan's", other_digest),
     "changed plan": ("change a plan after its approval", changed_plan),
-    "drifted file": ("change a file after the plan was made", drifted),
+    "drifted file": ("change a file after the plan was created", drifted),
     "edited plan text": ("edit the plan's Markdown after its approval", edited_text),
 }

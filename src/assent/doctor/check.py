@@ -10,7 +10,7 @@ from assent.core.errors import AssentError
 
 
 class DoctorCheckResult(StrEnum):
-    """What a check found."""
+    """The result of a check."""
 
     HELD = "held"
     ABSENT = "not available"
@@ -18,7 +18,7 @@ class DoctorCheckResult(StrEnum):
 
 
 class DoctorCheck(msgspec.Struct, frozen=True):
-    """A row of the report: `tried` says what was attempted, `detail` what came of it."""
+    """A row of the report: `tried` is what was attempted, `detail` what happened."""
 
     channel: str
     name: str
@@ -28,18 +28,18 @@ class DoctorCheck(msgspec.Struct, frozen=True):
 
 
 class SafeguardFailed(Exception):
-    """What must not be possible was possible."""
+    """Something that must be impossible was possible."""
 
 
 class CheckSkipped(Exception):
-    """There is nothing here to try it on."""
+    """A check cannot be made on this machine."""
 
 
 CheckFunction: TypeAlias = Callable[[], str]
 
 
 def run_check(channel: str, name: str, tried: str, attempt: CheckFunction) -> DoctorCheck:
-    """Makes an attempt, which says how it was refused; whatever else happens is a failure."""
+    """Runs an attempt, which returns how it was refused; anything else is a failure."""
     try:
         detail = attempt()
     except SafeguardFailed as failure:
@@ -53,7 +53,7 @@ def run_check(channel: str, name: str, tried: str, attempt: CheckFunction) -> Do
 
 
 def refusal_text(attempt: Callable[[], object], *kinds: type[Exception]) -> str:
-    """Returns the words of a refusal; raises NotHeld if there was none."""
+    """Returns the message of a refusal; raises SafeguardFailed if there was none."""
     try:
         attempt()
     except kinds as error:
@@ -62,6 +62,6 @@ def refusal_text(attempt: Callable[[], object], *kinds: type[Exception]) -> str:
 
 
 def require_safeguard(holds: bool, otherwise: str) -> None:
-    """Raises NotHeld, in these words, unless something holds."""
+    """Raises SafeguardFailed with this message unless a condition holds."""
     if not holds:
         raise SafeguardFailed(otherwise)

@@ -33,7 +33,7 @@ def _all_refused(desk: DoctorWorkspace, names: tuple[str, ...]) -> str:
         except SafeguardFailed as failure:
             raise SafeguardFailed(f"{name!a}: {failure}") from None
     require_safeguard(not desk.engine.drafts.operations(record), "Something was staged.")
-    return f"{len(names)} spellings were refused."
+    return f"All {len(names)} spellings were refused."
 
 
 def escaping_paths(desk: DoctorWorkspace) -> str:
@@ -76,8 +76,8 @@ def undo_of_later_work(desk: DoctorWorkspace) -> str:
     desk.put("kept.txt", b"later work\n")
     preview = desk.engine.undo.preview()
     require_safeguard(not preview.plan.operations, "The undo would overwrite later work.")
-    require_safeguard(bool(preview.inversion.conflicts), "The undo does not name the file.")
-    return "The file is left alone, and named."
+    require_safeguard(bool(preview.inversion.conflicts), "The undo does not list the file.")
+    return "The file is skipped and listed."
 
 
 def undo_overtaken(desk: DoctorWorkspace) -> str:
@@ -101,7 +101,7 @@ def undo_twice(desk: DoctorWorkspace) -> str:
 
 
 PATHS: Final = {
-    "symlink escape": ("stage a file through a symlink that leads out", through_link),
+    "symlink escape": ("stage a file through a symlink that points outside", through_link),
     "swapped parent": ("swap a folder for a symlink after the approval", swapped_parent),
     "paths that lead out": ("stage absolute paths and paths with ..", escaping_paths),
     "git's own files": ("stage git's files in many spellings", git_paths),
@@ -110,5 +110,5 @@ PATHS: Final = {
 UNDO: Final = {
     "later work": ("undo a run whose file changed since", undo_of_later_work),
     "overtaken undo": ("change a file between the undo's preview and its run", undo_overtaken),
-    "undo twice": ("take the same run back twice", undo_twice),
+    "undo twice": ("undo the same run twice", undo_twice),
 }

@@ -25,7 +25,7 @@ ProgressCallback = Callable[[str], None]  # what is being checked right now
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
-    """What the doctor found. `ok`: nothing failed, and strictly: nothing was missing either."""
+    """The result of all checks; `ok`: nothing failed, and with strict also nothing was missing."""
 
     checks: tuple[DoctorCheck, ...]
     standing: SandboxStatus
@@ -44,7 +44,7 @@ class DoctorTarget(msgspec.Struct, frozen=True):
 
 
 def doctor_target() -> DoctorTarget:
-    """Returns the patient that the person means."""
+    """Returns the target for the current user."""
     places = user_paths()
     standings = sandbox_checker_at(places.state)
 
@@ -57,7 +57,7 @@ def doctor_target() -> DoctorTarget:
 def run_doctor(
     patient: DoctorTarget, tell: ProgressCallback, *, strict: bool = False
 ) -> DoctorReport:
-    """Makes every check in scratch folders; the person's own files are not touched."""
+    """Runs every check in scratch folders; the user's own files are not touched."""
     tell("the sandbox")
     standing, sandbox = escape_checks(patient.standings)
     tell("limits")

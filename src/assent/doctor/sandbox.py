@@ -10,24 +10,24 @@ from assent.sandbox.selftest.limit_tests import SLOW, run_limit_tests
 
 
 def escape_checks(standings: SandboxChecker) -> tuple[SandboxStatus, list[DoctorCheck]]:
-    """Makes the self-test anew, and returns what it found with a row for each attempt."""
+    """Runs the self-test again, and returns its status with a row for each attempt."""
     standing, attempts = standings.retest()
     if attempts:
         return standing, list(_rows(attempts))
     result = (
         DoctorCheckResult.FAILED if standing.hold is SandboxState.OFF else DoctorCheckResult.ABSENT
     )
-    tried = f"break out in {len(ESCAPE_TESTS)} ways"
+    tried = f"escape in {len(ESCAPE_TESTS)} ways"
     return standing, [DoctorCheck("sandbox", "self-test", tried, result, standing.reason)]
 
 
 def limit_checks(standings: SandboxChecker) -> list[DoctorCheck]:
-    """Goes against the limits of a call, if there is a sandbox to run one in."""
-    row = ("sandbox: call", "limits", "run longer, print more, start more than allowed")
+    """Tests the limits of a call, if there is a sandbox to run one in."""
+    row = ("sandbox: call", "limits", "exceed the limits on time, output and processes")
     try:
         confine = standings.confinement()
         if confine is None:
-            return [DoctorCheck(*row, DoctorCheckResult.ABSENT, "There is no sandbox.")]
+            return [DoctorCheck(*row, DoctorCheckResult.ABSENT, "No sandbox available.")]
         return list(_rows(run_limit_tests(confine, SLOW)))
     except Exception as error:
         words = f"The check itself failed: {type(error).__name__}: {error}"
@@ -43,7 +43,7 @@ def _rows(attempts: Iterable[EscapeTestResult]) -> Iterable[DoctorCheck]:
 
 
 def _result(attempt: EscapeTestResult) -> DoctorCheckResult:
-    """What shows nothing is not available, unless the whole self-test rests on it."""
+    """Returns the result; an inconclusive test is not available, or failed if it is vital."""
     match attempt.proof:
         case EscapeOutcome.HELD:
             return DoctorCheckResult.HELD

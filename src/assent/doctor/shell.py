@@ -63,9 +63,9 @@ SECRET: Final = b"TOKEN=very-secret\n"
 LIMITS: Final = ProcessLimits(seconds=20)
 
 ROWS: Final = {
-    "judged": f"have {len(WRITING)} writing command lines called harmless",
-    "run": "hand the same command lines to the shell",
-    "contained": "have bash run the same command lines in the sandbox",
+    "judged": f"get {len(WRITING)} writing command lines classified as read-only",
+    "run": "run the same command lines in the shell",
+    "contained": "run the same command lines with bash in the sandbox",
     "secrets": "read a .env file",
 }
 
@@ -74,7 +74,7 @@ ConfinementFinder: TypeAlias = Callable[[], ConfinementFactory | None]
 
 
 def shell_checks(opening: ShellOpener, confining: ConfinementFinder) -> list[DoctorCheck]:
-    """Makes the checks of the shell, each at a desk of its own."""
+    """Runs the checks of the shell, each in its own workspace."""
     attempts: dict[str, CheckFunction] = {"judged": _judged, "run": partial(_run, opening)}
     attempts["contained"] = partial(_contained, confining)
     attempts["secrets"] = partial(_secrets, opening)
@@ -88,9 +88,10 @@ def _judged() -> str:
         for on in (True, False)
         if classify_read_only(line, sandboxed=on).read_only
     ]
-    require_safeguard(not harmless, f"Called harmless: {harmless[:3]}")
+    require_safeguard(not harmless, f"Classified as read-only: {harmless[:3]}")
     require_safeguard(
-        classify_read_only(CONTROL).read_only, "Even `cat` is refused, so that nothing is shown."
+        classify_read_only(CONTROL).read_only,
+        "Even `cat` is refused, so this check proves nothing.",
     )
     return f"All {len(WRITING)} were refused."
 
@@ -113,10 +114,10 @@ def _run(opening: ShellOpener) -> str:
 
 
 def _contained(confining: ConfinementFinder) -> str:
-    """Leaves the text gate out: what it would refuse must come to nothing inside as well."""
+    """Skips the text check: what it would refuse must also have no effect in the sandbox."""
     confine = confining()
     if confine is None or not os.path.exists(BASH):
-        raise CheckSkipped("There is no sandbox, or no bash.")
+        raise CheckSkipped("No sandbox or no bash available.")
     with doctor_workspace() as place:
         ground = SelfTestPaths(place.root, place.outside, place.places.state, place.places.config)
         run = confine(ground)
@@ -126,9 +127,9 @@ def _contained(confining: ConfinementFinder) -> str:
             pieces = list(run((program,), _folder(place), LIMITS))
         require_safeguard(place.place.seen() == before, "Something was changed.")
         require_safeguard(
-            OutputChunk(b"kept\n") in pieces, "Nothing runs, so that nothing is shown."
+            OutputChunk(b"kept\n") in pieces, "Nothing runs, so this check proves nothing."
         )
-    return "They ran, and changed nothing."
+    return "They ran and changed nothing."
 
 
 def _secrets(opening: ShellOpener) -> str:
@@ -142,9 +143,9 @@ def _secrets(opening: ShellOpener) -> str:
             raise CheckSkipped(f"Even `cat` does not work here: {display_path(said)}")
         for line in SECRET_READS:
             require_safeguard(
-                b"very-secret" not in _output(shell, line, place), f"`{line}` showed it."
+                b"very-secret" not in _output(shell, line, place), f"`{line}` showed its content."
             )
-    return "It is not shown."
+    return "Its content is not shown."
 
 
 def _output(shell: LocalReadOnlyShell, line: str, place: DoctorWorkspace) -> bytes:

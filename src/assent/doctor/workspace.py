@@ -1,4 +1,4 @@
-"""A temporary workspace with a state directory and an engine of its own, for a check."""
+"""A temporary workspace with its own state directory and engine, for a check."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ CHANNEL = "doctor"
 
 
 class DoctorWorkspace:
-    """Where a check runs. The workspace, its state and its configuration are temporary."""
+    """Where a check runs; the workspace, its state and its configuration are temporary."""
 
     def __init__(self, place: TempFolder) -> None:
         self.place = place
@@ -34,7 +34,7 @@ class DoctorWorkspace:
         return self.place.write(f"{PROJECT}/{name}", content, 0o644)
 
     def content(self, name: str) -> bytes | None:
-        """Returns what a file of the workspace holds."""
+        """Returns the content of a file of the workspace."""
         return self.place.read(f"{PROJECT}/{name}")
 
     def proposed(self, files: Mapping[str, bytes]) -> PlanRecord:
@@ -55,7 +55,7 @@ class DoctorWorkspace:
 
 @contextmanager
 def doctor_workspace(folder: Path | None = None) -> Iterator[DoctorWorkspace]:
-    """Sets up a desk, and clears it away in any case."""
+    """Creates a temporary workspace, and always removes it."""
     with temp_folder(folder) as place:
         found = DoctorWorkspace(place)
         try:

@@ -35,16 +35,14 @@ END_UNKNOWN: Final = ProcessResult(-1, UNKNOWN_END)
 FAILURE_TEXTS: Final = {
     "start": "the command could not be started",
     "interrupted": "the command was interrupted",
-    UNKNOWN_END: (
-        "the command began and its end is not on record; whether it did its work is not known"
-    ),
-    "record": "the command ended, and what it changed could not be recorded",
-    "disk": "the command ended, and what it changed is not safely on disk",
+    UNKNOWN_END: ("the command started, but its end was not recorded, so its result is unknown"),
+    "record": "the command ended, but its changes could not be recorded",
+    "disk": "the command ended, but its changes may not be safely on disk",
 }
 
 
 class DueCommand(msgspec.Struct, frozen=True):
-    """A command that is due: its index in the run, the plan's digest, files changed so far."""
+    """A command to run now: its index in the run, the plan's digest, files changed so far."""
 
     index: int
     command: RunCommand
@@ -56,7 +54,7 @@ class DueCommand(msgspec.Struct, frozen=True):
 
 
 class CommandExecution:
-    """Runs one command after its intent is durable (law 5), and tells what came of it."""
+    """Runs one command after its start is recorded (law 5), and returns its result."""
 
     def __init__(
         self, commander: PlanCommandRunner, hands: FileWriter, blobs: BlobStore, journal: Journal
@@ -69,14 +67,14 @@ class CommandExecution:
     def run(
         self, run: str, order: DueCommand
     ) -> Generator[LiveCommandOutput | CommandProgress, None, CommandEndedEntry | HaltedEntry]:
-        """Runs a command; what it says comes live. Closing this ends it, which is recorded."""
+        """Runs a command and yields its output live. Closing this stops it, which is recorded."""
         doing = CommandProgress("before", order.index, order.total, order.command)
         yield doing
         try:
             self._commander.check_allowed(order.command)
             before = self._commander.record()
         except AssentError as error:
-            why = f"{order.named} did not begin: {error.message}"
+            why = f"{order.named} did not start: {error.message}"
             return HaltedEntry((PathConflict(order.about, b"", b"", why),))
         yield msgspec.structs.replace(doing, what="command")
         said, ended = CapturedOutput(), STOPPED
@@ -106,7 +104,7 @@ class CommandExecution:
             return NOT_RUN if isinstance(error, Refused) else END_UNKNOWN
 
     def record_lost_end(self, began: CommandStartedEntry, order: DueCommand) -> CommandEndedEntry:
-        """Records what a command changed whose end nobody saw (law 6), unless it still runs."""
+        """Records the changes of a command whose end was not seen (law 6), unless it still runs."""
         self._commander.check_at_rest()
         said = CapturedOutput()
         said.add(self._commander.clean_up(order.command, order.left).encode())
@@ -135,7 +133,7 @@ class CommandExecution:
 
 
 class CapturedOutput:
-    """What a command says: its beginning and its end, and how much is missing in between."""
+    """A command's output: its beginning and its end, and how much is missing in between."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -172,9 +170,9 @@ def _heard(
 
 
 def failure_text(ended: CommandEndedEntry) -> str:
-    """Says why a command did not do its work."""
+    """Says why a command failed."""
     if not ended.cut:
         signal = signal_of(ended.code)
-        by = f", as after {signal}" if signal else ""
+        by = f" ({signal})" if signal else ""
         return f"the command ended with exit code {ended.code}{by}"
-    return FAILURE_TEXTS.get(ended.cut, f"the command was ended before it was done ({ended.cut})")
+    return FAILURE_TEXTS.get(ended.cut, f"the command was stopped before it finished ({ended.cut})")

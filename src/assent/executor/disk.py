@@ -1,6 +1,6 @@
-"""The kernel's file calls, one method each, and their errors in readable words.
+"""The kernel's file calls, one method each, and their errors as readable text.
 
-Tests put a double of this class in place to count calls, to fail one, or to die in the middle.
+Tests replace this class to count calls, to fail one, or to crash in the middle.
 """
 
 import ctypes
@@ -100,14 +100,14 @@ class Disk:
         os.chown(name, user, group, dir_fd=at, follow_symlinks=False)
 
     def touch(self, fd: int) -> None:
-        """Says that a file was changed just now."""
+        """Sets a file's times to now."""
         os.utime(fd)
 
     def list_xattrs(self, fd: int) -> list[str]:
         return os.listxattr(fd) if _HAS_XATTRS else []
 
     def list_xattrs_of(self, name: bytes, at: int) -> list[str]:
-        """Lists those of a name in a folder, without opening it; OSError where that cannot be."""
+        """Lists the attributes of a name in a folder, without opening it; OSError if that fails."""
         path = b"/proc/self/fd/%d/%b" % (at, name)
         return os.listxattr(path, follow_symlinks=False) if _HAS_XATTRS else []
 
@@ -144,36 +144,35 @@ def _last_error(*names: bytes) -> OSError:
 
 
 class UnsupportedFileType(OSError):
-    """Under the name stands neither a file nor a symlink nor a folder."""
+    """A path is neither a file nor a symlink nor a folder."""
 
 
 class SymlinkInPath(OSError):
-    """A folder on the way turned out to be a symlink: nothing of the workspace is behind it."""
+    """A folder in a path is a symlink, so the path is not in the workspace."""
 
 
 def symlink_in_path(link: bytes) -> SymlinkInPath:
-    """Returns the error of such a folder."""
+    """Returns the error for such a folder."""
     return SymlinkInPath(errno.ELOOP, "it is reached through a symlink", link)
 
 
 def readable_error(error: OSError, path: bytes) -> AssentError:
-    """Returns the error to show: a refusal of symlinks and odd files, else what went wrong."""
+    """Returns the error to show: a refusal of symlinks and special files, or the cause."""
     if isinstance(error, UnsupportedFileType):
         return Refused(
-            f"{display_path(path)} is {error.strerror}; plans are about files and symlinks only."
+            f"{display_path(path)} is {error.strerror}; plans can change only files and symlinks."
         )
     if error.errno == errno.ELOOP:
         link = os.fsencode(error.filename or path)
         return Refused(
-            f"{display_path(link)} is a symlink, and Assent goes through none to "
-            f"{display_path(path)}."
+            f"{display_path(link)} is a symlink; Assent does not follow it to {display_path(path)}."
         )
     return WorkspaceError(f"{display_path(path)}: {error.strerror or error}. Nothing was changed.")
 
 
 @contextmanager
 def readable_errors(path: bytes) -> Iterator[None]:
-    """Turns errors of the system into errors that a person can read."""
+    """Turns errors of the system into errors that a user can read."""
     try:
         yield
     except OSError as error:

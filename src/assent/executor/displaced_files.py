@@ -35,12 +35,12 @@ _decode = msgspec.msgpack.Decoder(dict[bytes, str]).decode
 
 
 def manifest_name(run: bytes) -> bytes:
-    """Returns the name of a run's list."""
+    """Returns the name of a run's manifest."""
     return run + _ENDING
 
 
 def write_manifest(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -> None:
-    """Writes the list of a run: the digest of each file that it leaves, by its way there."""
+    """Writes the manifest of a run: the digest of each file that it leaves, by its path."""
     content = memoryview(msgspec.msgpack.encode(left))
     fd = disk.open(manifest_name(run), _WRITE, 0o600, at)
     try:
@@ -51,7 +51,7 @@ def write_manifest(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -
 
 
 def remove_stale_manifests(root: bytes, runs: Container[bytes]) -> None:
-    """Removes old lists of other runs than these: a crash came before their folders did."""
+    """Removes old manifests of other runs, whose folders a crash kept from being created."""
     with suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
             run = entry.name.removesuffix(_ENDING)
@@ -61,7 +61,7 @@ def remove_stale_manifests(root: bytes, runs: Container[bytes]) -> None:
 
 
 class DisplacedManifest:
-    """A list that was written; a lost or damaged one names nothing."""
+    """A manifest that was written; a lost or damaged one names nothing."""
 
     def __init__(self, disk: Disk, path: bytes) -> None:
         self._disk = disk
@@ -73,9 +73,9 @@ class DisplacedManifest:
                 self._digests = _decode(file.read())
 
     def holds(self, way: bytes, name: bytes, at: int) -> bool:
-        """Tells whether a file is one that the run left, and still what it was then.
+        """Tells whether a file is one that the run left, and is unchanged since.
 
-        It is read: no time tells of everything that was written to it since it was displaced.
+        The file is read: no timestamp shows every write since it was displaced.
         """
         digest = self._digests.get(way)
         try:
@@ -100,7 +100,7 @@ class DisplacedManifest:
 
 
 def remove_displaced(disk: Disk, top: bytes, left: DisplacedManifest) -> bool:
-    """Removes what a run left in a folder, and the folder; tells whether that is gone."""
+    """Removes what a run left in a folder, and the folder; tells whether it is gone."""
     for path, folders, files, at in os.fwalk(top, topdown=False):
         prefix = path[len(top) + 1 :] + b"/" if path != top else b""
         with suppress(OSError):
@@ -137,7 +137,7 @@ _NAME = re.compile(rb"(?P<run>(?P<base>[^.+]+)[^+]*)\+(?P<size>\d+)")
 
 
 class LocalDisplacedFiles:
-    """Implements DisplacedFiles in a folder of our own."""
+    """Implements DisplacedFiles in one of Assent's own folders."""
 
     def __init__(self, root: bytes, limit: int, disk: Disk | None = None) -> None:
         self._root = root
@@ -149,7 +149,7 @@ class LocalDisplacedFiles:
         self._late: list[str] = []  # folders that stay, and of which nobody was told yet
 
     def take(self, run: str, old: Mapping[bytes, FileState], at: int) -> bool:
-        """Takes the folder of a run out of the folder of all slots; False if it stays there."""
+        """Moves the folder of a run out of the folder of all slots; False if it stays there."""
         size = sum(-(-state.size // BLOCK) * BLOCK or BLOCK for state in old.values())
         if not old or size > self._limit:
             return False
@@ -174,9 +174,9 @@ class LocalDisplacedFiles:
         return True
 
     def give(self, slot: bytes, fill: SlotContent, owner: tuple[int, int] | None, at: int) -> bool:
-        """Moves the spare that was once in a slot to the slot of a fill, if it fits.
+        """Moves the file displaced from a slot to another slot, if it fits.
 
-        `owner`, user and group, has to be the spare's where it takes the place of another file.
+        `owner`, user and group, must be the file's where it replaces another file.
         """
         folder, _, spare = slot.rpartition(b"/")
         try:
@@ -189,7 +189,7 @@ class LocalDisplacedFiles:
         return True
 
     def trim(self, limit: int) -> list[str]:
-        """Removes the oldest until all together take at most so many bytes."""
+        """Removes the oldest files until the rest takes at most so many bytes."""
         self._tidy()
         remove_stale_manifests(self._root, {match["run"] for match in self._all().values()})
         late, self._late = self._late, []

@@ -16,7 +16,7 @@ MAX_NAMED = 20  # differences spelled out in one message
 
 
 class PathDrift(msgspec.Struct, frozen=True):
-    """A path that is not as the plan expects it."""
+    """A path that is not as the plan expects."""
 
     path: bytes
     expected: str
@@ -24,7 +24,7 @@ class PathDrift(msgspec.Struct, frozen=True):
 
 
 def first_segment_files(plan: Plan) -> tuple[FileOperation, ...]:
-    """Returns the plan's first segment of files: what later ones meet, commands may change."""
+    """Returns the plan's first file segment; commands may change what later ones find."""
     return next((span.files for span in segment_ranges(plan.operations) if not span.command), ())
 
 
@@ -38,7 +38,9 @@ def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: PathStateR
         for d in found[:MAX_NAMED]
     ]
     more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
-    raise Drift("Files changed since the plan was made. " + " ".join(lines) + more, "assent rebase")
+    raise Drift(
+        "Files changed since the plan was created. " + " ".join(lines) + more, "assent rebase"
+    )
 
 
 def drifted_paths(
@@ -73,9 +75,9 @@ def drifted_paths(
 
 
 def check_blobs(operations: Iterable[FileOperation], blobs: BlobStore) -> None:
-    """Refuses to start unless new content is there and old content is kept, whole and sound.
+    """Refuses to start unless new content is stored and old content is kept, undamaged.
 
-    What a run displaces is not kept for sure, so undo rests on these copies alone.
+    What a run displaces may be removed, so undo relies on these copies alone.
     """
     kept = [op for op in operations if type(op) is not MoveFile]
     old = [op.before for op in kept if op.before is not None]
@@ -83,7 +85,7 @@ def check_blobs(operations: Iterable[FileOperation], blobs: BlobStore) -> None:
     if gone := set(blobs.missing([state.digest for state in (*old, *new)])):
         path = next(op.path for op in kept if not gone.isdisjoint(_digests(op)))
         raise StoreError(
-            f"The stored content of {display_path(path)} is gone; nothing was changed.",
+            f"The stored content of {display_path(path)} is missing. Nothing was changed.",
             "assent stage list",
         )
     for state in old:
@@ -104,10 +106,10 @@ def _read_through(blobs: BlobStore, state: FileState) -> None:
 
 
 def state_text(seen: PathState | str) -> str:
-    """Says in words what stands, or should stand, under a name."""
+    """Describes what exists, or should exist, under a name."""
     match seen:
         case None:
-            return "nothing there"
+            return "nothing"
         case FileState(digest, size, mode, kind):
             thing = "a symlink" if kind == "link" else f"a file, mode {mode:o},"
             return f"{thing} {size} bytes, content {digest[:12]}…"
@@ -130,7 +132,7 @@ def _look(disk: PathStateReader, path: bytes) -> PathState | str:
     try:
         return disk.read_states((path,))[path]
     except OSError as error:
-        return f"something that cannot be read ({error.strerror})"
+        return f"an unreadable path ({error.strerror})"
 
 
 def _steps(

@@ -60,9 +60,9 @@ from assent.ports.file_writer import FileWriter
 def check_start(
     plan: Plan, hands: FileWriter, blobs: BlobStore, commander: PlanCommandRunner
 ) -> tuple[FileOperation, ...]:
-    """Refuses a plan that could not be carried out; returns the files that it begins with.
+    """Refuses a plan that could not be applied; returns the files that it begins with.
 
-    What stands under the names of later segments, commands decide; it is looked at when they begin.
+    Commands decide what the files of later segments are; those are checked when they begin.
     """
     commands = [op for op in plan.operations if type(op) is RunCommand]
     if commands:
@@ -81,7 +81,7 @@ def check_start(
 
 
 class RunPosition(msgspec.Struct, frozen=True):
-    """Where a run is: its name, its plan, what it has written, and what follows from that."""
+    """Where a run is: its id, its plan, its journal entries, and the state that follows."""
 
     run: str
     plan: Plan
@@ -90,7 +90,7 @@ class RunPosition(msgspec.Struct, frozen=True):
 
 
 def final_results(place: RunPosition, hands: FileWriter) -> tuple[OperationResult, ...]:
-    """Says what became of each operation; where the journal cannot tell, the disk does."""
+    """Returns the result of each operation; where the journal cannot tell, the disk does."""
     found = list(place.history.results)
     for index in _doubtful(place, found):
         op = place.plan.operations[index]
@@ -123,7 +123,7 @@ def halt_reason(place: RunPosition) -> HaltedEntry:
     )
     match next(stops):
         case CommandEndedEntry(index) as ended:
-            done = f"{command_label(now)} did not succeed: " if now.back else ""
+            done = f"{command_label(now)} failed: " if now.back else ""
             reason = done + failure_text(ended)
             conflict = PathConflict(plan_index(now, index), b"", b"", reason)
         case AbortedEntry(_, index, path, reason):
@@ -133,10 +133,10 @@ def halt_reason(place: RunPosition) -> HaltedEntry:
 
 
 def command_label(now: RunState) -> str:
-    """Says which command is due on the way back; forward, the operation itself tells."""
+    """Names the undo command that is due in a rollback; else returns `it`."""
     if now.back is None or now.segment.command is None:
         return "it"
-    return f"its undo, $ {shell_line(now.segment.command.argv)},"
+    return f"its undo command, $ {shell_line(now.segment.command.argv)},"
 
 
 StepUpdates = Generator[RunUpdate, None, JournalEntry]
@@ -167,24 +167,24 @@ class Executor:
         run: str,
         spares: DisplacedLookup = no_displaced,
     ) -> RunUpdates:
-        """Applies a plan. A refusal comes before the first journal record and spends nothing.
+        """Applies a plan. A refusal comes before the first journal entry and uses up nothing.
 
-        `spares` tells where files may be left that the plan restores.
+        `spares` names displaced files that the plan could restore.
         """
         self._spares = spares
         plan_id, consent = _consent(consented)
         plan = consented.plan
         first = check_start(plan, self._hands, self._blobs, self._commander)
         if isinstance(consented, PermittedPlan) and len(first) < len(plan.operations):
-            raise Refused("A permit covers files alone; nothing was changed.")
+            raise Refused("A permit covers only files. Nothing was changed.")
         layout, missing = slot_layout(self._hands, run, first) if first else (SlotLayout(run), ())
         self._journal.write(run, StartedEntry(plan_id, plan.digest, consent, layout, missing))
         yield from self._drive(run, plan)
 
     def recover(self, plan: Plan, run: str, way: RecoveryChoice, trusted: int = -1) -> RunUpdates:
-        """Takes up a run that an earlier process left, with the plan that it was started with.
+        """Resumes a run that an earlier process left, with the plan that it was started with.
 
-        Of a journal that is damaged only the first `trusted` entries count.
+        If the journal is damaged, only the first `trusted` entries count.
         """
         self._again = True
         entries = self._journal.read(run)
@@ -201,11 +201,11 @@ class Executor:
         yield from self._drive(run, plan)
 
     def clear(self, orphans: Sequence[OrphanSlot], way: OrphanWay) -> OrphanCleanup:
-        """Clears slots of a run that no journal knows, because a person decided about them."""
+        """Clears slots of a run that has no journal, as a user decided."""
         return clear_orphan_slots(self._hands, orphans, way)
 
     def remove_probes(self) -> list[bytes]:
-        """Removes what a start left that was killed while it asked what the disk can."""
+        """Removes probe files of a start that was killed while it tested the disk."""
         return remove_probes(self._hands)
 
     def _drive(self, run: str, plan: Plan) -> RunUpdates:
@@ -401,4 +401,4 @@ def _consent(consented: ApprovedPlan | PermittedPlan) -> tuple[str, str]:
         case PermittedPlan():
             return "", consented.permit.id
         case _:
-            raise TypeError("The executor applies an ApprovedPlan or a PermittedPlan alone.")
+            raise TypeError("The executor accepts only an ApprovedPlan or a PermittedPlan.")

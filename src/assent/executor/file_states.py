@@ -48,12 +48,12 @@ class DigestCache:
         self._known: dict[tuple[int, int], tuple[tuple[int, int, int], str]] = {}
 
     def get(self, found: os.stat_result) -> str | None:
-        """Returns the digest of a file that is as it was, as far as its times can tell."""
+        """Returns the digest of a file that is unchanged, as far as its times show."""
         known = self._known.get((found.st_dev, found.st_ino)) if self._known else None
         return known[1] if known and known[0] == _times(found) else None
 
     def put(self, found: os.stat_result, digest: str, began: int) -> None:
-        """Keeps a digest. A younger file could change again without its times changing."""
+        """Keeps a digest, unless the file is so new that it could change without new times."""
         settled = _SETTLED_FINE if _is_fine(found) else _SETTLED
         if began - max(found.st_mtime_ns, found.st_ctime_ns) < settled:
             return
@@ -63,7 +63,7 @@ class DigestCache:
 
 
 class FileStates:
-    """Looks at names."""
+    """Reads the state of paths."""
 
     def __init__(
         self, disk: Disk, folders: FolderHandles, digests: DigestCache | None = None
@@ -73,7 +73,7 @@ class FileStates:
         self._digests = digests or DigestCache()
 
     def of(self, path: bytes) -> PathState:
-        """Returns what stands under a name; OSError if that is odd, unreadable or never at rest."""
+        """Returns the state of a path; OSError if it is special, unreadable or keeps changing."""
         for _ in range(_TRIES):
             try:
                 return self._glance(path)
@@ -84,7 +84,7 @@ class FileStates:
     def of_all(
         self, paths: Iterable[bytes], wanted: Mapping[bytes, PathState] | None = None
     ) -> dict[bytes, PathState]:
-        """Looks at many names; names of one folder that follow each other share a way to it."""
+        """Reads many paths; paths of one folder that follow each other share one open folder."""
         seen: dict[bytes, PathState] = {}
         last: bytes | None = None
         at: int | None = None
@@ -207,8 +207,8 @@ class _ChangedWhileRead(Exception):
 
 
 def unsupported_file_type(found: os.stat_result, path: bytes) -> UnsupportedFileType:
-    """Returns the error of something that is neither file, symlink nor folder."""
-    return UnsupportedFileType(errno.ENOTSUP, _ODD.get(S_IFMT(found.st_mode), "no file"), path)
+    """Returns the error for something that is neither file, symlink nor folder."""
+    return UnsupportedFileType(errno.ENOTSUP, _ODD.get(S_IFMT(found.st_mode), "not a file"), path)
 
 
 def _moving(error: OSError) -> Exception:
@@ -250,7 +250,7 @@ _LABEL = "security.selinux"  # given anew by the system's policy, so it is neith
 
 
 class OwnershipRights(msgspec.Struct, frozen=True):
-    """What this process may give a file."""
+    """Which owners and attributes this process may give a file."""
 
     user: int
     groups: frozenset[int]
@@ -274,7 +274,7 @@ def process_rights() -> OwnershipRights:
 def lost_attributes(
     found: os.stat_result, attributes: list[str], rights: OwnershipRights
 ) -> tuple[str, ...]:
-    """Names what a file that takes this one's place cannot take over."""
+    """Names the attributes that a replacement of this file cannot keep."""
     lost = []
     if not rights.root and found.st_uid != rights.user:
         lost.append("owner")
@@ -287,7 +287,7 @@ def lost_attributes(
 def new_owner(
     found: os.stat_result, made: os.stat_result, rights: OwnershipRights
 ) -> tuple[int, int] | None:
-    """Returns user and group to give to the made file, -1 to leave one, None if all is well."""
+    """Returns user and group to give the new file, -1 to keep one, None to keep both."""
     user = group = -1
     if found.st_uid != made.st_uid and rights.root:
         user = found.st_uid
@@ -307,7 +307,7 @@ def attributes_of(disk: Disk, fd: int) -> list[str]:
 
 
 def has_no_attributes(disk: Disk, name: bytes, at: int) -> bool:
-    """Tells quickly of most files that they have no extended attribute; False: open it and see."""
+    """Tells quickly that a file has no extended attribute; False: open it and look."""
     try:
         return not disk.list_xattrs_of(name, at)
     except OSError:

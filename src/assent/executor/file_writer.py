@@ -40,7 +40,7 @@ from assent.executor.slots import SlotWriter, mounts_below, slot_layout_for
 def refuse_case_collisions(
     disk: Disk, folders: FolderHandles, operations: Iterable[FileOperation]
 ) -> None:
-    """Raises OSError if two operations are about one file; a move may change the case alone."""
+    """Raises OSError if two operations are about one file; a move may change only the case."""
     if not _caseless(disk, folders):
         return
     known: dict[bytes, tuple[int, bytes]] = {}
@@ -48,7 +48,7 @@ def refuse_case_collisions(
         for path, *_ in footprint(op):
             owner, name = known.setdefault(casefolded(path), (index, path))
             if owner != index:
-                told = f"{one_line(name)} and {one_line(path)} are one file here"
+                told = f"{one_line(name)} and {one_line(path)} are the same file here"
                 raise OSError(EEXIST, told)
 
 
@@ -73,7 +73,7 @@ RenameEnd: TypeAlias = tuple[bytes, int]  # a name and the descriptor of its fol
 
 
 def rename_without_flag(disk: Disk, source: RenameEnd, target: RenameEnd, *, private: bool) -> None:
-    """Renames with other calls; a `private` target is a name that only we use."""
+    """Renames with other calls; a `private` target is a name that only Assent uses."""
     found = disk.lstat(*source)
     if private or S_ISDIR(found.st_mode):
         _check_and_rename(disk, source, target)
@@ -89,7 +89,7 @@ def rename_without_flag(disk: Disk, source: RenameEnd, target: RenameEnd, *, pri
 
 
 def finish_link(disk: Disk, source: RenameEnd, target: RenameEnd) -> None:
-    """Finishes a rename that a crash cut between link and unlink, if that is what happened."""
+    """Finishes a rename that a crash interrupted between link and unlink, if there was one."""
     try:
         one, other = disk.lstat(*source), disk.lstat(*target)
     except FileNotFoundError:
@@ -186,7 +186,7 @@ _HANDED_DOWN = "system.posix_acl_default"
 def whole_folders(
     disk: Disk, folders: FolderHandles, mounts: Sequence[bytes], operations: Sequence[FileOperation]
 ) -> list[bytes]:
-    """Returns the folders that one rename brings, or takes away."""
+    """Returns the folders that one rename adds or removes as a whole."""
     wanted = _missing(folders, needed_folders(operations))
     new = added_folders(operations, wanted)
     if new and not _hands_nothing_down(disk, folders, STAGE):
@@ -197,7 +197,7 @@ def whole_folders(
 
 
 def without_folders_of(layout: SlotLayout, found: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Leaves out folders with files whose slots have to lie beside them."""
+    """Leaves out folders with files whose slots must be next to them."""
     aside = [path for path, _ in layout.beside]
     return tuple(folder for folder in found if not any(is_inside(path, folder) for path in aside))
 
@@ -246,7 +246,7 @@ class LocalFileWriter:
         self._spares = spares
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
-        """Returns what stands under each name, nothing behind a symlink; OSError if it is odd."""
+        """Returns the state of each path, nothing below a symlink; OSError if one is special."""
         asked = tuple(paths)
         try:
             if len(asked) > _PLACES:
@@ -259,7 +259,7 @@ class LocalFileWriter:
             return {path: self._unless_behind(path) for path in asked}
 
     def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
-        """Decides where the slots of a run lie and which kernel calls serve there."""
+        """Decides where the slots of a run are and which kernel calls work there."""
         self._folders.forget()
         self._slots.forget()
         self.create_folder(STAGE)  # what is wrong with it shows before the run starts
@@ -274,7 +274,7 @@ class LocalFileWriter:
         return msgspec.structs.replace(layout, exchanges=exchange, whole=whole)
 
     def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
-        """Returns those folders that do not exist; a file in the place of one is no folder."""
+        """Returns those folders that do not exist; a file in the place of one is not a folder."""
         gone: dict[bytes, None] = {}
         for folder in folders:
             if parent(folder) in gone or not self._folders.exists(folder):
@@ -304,7 +304,7 @@ class LocalFileWriter:
         return True
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
-        """Keeps what is in the slots of a run for an undo; False: the slots are to be emptied."""
+        """Keeps the content of a run's slots for undo; False: the slots have to be emptied."""
         if self._spares is None or not self._spares.take(run, old, self._folders.open(STAGE)):
             return False
         self._unsynced.removed(SlotLayout(run).folder, STAGE)
@@ -327,7 +327,7 @@ class LocalFileWriter:
         self._folders.moved(source)
 
     def exchange(self, one: bytes, other: bytes) -> None:
-        """Exchanges what stands under two names, in one step."""
+        """Exchanges two paths in one step."""
         one_folder, _, one_name = one.rpartition(b"/")
         other_folder, _, other_name = other.rpartition(b"/")
         one_at, other_at = self._folders.open_two(one_folder, other_folder)
@@ -337,14 +337,14 @@ class LocalFileWriter:
         self._unsynced.exchanged(one, one_folder, other, other_folder)
 
     def create_folder(self, path: bytes) -> bool:
-        """Makes a folder and those above it; tells whether it was missing."""
+        """Creates a folder and those above it; tells whether it was missing."""
         made = self._folders.make(path)
         for folder in made:
             self._unsynced.changed(parent(folder))
         return bool(made)
 
     def delete_empty_folder(self, path: bytes) -> bool:
-        """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
+        """Removes a folder, and empty folders in it, if it has no file; tells whether it did."""
         found = list(self._folders.below(path))
         if not path or any(kind != "folder" for _, kind in found):
             return False
@@ -364,7 +364,7 @@ class LocalFileWriter:
         return True
 
     def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
-        """Tells whether anything lies below but folders and these files."""
+        """Tells whether anything is below a folder except folders and these files."""
         return self._folders.holds_files(folder, besides)
 
     def delete_path(self, path: bytes) -> None:
@@ -374,7 +374,7 @@ class LocalFileWriter:
         self._unsynced.removed(path, folder)
 
     def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
-        """Removes files, in any order; returns those that could not be, for another try."""
+        """Removes files, in any order; returns those that could not be removed, for a retry."""
         if len(paths) < PARALLEL_THRESHOLD:
             return list(paths)
         for path in paths:
@@ -382,7 +382,7 @@ class LocalFileWriter:
         return remove_in_parallel(self._disk, self._folders, paths)
 
     def sync_to_disk(self, *, foreign: bool = False) -> None:
-        """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
+        """Returns when everything done so far is on disk; with `foreign`, also others' changes."""
         self._unsynced.sync(foreign=foreign)
         self._folders.forget()  # a look after this sees the folders as they are by then
 

@@ -21,7 +21,7 @@ PROGRESS_INTERVAL = 64  # motions between two reports of progress
 
 
 class ForeignChange(Exception):
-    """Somebody else's content stands where the plan's should."""
+    """Someone else's content is where the plan's should be."""
 
 
 def finish(
@@ -32,9 +32,9 @@ def finish(
     look: bool,
     standing: Container[int] = (),
 ) -> Generator[int, None, SettledEntry | AbortedEntry]:
-    """Does the motions in order and syncs; with `look`, only those the disk says are missing.
+    """Makes the slot moves in order and syncs; with `look`, only those the disk shows missing.
 
-    Nothing is missing of the operations that are `standing`, wherever their slots are by now.
+    The operations in `standing` need no moves, wherever their slots are now.
     """
     made: list[bytes] | None = None
     at, index, path = 0, 0, b""
@@ -101,7 +101,7 @@ class _WholeFolderMoves:
                     self.over.add(motion.whole)
                     self._take(motion)
                 if self._slots[motion.whole][motion.slot] != motion.before:
-                    raise ForeignChange("it changed a moment before it was replaced")
+                    raise ForeignChange("it changed just before it was replaced")
             case _:
                 return False
         return True
@@ -112,7 +112,7 @@ class _WholeFolderMoves:
         if self._hands.read_states((motion.folder_slot,))[motion.folder_slot] != "folder":
             raise ForeignChange("its folder was replaced")
         if self._hands.folder_holds_files(motion.folder_slot, besides=slots):
-            raise ForeignChange("a file appeared beside it")
+            raise ForeignChange("a file appeared next to it")
         slots |= self._hands.read_states(slots)
 
 
@@ -137,7 +137,7 @@ class _DisplacedFileCheck:
         for motion in waiting:
             self.at, slot = (motion.index, motion.path), motion.slot
             if (seen[slot] if seen else self._hands.read_states((slot,))[slot]) != motion.before:
-                raise ForeignChange("it changed a moment before it was replaced")
+                raise ForeignChange("it changed just before it was replaced")
         self.at = None
 
     def _look(self, slots: Mapping[bytes, PathState]) -> dict[bytes, PathState]:
@@ -178,13 +178,13 @@ def _rename(hands: FileWriter, source: bytes, target: bytes, *, exchange: bool =
     try:
         (hands.exchange if exchange else hands.rename_unless_taken)(source, target)
     except FileExistsError:
-        raise ForeignChange("something was put there meanwhile") from None
+        raise ForeignChange("something else was created there") from None
     except FileNotFoundError:
-        raise ForeignChange("it is gone") from None
+        raise ForeignChange("it no longer exists") from None
 
 
 def _check_cleared(hands: FileWriter, motion: ClearFolder) -> None:
     if hands.read_states((motion.slot,))[motion.slot] != "folder":
-        raise ForeignChange("a file was put in the place of this folder")
+        raise ForeignChange("a file replaced this folder")
     if hands.folder_holds_files(motion.slot):
         raise ForeignChange("a file appeared in this folder")

@@ -21,7 +21,7 @@ OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class FolderHandles:
     """The workspace's folders as descriptors; the least used are closed.
 
-    A descriptor is good until the next call; of two folders at once `open_two` gives both.
+    A descriptor is valid until the next call; `open_two` returns two that are valid together.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class FolderHandles:
         return self._open(folder)
 
     def open_now(self, folder: bytes) -> int:
-        """Returns a descriptor of what surely has this name now, at the price of one more call."""
+        """Returns a descriptor of what certainly has this name now, for one more call."""
         try:
             fd = self.open(folder)
         except OSError:
@@ -58,7 +58,7 @@ class FolderHandles:
         return self.open(folder)
 
     def open_two(self, one: bytes, other: bytes) -> tuple[int, int]:
-        """Returns descriptors of two folders that are both good."""
+        """Returns descriptors of two folders that are both valid."""
         first = self.open(one)
         return first, first if one == other else self._open(other)
 
@@ -76,7 +76,7 @@ class FolderHandles:
         return known[0] if known else self._disk.stat(self.open(folder)).st_dev
 
     def make(self, folder: bytes) -> list[bytes]:
-        """Makes a folder and those above it; returns those that were missing, outermost first."""
+        """Creates a folder and those above it; returns those that were missing, outermost first."""
         if self._exists(folder):
             return []
         missing: list[bytes] = []
@@ -94,7 +94,7 @@ class FolderHandles:
         return missing
 
     def below(self, folder: bytes) -> Iterator[tuple[bytes, EntryKind]]:
-        """Yields everything below a folder, outer folders first; nothing if it is no folder."""
+        """Yields everything below a folder, outer folders first; nothing if it is not a folder."""
         waiting = [folder]
         while waiting:
             here = waiting.pop()
@@ -105,7 +105,7 @@ class FolderHandles:
                     waiting.append(prefix + name)
 
     def holds_files(self, folder: bytes, besides: Container[bytes]) -> bool:
-        """Tells whether anything lies below a folder but folders and these files."""
+        """Tells whether anything is below a folder except folders and these files."""
         waiting = [folder]
         while waiting:
             here = waiting.pop()
@@ -119,12 +119,12 @@ class FolderHandles:
         return False
 
     def moved(self, path: bytes) -> None:
-        """Notes that a name means something else now; matters only if it was a folder."""
+        """Records that a name means something else now; matters only if it was a folder."""
         if path in self._seen:
             self.forget()
 
     def forget(self) -> None:
-        """Closes all descriptors, so that the next call sees the folders as they are by then."""
+        """Closes all descriptors, so that the next call sees the current folders."""
         self._seen.clear()
         self._ids.clear()
         while self._fds:
@@ -137,7 +137,7 @@ class FolderHandles:
                 self._disk.close(fd)
 
     def entries(self, folder: bytes) -> list[tuple[bytes, EntryKind]]:
-        """Lists a folder; nothing if it is no folder."""
+        """Lists a folder; nothing if it is not a folder."""
         try:
             return self._disk.scan(self.open_now(folder))
         except (FileNotFoundError, NotADirectoryError):
@@ -209,7 +209,7 @@ class FolderHandles:
 
     def _enter(self, name: bytes, at: int, path: bytes) -> int:
         if name in (b"..", b"."):  # whoever wrote such a path, the workspace is not left by it
-            raise OSError(errno.EINVAL, "it is no plain path inside the workspace", path)
+            raise OSError(errno.EINVAL, "it is not a plain path inside the workspace", path)
         try:
             return self._disk.open(name, OPEN_FOLDER, 0, at)
         except NotADirectoryError as error:

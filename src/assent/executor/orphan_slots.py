@@ -1,4 +1,4 @@
-"""Restores what slots of an unknown run hold, or moves it aside; nothing is deleted."""
+"""Restores the content of slots of an unknown run, or moves it aside; nothing is deleted."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -20,10 +20,10 @@ from assent.ports.file_writer import FileWriter
 def clear_orphan_slots(
     hands: FileWriter, orphans: Sequence[OrphanSlot], way: OrphanChoice
 ) -> OrphanCleanup:
-    """Clears the slots; what does not go back to its place is moved to a folder of its own.
+    """Clears the slots; what is not restored is moved to a folder of its own.
 
-    Each step is one rename that replaces nothing. After a crash the same word goes on: a name is
-    free then, or a slot is still where it was.
+    Each step is one rename that replaces nothing. After a crash the same choice continues: a name
+    is free then, or a slot is still where it was.
     """
     back: list[bytes] = []
     taken: list[bytes] = []
@@ -43,7 +43,7 @@ def clear_orphan_slots(
 
 
 def remove_probes(hands: FileWriter) -> list[bytes]:
-    """Removes the empty files with which a start asks what the disk can; returns those it did."""
+    """Removes the empty files with which a start tests the disk; returns the removed ones."""
     gone = []
     for probe in PROBES:
         with suppress(OSError):

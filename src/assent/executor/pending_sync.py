@@ -36,7 +36,7 @@ class PendingSync:
         self._ahead = _BackgroundFlush(disk)
 
     def written(self, path: bytes, folder: bytes) -> None:
-        """Notes a file with new content."""
+        """Records a file with new content."""
         self._changed.add(folder)
         if self._countless:
             self._since += 1
@@ -47,9 +47,9 @@ class PendingSync:
         self._countless = len(self._files) > MAX_SINGLE_SYNCS
 
     def arrived(self, path: bytes, folder: bytes) -> None:
-        """Notes a file that came as it is: who knows whether it is on disk, but most of them are.
+        """Records a file that was moved in: it may not be on disk, although most such files are.
 
-        So there is nothing to flush ahead, which would only hold up what follows.
+        So nothing is flushed ahead, which would only delay what follows.
         """
         self._changed.add(folder)
         if not self._countless:
@@ -57,30 +57,30 @@ class PendingSync:
             self._countless = len(self._files) > MAX_SINGLE_SYNCS
 
     def changed(self, folder: bytes) -> None:
-        """Notes a folder whose entries changed."""
+        """Records a folder whose entries changed."""
         self._changed.add(folder)
 
     def renamed(self, path: bytes, folder: bytes, other: bytes) -> None:
-        """Notes that a name went from one folder to another."""
+        """Records that a name moved from one folder to another."""
         self._changed.add(folder)
         self._changed.add(other)
         if path in self._files:
             self._countless = True  # its content can no longer be flushed by name
 
     def exchanged(self, one: bytes, folder: bytes, other: bytes, other_folder: bytes) -> None:
-        """Notes that two names were exchanged."""
+        """Records that two names were exchanged."""
         self.renamed(one, folder, other_folder)
         if other in self._files:
             self._countless = True
 
     def removed(self, path: bytes, folder: bytes) -> None:
-        """Notes that a name is gone, and with it all need to flush it."""
+        """Records that a name is gone, so that it need not be flushed."""
         self._files.discard(path)
         self._changed.discard(path)
         self._changed.add(folder)
 
     def sync(self, *, foreign: bool = False) -> None:
-        """Returns when everything noted is on disk; with `foreign`, what nobody noted is, too."""
+        """Returns when everything recorded is on disk; with `foreign`, also others' changes."""
         few = len(self._files) + len(self._changed) < MAX_SINGLE_SYNCS and not self._countless
         if foreign or not (few and self._sync_each()):
             self._sync_all()

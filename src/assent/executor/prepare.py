@@ -14,7 +14,7 @@ PROGRESS_INTERVAL = 64  # files between two reports of progress
 
 
 class SlotContents:
-    """Where the content of a slot comes from: the store, or the file itself, displaced before."""
+    """Where the content of a slot comes from: the store, or a displaced file."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class SlotContents:
         return self._blobs.has(digest)
 
     def of(self, fill: SlotContent) -> Iterable[bytes]:
-        """Returns what the store keeps; of a copy of another file, nothing."""
+        """Returns the stored content; nothing for a copy of another file."""
         if fill.source is not None:
             return ()
         digest, size = fill.after.digest, fill.after.size
@@ -39,11 +39,11 @@ class SlotContents:
 
     @property
     def has_displaced(self) -> bool:
-        """Whether it is worth to ask for some."""
+        """Whether any displaced file may be available."""
         return self._spares is not no_displaced
 
     def displaced_slot(self, index: int) -> bytes | None:
-        """Returns the slot into which what an operation restores was once displaced."""
+        """Returns the slot from which the content that an operation restores was displaced."""
         op = self._operations[index]
         return self._spares(op.path, op.after) if type(op) is WriteFile else None
 

@@ -34,11 +34,11 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def check_size(path: bytes, size: int) -> None:
-    """Refuses a file that is larger than any of Assent's own."""
+    """Refuses a file that is larger than Assent's own files can be."""
     if size > LIMIT:
         raise WorkspaceError(
-            f"{display_path(path)} has {size} bytes, and Assent reads at most {LIMIT} of such a "
-            "file. Make it smaller; nothing was changed."
+            f"{display_path(path)} has {size} bytes; Assent reads at most {LIMIT} bytes of such a "
+            "file. Make it smaller. Nothing was changed."
         )
 
 
@@ -56,9 +56,9 @@ def _alone(
 
 
 class ProjectionFiles:
-    """Small files below a root. Every call sees the folders as they are by then.
+    """Small files below a root. Every call sees the folders as they are then.
 
-    It may be used from several threads: children of a session work at the same time.
+    It may be used from several threads: child sessions work at the same time.
     """
 
     def __init__(self, root: bytes, disk: Disk) -> None:
@@ -68,7 +68,7 @@ class ProjectionFiles:
 
     @_alone
     def make_folder(self, folder: bytes) -> None:
-        """Makes a folder and those above it, if they are missing."""
+        """Creates a folder and those above it, if they are missing."""
         with readable_errors(folder):
             self._folders.forget()
             self._folders.make(folder)
@@ -85,7 +85,7 @@ class ProjectionFiles:
 
     @_alone
     def find(self, path: bytes) -> os.stat_result | None:
-        """Returns what stands under a name, or None; refuses all but a file with one name."""
+        """Returns the state of a name, or None; refuses all but a file with a single link."""
         folder, _, name = path.rpartition(b"/")
         with readable_errors(path):
             self._folders.forget()
@@ -98,7 +98,7 @@ class ProjectionFiles:
 
     @_alone
     def probe(self, path: bytes) -> os.stat_result | None:
-        """Returns what stands under a name, or None; refuses what could not be read."""
+        """Returns the state of a name, or None; refuses what could not be read."""
         if self.find(path) is None:
             return None
         with self._opened(path) as (_, found):
@@ -117,7 +117,7 @@ class ProjectionFiles:
 
     @_alone
     def replace(self, path: bytes, content: bytes, *, durable: bool = True) -> None:
-        """Gives a file new content in one step; whoever reads it sees the old or the new."""
+        """Replaces a file's content in one step; readers see the old or the new content."""
         found = self.find(path)
         folder, _, name = path.rpartition(b"/")
         draft = b".%s.%d.%d" % (name, os.getpid(), time.monotonic_ns())
@@ -189,12 +189,13 @@ def _refuse_links(path: bytes, found: os.stat_result) -> None:
         raise Refused(refused.message, _aside(path))
     if not S_ISREG(found.st_mode):
         raise Refused(
-            f"{display_path(path)} is no plain file; Assent keeps its own files there.",
+            f"{display_path(path)} is not a regular file; Assent keeps its own files there.",
             _aside(path),
         )
     if found.st_nlink != 1:
         raise Refused(
-            f"{display_path(path)} has {found.st_nlink} names; Assent's own files have one.",
+            f"{display_path(path)} has {found.st_nlink} hard links; Assent's own files have only "
+            "one.",
             _aside(path),
         )
 
@@ -232,7 +233,7 @@ class LocalProjection:
         self._skipped: list[str] = []
 
     def prepare(self) -> None:
-        """Makes the tree and the .gitignore line if they are missing."""
+        """Creates the folders and the .gitignore line if they are missing."""
         for folder in (TREE, self._plans, STATE):
             self._tree.make_folder(folder)
         text = self._tree.read(_IGNORE) or b""
@@ -241,7 +242,7 @@ class LocalProjection:
             self._tree.replace(_IGNORE, wanted)
 
     def plan_path(self, session: str, name: str) -> bytes:
-        """Returns where a plan's Markdown lies; without a session, directly among the plans."""
+        """Returns where a plan's Markdown is; without a session, directly in the plans folder."""
         file = f"PLAN_{plan_name(name)}.md"
         below = f"{session_name(session)}/{file}" if session else file
         return self._plans + b"/" + below.encode()
@@ -258,19 +259,19 @@ class LocalProjection:
         return sorted(found, key=lambda plan: (-plan.changed, plan.path))
 
     def skipped(self) -> list[str]:
-        """Says which plan files could not be used at the last look, and why."""
+        """Describes which plan files could not be used at the last listing, and why."""
         return list(self._skipped)
 
     def read_plan(self, path: bytes) -> bytes | None:
-        """Returns a plan file's bytes, or None if it is gone; so is one outside plan.dir."""
+        """Returns a plan file's bytes, or None if it is gone or outside plan.dir."""
         return None if self._session_of(path) is None else self._tree.read(path, _check_text)
 
     def write_plan(self, path: bytes, text: bytes) -> None:
         """Replaces a plan file."""
         if self._session_of(path) is None:
             raise Refused(
-                f"{display_path(path)} is not where plans lie: plan.dir changed to "
-                f"{display_path(self._plans)} since the plan was made. Nothing was written.",
+                f"{display_path(path)} is not in the plan folder: plan.dir was changed to "
+                f"{display_path(self._plans)} after the plan was created. Nothing was written.",
                 "assent plan new NAME",
             )
         _check_text(path, len(text))
@@ -286,27 +287,27 @@ class LocalProjection:
             self._tree.remove_folder(self._plans + b"/" + session.encode())
 
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
-        """Writes readable copies under the state folder; they give nobody any power."""
+        """Writes readable copies to the state folder; they grant nothing."""
         if not _ID.fullmatch(plan_id):
-            raise Refused(f"{plan_id!a} is no plan's id.")
+            raise Refused(f"{plan_id!a} is not a plan ID.")
         folder = _COPIES + b"/" + plan_id.encode()
         self._tree.make_folder(folder + b"/backups")
         for name, content in files.items():
             if not _COPY.fullmatch(name):
-                raise Refused(f"{name!a} is no name for a copy of a plan's state.")
+                raise Refused(f"{name!a} is not a valid name for a copy of a plan's state.")
             # Not synced: they are copies, and are written anew with the next change.
             self._tree.replace(folder + b"/" + name.encode(), content, durable=False)
 
     def remove_state(self, plan_id: str, name: str) -> None:
         """Removes one of those copies, if it is there."""
         if not _ID.fullmatch(plan_id) or not _COPY.fullmatch(name):
-            raise Refused(f"{plan_id!a} and {name!a} name no copy of a plan's state.")
+            raise Refused(f"{plan_id!a} and {name!a} do not name a copy of a plan's state.")
         self._tree.remove(_COPIES + b"/" + plan_id.encode() + b"/" + name.encode())
 
     def write_output(self, name: str, content: bytes) -> bytes:
-        """Keeps the whole output of a call for later reading; returns its path. Old ones go."""
+        """Stores the whole output of a call; returns its path. Old outputs are removed."""
         if not _COPY.fullmatch(name) or "/" in name:
-            raise Refused(f"{name!a} is no name for a call's output.")
+            raise Refused(f"{name!a} is not a valid name for a call's output.")
         kept = sorted(entry for entry, _ in self._tree.entries(OUTPUT))
         for old in kept[: max(0, len(kept) - MAX_OUTPUTS + 1)]:  # their names sort by time
             self._tree.remove(OUTPUT + b"/" + old)
@@ -315,7 +316,7 @@ class LocalProjection:
         return path
 
     def read_agent(self) -> bytes | None:
-        """Returns the plan agent's definition as it stands in the workspace, if it does."""
+        """Returns the plan agent's definition in the workspace, if it has one."""
         return self._tree.read(_AGENTS + b"/plan.md")
 
     def write_agent(self, text: bytes) -> None:
@@ -323,7 +324,7 @@ class LocalProjection:
         self._tree.replace(_AGENTS + b"/plan.md", text)
 
     def marker(self) -> str:
-        """Returns the workspace id that the tree carries, or an empty string."""
+        """Returns the workspace id stored in the workspace, or an empty string."""
         try:
             text = self._tree.read(_MARKER)
             found = msgspec.json.decode(text or b"", type=_WorkspaceMarker).workspace
@@ -334,7 +335,7 @@ class LocalProjection:
         return found if _ID.fullmatch(found) else ""
 
     def write_marker(self, workspace: str) -> None:
-        """Lets the tree carry the workspace's id."""
+        """Stores the workspace's id in the workspace."""
         self._tree.replace(_MARKER, msgspec.json.encode(_WorkspaceMarker(workspace)) + b"\n")
 
     def _plans_of(self, session: str) -> list[PlanFile]:
@@ -369,7 +370,7 @@ class LocalProjection:
         return status
 
     def _skip(self, error: AssentError) -> None:
-        self._skipped.append(f"Skipped among the plans: {error.message}")
+        self._skipped.append(f"Plan file skipped: {error.message}")
 
     def _session_of(self, path: bytes) -> str | None:
         """Returns the session in a plan file's path; None if no plan can lie there."""
@@ -383,7 +384,7 @@ class LocalProjection:
 
 
 def hiding_state(text: bytes) -> bytes:
-    """Returns a .gitignore that hides the state folder, with everything else as it was."""
+    """Returns a .gitignore that hides the state folder, otherwise unchanged."""
     lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if any(_HIDES.fullmatch(line.rstrip(b" \r")) for line in lines):
         return text
@@ -395,7 +396,9 @@ def hiding_state(text: bytes) -> bytes:
 def _check_text(path: bytes, size: int) -> None:
     """Refuses a text that no person can review."""
     if size > LIMIT:
-        raise InvalidPlan(f"{display_path(path)} has {size} bytes; a plan has at most {LIMIT}.")
+        raise InvalidPlan(
+            f"{display_path(path)} has {size} bytes; a plan can have at most {LIMIT}."
+        )
 
 
 def _checked(plan_dir: bytes) -> bytes:
@@ -406,14 +409,12 @@ def _checked(plan_dir: bytes) -> bytes:
         path = b""
     if not path:
         raise Refused(
-            "plan.dir must name a folder inside the workspace; "
-            f"{display_path(PLANS)} is the usual place."
+            f"plan.dir must be a folder inside the workspace; the default is {display_path(PLANS)}."
         )
     low = casefolded(path)
     if GIT in low.split(b"/") or is_inside(low, STATE) or is_inside(STATE, low):
         raise Refused(
-            f"plan.dir cannot be {display_path(plan_dir)}; "
-            f"{display_path(PLANS)} is the usual place."
+            f"plan.dir cannot be {display_path(plan_dir)}; the default is {display_path(PLANS)}."
         )
     return path
 

@@ -1,8 +1,8 @@
 """Reconciliation: compares the disk with a run's journal, and refills slots that were lost.
 
-Only a run that is taken up again is compared: whoever made the renames in the same process has seen
-them succeed. A file that is neither as before the run nor as after it was changed by somebody else;
-that contradicts nothing.
+Only a run that is resumed is compared: the process that makes the renames sees them succeed. A file
+that is neither as before the run nor as after it was changed by someone else; that is not a
+contradiction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,15 +37,15 @@ PathBeforeAfter: TypeAlias = tuple[int, FileState | None, FileState | None]
 UNREADABLE_STATE = "odd"  # what cannot be looked at
 TORN_SUFFIX = b".torn"  # ends the name of a slot whose content is no operation's
 
-NOT_DONE = "the log says that it was changed, and it is as before the run"
-NOT_ROLLED_BACK = "the log does not say that it was changed, and it is as after the run"
-MOVED_AWAY = "the log does not say that it was moved away, and it is in a slot"
+NOT_DONE = "the log says it was changed, but it is as before the run"
+NOT_ROLLED_BACK = "the log does not say it was changed, but it is as after the run"
+MOVED_AWAY = "the log does not say it was moved, but it is in a slot"
 
 
 def contradictions(
     hands: FileWriter, operations: Sequence[FileOperation], outcome: RunOutcome
 ) -> list[PathConflict]:
-    """Returns every path that shows the opposite of an outcome: done, or rolled back."""
+    """Returns every path that contradicts an outcome: done, or rolled back."""
     ends = _ends(operations)
     seen = read_states(hands, ends)
     done = outcome == "done"
@@ -60,7 +60,7 @@ def contradictions(
 def unlike_start(
     hands: FileWriter, operations: Sequence[Operation], found: Sequence[PathConflict]
 ) -> list[PathConflict]:
-    """Leaves out paths that stand as before the whole run: a later operation may restore that."""
+    """Leaves out paths that are as before the whole run: a later operation may restore that."""
     begun: dict[bytes, FileState | None] = {}
     for op in operations:
         for path, before, _ in footprint(op):
@@ -72,7 +72,7 @@ def unlike_start(
 def unlogged_renames(
     hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> list[PathConflict]:
-    """Returns what shows that renames were made, of a run that says it made none."""
+    """Returns what shows that renames were made, in a run whose journal has none."""
     found = {
         conflict.path: conflict for conflict in contradictions(hands, operations, "rolled_back")
     }
@@ -94,10 +94,9 @@ def unlogged_renames(
 def completed_operations(
     hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> frozenset[int]:
-    """Returns the operations whose work is done, as far as the disk shows it.
+    """Returns the operations that are done, as far as the disk shows.
 
-    A slot with anything else in it than a run puts there may hold somebody's late change: then it
-    is left to the motions to say so.
+    A slot with unexpected content may contain someone's late change: the slot moves then report it.
     """
     ends = _ends(operations)
     seen = read_states(hands, [*ends, *[motion.slot for motion in renames]])
@@ -126,7 +125,7 @@ def refill_new(
     operations: Sequence[FileOperation],
     renames: Sequence[SlotMove],
 ) -> None:
-    """Writes new content anew where neither a slot nor its name has it any more."""
+    """Writes new content again where neither a slot nor its path has it."""
     by_slot = {
         motion.slot: motion for motion in renames if isinstance(motion, SwapWithSlot | MoveFromSlot)
     }
@@ -150,7 +149,7 @@ def refill_old(
     operations: Sequence[FileOperation],
     renames: Sequence[SlotMove],
 ) -> None:
-    """Writes old content anew where neither a slot nor its name has it any more."""
+    """Writes old content again where neither a slot nor its path has it."""
     for motion in [motion for motion in renames if isinstance(motion, SwapWithSlot | MoveToSlot)]:
         folder = motion.path.rpartition(b"/")[0]
         fill = SlotContent(motion.index, motion.slot, motion.before, None, None, folder)
@@ -168,7 +167,7 @@ def refill_old(
 def displaced_torn_slots(
     hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> list[bytes]:
-    """Returns the slots that were moved aside because their content is no operation's."""
+    """Returns the slots that were moved aside because no operation has their content."""
     names = [name for fill in slot_contents(operations, renames) for name in _aside(fill.slot)]
     return [name for name, seen in read_states(hands, names).items() if seen is not None]
 
@@ -184,7 +183,7 @@ def _aside(slot: bytes) -> list[bytes]:
 
 
 def read_states(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, PathState | str]:
-    """Looks at names; one that cannot be looked at is odd, and like nothing else."""
+    """Reads the state of paths; one that cannot be read is special, and equals nothing else."""
     asked = list(dict.fromkeys(paths))
     try:
         return hands.read_states(asked)

@@ -26,7 +26,7 @@ FolderReturn: TypeAlias = Literal[
 def reverse(
     hands: FileWriter, motions: Sequence[SlotMove], folders: Sequence[bytes]
 ) -> SettledEntry | HaltedEntry:
-    """Puts everything back; what somebody else changed since stays, and is named."""
+    """Restores everything; what someone else changed since stays, and is reported."""
     conflicts = []
     undone: dict[int, None] = {}
     folders_left = list(reversed(folders))
@@ -48,7 +48,7 @@ def reverse(
     try:
         hands.sync_to_disk()
     except OSError as error:
-        unsynced = f"what was put back is not safely on disk ({error.strerror})"
+        unsynced = f"restored files may not be safely on disk ({error.strerror})"
         return HaltedEntry((PathConflict(0, b"", b"", unsynced),), tuple(undone))
     return SettledEntry("rolled_back", undone=tuple(undone))
 
@@ -91,7 +91,7 @@ def _take_back(hands: FileWriter, motion: SlotMove) -> str | None:
             case MoveStatus.DONE:
                 return ""
             case MoveStatus.CONFLICT:
-                return "it was changed after the run wrote it"
+                return "it changed after the run wrote it"
             case MoveStatus.TODO if seen[motion.path] is None:
                 _give_back(hands, motion)
                 return None
@@ -128,7 +128,7 @@ def _undo_rename(hands: FileWriter, motion: SlotMove) -> str | None:
             if hands.read_states((motion.slot,))[motion.slot] == motion.after:
                 return None
             hands.exchange(motion.slot, motion.path)
-    return "it changed a moment before it was put back"
+    return "it changed just before it was restored"
 
 
 def _kept(hands: FileWriter, slot: bytes) -> bytes:

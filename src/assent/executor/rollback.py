@@ -40,7 +40,7 @@ _decode = msgspec.json.Decoder(Rollback).decode
 
 
 class JournaledRun(msgspec.Struct, frozen=True):
-    """The operations of a plan, what its run has written, and how to read what that names."""
+    """The operations of a plan, the journal of its run, and how to read what that names."""
 
     operations: tuple[Operation, ...]
     entries: Sequence[JournalEntry]
@@ -52,7 +52,7 @@ class JournaledRun(msgspec.Struct, frozen=True):
         return run_results(self.operations, self.entries, self.backs)
 
     def file_changes(self) -> Iterator[RunFileChange]:
-        """Yields everything that the run is known to have done to files, oldest first."""
+        """Yields every known change of the run to files, oldest first."""
         course, back = segment_ranges(self.operations), Rollback()
         compensated = {index for index, _ in self.compensated()}
         for entry in self.entries:
@@ -72,14 +72,14 @@ class JournaledRun(msgspec.Struct, frozen=True):
                     continue
 
     def made(self) -> tuple[bytes, ...]:
-        """Returns the folders that the run and its commands had to make."""
+        """Returns the folders that the run and its commands created."""
         there = self.entries[: rollback_start(self.entries)]
         ends = [entry for entry in there if isinstance(entry, CommandEndedEntry)]
         by_commands = [folder for end in ends for folder in self.changes(end).made]
         return (*made_folders(there), *by_commands)
 
     def compensated(self) -> list[tuple[int, RunCommand]]:
-        """Returns the commands that did their work and say how to undo it."""
+        """Returns the commands that succeeded and have an undo command."""
         ends = command_ends(self.entries)
         return [
             (index, op)
@@ -91,7 +91,7 @@ class JournaledRun(msgspec.Struct, frozen=True):
         ]
 
     def compensated_already(self) -> set[int]:
-        """Returns those whose undo has run, and well."""
+        """Returns those whose undo command has succeeded."""
         found: set[int] = set()
         back = Rollback()
         for entry in self.entries:
@@ -108,9 +108,9 @@ class JournaledRun(msgspec.Struct, frozen=True):
 def plan_rollback(
     history: JournaledRun, hands: FileWriter, blobs: BlobStore, *, lossy: bool = False
 ) -> RollbackStartedEntry:
-    """Works out what is still to be taken back, as things stand now, and keeps it.
+    """Works out what remains to be rolled back, as things are now, and stores it.
 
-    Where records were lost, the disk tells what else was done.
+    Where entries were lost, the disk shows what else was done.
     """
     back, _ = blobs.keep([msgspec.json.encode(_back(history, hands, blobs, lossy=lossy))])
     blobs.flush()
@@ -118,13 +118,13 @@ def plan_rollback(
 
 
 def read_rollbacks(entries: Sequence[JournalEntry], blobs: BlobStore) -> dict[str, Rollback]:
-    """Reads what the entries of a run name as its ways back."""
+    """Reads the rollbacks that the entries of a run name."""
     turns = [entry.back for entry in entries if isinstance(entry, RollbackStartedEntry)]
     return {back: _decode(blobs.read(back)) for back in turns}
 
 
 def changes_reader(blobs: BlobStore) -> Callable[[CommandEndedEntry], WorkspaceChanges]:
-    """Returns what reads what a command changed; of one that left no record nothing is known."""
+    """Returns a reader for the changes of commands; without a record they are unknown."""
 
     def read(ended: CommandEndedEntry) -> WorkspaceChanges:
         return (

@@ -45,7 +45,7 @@ from assent.ports.file_writer import FileWriter
 
 
 class SegmentRun:
-    """The segment of files that a run is in, with the file writer to carry it out."""
+    """The file segment that a run is in, with the file writer to carry it out."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SegmentRun:
         self._again = again  # an earlier process began it: what it says is compared with the disk
 
     def goes_on(self, course: RunState) -> bool:
-        """Goes on with a later moment of the same segment; tells whether it is the same."""
+        """Moves on to a later state of the same segment; tells whether it is the same."""
         if course.phase != "files" or course.entered.layout.run != self._layout.run:
             return False
         self._course = course
@@ -172,7 +172,7 @@ class SegmentRun:
         return reconciliation.contradictions(self._hands, self._operations, outcome)
 
     def contradicted(self) -> HaltedEntry | None:
-        """Returns a halt if the disk shows the opposite of how the segment was settled."""
+        """Returns a halt if the disk contradicts how the segment was settled."""
         settled = self._course.segment_outcome
         if settled.accepted:
             return None
@@ -180,9 +180,10 @@ class SegmentRun:
         return HaltedEntry(tuple(found), contradicted=True) if found else None
 
     def sweep(self, *, again: bool) -> tuple[bytes, ...]:
-        """Empties the slots; returns those that hold bytes which exist nowhere else.
+        """Empties the slots; returns those whose content exists nowhere else.
 
-        If a run is taken up `again`, nobody knows what was removed already and is not on disk yet.
+        If a run is resumed (`again`), it is unknown what was removed already and is not on disk
+        yet.
         """
         slots = SegmentSlots(self._layout, self._operations, self._renames, self._blobs.has)
         emptied = sweep(
@@ -213,9 +214,9 @@ def _unfilled(error: OSError | StoreError) -> HaltedEntry:
 def enter_segment(
     hands: FileWriter, blobs: BlobStore, course: RunState, name: str
 ) -> SegmentEnteredEntry | HaltedEntry:
-    """Checks the files of the segment that is due, as they are now, and lays out its slots.
+    """Checks the files of the next segment, as they are now, and lays out its slots.
 
-    `name` is of these slots alone: what a power cut brings back must not be in anybody's way.
+    `name` is unique to these slots: what a power failure brings back must not be in the way.
     """
     span = course.segment
     try:
@@ -235,19 +236,19 @@ def enter_segment(
 def slot_layout(
     hands: FileWriter, name: str, operations: Sequence[FileOperation]
 ) -> tuple[SlotLayout, tuple[bytes, ...]]:
-    """Decides where slots lie, and which folders are missing; changes nothing of the person's."""
+    """Decides where slots are, and which folders are missing; changes no user files."""
     try:
         layout = hands.choose_layout(name, operations)
         return layout, hands.missing_folders(needed_folders(operations))
     except OSError as error:
         # Two names that are one file stay so, however often it is tried.
         next = "assent stage list" if error.errno == EEXIST else "assent build"
-        told = f"The workspace cannot be prepared ({error.strerror}); nothing was changed."
+        told = f"The workspace could not be prepared ({error.strerror}). Nothing was changed."
         raise WorkspaceError(told, next) from error
 
 
 def plan_index(course: RunState, index: int) -> int:
-    """Returns which operation of the plan one of the course is about."""
+    """Returns the index in the plan of an operation of a run or its rollback."""
     if course.back is None:
         return index
     about = course.back.about[index]
@@ -255,7 +256,7 @@ def plan_index(course: RunState, index: int) -> int:
 
 
 def result_on_disk(hands: FileWriter, op: FileOperation) -> OperationResult:
-    """Says what became of an operation in a run that a person accepted as it stands."""
+    """Returns the result of an operation in a run that a user accepted as it is."""
     try:
         seen = hands.read_states([path for path, *_ in footprint(op)])
     except OSError:
@@ -284,7 +285,7 @@ def _check_restored(operations: Iterable[FileOperation], blobs: BlobStore) -> No
     for op in operations:
         for path, _, after in footprint(op) if not isinstance(op, MoveFile) else ():
             if after is not None and not blobs.has(after.digest):
-                raise StoreError(f"The stored content of {display_path(path)} is gone.")
+                raise StoreError(f"The stored content of {display_path(path)} is missing.")
 
 
 def _watched(

@@ -1,4 +1,4 @@
-"""Slots: where those of a run lie, and how new content is written to them."""
+"""Slots: where those of a run are, and how new content is written to them."""
 
 import errno
 import hashlib
@@ -35,7 +35,7 @@ _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
 class FolderLocation(msgspec.Struct, frozen=True):
-    """A folder that exists, and what a rename to or from it must not cross."""
+    """An existing folder, and the file system boundaries that a rename cannot cross."""
 
     folder: bytes
     device: int
@@ -49,7 +49,7 @@ class FolderLocation(msgspec.Struct, frozen=True):
 def slot_layout_for(
     folders: FolderHandles, mounts: Sequence[bytes], run: str, operations: Sequence[FileOperation]
 ) -> SlotLayout:
-    """Finds the paths that no rename joins with the state folder, and a folder for each."""
+    """Finds the paths that cannot be renamed to the state folder, and a slot folder for each."""
     places = _FolderLocations(folders, mounts)
     home = places.of(STATE)
     every = sorted({op.path.rpartition(b"/")[0] for op in operations} | _targets(operations))
@@ -77,7 +77,7 @@ def slot_layout_for(
 def folders_with_own_slots(
     folders: FolderHandles, mounts: Sequence[bytes], wanted: Iterable[bytes]
 ) -> list[bytes]:
-    """Returns the folders in which slots would lie beside the files of these folders."""
+    """Returns the folders in which slots would be next to the files of these folders."""
     places = _FolderLocations(folders, mounts)
     home = places.of(STATE)
     found: dict[bytes, None] = {}
@@ -94,7 +94,7 @@ def _targets(operations: Sequence[FileOperation]) -> set[bytes]:
 
 
 def mounts_below(disk: Disk, root: bytes) -> list[bytes]:
-    """Lists the mount points in the workspace: two mounts of one device do not join either."""
+    """Lists the mount points in the workspace: renames between mounts fail, even on one device."""
     try:
         fd = disk.open(_MOUNTS, 0)
     except OSError:
@@ -181,7 +181,7 @@ FolderAndMode: TypeAlias = tuple[
 
 
 class SlotWriter:
-    """Writes slots. What it leaves after an error is for the sweep, as after a crash."""
+    """Writes slots. What it leaves after an error is removed by the sweep, as after a crash."""
 
     def __init__(self, disk: Disk, folders: FolderHandles, rights: OwnershipRights) -> None:
         self._disk = disk
@@ -201,7 +201,7 @@ class SlotWriter:
         self._plain = None
 
     def create(self, fill: SlotContent, name: bytes, at: int, content: Iterable[bytes]) -> None:
-        """Makes the name in a folder; FileExistsError if it is there."""
+        """Creates the name in a folder; FileExistsError if it exists."""
         after = fill.after
         if after.kind == "link":
             self._create_link(fill, name, at, content)
@@ -220,7 +220,7 @@ class SlotWriter:
             self._disk.close(fd)
 
     def plain_owner(self, path: bytes) -> tuple[int, int] | None:
-        """Returns user and group of a file that bears nothing else; None of any other."""
+        """Returns user and group of a file without other attributes; None for any other."""
         name, at, found = self._find(path)
         if not S_ISREG(found.st_mode) or not has_no_attributes(self._disk, name, at):
             return None
@@ -326,4 +326,4 @@ class SlotWriter:
 
 
 def _other_content(path: bytes) -> OSError:
-    return OSError(errno.ESTALE, "its content is not what the plan says", path)
+    return OSError(errno.ESTALE, "its content does not match the plan", path)

@@ -20,7 +20,7 @@ from assent.ports.file_writer import FileWriter
 
 
 class SegmentSlots(msgspec.Struct, frozen=True):
-    """Everything that may lie in the slots of a segment, and which contents are kept as blobs."""
+    """Everything that may be in the slots of a segment, and which contents are stored as blobs."""
 
     layout: SlotLayout
     operations: Sequence[FileOperation]
@@ -29,7 +29,7 @@ class SegmentSlots(msgspec.Struct, frozen=True):
 
 
 class SweepResult(msgspec.Struct, frozen=True):
-    """What a sweep left and did: slots that stay, and whether it removed folders of the person."""
+    """What a sweep left and did: slots that stay, and whether it removed user folders."""
 
     kept: tuple[bytes, ...]
     pruned: bool
@@ -40,9 +40,9 @@ def sweep(
 ) -> SweepResult:
     """Removes filled slots and folders that the plan leaves empty.
 
-    `careful`: more may be in the slots than such an end leaves there.
+    `careful`: the slots may contain more than this outcome leaves there.
 
-    Where a person accepted a half-done run, a slot can hold somebody's late change, or a file on
+    Where a user accepted a half-done run, a slot can contain someone's late change, or a file on
     its way from one name to another: the only copy there is.
     """
     layout, operations, renames = slots.layout, slots.operations, slots.renames

@@ -1,4 +1,4 @@
-"""The model catalogue: known limits and prices, and which model a name or the default means.
+"""The model catalog: known limits and prices, and which model a name or the default means.
 
 Limits and prices are known without asking; uncertain ones are omitted.
 """
@@ -31,7 +31,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
     @property
     def reasons(self) -> bool:
-        """Whether it hands out its thoughts sealed; others refuse to be asked for them."""
+        """Whether it returns its reasoning encrypted; other models refuse such a request."""
         return _REASONS.match(self.name) is not None
 
 
@@ -91,11 +91,11 @@ class ModelCatalog:
             self._known[full] = _corrected(self.find(provider, name), more)
 
     def of(self, provider: str) -> list[ModelInfo]:
-        """Returns a provider's models, those to be recommended first."""
+        """Returns a provider's models, recommended ones first."""
         return [known for known in self._known.values() if known.provider == provider]
 
     def find(self, provider: str, name: str) -> ModelInfo:
-        """Returns what is known; a dated name means the one without a date."""
+        """Returns what is known about a model; a dated name means the one without a date."""
         found = self._known.get(f"{provider}/{name}")
         base = _VERSION.sub("", name)
         if found is None and base != name and f"{provider}/{base}" in self._known:
@@ -103,7 +103,7 @@ class ModelCatalog:
         return found or ModelInfo(provider, name)
 
     def providers_of(self, name: str) -> list[str]:
-        """Returns who has a model of this name."""
+        """Returns the providers that have a model of this name."""
         return [known.provider for known in self._known.values() if known.name == name]
 
 
@@ -125,14 +125,14 @@ def _corrected(known: ModelInfo, more: ModelSettings) -> ModelInfo:
 
 
 NO_MODEL = (
-    "No model can be used here: no key is set, no provider is configured, and no local server "
-    "(Ollama, LM Studio, llama.cpp) answers."
+    "No model available: no API key is set, no provider is configured, and no local server "
+    "(Ollama, LM Studio, llama.cpp) responds."
 )
 SET_A_KEY = "export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY and others: docs/models.md)"
 
 
 class ModelSelector:
-    """Knows the accounts and the catalogue, and asks a server only where it must."""
+    """Selects a model from the accounts and the catalog; asks a server only if necessary."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class ModelSelector:
         self._names_at = names_at  # raises ModelError
 
     def choose(self, name: str = "") -> tuple[ProviderAccount, ModelInfo]:
-        """Returns the account and the model for a name; without one, by the rules for that."""
+        """Returns the account and the model for a name; without a name, the default."""
         if not name:
             return self._default()
         provider, slash, model = name.partition("/")
@@ -162,15 +162,15 @@ class ModelSelector:
             return self._ready(self._accounts[having[0]], name)
         known = ", ".join(self._accounts)
         raise UsageError(
-            f"{name} names no model: write PROVIDER/MODEL, with one of {known}, "
-            "or add [providers.NAME] to your configuration.",
+            f"{name} is not a known model. Use PROVIDER/MODEL with one of {known}, or add "
+            "[providers.NAME] to your config.",
             "assent models list",
         )
 
     def _ready(self, account: ProviderAccount, model: str) -> tuple[ProviderAccount, ModelInfo]:
-        """Refuses to ask without a key where one is needed."""
+        """Returns account and model; refuses if a required key is missing."""
         if not account.basis:
-            told = f"{account.name} needs a key, and {account.key_env} is not set."
+            told = f"{account.name} needs an API key, but {account.key_env} is not set."
             raise UsageError(told, f"export {account.key_env}=...")
         return account, self._catalog.find(account.name, model)
 
@@ -184,17 +184,17 @@ class ModelSelector:
         waiting = usable_accounts(self._accounts.values())
         if waiting:
             name = waiting[0].name
-            told = f"{waiting[0].key_env} is set, but {name} has no default model: name one."
+            told = f"{waiting[0].key_env} is set, but {name} has no default model. Choose one."
             raise UsageError(told, f"assent models list {name}")
         raise UsageError(NO_MODEL, SET_A_KEY)
 
     def _first(self, account: ProviderAccount) -> str:
-        """Returns the default of a provider; of a server that is somewhere else, its first."""
+        """Returns the default model of a provider; for a custom server, its first."""
         if account.default and not account.has_custom_url:
             return account.default
         names = self._names_at(account)
         if not names:
-            told = f"{account.base.origin} lists no models: name one as {account.name}/MODEL."
+            told = f"{account.base.origin} lists no models. Name one as {account.name}/MODEL."
             raise UsageError(told, f"assent models ask {account.name}/MODEL 'Hello'")
         return names[0]
 

@@ -26,10 +26,10 @@ _NO_MONEY = re.compile(
 )
 _RETRY = {408, 409, 425, 429, *range(500, 600)}
 _REASONS = {
-    408: "took too long",
-    409: "was busy with another request",
-    429: "wants fewer requests",
-    503: "is not available",
+    408: "timed out",
+    409: "is busy with another request",
+    429: "is rate limiting requests",
+    503: "is unavailable",
     529: "is overloaded",
 }
 
@@ -56,7 +56,7 @@ SECRET = 8  # characters: a shorter key stands in ordinary words, and guards not
 
 
 class ErrorContext(msgspec.Struct, frozen=True):
-    """Who was asked, in the words of messages; the key is known so that it is never shown."""
+    """The provider in the wording of messages; the key is known so that it is never shown."""
 
     provider: str
     model: str
@@ -68,39 +68,39 @@ class ErrorContext(msgspec.Struct, frozen=True):
 def http_status_error(
     who: ErrorContext, status: int, headers: Mapping[str, str], body: bytes, now: float
 ) -> ModelError:
-    """Sorts an answer that is no success."""
+    """Returns the error for a response without success."""
     words = _words(who, _message(body), f"status {status}")
     return _sorted(who, status, words, _overflow_in(body), retry_after(headers, now))
 
 
 def stream_error(who: ErrorContext, failed: ResponseFailed) -> ModelError:
-    """Sorts an error that came in the middle of an answer."""
+    """Returns the error for a failure in the middle of an answer."""
     status = _KINDS.get(failed.kind, 500)
     if failed.kind.isdecimal() and len(failed.kind) == len("500"):
         status = int(failed.kind)
     text = f"{failed.kind} {failed}"
-    words = _words(who, str(failed), failed.kind or "an error without words")
+    words = _words(who, str(failed), failed.kind or "an error without a message")
     return _sorted(who, status, words, bool(_OVERFLOW.search(text)), NO_WAIT)
 
 
 def connection_error(who: ErrorContext, reason: str, *, fatal: bool = False) -> ModelError:
-    """Sorts a connection or an answer that came to no good end."""
-    told = f"{who.provider} did not answer: {_words(who, reason, reason)}."
+    """Returns the error for a connection or an answer that failed."""
+    told = f"Request to {who.provider} failed: {_words(who, reason, reason)}."
     if fatal:
         return ModelError(told, LIST)
     return Unavailable(told, f"assent models ask {who.provider}/{who.model} 'Are you there?'")
 
 
 def response_too_long(who: ErrorContext, over: Exception) -> AnswerTooLong:
-    """Says that an answer was larger than the settings allow; asking again would not help."""
+    """Returns the error that an answer is larger than the settings allow; a retry cannot help."""
     setting = getattr(over, "setting", "")
-    told = f"The answer of {who.provider}/{who.model} was cut off: {over}."
-    raised = f" Raise {setting} in your user configuration if such answers are meant."
+    told = f"The response of {who.provider}/{who.model} was cut off: {over}."
+    raised = f" To allow larger responses, raise {setting} in your user config."
     return AnswerTooLong(told + (raised if setting else ""))
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:
-    """Returns how many seconds the server wants to be left alone; negative if it does not say."""
+    """Returns how many seconds the server asks to wait; negative if it does not say."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name, "").strip()
         if re.fullmatch(r"\d{1,9}(\.\d+)?", value):
@@ -114,28 +114,30 @@ def retry_after(headers: Mapping[str, str], now: float) -> float:
 
 def _sorted(who: ErrorContext, status: int, words: str, too_long: bool, after: float) -> ModelError:
     if _NO_MONEY.search(words) or status == _PAYMENT:
-        return ModelError(f"{who.provider} wants to be paid first: {words}.", LIST)
+        return ModelError(f"{who.provider}: quota exhausted or payment required: {words}.", LIST)
     if status != _MANY and (too_long or status == _TOO_LARGE):
-        return ContextOverflow(f"The conversation is longer than {who.model} can read: {words}.")
+        return ContextOverflow(
+            f"The conversation is longer than the context of {who.model}: {words}."
+        )
     if status in (401, 403):
         return _unauthorized(who, status, words)
     if status in _RETRY:
-        reason = _REASONS.get(status, "had an error")
+        reason = _REASONS.get(status, "returned an error")
         return Unavailable(f"{who.provider} {reason} ({status}): {words}.", "", after)
     if status == _MISSING:
-        told = f"{who.provider} knows no model {who.model}, or nothing at {who.origin}: {words}."
+        told = f"{who.provider}: model {who.model} not found at {who.origin}: {words}."
         return ModelError(told, LIST)
-    return ModelError(f"{who.provider} refused the request ({status}): {words}.", LIST)
+    return ModelError(f"{who.provider} rejected the request ({status}): {words}.", LIST)
 
 
 def _unauthorized(who: ErrorContext, status: int, words: str) -> Unauthorized:
     if not who.key:
         name = who.key_env or "a key"
-        told = f"{who.provider} wants a key, and {name} is not set ({status}): {words}."
+        told = f"{who.provider} needs an API key, but {name} is not set ({status}): {words}."
     elif status == 401:  # noqa: PLR2004 (the other is 403)
-        told = f"{who.provider} does not accept the key in {who.key_env} ({status}): {words}."
+        told = f"{who.provider} rejected the API key in {who.key_env} ({status}): {words}."
     else:
-        told = f"The key in {who.key_env} may not use {who.model} ({status}): {words}."
+        told = f"The API key in {who.key_env} has no access to {who.model} ({status}): {words}."
     return Unauthorized(told, f"export {who.key_env}=..." if who.key_env else LIST)
 
 
@@ -160,17 +162,17 @@ def _message(body: bytes) -> str:
 
 
 def _plain(body: bytes) -> str:
-    """Returns the words of a page, without its markup."""
+    """Returns the text of a page, without its markup."""
     text = body.decode("utf-8", "replace")
     title = re.search(r"<title>(.*?)</title>", text, re.I | re.S)
     return title[1] if title else re.sub(r"<[^>]*>", " ", text)
 
 
 def _words(who: ErrorContext, message: str, otherwise: str) -> str:
-    """Returns a server's message as one short line in which no key stands."""
+    """Returns a server's message as one short line without any key."""
     told = " ".join(message.split()) or otherwise
     if len(who.key) >= SECRET:
-        told = told.replace(who.key, "(the key)")
+        told = told.replace(who.key, "(API key)")
     told = redact(told)  # and of other keys, too: a proxy may repeat what it was sent
     told = told if len(told) <= MAX_MESSAGE_CHARS else told[:MAX_MESSAGE_CHARS] + "…"
     return told.rstrip(".")

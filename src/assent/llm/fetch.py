@@ -47,10 +47,10 @@ class HttpPageFetcher:
             following = _target(_joined(where, answer))
             _check(where, following, allowed)
             where = following
-        raise Refused(f"{url} redirects more than {MAX_REDIRECTS} times; nothing was read.")
+        raise Refused(f"{url} redirects more than {MAX_REDIRECTS} times. Nothing was read.")
 
     def _asked(self, where: HttpUrl, limit: int, until: float) -> FetchResponse | str:
-        """Returns what came, or where a redirect leads."""
+        """Returns the response, or the target of a redirect."""
         try:
             response = self._client.send(HttpRequest(where, HEADERS), CancelToken())
             try:
@@ -67,7 +67,7 @@ class HttpPageFetcher:
         if head.status in REDIRECTS and "location" in head.headers:
             return head.headers["location"]
         if head.headers.get("content-encoding", "").lower() not in CONTENT_ENCODINGS:
-            raise Refused(f"{where.origin} sends the page packed in a way that cannot be read.")
+            raise Refused(f"{where.origin} sends the page in an unsupported encoding.")
         content, cut = bytearray(), False
         for piece in response.pieces():
             content += piece
@@ -80,12 +80,12 @@ class HttpPageFetcher:
 
 
 def _target(url: str) -> HttpUrl:
-    """Reads a URL of a page, which may have a query, and letters that the wire does not carry."""
+    """Parses the URL of a page, which may have a query, and encodes its non-ASCII letters."""
     found = _URL.match(url)
     if found is None or len(url) > MAX_URL_CHARS:
-        raise Refused(f"{url[:80]!a} is no http or https URL; only those are fetched.")
+        raise Refused(f"{url[:80]!a} is not an http or https URL; only those can be fetched.")
     if found["login"] is not None:
-        raise Refused("The URL holds a login, and none is ever sent; leave it out.")
+        raise Refused("The URL contains a login, which is never sent; leave it out.")
     rest = found["rest"] if found["rest"].startswith("/") else f"/{found['rest']}"
     try:
         return parse_url(found["origin"] + _ODD.sub(_escaped, rest), "The URL to fetch")
@@ -98,7 +98,7 @@ def _escaped(odd: re.Match[str]) -> str:
 
 
 def _joined(where: HttpUrl, location: str) -> str:
-    """Returns the URL that a redirect names, which may be seen from where it was sent."""
+    """Returns the target of a redirect, which may be relative."""
     if _SCHEME.match(location):
         return location
     if location.startswith("//"):
@@ -114,4 +114,4 @@ def _check(where: HttpUrl, following: HttpUrl, allowed: Callable[[str], bool]) -
     if not allowed(following.host):
         raise Refused(f"{where.origin} redirects to {url}, on another host. Fetch that if needed.")
     if where.scheme == "https" and following.scheme == "http":
-        raise Refused(f"{where.origin} redirects to {url}, which anybody on the way can change.")
+        raise Refused(f"{where.origin} redirects to {url}, which is not encrypted.")

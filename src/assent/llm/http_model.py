@@ -1,4 +1,4 @@
-"""A model behind an HTTP API: sends a prompt and streams the decoded answer."""
+"""A model with an HTTP API: sends a prompt and streams the decoded answer."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -43,7 +43,7 @@ _NO_STREAM = ("text/html", "application/json", "text/xml", "application/xml")
 
 
 class ProviderEndpoint(msgspec.Struct, frozen=True):
-    """Where a provider is, and what every request to it carries."""
+    """The URL of a provider, and the headers of every request to it."""
 
     who: ErrorContext
     base: HttpUrl
@@ -52,7 +52,7 @@ class ProviderEndpoint(msgspec.Struct, frozen=True):
 
 
 class HttpModel:
-    """A model of a provider. Parts count only if `StreamEnded` follows; until then it may break."""
+    """A model of a provider; its parts count only if `StreamEnded` follows."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class HttpModel:
         self._spoiled = 0
 
     def stream(self, prompt: ModelRequest) -> CancellableModelStream:
-        """Asks; the request goes out when the first part is wanted."""
+        """Starts an answer; the request is sent when the first part is read."""
         return CancellableModelStream(lambda token: self._answer(prompt, token))
 
     def connect_early(self) -> None:
@@ -82,7 +82,9 @@ class HttpModel:
             response = self._client.send(self._request(prompt), token)
             if response.again:
                 yield RequestRetried(
-                    1, 0.0, "The connection was closed before an answer; asked again."
+                    1,
+                    0.0,
+                    "The connection was closed before a response; the request was sent again.",
                 )
             spoken = yield from self._said(response, decoder)
             last, stopped = _end(decoder, spoken=spoken)
@@ -112,7 +114,7 @@ class HttpModel:
     def _said(
         self, response: HttpResponse, decoder: StreamDecoder
     ) -> Generator[StreamEvent, None, bool]:
-        """Decodes a stream as far as it goes; returns whether a part of it speaks."""
+        """Decodes a stream as far as it goes; returns whether it has any content."""
         self._check(response)
         spoken, bad = False, 0
         for event in self._events(response, decoder):
@@ -130,7 +132,7 @@ class HttpModel:
         return spoken
 
     def _events(self, response: HttpResponse, decoder: StreamDecoder) -> Iterator[SseEvent | None]:
-        """Yields events as they come; None where the next one has to be waited for."""
+        """Yields events as they come; None if the next one must be waited for."""
         events, meter = SseParser(), ResponseMeter(self._wire.answer_limits)
         for burst in response.bursts():
             for event in (event for piece in burst for event in events.feed(piece)):
@@ -142,10 +144,10 @@ class HttpModel:
             yield None
 
     def _judge(self, bad: int) -> None:
-        """Refuses an answer with an event that cannot be read, unless that is always so here."""
+        """Refuses an answer with an unreadable event, unless this server always sends them."""
         self._spoiled = self._spoiled + 1 if bad else 0
         if bad and self._spoiled <= MAX_BAD_ANSWERS:
-            raise HttpError("a part of the answer could not be read")
+            raise HttpError("part of the response could not be read")
 
     def _check(self, response: HttpResponse) -> None:
         head = response.head
@@ -157,9 +159,7 @@ class HttpModel:
             raise http_status_error(self._door.who, head.status, head.headers, body, self._now())
         if kind == "application/json" and b'"error"' in body:
             raise http_status_error(self._door.who, 500, {}, body, self._now())
-        raise HttpError(
-            f"what came from {self._door.base.origin} is {kind}, not a stream of events"
-        )
+        raise HttpError(f"{self._door.base.origin} sent {kind}, not an event stream")
 
     def _told(self, error: Exception) -> ModelError:
         who = self._door.who
@@ -175,17 +175,17 @@ class HttpModel:
 
 
 def _end(decoder: StreamDecoder, *, spoken: bool) -> tuple[list[StreamEvent], StreamEnded]:
-    """Returns what is left of an answer, if it has an end and something was said."""
+    """Returns the rest of an answer, if it has an end and any content."""
     ended = decoder.ended()
     if ended is None:
-        raise HttpError("the answer broke off before its end")
+        raise HttpError("the response ended early")
     last, stopped = [*ended[0]], ended[1]
     if (
         not spoken
         and not any(map(_speaks, last))
         and stopped.stop in (StopReason.END, StopReason.CALLS)
     ):
-        raise HttpError("the answer was empty")
+        raise HttpError("the response was empty")
     return last, stopped
 
 
@@ -194,7 +194,7 @@ def _speaks(part: StreamEvent) -> bool:
 
 
 def _bounded(response: HttpResponse) -> bytes:
-    """Returns the beginning of a body that may never end."""
+    """Returns the beginning of a body of unknown length."""
     body = b""
     try:
         for piece in response.pieces():

@@ -1,8 +1,9 @@
 """Every limit on what a server may send, and on how long it is waited for.
 
-A server may be wrong, or hostile: whatever it sends is bounded before it is kept. What a person may
-want to change is a setting instead, with its default in `core/llm.py`: `http.idle_s`, the
-seconds without a byte; `answer.*`, the most that one answer of a model may hold; `retry.*`."""
+A server may be faulty or hostile: whatever it sends is bounded before it is kept. What a user may
+want to change is a setting instead, with its default in `core/llm.py`: `http.idle_s`, the seconds
+without a byte; `answer.*`, the limits of one answer of a model; `retry.*`.
+"""
 
 # Connections, in seconds.
 

@@ -44,7 +44,7 @@ def _whole(response: HttpResponse) -> bytes:
         body += piece
         received = response.link.reply.received
         if len(body) > MAX_MODEL_LIST_BYTES or received > MAX_MODEL_LIST_RECEIVED_BYTES:
-            raise HttpError("the list of its models has no end", fatal=True)
+            raise HttpError("its model list is too long", fatal=True)
     return bytes(body)
 
 
@@ -52,7 +52,7 @@ def _names(body: bytes, who: ErrorContext) -> list[str]:
     try:
         page = msgspec.json.decode(body, type=_ModelListPage)
     except (msgspec.MsgspecError, RecursionError):
-        raise connection_error(who, "what it sent is no list of models") from None
+        raise connection_error(who, "it did not send a model list") from None
     return [named.id for named in page.data or ()]
 
 

@@ -13,7 +13,7 @@ AccountBasis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]
 
 
 class ProviderAccount(msgspec.Struct, frozen=True):
-    """A provider as it can be used here. Without a basis it cannot."""
+    """A provider as configured here; without a basis it cannot be used."""
 
     name: str
     base: HttpUrl
@@ -28,7 +28,7 @@ class ProviderAccount(msgspec.Struct, frozen=True):
 
     @property
     def has_custom_url(self) -> bool:
-        """Whether it is somewhere else than everybody knows, so that its models are unknown."""
+        """Whether its URL is not the well-known one, so that its models are unknown."""
         return self.basis in ("base_url", "configured")
 
     @property
@@ -39,7 +39,7 @@ class ProviderAccount(msgspec.Struct, frozen=True):
 def provider_accounts(
     environment: Mapping[str, str], settings: Mapping[str, ProviderSettings]
 ) -> dict[str, ProviderAccount]:
-    """Returns every provider by its name, those of the configuration first."""
+    """Returns every provider by name, configured ones first."""
     for name in settings:
         _check_name(name)
     known = {provider.name: provider for provider in PROVIDERS}
@@ -59,7 +59,7 @@ def _account(
     url = settings.base_url or from_env or provider.url
     if not url:
         told = f"[providers.{provider.name}] has no base_url."
-        raise UsageError(told, "add base_url to it in the user's configuration")
+        raise UsageError(told, "add base_url to it in your user config")
     setting = f"providers.{provider.name}.base_url"
     base = parse_url(url, setting if settings.base_url else provider.url_env)
     names = (settings.key_env,) if settings.key_env else provider.keys
@@ -81,7 +81,7 @@ def _account(
 
 
 def _basis(provider: Provider, settings: ProviderSettings, from_env: str, key: str) -> AccountBasis:
-    """Says by what an account can be used."""
+    """Returns what makes an account usable."""
     if settings.base_url:
         return "configured" if key or not settings.key_env else ""
     if provider.local:
@@ -92,7 +92,7 @@ def _basis(provider: Provider, settings: ProviderSettings, from_env: str, key: s
 
 
 def _url(provider: Provider, environment: Mapping[str, str]) -> str:
-    """Returns the base URL that the environment names, in the spelling of each program."""
+    """Returns the base URL from the environment, as each program spells it."""
     host = environment.get("OLLAMA_HOST", "").strip() if provider.name == "ollama" else ""
     if host:
         host = host if "://" in host else f"http://{host}"
@@ -104,12 +104,12 @@ def _url(provider: Provider, environment: Mapping[str, str]) -> str:
 
 def _check_name(name: str) -> None:
     if not name or "/" in name or ":" in name or name != name.strip():
-        told = f"{name!r} cannot be the name of a provider."
-        raise UsageError(told, "rename [providers.NAME] in the user's configuration")
+        told = f"{name!r} is not a valid provider name."
+        raise UsageError(told, "rename [providers.NAME] in your user config")
 
 
 def _checked(provider: str, headers: Mapping[str, str]) -> dict[str, str]:
-    """Refuses headers that would begin other headers."""
+    """Refuses headers that would inject other headers."""
     for name, value in headers.items():
         _plain(f"{name}{value}", f"A header of [providers.{provider}]")
     return dict(headers)
@@ -117,10 +117,10 @@ def _checked(provider: str, headers: Mapping[str, str]) -> dict[str, str]:
 
 def _plain(value: str, whose: str) -> str:
     if not value.isascii() or not value.isprintable():
-        raise UsageError(f"{whose} has characters in it that no header can carry.")
+        raise UsageError(f"{whose} contains characters that HTTP headers cannot contain.")
     return value
 
 
 def usable_accounts(found: Iterable[ProviderAccount]) -> list[ProviderAccount]:
-    """Returns the accounts that can be used without looking for a server."""
+    """Returns the accounts that can be used without searching for a server."""
     return [account for account in found if account.basis not in ("", "local")]

@@ -10,11 +10,11 @@ from assent.ports.cancellation import CancellableModelStream, CancelToken
 
 
 class RetryingModel:
-    """A model that is asked again when asking again may help.
+    """A model whose requests are retried when that may help.
 
-    Everything passes at once, so that what is complete can be stored while the rest still comes.
-    After `RequestRetried` all that the attempt before it said is void, parts and deltas alike: only
-    what follows the last one counts, and only if `StreamEnded` comes.
+    Everything is passed on at once, so that completed parts can be stored while the rest is
+    streaming. After `RequestRetried` everything from the attempt before it is void, parts and
+    deltas alike: only what follows the last one counts, and only if `StreamEnded` comes.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RetryingModel:
             token.raise_if_cancelled()
 
     def _once(self, prompt: ModelRequest, token: CancelToken[str]) -> Iterator[StreamEvent]:
-        """Passes one attempt on, up to its end."""
+        """Passes on one attempt, up to its end."""
         answers = self._model.stream(prompt)
         token.attach(answers.close)
         try:
@@ -57,10 +57,10 @@ class RetryingModel:
                     return
         finally:
             answers.close()
-        raise Unavailable("The answer broke off before its end.")
+        raise Unavailable("The response ended early.")
 
     def _wait(self, attempt: int, asked: float) -> float:
-        """Doubles from try to try, with a little chance so that not all come back at once."""
+        """Returns the wait: it doubles with each attempt, with some jitter."""
         if asked > 0:
             return asked
         usual = min(self._settings.max_s, self._settings.first_s * 2.0 ** (attempt - 1))
@@ -69,5 +69,9 @@ class RetryingModel:
     def _given_up(self, error: Unavailable, attempts: int) -> Unavailable:
         if attempts == 1 and error.after <= MAX_RETRY_AFTER_S:
             return error
-        tried = f"Tried {attempts} times." if attempts > 1 else "It wants too long a pause."
+        tried = (
+            f"Tried {attempts} times."
+            if attempts > 1
+            else ("The requested pause is too long to wait for.")
+        )
         return Unavailable(f"{error.message} {tried}", error.next, error.after)

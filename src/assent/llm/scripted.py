@@ -49,21 +49,21 @@ ScriptedFault = Literal[
 
 # What each fault looks like from outside; those in the middle of an answer come after half of it.
 BEFORE = {
-    "rate_limit": "wants fewer requests (429)",
-    "rate_limit_after": "wants fewer requests (429)",
-    "server_error": "had an error (500)",
+    "rate_limit": "is rate limiting requests (429)",
+    "rate_limit_after": "is rate limiting requests (429)",
+    "server_error": "returned an error (500)",
     "overloaded": "is overloaded (529)",
     "reset_before": "reset the connection",
-    "html_page": "sent a page of text/html, not a stream of events",
-    "empty_reply": "gave an empty answer",
+    "html_page": "sent a text/html page, not an event stream",
+    "empty_reply": "sent an empty response",
 }
 DURING = {
-    "reset_during": "reset the connection in the answer",
-    "cut": "closed the connection before the end of the answer",
+    "reset_during": "reset the connection during the response",
+    "cut": "closed the connection before the end of the response",
     "malformed_event": "sent an event that could not be read",
     "truncated_json": "sent half of an event",
-    "error_event": "reported an error in the answer",
-    "stall": "said nothing for too long",
+    "error_event": "reported an error in the response",
+    "stall": "sent nothing for too long",
 }
 
 
@@ -85,17 +85,17 @@ class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A whole file."""
+    """A whole script file."""
 
     turns: tuple[ScriptedTurn, ...] = ()
     children: dict[str, tuple[ScriptedTurn, ...]] = {}
 
 
 def read_script(path: Path, name: str) -> ModelScript:
-    """Reads a script; `name` is what the person called it."""
+    """Reads a script; `name` is what the user called it."""
     try:
         if path.exists() and not path.is_file():
-            raise UsageError(f"The script {name} is no regular file.", LIST)
+            raise UsageError(f"The script {name} is not a regular file.", LIST)
         with path.open("rb") as file:
             content = file.read(LIMIT + 1)
     except OSError as error:
@@ -122,8 +122,8 @@ def _deep(name: str) -> UsageError:
 class ScriptedModel:
     """Answers a session's k-th main request with turn k.
 
-    k comes from the prompt, so it survives the end of a process. A turn's fault happens once; asked
-    again, the turn is answered.
+    k comes from the prompt, so it survives a restart. A turn's fault happens once; a retry gets the
+    turn's answer.
     """
 
     def __init__(self, script: ModelScript, name: str) -> None:
@@ -158,7 +158,7 @@ class ScriptedModel:
         turns = self._script.turns if kind == "main" else self._script.children.get(kind, ())
         if number > len(turns):
             whose = "" if kind == "main" else f" for {kind}"
-            told = f"{self._name} has {len(turns)} turns{whose} and was asked for number {number}."
+            told = f"{self._name} has {len(turns)} turns{whose}, but turn {number} was requested."
             raise ModelError(told, "add a turn to the script, or start a new session")
         return turns[number - 1]
 
@@ -186,7 +186,7 @@ def _deltas(turn: ScriptedTurn, *, drip: bool, half: bool) -> Iterator[StreamEve
 
 
 def _aside(prompt: ModelRequest) -> Iterator[StreamEvent]:
-    """Answers a request for a title or a summary, which takes no turn."""
+    """Answers a request for a title or a summary, which uses no turn."""
     texts = [
         p.text
         for m in prompt.messages
@@ -194,7 +194,7 @@ def _aside(prompt: ModelRequest) -> Iterator[StreamEvent]:
         for p in m.parts
         if isinstance(p, TextPart)
     ]
-    words = " ".join(" ".join(texts).split()[:8]) or "Nothing was said"
+    words = " ".join(" ".join(texts).split()[:8]) or "No messages"
     yield PartCompleted(TextPart(words if prompt.kind == "title" else f"Summary: {words}"))
     yield StreamEnded(StopReason.END)
 
@@ -204,7 +204,7 @@ def _size(messages: tuple[ChatMessage, ...]) -> int:
 
 
 def _length(parts: tuple[MessagePart, ...] | list[MessagePart]) -> int:
-    """Returns how many characters parts have, for a count that is only an estimate."""
+    """Returns how many characters parts have, for a token estimate."""
     total = 0
     for part in parts:
         match part:

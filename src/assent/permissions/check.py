@@ -37,9 +37,9 @@ from assent.permissions.resource_names import host_of, is_private_host
 
 
 def why_sensitive(path: str) -> str:
-    """Returns why a person wants to see a change of this file; nothing if they need not.
+    """Returns why changes of this file need attention; empty if they do not.
 
-    Nothing is said of secrets, which are asked about as such.
+    Secrets are not included; they are asked about as such.
     """
     name = path.encode("utf-8", "surrogateescape")
     row = protecting_pattern(name)
@@ -51,17 +51,19 @@ RUNS = Decision(RUN)
 STAGED = Decision(STAGE, "Plan mode stages edits for approval.")
 NO_STAGING = Decision(
     DENY,
-    "Staging is off (`plan.staging`), so while planning nothing is written but the plan's text; "
-    "use `write_plan`.",
+    "Staging is off (`plan.staging`), so plan mode can change only the plan text; use "
+    "`write_plan`.",
 )
-NO_CHILD = Decision(DENY, "A child session stages nothing; its parent can, with what it reports.")
+NO_CHILD = Decision(
+    DENY, "A sub-agent cannot stage changes; report them to the parent session instead."
+)
 NO_TOOL = Decision(
-    DENY, "While planning it is refused: what it would change is unknown and cannot be staged."
+    DENY, "Its effects are unknown, so it cannot be staged; it works only outside plan mode."
 )
-NO_PLAN = Decision(DENY, "Only plan mode has a plan to present.")
-NO_PRESENT = Decision(DENY, "Only the session that the person talks to presents a plan.")
-NO_DEEPER = Decision(DENY, "A child at this depth starts no other; do the work here.")
-LOOP_ASK = Decision(ASK, "It is the same thing once more.", "loop")
+NO_PLAN = Decision(DENY, "A plan can only be presented in plan mode.")
+NO_PRESENT = Decision(DENY, "Only the main session can present a plan.")
+NO_DEEPER = Decision(DENY, "A sub-agent at this depth cannot start sub-agents; do the work here.")
+LOOP_ASK = Decision(ASK, "It repeats the same call.", "loop")
 MODE_NAMES: dict[Mode, str] = {
     "plan": "Plan",
     "ask": "Ask",
@@ -74,10 +76,10 @@ _KEPT = 8192  # paths whose names were looked at
 class PermissionCheck(msgspec.Struct, frozen=True):
     """One thing to decide about.
 
-    `default` counts where no rule speaks, and `floor` whatever any rule says. Something delicate
-    runs only by a rule that names it; `exact`: a remembered answer must be to this very text.
-    `whole` is the command line that a command stands in. `fixed` is a path that only a person, or
-    a rule of theirs that names it, lets anybody touch so; rules know it by itself, too.
+    `default` applies if no rule matches, `floor` whatever any rule says. If `delicate`, it runs
+    only by a rule that names it; if `exact`, a remembered answer must be for exactly this text.
+    `whole` is the command line that a command is part of. `fixed` is a path that only a user's
+    answer, or a rule of theirs that names it, opens; rules also match the path itself.
     """
 
     request: ResourceAccess
@@ -93,22 +95,24 @@ CheckBuilder: TypeAlias = Callable[[ResourceAccess, PermissionContext], Permissi
 
 
 def check_for(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
-    """Returns what the mode makes of a request that is no command line."""
+    """Returns the check that the mode implies for a request that is not a command line."""
     matter = CHECK_BUILDERS[request.action](request, posture)
     names = (*tool_names(request.key), request.resource) if request.key else ()
     mode = mode_without_tool(posture.custom, names) if names else ""
-    return matter if not mode else denied_check(matter, f"The mode {mode} does not have this tool.")
+    return (
+        matter if not mode else denied_check(matter, f"This tool is not available in mode {mode}.")
+    )
 
 
 def denied_check(matter: PermissionCheck, reason: str, layer: str = "mode") -> PermissionCheck:
-    """Returns a matter that no rule lets happen."""
+    """Returns a check that no rule can allow."""
     return msgspec.structs.replace(matter, floor=Decision(DENY, reason, layer))
 
 
 def default_ask(posture: PermissionContext, what: str) -> Decision:
-    """Returns the default for what may do harm: a question, but in yolo mode and outside builds."""
+    """Returns the default for what may do harm: ask, except in yolo mode outside builds."""
     if posture.building:
-        return Decision(ASK, "Nobody can tell whether it stays in the approved scope.", "scope")
+        return Decision(ASK, "It may go beyond the approved scope.", "scope")
     if posture.mode == "yolo":
         return RUNS
     return Decision(ASK, f"{MODE_NAMES[posture.mode]} mode asks before {what}.")
@@ -116,15 +120,15 @@ def default_ask(posture: PermissionContext, what: str) -> Decision:
 
 @lru_cache(_KEPT)
 def why_secret_path(path: str) -> str:
-    """Returns why a file may hold secrets; nothing if its name does not say so."""
+    """Returns why a file may contain secrets; empty if its name does not suggest it."""
     return secret_reason(path.encode("utf-8", "surrogateescape"))
 
 
 def edit_floor(path: str, posture: PermissionContext) -> Decision | None:
-    """Returns what holds for a change of a file whatever rules say."""
+    """Returns the decision about a change of a file that holds whatever rules say, if any."""
     for mode in posture.custom:
         if mode.edit is not None and not (mode.edit and Scope(mode.edit).covers(path)):
-            return Decision(DENY, f"In the mode {mode.id}, {path} may not change.")
+            return Decision(DENY, f"Mode {mode.id} does not allow changes to {path}.")
     if posture.mode == "plan":
         return NO_CHILD if posture.child else STAGED if posture.staging else NO_STAGING
     if posture.building and not _in_scope(path, posture):
@@ -139,7 +143,7 @@ def _in_scope(path: str, posture: PermissionContext) -> bool:
 def _read(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
     path = request.resource
     if why := why_secret_path(path):
-        reason = f"{path} may hold secrets: {why}"
+        reason = f"{path} may contain secrets: {why}"
         return PermissionCheck(
             request, Decision(ASK, reason, "defaults"), delicate=True, exact=True
         )
@@ -152,16 +156,16 @@ def _edit(request: ResourceAccess, posture: PermissionContext) -> PermissionChec
     if posture.mode == "plan":
         return PermissionCheck(request, STAGED, floor)
     if configures_agents(path.encode("utf-8", "surrogateescape")):
-        reason = f"{path} configures agents or Assent: only you can allow changing it."
+        reason = f"{path} configures agents or Assent; changing it needs explicit permission."
         return PermissionCheck(
             request, Decision(ASK, reason, "defaults"), floor, True, True, fixed=path
         )
     if posture.building:
-        inside = Decision(RUN, "The approved plan's scope covers it.", "scope")
+        inside = Decision(RUN, "It is within the scope of the approved plan.", "scope")
         return PermissionCheck(
             request, strictest_decision([inside, *([floor] if floor else [])]), floor
         )
-    why = why_sensitive(path) or ("it may hold secrets" if why_secret_path(path) else "")
+    why = why_sensitive(path) or ("it may contain secrets" if why_secret_path(path) else "")
     return PermissionCheck(
         request, _edit_default(path, why, posture.mode), floor, bool(why), bool(why)
     )
@@ -172,7 +176,7 @@ def _edit_default(path: str, why: str, mode: Mode) -> Decision:
     if mode == "ask":
         return Decision(ASK, "Ask mode asks before each edit.", layer)
     if mode == "auto-edit" and why:
-        return Decision(ASK, f"Auto-edit mode asks before {path} changes: {why}.", layer)
+        return Decision(ASK, f"Auto-edit mode asks before changing {path}: {why}.", layer)
     return RUNS
 
 
@@ -183,15 +187,15 @@ def _fetch(request: ResourceAccess, posture: PermissionContext) -> PermissionChe
             request, Decision(RUN, f"{host} is allowed by `fetch.hosts`.", "user")
         )
     if posture.mode == "plan":
-        reason = f"While planning, {host} may not be fetched from: it is not in `fetch.hosts`."
+        reason = f"In plan mode, {host} cannot be fetched: it is not in `fetch.hosts`."
         return denied_check(PermissionCheck(request), reason)
     if is_private_host(host):
-        reason = f"{host} is this machine or a private network."
+        reason = f"{host} is this machine or on a private network."
         return PermissionCheck(
             request, Decision(ASK, reason, "defaults"), delicate=True, exact=True
         )
     free = msgspec.structs.replace(posture, building=False)
-    return PermissionCheck(request, default_ask(free, "anything is fetched"))
+    return PermissionCheck(request, default_ask(free, "fetching a URL"))
 
 
 def _free(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
@@ -209,7 +213,7 @@ def _task(request: ResourceAccess, posture: PermissionContext) -> PermissionChec
 
 
 def _tool(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
-    default = default_ask(posture, "a tool that may change anything")
+    default = default_ask(posture, "using a tool that may change anything")
     floor = NO_TOOL if posture.mode == "plan" else uncertain_edit_floor(posture)
     return PermissionCheck(request, default, floor, delicate=posture.building)
 
@@ -217,17 +221,17 @@ def _tool(request: ResourceAccess, posture: PermissionContext) -> PermissionChec
 def _outside(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
     folder = request.resource.removesuffix("/*") or "/"
     if why := why_secret_path(request.resource):
-        reason = f"{request.resource} may hold secrets: {why}"
+        reason = f"{request.resource} may contain secrets: {why}"
         ask = Decision(ASK, reason, "defaults")
         return PermissionCheck(request, ask, delicate=True, exact=True, fixed=folder)
     return PermissionCheck(request, outside_ask(posture), fixed=folder)
 
 
 def outside_ask(posture: PermissionContext) -> Decision:
-    """Returns the default for looking outside the workspace: a question, whatever the mode."""
+    """Returns the default for access outside the workspace: ask, whatever the mode."""
     if posture.mode == "plan":
-        return Decision(ASK, "Plan mode asks before looking outside the workspace.")
-    return Decision(ASK, "Only you can allow looking outside the workspace.", "defaults")
+        return Decision(ASK, "Plan mode asks before accessing files outside the workspace.")
+    return Decision(ASK, "Access outside the workspace needs explicit permission.", "defaults")
 
 
 def _loop(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
@@ -235,7 +239,7 @@ def _loop(request: ResourceAccess, posture: PermissionContext) -> PermissionChec
 
 
 def why_not_staged(posture: PermissionContext) -> str | None:
-    """Says why no command is staged here, in no words if that is plain; None: one would be."""
+    """Says why a command is not staged here, empty if no reason is needed; None if it is staged."""
     if posture.child or not posture.staging or any(map(_edits_nothing, posture.agents)):
         return ""
     if mode_without_tool(posture.custom, ("write", "edit")):
@@ -252,11 +256,14 @@ def _edits_nothing(agent: Agent) -> bool:
 
 
 def uncertain_edit_floor(posture: PermissionContext) -> Decision | None:
-    """Returns what holds for something that may change any file, in a mode that names files."""
+    """Returns the decision about a possible change of any file, in a mode that limits files."""
     modes = [mode.id for mode in posture.custom if mode.edit is not None]
     if not modes:
         return None
-    reason = f"The mode {modes[0]} lets only some files change; nobody can tell which this does."
+    reason = (
+        f"Mode {modes[0]} allows changes to some files only, and it is unknown which files "
+        "this changes."
+    )
     return Decision(ASK, reason)
 
 
@@ -292,7 +299,7 @@ _NOTHING: Final = re.compile(
 
 
 def outside_path(path: str, policy: PermissionPolicy) -> str:
-    """Returns where a path leads outside the workspace, by its text; nothing if it stays inside."""
+    """Returns the path outside the workspace that a text names; empty if it stays inside."""
     text = _HOME.sub(lambda _: policy.home, path, count=1) if policy.home else path
     if not text or _NOTHING.fullmatch(text):
         return ""
@@ -306,10 +313,10 @@ def outside_path(path: str, policy: PermissionPolicy) -> str:
 
 
 def names_path(opinion: RuleMatch, path: str, policy: PermissionPolicy) -> bool:
-    """Tells whether a rule is the person's own and names a path: by more than wildcards.
+    """Tells whether a rule is the user's own and names a path by more than wildcards.
 
-    What stands before its first wildcard has to be the path or a folder around it, other than the
-    top of the disk; of agents' configuration, it has to be that configuration itself.
+    The text before its first wildcard has to be the path or a folder above it, other than the root;
+    for agents' configuration, it has to be that configuration itself.
     """
     layer, rule = opinion.layer, opinion.rule
     own = layer.trusted and layer.name in OWN_LAYERS and not rule.source.startswith(PRESET_SOURCE)

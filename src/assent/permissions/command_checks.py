@@ -29,7 +29,7 @@ OUTSIDE_PREFIXES = ("/", "~", "..")
 OutsideResolver: TypeAlias = Callable[
     [str], str
 ]  # where a path leads outside the workspace, if it does
-UNCERTAIN = Decision(Verdict.ASK, "Not every command in this line could be told apart.", "defaults")
+UNCERTAIN = Decision(Verdict.ASK, "This command could not be fully parsed.", "defaults")
 
 
 def planning_checks(
@@ -38,7 +38,7 @@ def planning_checks(
     commands: Sequence[str],
     files: Sequence[str],
 ) -> Iterator[PermissionCheck]:
-    """Yields the commands of a line that only reads, and the files that it opens."""
+    """Yields the checks for a read-only line: its commands, and the files that it opens."""
     texts = commands or (request.resource,)
     yield from (PermissionCheck(_part(request, text), whole=request.resource) for text in texts)
     yield from _files(files, posture)
@@ -47,15 +47,15 @@ def planning_checks(
 def staged_checks(
     request: ResourceAccess, posture: PermissionContext, line: CommandAnalysis, why: str
 ) -> Iterator[PermissionCheck]:
-    """Yields what is to be decided while planning about a line that may write: it is staged.
+    """Yields the checks for a line that may write in plan mode: it is staged.
 
-    Nobody is asked about its parts: the person who approves the plan reads the whole line.
+    Its parts are not asked about: the user who approves the plan reads the whole line.
     """
     whole = request.resource
     if line.danger:
         yield denied_check(PermissionCheck(request), line.danger, "defaults")
         return
-    staged = Decision(Verdict.STAGE, f"Plan mode stages what does not only read. {why}")
+    staged = Decision(Verdict.STAGE, f"Plan mode stages commands that are not read-only. {why}")
     for text in dict.fromkeys((*line.commands, whole)):
         yield PermissionCheck(_part(request, text), staged, staged, whole=whole)
     for path in (*line.writes, *line.perhaps):
@@ -69,7 +69,7 @@ def command_line_checks(
     line: CommandAnalysis,
     outer: OutsideResolver,
 ) -> Iterator[PermissionCheck]:
-    """Yields what is to be decided outside plan mode: commands, and files read or written."""
+    """Yields the checks outside plan mode: commands, and files that are read or written."""
     if line.danger:
         yield denied_check(PermissionCheck(request), line.danger, "defaults")
         return
@@ -90,7 +90,7 @@ def command_line_checks(
 
 
 def agent_config_writes(line: CommandAnalysis) -> tuple[str, ...]:
-    """Returns what configures agents and may be written, besides what surely is."""
+    """Returns the agent configuration that a line may write, without what it certainly writes."""
     paths = dict.fromkeys(path.rstrip("/") for path in line.perhaps)
     found = [path for path in paths if configures_agents(path.encode("utf-8", "surrogateescape"))]
     return tuple(
@@ -99,7 +99,7 @@ def agent_config_writes(line: CommandAnalysis) -> tuple[str, ...]:
 
 
 def outside_check(path: str, posture: PermissionContext) -> PermissionCheck:
-    """Returns the look at a path outside the workspace, of which only its name is known."""
+    """Returns the check for a path outside the workspace, of which only the name is known."""
     folder = path.rstrip("/").rpartition("/")[0]
     matter = check_for(ResourceAccess(Action.OUTSIDE, f"{folder}/*"), posture)
     return msgspec.structs.replace(matter, fixed=path)
@@ -110,7 +110,7 @@ def require_read_only(line: CommandAnalysis) -> tuple[str, ...]:
     if line.reads is not None:
         return line.reads
     why = "; ".join((line.danger, *line.reasons)).strip("; ") or "it may change something"
-    raise Refused(f"While planning, only commands that read are run: {why}.")
+    raise Refused(f"Plan mode runs only read-only commands: {why}.")
 
 
 def _line_matter(
@@ -124,7 +124,7 @@ def _line_matter(
         )
     if line.reads is not None:
         return PermissionCheck(request, whole=whole)
-    default = default_ask(posture, "a command that may change something")
+    default = default_ask(posture, "running a command that may change something")
     return PermissionCheck(
         request, default, uncertain_edit_floor(posture), posture.building, whole=whole
     )
@@ -139,7 +139,7 @@ def _written(path: str, posture: PermissionContext) -> PermissionCheck:
     matter = check_for(ResourceAccess(Action.EDIT, path), posture)
     if not path.startswith(OUTSIDE_PREFIXES):
         return matter
-    default = strictest_decision((matter.default, default_ask(posture, f"{path} is written")))
+    default = strictest_decision((matter.default, default_ask(posture, f"writing {path}")))
     return msgspec.structs.replace(matter, default=default, delicate=True, exact=True)
 
 

@@ -68,7 +68,7 @@ RULE_LAYERS = (
     "command line",
 )  # layers whose question yolo mode answers
 VERDICTS = {"allow": Verdict.RUN, "ask": Verdict.ASK, "deny": Verdict.DENY}
-ANSWER_TEXT = {"allow": "allows it", "ask": "asks before it", "deny": "denies it"}
+ANSWER_TEXT = {"allow": "allows it", "ask": "asks first", "deny": "denies it"}
 _KEPT = 256  # command lines that were looked at
 _FENCES = 16  # that are remembered
 
@@ -76,9 +76,9 @@ _FENCES = 16  # that are remembered
 class RuleGate:
     """Implements PermissionGate from the request, the permission context and the policy alone.
 
-    `read_line` tells what a command line is made of. `operands` returns the files that one opens,
-    or raises Refused, with the reason for a model, if it does not only read; it judges while
-    planning. Both come by the door because their tables are large and few sessions need them.
+    `read_line` analyses a command line. `operands` returns the files that one opens, or raises
+    Refused, with the reason for a model, if it is not read-only; it decides in plan mode. Both are
+    passed in because their tables are large and few sessions need them.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class RuleGate:
             return _failed(error, posture)
 
     def path_limits(self, posture: PermissionContext) -> PathLimits | None:
-        """Returns what rules keep from every program of a model; None if they keep nothing."""
+        """Returns what rules forbid to every program of a model; None if they forbid nothing."""
 
         def is_readable(path: str) -> bool:
             return self.decide((ResourceAccess(Action.READ, path),), posture).verdict is Verdict.RUN
@@ -133,14 +133,14 @@ class RuleGate:
         return self.decide((wanted,), unasked).verdict is Verdict.RUN
 
     def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
-        """Says why no call of a tool can ever be allowed here; nothing if one might be."""
+        """Says why no call of a tool can be allowed here; empty if one might be."""
         if mode := mode_without_tool(posture.custom, (tool,)):
-            return f"The mode {mode} does not have it."
+            return f"It is not available in mode {mode}."
         rule = self._stacks.hiding(tool, action, posture.agents)
         return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
 
     def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
-        """Returns how much could go wrong, and why; what cannot be judged is high."""
+        """Returns the risk level, and why; what cannot be checked is high."""
         try:
             return rate_risk(requests, self._line)
         except Exception as error:
@@ -149,7 +149,7 @@ class RuleGate:
     def grant_patterns(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
     ) -> tuple[PermissionPattern, ...]:
-        """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
+        """Returns what a remembered permission would cover; empty if it cannot be remembered."""
         try:
             return grant_patterns(
                 requests, posture, self._line, partial(outside_path, policy=self._policy)
@@ -158,7 +158,7 @@ class RuleGate:
             return ()
 
     def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
-        """Returns every command in command lines, where there is more than one to see."""
+        """Returns every command in command lines, if there is more than one."""
         lines = [one.resource for one in requests if one.action is Action.SHELL]
         try:
             found = tuple(text for line in lines for text in self._commands(line))
@@ -167,7 +167,7 @@ class RuleGate:
         return found if found != tuple(lines) else ()
 
     def files(self, requests: Sequence[ResourceAccess]) -> tuple[ResourceAccess, ...]:
-        """Returns the files that command lines open or write, as far as their text tells."""
+        """Returns the files that command lines open or write, as far as their text shows."""
         lines = [one.resource for one in requests if one.action is Action.SHELL]
         try:
             found = [each for line in lines for each in self._files(self._line(line))]
@@ -176,7 +176,7 @@ class RuleGate:
         return tuple(dict.fromkeys(found))
 
     def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
-        """Returns every name in command lines that could be a file which they read."""
+        """Returns every name in command lines that could be a file that they read."""
         read = [self._line(one.resource) for one in requests if one.action is Action.SHELL]
         names = [path for line in read for path in (*(line.reads or ()), *line.opens)]
         found = [outside_path(path, self._policy) or path for path in names]
@@ -185,7 +185,7 @@ class RuleGate:
     def is_mandatory_ask(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
     ) -> bool:
-        """Tells whether a yes to one of these counts for one session at most."""
+        """Tells whether permission for one of these lasts for one session at most."""
         try:
             matters = [each for one in requests for each in self._matters(one, posture, requests)]
         except Exception:  # law 9
@@ -195,7 +195,7 @@ class RuleGate:
     def explain(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
     ) -> tuple[ExplainedDecision, ...]:
-        """Returns everything that is decided about, with what each layer says to it."""
+        """Returns everything that is decided, with what each layer says about it."""
         found = []
         for request in requests:
             try:
@@ -311,7 +311,7 @@ class RuleGate:
         grant = matching_grant(matter, decision, posture, texts(), self._policy.home)
         if grant is None:
             return decision
-        return Decision(Verdict.RUN, "You said yes to it before.", "grant", grant.id)
+        return Decision(Verdict.RUN, "You allowed this before.", "grant", grant.id)
 
 
 def _touch(one: str, other: str) -> bool:
@@ -336,7 +336,11 @@ def _failed(error: Exception, posture: PermissionContext) -> Decision:
 
 
 def _why(error: Exception) -> str:
-    return error.message if isinstance(error, Refused) else f"It could not be judged: {error!r}."
+    return (
+        error.message
+        if isinstance(error, Refused)
+        else (f"The permission check failed: {error!r}.")
+    )
 
 
 def _ruled(matter: PermissionCheck, said: RuleMatches, posture: PermissionContext) -> Decision:
@@ -358,7 +362,7 @@ def _ruled(matter: PermissionCheck, said: RuleMatches, posture: PermissionContex
     if softer.verdict is Verdict.ASK and softer.layer != "mode":
         return softer
     how = f"{MODE_NAMES[posture.mode]} mode" if posture.mode == "yolo" else "`--auto`"
-    return Decision(Verdict.RUN, f"{how} runs what would be asked.", "mode", decision.rule)
+    return Decision(Verdict.RUN, f"{how} allows this without asking.", "mode", decision.rule)
 
 
 def _stages(opinion: RuleMatch, matter: PermissionCheck, posture: PermissionContext) -> bool:
@@ -381,5 +385,5 @@ def _of(opinion: RuleMatch) -> Decision:
 
 
 def _reason(rule: PermissionRule, layer: str = "") -> str:
-    place = rule.source or f"the layer {layer}"
-    return rule.reason or f"A rule of {place} {ANSWER_TEXT[rule.action]}."
+    place = rule.source or f"the {layer} layer"
+    return rule.reason or f"A rule from {place} {ANSWER_TEXT[rule.action]}."

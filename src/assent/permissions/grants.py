@@ -25,7 +25,7 @@ def matching_grant(
     forms: Sequence[str],
     home: str,
 ) -> Grant | None:
-    """Returns the remembered answer that covers a matter which would be asked about."""
+    """Returns the remembered answer that covers a check that would be asked about."""
     if posture.mode == "plan":
         return None
     for grant in posture.grants:
@@ -80,7 +80,7 @@ def grant_patterns(
     line: LineClassifier,
     outer: OutsideResolver = lambda path: "",
 ) -> tuple[PermissionPattern, ...]:
-    """Returns the patterns, each once; none where one of the requests cannot be remembered."""
+    """Returns the patterns, each once; empty if one of the requests cannot be remembered."""
     if posture.mode == "plan":
         return ()
     folders = [one.resource.removesuffix("*") for one in requests if one.action is Action.OUTSIDE]

@@ -44,7 +44,7 @@ _RUNNABLE: Final = 0o111
 
 
 class RiskInput(msgspec.Struct, frozen=True):
-    """What is known about an operation besides itself. A content is None where there is none."""
+    """What is known about an operation beyond itself. A content is None where there is none."""
 
     diff: str | None = None
     before: bytes | None = None
@@ -93,7 +93,7 @@ def text_risks(text: bytes) -> tuple[str, ...]:
 
 
 def scope_risks(scope: Scope) -> tuple[str, ...]:
-    """Returns what a plan of prose lets a model do in its scope; nothing where that is empty."""
+    """Returns what a text plan lets a model do in its scope; empty if the scope is empty."""
     if not scope.files:
         return ()
     wide = all(map(scope.covers, _SAMPLE_PATHS)) or not all(

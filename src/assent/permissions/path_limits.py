@@ -50,10 +50,10 @@ class LastRuleMatch(msgspec.Struct, frozen=True):
 
 
 class PathRuleFilter:
-    """Tells of a path whether it is kept by the rules of anybody who must agree.
+    """Tells whether the rules of an agent that must agree forbid a path.
 
-    A question is a wall for programs, too, where a rule names the files: while they run, nobody
-    can be asked. `forgives` tells of a path whether the person said yes before.
+    Where a rule names files, ask forbids them to programs, too: no one can be asked while they run.
+    `forgives` tells whether the user already allowed a path.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class PathRuleFilter:
         self._forgives = forgives
 
     def __call__(self, path: bytes, folder: bool) -> bool:
-        """Tells whether a path is kept; of a folder, whether all is that could ever be in it."""
+        """Tells whether a path is forbidden; for a folder, whether everything in it would be."""
         text = display_path(path) if path else ""
         whole = f"{self._root}/{text}".rstrip("/")
         texts = [text and f"{text}/", f"{whole}/"] if folder else [text, whole]
         return any(self._keeps(stack, texts, folder=folder) for stack in self._stacks)
 
     def path_limits(self) -> list[PermissionRule]:
-        """Returns the rules that could keep something in the workspace."""
+        """Returns the rules that could forbid something in the workspace."""
         below = ["", f"{self._root}/"]
         rows = [row for stack in self._stacks for _, rows in stack for row in rows]
         return [rule for rule, start, _ in rows if self._is_wall(rule) and _meets(start, below)]
@@ -107,7 +107,7 @@ class PathRuleFilter:
 
 
 class PathLimitsCache:
-    """Makes path limits, and returns the same ones as long as the same rules hold."""
+    """Creates path limits, and returns the same ones while the rules are the same."""
 
     def __init__(self, policy: PermissionPolicy, stacks: AgentRuleLayers) -> None:
         self._policy = policy
@@ -115,9 +115,9 @@ class PathLimitsCache:
         self._made: dict[tuple[tuple[int, ...], bool], PathLimits | None] = {}
 
     def of(self, posture: PermissionContext, *, free: bool, reads: IsGranted) -> PathLimits | None:
-        """Returns what rules keep from programs; None if nothing. `free`: questions are answered.
+        """Returns what rules forbid to programs; None if nothing. `free`: nothing is asked.
 
-        `reads` tells whether a file may be read; it is asked where yeses are remembered.
+        `reads` tells whether a file may be read; it is used only if there are grants.
         """
         stacks = self._stacks.of(posture.agents)
         yeses = [p for grant in posture.grants for p in grant.patterns if p.permission == "read"]
@@ -158,7 +158,7 @@ class PathLimitsCache:
 
 
 def with_agent_config_limits(fence: PathLimits | None, is_open: IsOpen | None = None) -> PathLimits:
-    """Returns a fence that keeps what configures agents, too, there or not; but what is open."""
+    """Returns path limits that also protect agents' configuration, existing or not, unless open."""
     reserved: tuple[bytes, ...] = RESERVED_PATHS
     orders: PathPredicate = _orders
     if is_open is not None:

@@ -1,7 +1,7 @@
 """Plan rules: what the rules of user and project deny to a plan's files and commands.
 
-The rules of agents and of the session that planned it are not among them: who builds it may be
-somebody else. A question is answered by the approval, so only what they deny counts here.
+The rules of agents and of the session that planned it are not included: another agent may build it.
+An approval answers every ask rule, so only denials count here.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ _KEPT: Final = 256  # command lines that were looked at
 
 
 class PolicyPlanRules:
-    """Implements PlanRules with a policy; `read_line` tells what a command line is made of."""
+    """Implements PlanRules with a policy; `read_line` analyses a command line."""
 
     def __init__(
         self, policy: PermissionPolicy, read_line: Callable[[str], CommandAnalysis]
@@ -42,12 +42,12 @@ class PolicyPlanRules:
         self._line = lru_cache(_KEPT)(read_line)
 
     def path_limits(self) -> PathLimits | None:
-        """Returns what rules keep from every confined command; None if they keep nothing."""
+        """Returns what rules forbid to every confined command; None if they forbid nothing."""
         fences = PathLimitsCache(self._policy, self._stacks)
         return fences.of(_POSTURE, free=True, reads=lambda path: False)
 
     def command_limits(self, line: str) -> CommandLimits:
-        """Returns to what rules hold a command, given as a line for a shell."""
+        """Returns what rules forbid to a command, given as a line for a shell."""
         return CommandLimits(self._walls(Action.READ), self._walls(Action.EDIT), self._denial(line))
 
     def denials(self, paths: Iterable[bytes]) -> dict[bytes, str]:
@@ -81,5 +81,5 @@ class PolicyPlanRules:
 
 
 def _reason(rule: PermissionRule) -> str:
-    said = rule.reason or f"A rule of {rule.source} denies it."
+    said = rule.reason or f"A rule from {rule.source} denies it."
     return f"{said.removesuffix('.')} (`{rule_text(rule)}`)."

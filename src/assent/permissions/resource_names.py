@@ -26,12 +26,12 @@ _OWN = (
 
 
 def host_of(url: str) -> str:
-    """Returns the host of a URL in small letters; refuses what is no plain http or https URL."""
+    """Returns the host of a URL in lower case; refuses anything but a plain http or https URL."""
     return _host(_parted(url))
 
 
 def origin_of(url: str) -> str:
-    """Returns scheme and host of a URL in small letters, and the port if it is not the usual."""
+    """Returns scheme and host of a URL in lower case, and the port if it is not the default."""
     found = _parted(url)
     scheme, port = found["scheme"].lower(), found["port"]
     shown = f":{port}" if port and port != _PORTS[scheme] else ""
@@ -39,7 +39,7 @@ def origin_of(url: str) -> str:
 
 
 def canonical_url(url: str) -> str:
-    """Returns the one spelling of a URL by which rules know it."""
+    """Returns the canonical spelling of a URL, which rules match."""
     rest = _parted(url)["rest"] or "/"
     return origin_of(url) + (rest if rest.startswith("/") else f"/{rest}")
 
@@ -47,7 +47,7 @@ def canonical_url(url: str) -> str:
 def _parted(url: str) -> re.Match[str]:
     found = re.fullmatch(_URL, url)
     if found is None:
-        raise Refused(f"{url!a} is no http or https URL without a login in it.")
+        raise Refused(f"{url!a} is not an http or https URL, or it contains a login.")
     return found
 
 
@@ -56,7 +56,7 @@ def _host(found: re.Match[str]) -> str:
 
 
 def is_private_host(host: str) -> bool:
-    """Tells whether a host is this machine, or on a network that strangers cannot reach."""
+    """Tells whether a host is this machine, or on a private network."""
     if host.startswith("[") or re.fullmatch(_NEAR, host):
         return True
     if not re.fullmatch(_NUMBER, host):
@@ -72,7 +72,7 @@ FOLDERS = ("list",)  # words of tools that look for nothing but a path
 
 
 def resource_names(request: ResourceAccess, root: str) -> tuple[str, ...]:
-    """Returns a file as seen from the workspace and from above, a URL as written and plain."""
+    """Returns a file as relative and absolute paths, a URL as written and in canonical form."""
     if request.action in PATHS or (request.action is Action.SEEK and request.key in FOLDERS):
         return _paths(request.resource, root)
     if request.action is Action.FETCH:

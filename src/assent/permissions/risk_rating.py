@@ -22,14 +22,14 @@ def rate_risk(requests: Sequence[ResourceAccess], line: LineClassifier) -> RiskR
 
 
 def highest_risk(found: Sequence[RiskRating]) -> RiskRating:
-    """Returns several risks as one."""
+    """Returns several ratings as one: the highest level, and every reason once."""
     level, _ = max((LOW, *found), key=lambda one: LEVELS.index(one[0]))
     return level, tuple(dict.fromkeys(why for _, reasons in found for why in reasons))
 
 
 def _read(request: ResourceAccess, line: LineClassifier) -> RiskRating:
     if why := why_secret_path(request.resource):
-        return "high", (f"{request.resource} may hold secrets: {why}",)
+        return "high", (f"{request.resource} may contain secrets: {why}",)
     return LOW
 
 
@@ -38,7 +38,7 @@ def _edit(request: ResourceAccess, line: LineClassifier) -> RiskRating:
     if why := why_sensitive(path):
         return "high", (f"{path} changes: {why}.",)
     if why_secret_path(path):
-        return "high", (f"{path} changes, and it may hold secrets.",)
+        return "high", (f"{path} changes and may contain secrets.",)
     return "medium", (f"{path} changes.",)
 
 
@@ -50,7 +50,7 @@ def _shell(request: ResourceAccess, line: LineClassifier) -> RiskRating:
     reasons = tuple(reason for reason in found.reasons if reason not in twice)
     own: RiskRating = (found.risk, reasons)
     if not found.certain:
-        own = "high", (*reasons, "Not every command in this line could be told apart.")
+        own = "high", (*reasons, "This command could not be fully parsed.")
     reads = [_read(ResourceAccess(Action.READ, path), line) for path in found.reads or ()]
     writes = [_edit(ResourceAccess(Action.EDIT, path), line) for path in found.writes]
     return highest_risk([own, *reads, *writes])
@@ -59,12 +59,12 @@ def _shell(request: ResourceAccess, line: LineClassifier) -> RiskRating:
 def _fetch(request: ResourceAccess, line: LineClassifier) -> RiskRating:
     host = host_of(request.resource)
     if is_private_host(host):
-        return "high", (f"{host} is this machine or a private network.",)
-    return "medium", (f"{host} learns what is asked for.",)
+        return "high", (f"{host} is this machine or on a private network.",)
+    return "medium", (f"The requested URL is sent to {host}.",)
 
 
 def _tool(request: ResourceAccess, line: LineClassifier) -> RiskRating:
-    return "high", (f"What {request.resource} changes is unknown.",)
+    return "high", (f"It is unknown what {request.resource} changes.",)
 
 
 def _outside(request: ResourceAccess, line: LineClassifier) -> RiskRating:

@@ -11,7 +11,7 @@ RuleLayers = tuple[CompiledRuleLayer, ...]
 
 
 class AgentRuleLayers:
-    """Rule layers for each agent that works for the user, because all of them must agree."""
+    """Rule layers for each agent that works for the user; all of them must agree."""
 
     def __init__(self, policy: PermissionPolicy) -> None:
         last = [layer for layer in policy.layers if layer.name == "command line"]
@@ -23,7 +23,7 @@ class AgentRuleLayers:
         self._hidden: dict[tuple[int, str, Action], PermissionRule | None] = {}
 
     def of(self, agents: Sequence[Agent]) -> tuple[RuleLayers, ...]:
-        """Returns the layers in order, for each of some agents; for nobody without an agent's."""
+        """Returns the layers in order, for each agent; without agents, those of no agent."""
         stacks = tuple(self._stack(agent) for agent in agents if agent.rules or agent.narrowing)
         return stacks if len(stacks) == len(agents) > 0 else (*stacks, self._none)
 
@@ -32,7 +32,7 @@ class AgentRuleLayers:
         return any(table.rows(request) for stack in self.of(agents) for table in stack)
 
     def hiding(self, tool: str, action: Action, agents: Sequence[Agent]) -> PermissionRule | None:
-        """Returns the rule by which no call of a tool can be allowed, whatever it is about."""
+        """Returns the rule that denies every call of a tool."""
         for stack in self.of(agents):
             key = (id(stack), tool, action)  # a stack, once made, stays
             if key not in self._hidden:

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 
 
 def build_warnings(doors: Ports, place: WorkspaceConfig, record: PlanRecord) -> tuple[str, ...]:
-    """Says what git is in the middle of, and where the place is another than for the plan.
+    """Warns of an unfinished git operation, and of another branch or place than the plan's.
 
-    None of this keeps a plan from being built: which files have to be as they were, it says itself.
+    This does not block a build: the plan itself says which files must be unchanged.
     """
     here = doors.git_state()
     awaited = record.state is PlanState.AWAITING_APPROVAL
@@ -76,7 +76,7 @@ def build_warnings(doors: Ports, place: WorkspaceConfig, record: PlanRecord) -> 
 
 
 def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same: bool) -> None:
-    """Refuses a yes by whoever asked for a plan, if its risks are such that it needs another."""
+    """Refuses an approval by the plan's requester, if its risks need another person's."""
     risks = {*review.risks, *(code for each in review.operations for code in each.risks)}
     unclear = any(each.unclear for each in review.operations)
     if isinstance(wanted, bool):
@@ -85,19 +85,19 @@ def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same:
         met = set(wanted) if unclear else risks.intersection(wanted)
     if not same or not (met if isinstance(wanted, tuple) else wanted):
         return
-    doubt = ["what it does cannot be foreseen"] if unclear else []
+    doubt = ["its effects cannot be predicted"] if unclear else []
     found = ", ".join([*sorted(met & risks), *doubt])
     why = f" ({found})" if found else ""
     raise NotIndependent(
-        f"Whoever asked for this plan cannot approve it{why}: approve.independent wants another "
-        "person. Nothing was approved.",
+        f"The person who requested this plan cannot approve it{why}: approve.independent requires "
+        "another person. Nothing was approved.",
         "assent review",
     )
 
 
 NO_SCOPE = (
-    "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "
-    "asked about every single change."
+    "This text plan declares no `scope.files` in its front matter, so the build asks about every "
+    "change."
 )
 
 
@@ -106,10 +106,14 @@ EMPTY_TEXT = "so it does not say what the staged operations are for. Nothing was
 
 
 def check_digest(record: PlanRecord, digest: str) -> None:
-    """Refuses a plan that is another by now than the one that was shown."""
+    """Refuses a plan that is no longer the one that was shown."""
     if digest != record.digest:
-        now = f"is {record.digest} now" if record.digest else f"is {record.state} again"
-        told = f"The plan changed: it {now}, not {digest}. Nothing was done."
+        now = (
+            f"now has digest {record.digest}"
+            if record.digest
+            else f"is back in state {record.state}"
+        )
+        told = f"The plan changed: it {now}; you named {digest}. Nothing was done."
         raise DigestMismatch(told, "assent review")
 
 
@@ -118,7 +122,7 @@ def _unread(record: PlanRecord) -> "Review":
 
 
 class Approvals:
-    """The steps between a draft and a run. Only a person's channel may call approve (law 9)."""
+    """The steps between a draft and a run. Only a user's channel may call approve (law 9)."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections
@@ -136,8 +140,8 @@ class Approvals:
     ) -> PlanRecord:
         """Freezes the draft and the live text into a plan with a digest.
 
-        `session` is the one whose model presents it; hooks hear of it. A portable plan is bound to
-        no workspace and rests on the contents it expects.
+        `session` is the one whose model presents it; hooks are told. A portable plan is bound to no
+        workspace and relies on the contents it expects.
         """
         text, drafted = self._plans.read_live(record)
         self._check_text(record, text)
@@ -171,7 +175,7 @@ class Approvals:
     def freeze(
         self, text: bytes, record: PlanRecord, staged: Sequence[Operation] | None = None
     ) -> Plan:
-        """Returns the immutable plan that the text and the draft make, or other operations."""
+        """Returns the immutable plan from the text and the draft, or from other operations."""
         relied_on = sorted(map(self._relied_on, set(map(normalize, declared_reliance(text)))))
         scope = declared_scope(text)
         known = self._plans.repository().operations(record) if staged is None else tuple(staged)
@@ -187,17 +191,17 @@ class Approvals:
         return self._place.commit and GIT in self._doors.files.names(b"")
 
     def proposal(self, plan: Plan) -> PlanProposed:
-        """Keeps the plan as a blob and returns the event that names it."""
+        """Stores the plan as a blob and returns the event that names it."""
         frozen = self._plans.repository().keep_plan(plan)
         root = self._place.recorded_root
         return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
 
     def approval(self, signed: Approval) -> PlanApproved:
-        """Returns the event of a yes that was given in this workspace, with where it stands."""
+        """Returns the event of an approval in this workspace, with branch and root."""
         return PlanApproved(signed, self._doors.git_state().branch, self._place.recorded_root)
 
     def build_warnings(self, record: PlanRecord) -> tuple[str, ...]:
-        """Says what a person should know of the place where a plan would be built now."""
+        """Warns of what a user should know about the place where a plan would be built now."""
         return build_warnings(self._doors, self._place, record)
 
     def approve(
@@ -209,7 +213,7 @@ class Approvals:
         *,
         expires_s: int | None = None,
     ) -> PlanRecord:
-        """Records a person's yes to the digest that was shown, unless the plan changed since."""
+        """Records a user's approval of the digest that was shown, unless the plan changed since."""
         record = self._plans.repository().load(record.plan_id)
         check_digest(record, digest)
         next_state(record.state, PlanAction.APPROVE)
@@ -223,7 +227,7 @@ class Approvals:
         return approved
 
     def check_independent(self, record: PlanRecord) -> None:
-        """Refuses whoever asked for a plan as the one who agrees, where another is wanted."""
+        """Refuses the plan's requester as approver, if another person is required."""
         if self._place.independent:
             own = self._place.account or self._place.user
             same = record.user in ("", own)  # of an old plan nobody knows it
@@ -236,7 +240,7 @@ class Approvals:
     def sign(
         self, plan_id: str, plan: Plan, note: str, channel: str, expires_s: int | None = None
     ) -> Approval:
-        """Makes the signed record of a yes, with the setting's expiry unless another is wanted."""
+        """Creates the signed approval, with the configured expiry unless another is given."""
         clock = self._doors.clock
         seconds = self._place.expires_s if expires_s is None else expires_s
         expires_at = clock.later(min(seconds, MAX_LIFETIME_S)) if seconds else ""
@@ -262,9 +266,9 @@ class Approvals:
         comments: tuple[Comment, ...] = (),
         beside: Sequence[EventBatch] = (),
     ) -> PlanRecord:
-        """Records a person's no with words; the plan goes back to drafting.
+        """Records a user's rejection with feedback; the plan becomes a draft again.
 
-        The note has these comments under their lines; `beside` is recorded with it or nothing is.
+        The note has these comments under their lines; `beside` is recorded with it, or nothing is.
         """
         rejected = PlanRejected(record.digest, note, self._place.user, comments)
         changed = self._plans.repository().append(record, record.plan_id, rejected, beside=beside)
@@ -272,39 +276,39 @@ class Approvals:
         return changed
 
     def decline(self, record: PlanRecord, digest: str, channel: str) -> None:
-        """Records that a person was asked about a digest and did not say yes."""
+        """Records that a user was asked about a digest and did not approve it."""
         current = self._plans.repository().load(record.plan_id)
         if current.digest == digest:
             declined = PlanDeclined(digest, self._place.user, channel)
             self._plans.repository().append(current, current.plan_id, declined)
 
     def usable(self, record: PlanRecord) -> Approval:
-        """Returns the approval that a build would spend, or says why there is none."""
+        """Returns the approval that a build would use, or says why there is none."""
         approval = current_approval(self._doors, record)
         if record.state is PlanState.DISCARDED:
             refusal = IllegalState if approval else NotApproved
-            raise refusal("The plan was discarded; it cannot be built.", "assent plan list")
+            raise refusal("The plan was discarded and cannot be built.", "assent plan list")
         if approval is not None:
             return approval
         fitting = [c for c in record.consents if c.approval.digest == record.digest and not c.void]
         if not record.digest or not fitting:
             raise NotApproved(
-                f"Nobody has approved this plan; it is {record.state}.",
+                f"This plan is not approved; its state is {record.state}.",
                 "assent review" if record.digest else "assent propose",
             )
         again = f"assent approve --digest {record.digest}"
         if record.state is PlanState.COMPLETED:
             again = self.next_after_run(record.runs[-1].run)
         if fitting[-1].run:
-            raise ApprovalUsed(f"The approval was used by run {fitting[-1].run}.", again)
+            raise ApprovalUsed(f"The approval was already used by run {fitting[-1].run}.", again)
         raise Expired(expiry_reason(fitting[-1].approval, self._doors.clock.now()), again)
 
     def is_approved(self, record: PlanRecord) -> bool:
-        """Tells whether an unspent, unexpired approval of the current digest exists."""
+        """Tells whether an unused, unexpired approval of the current digest exists."""
         return is_approved(self._doors, record)
 
     def is_trusted_signature(self, approval: Approval, *, imported: bool = False) -> bool:
-        """Tells whether this machine's key signed the approval; of an imported plan, a trusted."""
+        """Tells whether this machine's key signed the approval; for an import, a trusted key."""
         payload, keys = signed_bytes(approval), self._doors.keys
         if self._doors.signer.verify(approval.key, payload, approval.signature):
             return True
@@ -318,7 +322,7 @@ class Approvals:
     def _warnings(self, plan: Plan) -> list[str]:
         """Says what a person may have meant otherwise, although the plan is in order."""
         keys = misspelled_keys(plan.text)
-        told = [f"In the front matter, `{key}` is not read; `{ours}` is." for key, ours in keys]
+        told = [f"In the front matter, `{key}` is ignored; use `{ours}`." for key, ours in keys]
         return [*told, NO_SCOPE] if plan.covers_nothing else told
 
     def check_plan(self, plan: Plan) -> None:
@@ -329,5 +333,5 @@ class Approvals:
     def _relied_on(self, path: bytes) -> ReliedOnFile:
         seen = self._doors.files.read_states((path,))[path]
         if not isinstance(seen, FileState):
-            raise NotFound(f"The plan relies on {display_path(path)}, which is no file here.")
+            raise NotFound(f"The plan relies on {display_path(path)}, which is not a file here.")
         return ReliedOnFile(path, seen.digest)

@@ -1,6 +1,6 @@
 """Portable plans: packs a plan to be applied elsewhere, or imports and checks one.
 
-It also logs trusted keys.
+It also records trusted keys.
 """
 
 import io
@@ -92,7 +92,7 @@ class BundleCheck:
         self._place = place
 
     def check(self, plan: Plan) -> None:
-        """Looks at the plan and at the disk; changes nothing."""
+        """Checks the plan and the disk; changes nothing."""
         files, paths = self._doors.files, frozenset(named_paths(plan.operations))
         links = Overlay(files, self._doors.blobs, plan.operations).has_links
         target = partial(_read, paths, files) if links else None
@@ -121,13 +121,13 @@ class BundleCheck:
         here = self._doors.files.locate(self._place.root + b"/" + path, target)
         if here != path:
             raise Refused(
-                f"{display_path(path)} is {display_path(here)} here: a symlink leads there."
+                f"{display_path(path)} resolves to {display_path(here)} here, through a symlink."
             )
 
     def _check_command(self, command: RunCommand, before: tuple[Operation, ...]) -> None:
         if command.profile == "commit":
             if not is_commit(command):
-                raise Refused("It holds a commit that is not of the one form that a plan may have.")
+                raise Refused("The bundle contains a commit in a form that plans cannot use.")
             return
         if command.cwd:
             self._check_path(command.cwd)
@@ -155,13 +155,13 @@ class BundleBlobs:
         self._contents = contents
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
-        raise StoreError("Nothing is kept while a bundle is read.")
+        raise StoreError("Nothing can be stored while a bundle is read.")
 
     def flush(self) -> None:
-        """There is nothing to write."""
+        """Does nothing: there is nothing to write."""
 
     def close(self) -> None:
-        """There is nothing to remove."""
+        """Does nothing: there is nothing to remove."""
 
     def has(self, digest: str) -> bool:
         return digest in self._contents
@@ -171,7 +171,7 @@ class BundleBlobs:
 
     def read(self, digest: str) -> bytes:
         if digest not in self._contents:
-            raise StoreError(f"The bundle has no content {digest[:12]}….", "assent review FILE")
+            raise StoreError(f"The bundle lacks the content {digest[:12]}….", "assent review FILE")
         return self._contents[digest]
 
     def chunks(self, digest: str) -> Iterator[bytes]:
@@ -246,7 +246,7 @@ class Bundles:
         self.file = "FILE"  # how a person types the name of what a bundle came in, once known
 
     def pack(self, record: PlanRecord) -> Bundle:
-        """Returns a proposed portable plan with every content it names, signed by who asks."""
+        """Returns a proposed portable plan with every content it names, signed by the requester."""
         plan = self._plans.repository().plan(record)
         if plan.workspace or plan.is_text_only:
             again = "assent propose --portable --out FILE"
@@ -267,13 +267,13 @@ class Bundles:
         return Bundle(msgspec.structs.replace(asked, signature=signature), plan, contents)
 
     def read(self, content: bytes) -> Bundle:
-        """Returns the bundle in a file, after all that can be checked without a workspace was."""
+        """Returns the bundle in a file, after every check that needs no workspace."""
         bundle = read_bundle(content)
         origin = bundle.origin
         _check_names(origin)
         asked = origin_bytes(origin)
         if not self._doors.keys.verify(origin.key, asked, origin.signature):
-            raise CorruptFile("The signature of whoever asks for the plan does not verify.")
+            raise CorruptFile("The signature of the plan's requester is invalid.")
         return bundle
 
     def review(self, bundle: Bundle, next: str) -> Review:
@@ -290,7 +290,7 @@ class Bundles:
     def approve(
         self, bundle: Bundle, note: str, channel: str, expires_s: int | None = None
     ) -> Approval:
-        """Makes a person's signed yes to what was shown of a bundle, and records it here."""
+        """Creates a user's signed approval of what was shown of a bundle, and records it here."""
         origin = bundle.origin
         self.check_independent(bundle)
         self.check_allowed(bundle)
@@ -299,31 +299,33 @@ class Bundles:
         return approval
 
     def check_allowed(self, bundle: Bundle) -> None:
-        """Refuses a plan whose files rules of here deny, before anybody is asked about it."""
+        """Refuses a plan whose files local rules deny, before anyone is asked about it."""
         refuse_denied(self._doors, bundle.plan.operations, "Nothing was approved.")
 
     def check_independent(self, bundle: Bundle) -> None:
-        """Refuses whoever asked for a plan as the one who agrees, where another is wanted."""
+        """Refuses the plan's requester as approver, if another person is required."""
         if refused := self._dependent(bundle, self._doors.signer.key()):
             raise refused
 
     def decline(self, bundle: Bundle, channel: str) -> None:
-        """Records that a person was asked about a bundle and did not say yes."""
+        """Records that a user was asked about a bundle and did not approve it."""
         self._append(bundle, PlanDeclined(bundle.plan.digest, self._place.user, channel))
 
     def unfinished(self, bundle: Bundle) -> PlanRecord | None:
-        """Returns the plan if it was taken in here and its run has begun and not ended."""
+        """Returns the plan if it was imported here and its run is unfinished."""
         record = _known(self._plans.repository(), bundle.origin.plan_id)
         return record if record and record.imported and record.unfinished else None
 
     def import_plan(self, bundle: Bundle, file: bytes) -> PlanRecord:
-        """Makes a plan of this workspace out of a bundle that somebody trusted agreed to."""
+        """Imports a bundle that a trusted key approved as a plan of this workspace."""
         for _ in range(MAX_TRIES):
             with suppress(
                 ConcurrentChange
             ):  # somebody else takes in the same; what they did counts
                 return self._taken_in(bundle, file)
-        raise Busy("Others keep taking this plan in; nothing was changed.", "assent status")
+        raise Busy(
+            "Other processes keep importing this plan. Nothing was changed.", "assent status"
+        )
 
     def _taken_in(self, bundle: Bundle, file: bytes) -> PlanRecord:
         approval = self._fitting(bundle)
@@ -333,7 +335,9 @@ class Bundles:
         if record is None:
             return self._created(ledger, bundle, approval, sha256(file))
         if not record.imported or record.digest != bundle.plan.digest:
-            raise Refused("Another plan has the id of this one here.", "assent plan list")
+            raise Refused(
+                "A different plan with the same ID already exists here.", "assent plan list"
+            )
         if any(consent.approval.id == approval.id for consent in record.consents):
             return record
         return ledger.append(record, record.plan_id, PlanApproved(approval))
@@ -344,12 +348,12 @@ class Bundles:
         named = (approval.content_hash, approval.operations_hash, approval.digest)
         fits = named == (plan.content_hash, plan.operations_hash, plan.digest)
         if not fits or approval.plan_id != bundle.origin.plan_id:
-            told = f"The approval is for {approval.digest[:12]}…, not for what is in the bundle."
+            told = f"The approval is for {approval.digest[:12]}…, not for the plan in this bundle."
             return DigestMismatch(told, f"assent review {self.file}")
         again = f"assent approve {self.file}"
         signed = (approval.key, signed_bytes(approval), approval.signature)
         if not self._doors.keys.verify(*signed):
-            return Refused("The approval's signature does not verify.", again)
+            return Refused("The approval has an invalid signature.", again)
         if not self._doors.signer.verify(*signed) and not self._doors.keys.trusted(approval.key):
             told = f"The approval is signed with {approval.key}, which is not trusted here."
             return UntrustedKey(told, "assent keys list")
@@ -378,7 +382,9 @@ class Bundles:
 
     def _fitting(self, bundle: Bundle) -> Approval:
         """Returns the first approval that counts, or says why the newest one does not."""
-        error: AssentError = NotApproved("Nobody has approved it.", f"assent approve {self.file}")
+        error: AssentError = NotApproved(
+            "This plan is not approved.", f"assent approve {self.file}"
+        )
         for approval in bundle.approvals:
             refused = self.refusal(bundle, approval)
             if refused is None:
@@ -425,8 +431,7 @@ class Bundles:
         sizes = required_contents(plan)
         if sum((sizes | review_contents(plan)).values()) > MAX_CONTENT_BYTES:
             raise Refused(
-                f"A bundle holds at most {MAX_CONTENT_BYTES} bytes; "
-                "the contents of this plan are more.",
+                f"A bundle can contain at most {MAX_CONTENT_BYTES} bytes; this plan needs more.",
                 "assent propose",
             )
         found = {digest: self._doors.blobs.read(digest) for digest in sizes}
@@ -455,7 +460,7 @@ def _check_names(origin: BundleOrigin) -> None:
     except UsageError as error:
         raise CorruptFile(error.message) from None
     if not RISK_CODES.keys() >= {code for codes in origin.risks for code in codes}:
-        raise CorruptFile("It names a risk that this version does not know.")
+        raise CorruptFile("The bundle names a risk that this version does not know.")
 
 
 def _known(ledger: PlanRepository, plan_id: str) -> PlanRecord | None:
@@ -500,15 +505,15 @@ class KeyLog:
         self._place = place
 
     def own(self) -> str:
-        """Returns this machine's public key; the first call makes the pair."""
+        """Returns this machine's public key; the first call creates the key pair."""
         return self._doors.signer.key()
 
     def trusted(self, key: str, name: str) -> None:
-        """Records that a person lets a key approve plans from elsewhere (law 8)."""
+        """Records that a user trusts a key to approve plans from elsewhere (law 8)."""
         self._append(KeyTrusted(key, name, self._place.user))
 
     def revoked(self, key: str, name: str) -> None:
-        """Records that a person lets a key approve nothing any more."""
+        """Records that a user revoked a key."""
         self._append(KeyRevoked(key, name, self._place.user))
 
     def _append(self, event: KeyTrusted | KeyRevoked) -> None:

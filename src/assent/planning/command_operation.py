@@ -19,25 +19,27 @@ _HELP: Final = "assent stage run --help"
 
 
 def checked_command(command: RunCommand, draft: Overlay) -> RunCommand:
-    """Returns a command that can be staged; refuses, with the reason, one that could not run."""
+    """Returns a command that can be staged; refuses one that could not run, with the reason."""
     if command.profile == "commit":
-        raise Refused("Nobody stages a commit: `plan.commit` in your own settings adds it.", _HELP)
+        raise Refused(
+            "Commits cannot be staged. Set `plan.commit` in your user config to add one.", _HELP
+        )
     _check_words(command)
     refuse_variables(command.env)
     if not 1 <= command.timeout <= MAX_COMMAND_S:
         raise UsageError(
-            f"A time limit is 1 to {MAX_COMMAND_S} seconds, not {command.timeout}.", _HELP
+            f"The time limit must be 1 to {MAX_COMMAND_S} seconds, not {command.timeout}.", _HELP
         )
     if command.cwd and draft.state(command.cwd) != "folder":
         raise NotFound(
-            f"{one_line(command.cwd)} is no folder, with what is staged so far.",
+            f"{one_line(command.cwd)} is not a folder, even with the staged operations applied.",
             "assent stage run --cwd DIR -- PROGRAM",
         )
     return command
 
 
 def command_folder(typed: bytes, locate: Callable[[bytes], bytes]) -> bytes:
-    """Returns the workspace path of a folder that a person typed; refuses one outside."""
+    """Returns the workspace path of a folder that a user typed; refuses one outside."""
     if not typed:
         return b""
     inside = typed.rstrip(b"/") + b"/x"
@@ -50,19 +52,19 @@ def command_folder(typed: bytes, locate: Callable[[bytes], bytes]) -> bytes:
 
 def _check_words(command: RunCommand) -> None:
     if bool(command.argv) == bool(command.script.strip()):
-        raise UsageError("Give a program with its arguments, or a script, and not both.", _HELP)
+        raise UsageError("Give either a program with arguments or a script.", _HELP)
     if command.argv and not command.argv[0].strip():
-        raise UsageError("The name of the program is empty.", _HELP)
+        raise UsageError("The program name is empty.", _HELP)
     if command.undo and not command.undo[0].strip():
-        raise UsageError("The command that takes it back is empty.", _HELP)
+        raise UsageError("The undo command is empty.", _HELP)
     values = [value for _, value in command.env]
     words = [*command.argv, command.script, *command.undo, *values]
     if any(b"\0" in word for word in words):
-        raise UsageError("A command cannot hold a zero byte.", _HELP)
+        raise UsageError("A command cannot contain a null byte.", _HELP)
     if sum(map(len, words)) > MAX_COMMAND_BYTES:
         raise UsageError(
-            f"A command has at most {MAX_COMMAND_BYTES} bytes; this has more. Stage a file with "
-            "the script and run that.",
+            f"A command can have at most {MAX_COMMAND_BYTES} bytes. Stage the script as a file "
+            "and run that file.",
             _HELP,
         )
 
@@ -79,19 +81,21 @@ def command_remarks(
     held: CommandLimits = NO_COMMAND_LIMITS,
     unheld: str = "",
 ) -> tuple[str, ...]:
-    """Says what rules hold it to, what an undo does, and what will not work as confined.
+    """Describes what rules forbid it, what an undo does, and what will fail when confined.
 
-    Where no sandbox holds, nothing is said of what one would do.
+    Without a working sandbox, nothing is said about the sandbox.
     """
-    danger = [f"No model gets to run this, whoever says yes: {told.danger}"] if told.danger else []
+    danger = (
+        [f"Models may not run this, even with your approval: {told.danger}"] if told.danger else []
+    )
     found = [*_of_rules(op, told, held), *danger, *_of_undo(op), *_elsewhere(op)]
     if unheld:
         return tuple(found)
     if told.network and not op.network and op.profile != "unconfined":
-        found.append("It seems to need the network, which it does not get: it may fail.")
+        found.append("It seems to need the network, which is blocked; it may fail.")
     if told.outside and op.profile != "unconfined":
         found.append(
-            "It seems to write outside the workspace: in the sandbox that fails or is lost."
+            "It seems to write outside the workspace; in the sandbox such writes fail or are lost."
         )
     return (*found, *(_unseen(told) if op.profile != "unconfined" else ()))
 
@@ -101,7 +105,9 @@ def _unseen(told: PredictedEffects) -> Iterator[str]:
     for verb, names in zip(("will", "may"), masked_names(told.touches), strict=True):
         if names:
             listed = ", ".join(map(visible_path, names[:MAX_PATTERNS_SHOWN]))
-            yield f"It {verb} not see what is in {listed}: the sandbox masks files with secrets."
+            yield (
+                f"It {verb} not see the content of {listed}: the sandbox hides files with secrets."
+            )
 
 
 def _of_rules(op: RunCommand, told: PredictedEffects, held: CommandLimits) -> Iterator[str]:
@@ -110,11 +116,11 @@ def _of_rules(op: RunCommand, told: PredictedEffects, held: CommandLimits) -> It
     if held.denial:
         yield f"It will not run: {visible_line(held.denial)}"
     if op.profile != "unconfined" and (walls := _walls(held)):
-        yield f"What your rules deny stays {walls} for it."
+        yield f"Because of your rules, some paths are {walls}."
     if told.doubtful:
-        yield "It cannot be told apart: rules for commands may not see all of it."
+        yield "This command could not be fully parsed, so command rules may miss parts of it."
     if told.unclear:
-        yield "Its text does not tell what it changes: there may be risks that are not listed."
+        yield "Its effects cannot be read from its text; there may be unlisted risks."
 
 
 def _walls(held: CommandLimits) -> str:
@@ -132,18 +138,15 @@ def _of_undo(op: RunCommand) -> Iterator[str]:
     if op.profile == "commit":
         return
     if op.undo:
-        yield "Undo runs its undo command, and leaves to that whatever this one changed."
+        yield "Undo runs its undo command and does not restore files itself."
         return
-    yield (
-        "Undo puts back contents and modes of the files, and the links, that it changed in the "
-        "workspace."
-    )
+    yield ("Undo restores the contents, modes and links that it changed in the workspace.")
 
 
 def _elsewhere(op: RunCommand) -> Iterator[str]:
     if op.profile == "commit":
-        yield "Undo leaves the commit that it makes."
+        yield "Undo keeps the commit it creates."
     elif op.profile == "unconfined":
-        yield "What it does outside the workspace is neither recorded nor put back."
+        yield "Changes outside the workspace are neither recorded nor undone."
     elif op.network:
-        yield "What it does over the network cannot be taken back."
+        yield "Effects over the network cannot be undone."

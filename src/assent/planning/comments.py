@@ -32,7 +32,7 @@ LIST_COMMAND = "assent comment list"
 
 
 class Comments:
-    """Adds, changes and lists comments. A comment decides nothing: a rejection sends it along."""
+    """Adds, changes and lists comments. A comment decides nothing: it is sent with a rejection."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class Comments:
         found = self._reviews.review(record).operations
         matches = matching_operations([one.id for one in found], where)
         if len(matches) != 1:
-            many = "means several operations" if matches else "is no operation of this plan"
-            raise NotFound(f"{where!a} {many}. Nothing was noted.", "assent review")
+            many = "matches several operations" if matches else "is not an operation of this plan"
+            raise NotFound(f"{where!a} {many}. No comment was added.", "assent review")
         return operation_part(matches[0] + 1, found[matches[0]])
 
     def anchor(
@@ -68,21 +68,23 @@ class Comments:
         """
         part, last = self.part(record, where), last or first
         if last < first:
-            raise UsageError("These lines end before they begin. Nothing was noted.")
+            raise UsageError("The line range ends before it starts. No comment was added.")
         if last - first >= MAX_LINES:
-            raise UsageError(f"A comment is tied to at most {MAX_LINES} lines. Nothing was noted.")
+            raise UsageError(
+                f"A comment can cover at most {MAX_LINES} lines. No comment was added."
+            )
         if first < 0 or last > len(part.lines):
             many = f"has {len(part.lines)} lines" if part.lines else "is not shown line by line"
             raise NotFound(
-                f"There is no line {last if first >= 0 else first}: "
-                f"{part.about or 'the text of the plan'} {many}. Nothing was noted.",
+                f"Line {last if first >= 0 else first} not found: "
+                f"{part.about or 'the text of the plan'} {many}. No comment was added.",
                 f"assent comment lines {where}",
             )
         quote = part.lines[first - 1 : last] if first else ()
         return CommentAnchor(part.operation, first, last, quote, part.about, part.seen)
 
     def add(self, record: PlanRecord, anchor: CommentAnchor, text: str) -> Comment:
-        """Notes a person's words to some lines; they wait until they are sent with a no."""
+        """Adds a user's comment on some lines; it waits until it is sent with a rejection."""
         if record.state not in OPEN_STATES:
             next_state(record.state, PlanAction.REJECT)  # says why not, and what else
         clock, text = self._doors.clock, _checked(text)
@@ -94,41 +96,41 @@ class Comments:
                 continue
             return comment
         raise ConcurrentChange(
-            "Others keep commenting at the same time; nothing was noted.", LIST_COMMAND
+            "Other processes keep adding comments. No comment was added; try again.", LIST_COMMAND
         )
 
     def change(self, record: PlanRecord, reference: str, text: str) -> Comment:
-        """Gives a comment that waits other words."""
+        """Changes the text of a waiting comment."""
         seq, comment = self._waiting_one(record, reference)
         changed = msgspec.structs.replace(comment, text=_checked(text))
         self._append(record, seq, CommentAdded(record.plan_id, changed))
         return changed
 
     def remove(self, record: PlanRecord, reference: str) -> Comment:
-        """Takes a comment back that waits; by its id, the start of it, or its number."""
+        """Removes a waiting comment, by its id, the start of it, or its number."""
         seq, comment = self._waiting_one(record, reference)
         self._append(record, seq, CommentRemoved(record.plan_id, comment.id, self._user))
         return comment
 
     def waiting(self, record: PlanRecord) -> tuple[Comment, ...]:
-        """Returns the person's comments that were not sent yet, oldest first."""
+        """Returns the user's comments that were not sent yet, oldest first."""
         return self._waiting(self._read(record)[1])
 
     def all(self, record: PlanRecord) -> tuple[Comment, ...]:
-        """Returns everybody's comments, those that were sent too, oldest first."""
+        """Returns all users' comments, sent ones too, oldest first."""
         return tuple(_standing(self._read(record)[1]).values())
 
     def placed(self, record: PlanRecord) -> tuple[PlacedComment, ...]:
-        """Returns the person's waiting comments with where their lines are now."""
+        """Returns the user's waiting comments with where their lines are now."""
         return self._placed(record, self.waiting(record))
 
     def shown(self, record: PlanRecord, review: Review) -> Review:
-        """Returns a review with the person's waiting comments below their lines."""
+        """Returns a review with the user's waiting comments below their lines."""
         found = place_comments(review, self.waiting(record))
         return msgspec.structs.replace(review, comments=found) if found else review
 
     def reject(self, record: PlanRecord, feedback: Feedback) -> tuple[PlanRecord, int]:
-        """Records a no with all that a person wants different, and how many comments go along.
+        """Records a rejection with all feedback, and returns how many comments were sent.
 
         It is one request for a revision: feedback in parts, and each comment under its lines.
         """
@@ -137,14 +139,14 @@ class Comments:
             seq, events = self._read(record)
             found = self._placed(record, self._waiting(events))
             if not found and not feedback.text().strip():
-                raise UsageError("Say what should be different.", "assent reject --note 'WORDS'")
+                raise UsageError("Say what to change.", "assent reject --note 'TEXT'")
             try:
                 return self._send(record, seq, with_comments(feedback, found), found), len(found)
             except ConcurrentChange:
                 if self._plans.repository().load(record.plan_id).seq != record.seq:
                     raise
         raise ConcurrentChange(
-            "Others keep commenting at the same time; nothing was sent.", LIST_COMMAND
+            "Other processes keep adding comments. Nothing was sent; try again.", LIST_COMMAND
         )
 
     def _send(
@@ -169,9 +171,9 @@ class Comments:
             return seq, waiting[matches[0]]
         sent = {comment.id for comment in _standing(events).values()}
         if reference in sent:
-            raise IllegalState("That comment was sent and stays on record.", LIST_COMMAND)
-        many = "several comments wait" if matches else "no comment waits"
-        raise NotFound(f"Under {reference!a} {many}. Nothing was changed.", LIST_COMMAND)
+            raise IllegalState("This comment was already sent and cannot be changed.", LIST_COMMAND)
+        many = "matches several unsent comments" if matches else "matches no unsent comment"
+        raise NotFound(f"{reference!a} {many}. Nothing was changed.", LIST_COMMAND)
 
     def _waiting(self, events: Sequence[CommentEvent]) -> tuple[Comment, ...]:
         sent = {name for e in events if isinstance(e, CommentsSent) for name in e.comments}
@@ -208,9 +210,7 @@ def _standing(events: Sequence[CommentEvent]) -> dict[str, Comment]:
 
 def _checked(text: str) -> str:
     if not text.strip():
-        raise UsageError("A comment needs words. Nothing was noted.", LIST_COMMAND)
+        raise UsageError("The comment is empty. No comment was added.", LIST_COMMAND)
     if len(text.encode()) > MAX_COMMENT_BYTES:
-        raise UsageError(
-            f"A comment has at most {MAX_COMMENT_BYTES} bytes; this has more.", LIST_COMMAND
-        )
+        raise UsageError(f"A comment can have at most {MAX_COMMENT_BYTES} bytes.", LIST_COMMAND)
     return text

@@ -106,7 +106,7 @@ def splice(chunks: Iterable[bytes], at: int, length: int, put: bytes) -> Iterato
 
 
 class PlanContents:
-    """Reads files and drafts, and keeps what a plan names before the plan names it."""
+    """Reads files and drafts, and stores what a plan names before the plan names it."""
 
     def __init__(self, doors: Ports) -> None:
         self._doors = doors
@@ -116,11 +116,11 @@ class PlanContents:
         return Overlay(self._doors.files, self._doors.blobs, operations)
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
-        """Puts new content into the blob store."""
+        """Stores new content as a blob."""
         return self._doors.blobs.keep(chunks)
 
     def keep_all(self, operations: Iterable[Operation], added: Iterable[Operation]) -> None:
-        """Keeps every content that the added operations replace, remove or bring.
+        """Stores every content that the added operations replace, remove or bring.
 
         The caller flushes, together with what names them.
         """
@@ -138,7 +138,7 @@ class PlanContents:
     def _keep_from_disk(self, path: bytes | None, state: FileState) -> None:
         if path is None:
             raise StoreError(
-                f"The content {state.digest[:12]}… is neither stored nor on disk; nothing was "
+                f"The content {state.digest[:12]}… is neither stored nor on disk. Nothing was "
                 "changed.",
                 "assent status",
             )
@@ -155,9 +155,9 @@ LINK_MODE = 0o777
 
 
 class Staged(msgspec.Struct, frozen=True):
-    """The result of staging: the plan, and the operations that joined its draft.
+    """The result of staging: the plan, and the operations that were added to its draft.
 
-    `removed` are those that a person or a model took out of it.
+    `removed` are those that a user or a model removed from it.
     """
 
     record: PlanRecord
@@ -166,7 +166,7 @@ class Staged(msgspec.Struct, frozen=True):
 
 
 class Drafts:
-    """Changes what a plan would do. Nothing here touches the person's files."""
+    """Changes what a plan would do. Nothing here touches the user's files."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections
@@ -188,7 +188,9 @@ class Drafts:
         before = self._before(draft, path)
         if content is None:
             if before is None or before.kind == "link" or mode is None:
-                raise UsageError(f"{display_path(path)} is no file whose mode could change.")
+                raise UsageError(
+                    f"{display_path(path)} is not a file, so its mode cannot be changed."
+                )
             return self._stage_write(
                 record, path, before, msgspec.structs.replace(before, mode=mode)
             )
@@ -212,20 +214,21 @@ class Drafts:
         """Stages an exact edit: `find` must occur once."""
         if not find:
             raise UsageError(
-                "What to find is empty.", "assent stage edit PATH --find OLD --put NEW"
+                "The text to find is empty.", "assent stage edit PATH --find OLD --put NEW"
             )
         draft = self._drafted(record)
         path = self._file(argument, draft)
         before = self._before(draft, path)
         if before is None or before.kind == "link":
             raise NotFound(
-                f"{display_path(path)} is no file to edit.", "assent stage write PATH --from -"
+                f"{display_path(path)} is not a file that can be edited.",
+                "assent stage write PATH --from -",
             )
         count, at = count_matches(draft.chunks(path), find)
         if count != 1:
             raise NoMatch(
-                f"The text to find must occur once in {display_path(path)}; "
-                f"it occurs {count} times.",
+                f"The text to find must occur exactly once in {display_path(path)}; it occurs "
+                f"{count} times.",
                 "assent stage edit PATH --find MORE_CONTEXT --put NEW",
             )
         digest, size = self._contents.keep(splice(draft.chunks(path), at, len(find), put))
@@ -250,7 +253,7 @@ class Drafts:
         if draft.state(to) == "folder" and not _only_case(path, to):
             to = self._path(b"/".join([target.rstrip(b"/"), base_name(path)]), draft)
         if is_inside(to, path) and to != path:
-            raise ImpossibleOperations(f"{display_path(path)} cannot move into itself.")
+            raise ImpossibleOperations(f"{display_path(path)} cannot be moved into itself.")
         operations = []
         for file, state in self._files(draft, path):
             goal = to + file[len(path) :]
@@ -259,7 +262,7 @@ class Drafts:
         return self.stage(record, operations)
 
     def run(self, record: PlanRecord, command: RunCommand, typed: bytes | None = None) -> Staged:
-        """Stages a command; `typed` is its folder in a person's words. Nothing is run."""
+        """Stages a command; `typed` is its folder as the user typed it. Nothing is run."""
         draft = self._drafted(record)
         if typed is not None:
             folder = command_folder(typed, partial(draft_path, self._doors.files, draft))
@@ -269,14 +272,14 @@ class Drafts:
         return self.stage(record, [checked_command(command, draft)])
 
     def remove(self, record: PlanRecord, reference: str) -> Staged:
-        """Takes one operation out of the draft."""
+        """Removes one operation from the draft."""
         reopening_events(record)
         operations = self.operations(record)
         ids = operation_ids(operations)
         found = [op for op in ids if op.startswith(reference)] if reference else []
         if len(found) != 1:
             raise NotFound(
-                f"{reference!a} names {len(found)} operations; it must name one.",
+                f"{reference!a} matches {len(found)} operations; it must match exactly one.",
                 "assent stage list",
             )
         at = ids.index(found[0])
@@ -285,15 +288,15 @@ class Drafts:
         return Staged(replaced.record, replaced.added, ((found[0], operations[at]),))
 
     def clear(self, record: PlanRecord) -> Staged:
-        """Takes every operation out of the draft."""
+        """Removes every operation from the draft."""
         operations = self.operations(record)
         gone = tuple(zip(operation_ids(operations), operations, strict=True))
         return Staged(self._replace(record, ()).record, (), gone)
 
     def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
-        """Adds operations to the draft, composed with what is there, their contents kept first.
+        """Adds operations to the draft, composed with earlier ones; contents are stored first.
 
-        What rules deny is refused; it can still be taken out of a draft that has it.
+        What rules deny is refused; it can still be removed from a draft that has it.
         """
         for op in operations:
             for path, *_ in footprint(op):
@@ -308,10 +311,12 @@ class Drafts:
                 return self._replace(record, wanted)
             except ConcurrentChange:  # somebody else staged meanwhile; that is no reason to give up
                 record = self._plans.repository().load(record.plan_id)
-        raise Busy("Others keep changing this plan; nothing was staged.", "assent stage list")
+        raise Busy(
+            "Other processes keep changing this plan. Nothing was staged.", "assent stage list"
+        )
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
-        """Returns what is staged."""
+        """Returns the staged operations."""
         last = self._last  # others may look at the same time
         if last[0] != record.draft:
             last = self._last = (record.draft, self._plans.repository().operations(record))
@@ -411,7 +416,7 @@ class Drafts:
 
 
 def draft_path(files: WorkspaceFiles, draft: Overlay, argument: bytes) -> bytes:
-    """Returns the path of what a person typed, as symlinks lead with the draft applied."""
+    """Returns the path that a user typed, with symlinks resolved as in the draft."""
     if not argument.startswith(b"/"):
         refuse_deep_paths(normpath(argument))
     return files.locate(argument, draft.link_target if draft.has_links else None)
@@ -433,9 +438,9 @@ _SAFE = "Nothing was "  # changed, or staged
 
 @contextmanager
 def nothing_staged(next: str, look: str = "") -> Iterator[None]:
-    """Completes an error: that nothing was staged, and what to type next; `look` if a file failed.
+    """Adds to an error that nothing was staged, and the next command; `look` if a file failed.
 
-    What the store could not do, and a plan that cannot be changed, say themselves how things stand.
+    Errors of the store, and about a plan that cannot be changed, already say so themselves.
     """
     try:
         yield
@@ -456,7 +461,7 @@ EXPORT_MODE = 0o644
 
 
 class PlanExport:
-    """Adds the export when a plan is frozen; the draft never holds it, so it is never doubled."""
+    """Adds the export when a plan is frozen; the draft never has it, so it is never doubled."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
         self._doors = doors
@@ -464,21 +469,23 @@ class PlanExport:
         self._contents = PlanContents(doors)
 
     def added(self, text: bytes, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
-        """Returns the operations with the export among them, if it is wanted and not done."""
+        """Returns the operations with the export, if it is configured and not done yet."""
         if not self._place.export:
             return operations
         path = self.path()
         before = self._contents.overlay(operations).state(path)
         if before == "folder":
             raise ImpossibleOperations(
-                f"plan.export names {display_path(path)}, which is a folder."
+                f"plan.export points to {display_path(path)}, which is a folder."
             )
         digest, size = self._contents.keep([text])
         mode = before.mode if before and before.kind == "file" else EXPORT_MODE
         export = WriteFile(path, before, FileState(digest, size, mode))
         if export.before == export.after:
             return operations
-        refuse_denied(self._doors, [export], "plan.export adds it, so the plan was not frozen.")
+        refuse_denied(
+            self._doors, [export], "plan.export adds this file, so the plan was not proposed."
+        )
         changed = stage(operations, [export])
         check_tree(changed, self._doors.files.is_file, self._doors.files.below)
         self._contents.keep_all(changed, [op for op in changed if op not in operations])

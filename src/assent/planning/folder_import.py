@@ -58,7 +58,7 @@ class FolderImporter:
         *,
         delete: bool = False,
     ) -> FolderImportResult:
-        """Stages new and changed files, and with `delete` the removal of those that lack there."""
+        """Stages new and changed files, and with `delete` the removal of those missing there."""
         reopening_events(record)
         overlay = self._contents.overlay(self._drafts.operations(record))
         spelling = FilenameCase(self._doors.files, overlay.drafted())
@@ -94,15 +94,16 @@ class FolderImporter:
         for op in written:
             if op.after.size > self._place.max_file:
                 raise Refused(
-                    f"{one_line(op.path)} has more than {self._place.max_file >> 20} MB there. "
-                    "Nothing was staged. Raise stage.max_file_mb in your user configuration if it "
-                    "is meant.",
+                    f"{one_line(op.path)} is larger than {self._place.max_file >> 20} MB in the "
+                    "source folder. Nothing was staged. To allow it, raise stage.max_file_mb in "
+                    "your user config.",
                     "assent stage from DIR PATH",
                 )
             digest, _ = self._contents.keep(_chunks(other, op.path))
             if digest != op.after.digest:
                 raise Drift(
-                    f"{one_line(op.path)} changed there while it was read. Nothing was staged.",
+                    f"{one_line(op.path)} changed in the source folder while it was read. Nothing "
+                    "was staged.",
                     "assent stage from DIR",
                 )
 
@@ -131,8 +132,8 @@ class _RespelledSourceFolder:
             )
             if ours in found:
                 raise ImpossibleOperations(
-                    f"{one_line(known[ours])} and {one_line(theirs)} are one file here, and two "
-                    "there. Rename one of them there. Nothing was staged.",
+                    f"{one_line(known[ours])} and {one_line(theirs)} are two files in the source "
+                    "folder but the same file here. Rename one of them there. Nothing was staged.",
                     "assent stage from DIR",
                 )
             found[ours], known[ours] = sort, theirs
@@ -141,7 +142,7 @@ class _RespelledSourceFolder:
         return found
 
     def open(self, path: bytes) -> BinaryIO:
-        """Opens a file's content; of a symlink, its target."""
+        """Opens a file's content; for a symlink, its target."""
         return self._other.open(self._path(path))
 
     def _path(self, path: bytes) -> bytes:
@@ -334,7 +335,10 @@ def _standing(
 def _check_found(wanted: Iterable[bytes], found: Sequence[bytes]) -> None:
     for path in wanted:
         if not any(is_inside(each, path) or is_inside(path, each) for each in found):
-            told = f"{one_line(path)} is neither there nor here. Nothing was staged."
+            told = (
+                f"{one_line(path)} exists neither in the source folder nor in the workspace. "
+                "Nothing was staged."
+            )
             raise NotFound(told, "assent stage from --help")
 
 

@@ -12,12 +12,12 @@ from assent.planning.projections import PlanProjections
 def fire_hooks(
     doors: Ports, projections: PlanProjections, on: str, facts: Mapping[str, Any]
 ) -> None:
-    """Lets hooks hear of what is done already; they can add nothing but warnings."""
+    """Tells hooks what was done; they can only add warnings."""
     projections.warnings += doors.hooks.fire(on, facts).warnings
 
 
 def plan_hook_fields(record: PlanRecord) -> dict[str, Any]:
-    """Returns what hooks hear about a plan."""
+    """Returns what hooks are told about a plan."""
     return {
         "plan": record.plan_id,
         "name": record.name,
@@ -27,7 +27,7 @@ def plan_hook_fields(record: PlanRecord) -> dict[str, Any]:
 
 
 def session_hook_fields(record: SessionRecord | None) -> dict[str, Any]:
-    """Returns what hooks hear about the session that something was done in, if it was in one."""
+    """Returns what hooks are told about the session in which something was done, if any."""
     if record is None:
         return {}
     return {"session": record.session, "agent": record.agent, "mode": record.mode}

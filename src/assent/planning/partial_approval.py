@@ -1,4 +1,4 @@
-"""Partial approval: a person excludes some operations and approves the smaller plan."""
+"""Partial approval: a user excludes some operations and approves the smaller plan."""
 
 from collections.abc import Sequence, Set
 
@@ -21,11 +21,11 @@ from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.render.approval import ExcludedOperation
 
-REJECT_COMMAND = "assent reject --note 'WORDS'"
+REJECT_COMMAND = "assent reject --note 'TEXT'"
 
 
 class PartialApproval(msgspec.Struct, frozen=True):
-    """The smaller plan that a person is about to decide on; nothing of it is recorded yet."""
+    """The smaller plan that a user is about to decide on; nothing of it is recorded yet."""
 
     record: PlanRecord
     was: Plan
@@ -34,12 +34,12 @@ class PartialApproval(msgspec.Struct, frozen=True):
 
     @property
     def excluded(self) -> tuple[ExcludedOperation, ...]:
-        """What the person declined, and what could not stay then."""
+        """What the user excluded, and what depended on it."""
         return _left_out(self.was, self.smaller)
 
 
 class PartialApprovals:
-    """Previews and approves a part of a plan. Only a person's channel may call approve (law 9)."""
+    """Previews and approves a part of a plan. Only a user's channel may call approve (law 9)."""
 
     def __init__(
         self,
@@ -56,12 +56,10 @@ class PartialApprovals:
         self._copies = copies
 
     def preview(self, record: PlanRecord, references: Sequence[str]) -> PartialApproval:
-        """Returns what is left of a proposed plan without some operations; records nothing."""
+        """Returns a proposed plan without some operations; records nothing."""
         next_state(record.state, PlanAction.APPROVE)
         if record.imported:
-            raise IllegalState(
-                "The plan was made elsewhere and cannot be changed here.", REJECT_COMMAND
-            )
+            raise IllegalState("The plan was imported and cannot be changed here.", REJECT_COMMAND)
         was = self.plans.repository().plan(record)
         left = partial_plan(was.operations, chosen_operations(was.ids, references))
         self._refuse_empty(was, left)
@@ -77,12 +75,12 @@ class PartialApprovals:
     def approve(
         self, partial: PartialApproval, note: str, channel: str, expires_s: int | None = None
     ) -> PlanRecord:
-        """Records the no to some operations and the yes to the rest, all of it or nothing."""
+        """Records the excluded operations and the approval of the rest, all of it or nothing."""
         ledger = self.plans.repository()
         record, plan = ledger.load(partial.record.plan_id), partial.plan
         if record.digest != partial.was.digest:
             raise DigestMismatch(
-                "The plan changed meanwhile; nothing was approved.", "assent review"
+                "The plan changed since you reviewed it. Nothing was approved.", "assent review"
             )
         self.plans.check_live(record)
         self._consents.check_independent(record)
@@ -109,7 +107,7 @@ class PartialApprovals:
         return approved
 
     def excluded(self, record: PlanRecord) -> tuple[tuple[ExcludedOperation, ...], bool]:
-        """Returns what people declined of a plan so far, and whether something may rest on it."""
+        """Returns what users excluded from a plan so far, and whether more may depend on it."""
         ledger, found, unsure = self.plans.repository(), list[ExcludedOperation](), False
         if not record.declined:
             return (), False
@@ -128,16 +126,17 @@ class PartialApprovals:
 
     def _refuse_empty(self, was: Plan, left: PartialPlan) -> None:
         if not left.declined:
-            raise IllegalState("Nothing is declined.", "assent approve")
+            raise IllegalState("No operation is excluded.", "assent approve")
         if not left.kept:
-            also = " and what cannot stay without it" if left.followed else ""
+            also = " and the operations that depend on it" if left.followed else ""
             raise ImpossibleOperations(
-                f"That{also} is the whole plan: nothing would be left.", REJECT_COMMAND
+                f"Excluding that{also} would remove the whole plan. Reject the plan instead.",
+                REJECT_COMMAND,
             )
         if all(self._by_a_setting(op, was) for op in left.kept):
             raise ImpossibleOperations(
-                "Only what your settings add to a plan would be left: its commit, or the export of "
-                "its text.",
+                "Only what your settings add would remain: the commit or the exported plan text. "
+                "Reject the plan instead.",
                 REJECT_COMMAND,
             )
 

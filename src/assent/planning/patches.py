@@ -33,14 +33,14 @@ DIFF_COMMAND = "git diff --binary | assent stage patch -"
 
 
 class PatchResult(msgspec.Struct, frozen=True):
-    """The result: staged operations, and what did not go exactly as the patch said."""
+    """The result: staged operations, and what did not apply exactly as the patch said."""
 
     staged: Staged
     notes: tuple[str, ...]
 
 
 class Patches:
-    """Stages patches. Nothing here touches the person's files."""
+    """Stages patches. Nothing here touches the user's files."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig, drafts: Drafts) -> None:
         self._place = place
@@ -49,9 +49,9 @@ class Patches:
         self._files = doors.files
 
     def stage(self, record: PlanRecord, content: bytes, strip: int | None = None) -> PatchResult:
-        """Stages what a patch does to the files with the draft applied; its paths are the root's.
+        """Stages what a patch does to the drafted files; its paths are relative to the root.
 
-        Where one hunk does not fit, nothing is staged.
+        If one hunk does not apply, nothing is staged.
         """
         with nothing_staged(DIFF_COMMAND):
             files = parse_patch(content, strip)
@@ -194,14 +194,14 @@ class _PatchGroup:
         after = self._after(file, before)
         if file.how in ("create", "rename", "copy"):
             if file.new in self._made:
-                raise ImpossibleOperations(f"The patch makes {one_line(file.new)} twice.")
+                raise ImpossibleOperations(f"The patch creates {one_line(file.new)} twice.")
             if file.how == "rename":
                 self._tree.free_own(file.old, file.new)
             self._tree.state(file.new)
             self._fresh.append(file)
         if file.how == "rename":
             if file.old in self._gone:
-                raise ImpossibleOperations(f"The patch takes {one_line(file.old)} away twice.")
+                raise ImpossibleOperations(f"The patch removes {one_line(file.old)} twice.")
             self._gone.add(file.old)
             self._tree.carry(file.old, file.new)
         if file.how == "copy" or (file.how == "rename" and after != before):
@@ -221,12 +221,12 @@ class _PatchGroup:
 
     def _delete(self, file: FilePatch, before: FileState | None) -> None:
         if before is None:
-            self._tree.notes.append(f"{one_line(file.old)} is gone already.")
+            self._tree.notes.append(f"{one_line(file.old)} is already deleted.")
             return
         check_kind(file, before)
         left = self._content(file, before)
         if left:
-            raise NoMatch(f"it has {len(left)} bytes that the patch does not know.")
+            raise NoMatch(f"it has {len(left)} bytes that the patch does not cover.")
         self._made.pop(file.old, None)
         self._gone.add(file.old)
 
@@ -245,7 +245,7 @@ class _PatchGroup:
             made = self._tree.made(content)
             after = FileState(*made, mode, "link" if link else "file")
         if after == before and file.how == "change":
-            self._tree.notes.append(f"{one_line(file.new)} is like that already.")
+            self._tree.notes.append(f"{one_line(file.new)} already matches the patch.")
         return after
 
     def _content(self, file: FilePatch, before: FileState | None) -> bytes:
@@ -274,9 +274,11 @@ class _PatchGroup:
         if file.how != "create" or not same or is_executable(seen.mode) != is_executable(made.mode):
             self._tree.spelling.refuse_own(file.old, file.new)
             next = f"assent stage delete {display_path(file.new)}"
-            raise ImpossibleOperations(f"The patch makes {one_line(file.new)}, which exists.", next)
+            raise ImpossibleOperations(
+                f"The patch creates {one_line(file.new)}, which already exists.", next
+            )
         self._made[file.new] = seen
-        self._tree.notes.append(f"{one_line(file.new)} is there already.")
+        self._tree.notes.append(f"{one_line(file.new)} already exists with this content.")
 
 
 def _about(file: FilePatch, error: AssentError) -> str:
@@ -291,4 +293,4 @@ def _check_read(path: bytes, digest: str, state: FileState) -> None:
 
 def _moved(file: FilePatch, number: int, lines: int) -> str:
     where = f"{abs(lines)} line{'s' if abs(lines) > 1 else ''} {'down' if lines > 0 else 'up'}"
-    return f"{one_line(file.new)}: hunk {number} fits {where} from where it says."
+    return f"{one_line(file.new)}: hunk {number} applies {where} from its stated position."

@@ -12,9 +12,9 @@ from assent.ports import WorkspaceFiles
 
 
 class FilenameCase:
-    """Names as they stand in the workspace. What is found there and not listed is another name's.
+    """Names as they are in the workspace. A name that is found but not listed is another's.
 
-    What is to come cannot be found yet: for that, a folder is asked about a name that it has.
+    Names to be created cannot be found yet: for them, a folder is tested with a name it has.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class FilenameCase:
                 self._coming.setdefault(parent(each), set()).add(base_name(each))
 
     def name_on_disk(self, folder: bytes, other: bytes) -> bytes:
-        """Returns how a name of elsewhere is written here: as in the draft, or else on disk."""
+        """Returns how a name from elsewhere is spelled here: as in the draft, or else on disk."""
         found = self._names_like(folder, other)
         ranked = sorted(
             found, key=lambda each: (self._rank(joined_path(folder, each)), each != other)
@@ -38,7 +38,7 @@ class FilenameCase:
         return next((each for each in ranked if self.is_one(folder, each, other)), other)
 
     def path_on_disk(self, path: bytes) -> bytes:
-        """Returns how a path is written here, name by name."""
+        """Returns how a path is spelled here, name by name."""
         found = b""
         for each in path.split(b"/"):
             found = joined_path(found, self.name_on_disk(found, each))
@@ -56,11 +56,11 @@ class FilenameCase:
         return True
 
     def refuse_own(self, path: bytes, to: bytes) -> None:
-        """Refuses a new name that is taken by the file itself: to delete that would lose it."""
+        """Refuses a new name that is the file itself: deleting the old name would lose it."""
         if path != to and self.is_same(path, to):
             raise ImpossibleOperations(
-                f"{one_line(to)} is {one_line(path)} here, so it cannot move there. "
-                "Nothing was staged.",
+                f"{one_line(to)} and {one_line(path)} are the same file here, so the move is not "
+                "possible. Nothing was staged.",
                 f"assent stage move {display_path(path)} OTHER",
             )
 
@@ -114,13 +114,13 @@ class FilenameCase:
 
 
 def refuse_case_collisions(files: WorkspaceFiles, operations: Iterable[Operation]) -> None:
-    """Refuses two operations on what is one file here; a move may change the case alone."""
+    """Refuses two operations on what is one file here; a move may change only the case."""
     spelling = FilenameCase(files)
     for one, other in _written_twice(operations):
         if spelling.is_same(one, other):
             raise ImpossibleOperations(
-                f"{one_line(one)} and {one_line(other)} are one file here, and a plan does one "
-                "thing to a file at a time. Nothing was done.",
+                f"{one_line(one)} and {one_line(other)} are the same file here, so one plan "
+                "cannot change both. Nothing was done.",
                 "assent stage list",
             )
 
@@ -137,7 +137,7 @@ def _written_twice(operations: Iterable[Operation]) -> Iterator[tuple[bytes, byt
 
 
 def differs_only_in_case(path: bytes, to: bytes) -> bool:
-    """Tells whether a new name differs from the old one in case alone, in the same folder."""
+    """Tells whether a new name differs from the old one only in case, in the same folder."""
     return path != to and parent(path) == parent(to) and casefolded(path) == casefolded(to)
 
 
@@ -158,7 +158,7 @@ _PARTS = (b"objects", b"refs")
 def refuse_git_folders(
     files: WorkspaceFiles, operations: Iterable[Operation], draft: Iterable[Operation] = ()
 ) -> None:
-    """Refuses operations on what git would take for a repository, now or with the draft applied."""
+    """Refuses operations on what git treats as a repository, now or with the draft applied."""
     added = list(operations)
     steps = [(path, after) for op in (*draft, *added) for path, _, after in footprint(op)]
     coming = {path for path, after in steps if after is not None}
@@ -172,8 +172,8 @@ def refuse_git_folders(
             if known[folder]:
                 where = display_path(folder) or "the workspace"
                 raise Refused(
-                    f"{display_path(path)} lies in {where}, which is git's own, or would be; "
-                    "a plan never touches it."
+                    f"{display_path(path)} is in {where}, which is or would become a Git "
+                    "directory. Plans cannot change it."
                 )
 
 

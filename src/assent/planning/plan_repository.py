@@ -21,7 +21,7 @@ Fold = TypeVar("Fold")
 
 
 def decoded_head(head: tuple[int, bytes] | None, decode: Callable[[bytes], Fold]) -> Fold | None:
-    """Returns a kept fold, or None if there is none or it is damaged: events can be folded anew."""
+    """Returns a stored fold, or None if it is missing or damaged: events can be folded again."""
     if head is None:
         return None
     try:
@@ -30,7 +30,7 @@ def decoded_head(head: tuple[int, bytes] | None, decode: Callable[[bytes], Fold]
         return None
 
 
-USED_HERE: Final = "The approval was used on this machine."
+USED_HERE: Final = "The approval was already used on this machine."
 
 _decode = msgspec.json.Decoder(PlanRecord).decode
 _decode_book = msgspec.json.Decoder(PermitLog).decode
@@ -50,15 +50,15 @@ class PlanRepository:
         return f"plan/{self.workspace}/{plan_id}"
 
     def load(self, plan_id: str) -> PlanRecord:
-        """Returns a plan as its newest event left it."""
+        """Returns a plan, folded up to its newest event."""
         record = self._load(self.stream(plan_id))
         if record is not None:
             return record
         if any(name.endswith("/" + plan_id) for name in self._doors.store.streams("plan/")):
             raise WorkspaceMismatch(
-                f"Plan {plan_id} was made for another workspace.", "assent plan list"
+                f"Plan {plan_id} was created for another workspace.", "assent plan list"
             )
-        raise NotFound(f"There is no plan {plan_id}.", "assent plan list")
+        raise NotFound(f"Plan {plan_id} not found.", "assent plan list")
 
     def all(self) -> list[PlanRecord]:
         """Returns every plan of the workspace, newest first."""
@@ -86,7 +86,7 @@ class PlanRepository:
         *events: Event,
         beside: Sequence[EventBatch] = (),
     ) -> PlanRecord:
-        """Appends events, if nobody else did meanwhile and the lifecycle allows them.
+        """Appends events, if no one else did meanwhile and the lifecycle allows them.
 
         `beside` is recorded with them, or nothing is.
         """
@@ -101,7 +101,7 @@ class PlanRepository:
         return f"permit/{self.workspace}"
 
     def permit_log(self) -> PermitLog:
-        """Returns the permits as their newest event left them."""
+        """Returns the permits, folded up to their newest event."""
         book = decoded_head(self._doors.store.head(self.permit_stream), _decode_book) or PermitLog()
         for recorded in self._doors.store.read(self.permit_stream, book.seq):
             book = fold_permit(book, recorded)
@@ -127,20 +127,20 @@ class PlanRepository:
         return _decode_draft(self._doors.blobs.read(draft))
 
     def keep_draft(self, operations: Sequence[Operation]) -> str:
-        """Keeps staged operations as a blob and returns its name."""
+        """Stores staged operations as a blob and returns its digest."""
         draft, _ = self._doors.blobs.keep([msgspec.json.encode(operations)])
         self._doors.blobs.flush()
         return draft
 
     def keep_plan(self, plan: Plan) -> str:
-        """Keeps a plan as a blob, from now on frozen, and returns its name."""
+        """Stores a plan as a blob, from now on frozen, and returns its digest."""
         frozen, _ = self._doors.blobs.keep([msgspec.json.encode(plan)])
         self._doors.blobs.flush()
         self._frozen = frozen, plan
         return frozen
 
     def plan(self, note: PlanRecord | PlanRun) -> Plan:
-        """Returns a frozen plan, or the one of a run, checked against the digest that names it."""
+        """Returns a frozen plan, or the plan of a run, checked against its digest."""
         content = self._doors.blobs.read(note.frozen)  # it is what its name says, or an error
         name, plan = self._frozen
         if plan is None or name != note.frozen:
@@ -148,13 +148,14 @@ class PlanRepository:
             self._frozen = note.frozen, plan
         if plan.digest != note.digest:
             raise StoreError(
-                f"The stored plan does not fit its digest {note.digest[:12]}…; nothing was used.",
+                f"The stored plan does not match its digest {note.digest[:12]}…, so it was not "
+                "used.",
                 "assent propose",
             )
         return plan
 
     def unchecked_plan(self, note: PlanRun) -> Plan:
-        """Returns the plan of a run as it is stored, for whoever trusts nothing that it says."""
+        """Returns the plan of a run as stored, for callers that check everything themselves."""
         return _decode_plan(self._doors.blobs.read(note.frozen))
 
     def _load(self, stream: str) -> PlanRecord | None:
@@ -164,5 +165,5 @@ class PlanRepository:
 
 
 def used_approval_stream(approval: str) -> str:
-    """Returns the stream that exists once an approval from elsewhere was used here (law 3)."""
+    """Returns the stream that exists once an imported approval was used here (law 3)."""
     return f"spent/{approval}"

@@ -31,9 +31,9 @@ from assent.render.status import SHORT
 def latest_known_time(
     doors: Ports, stream: str, consents: Iterable[ApprovalRecord]
 ) -> dict[str, str]:
-    """Returns the latest times that the log knows of after approvals that expire, by their ids.
+    """Returns the latest times in the log after approvals that expire, by their ids.
 
-    What was recorded before an approval says nothing of it: the clock may have been wrong then.
+    Times before an approval say nothing about it: the clock may have been wrong then.
     """
     given = [one for one in consents if one.approval.expires_at]
     return {one.approval.id: doors.store.latest(stream, one.seq) for one in given}
@@ -46,7 +46,7 @@ def usable_approval(doors: Ports, record: PlanRecord) -> Approval | None:
 
 
 def current_approval(doors: Ports, record: PlanRecord) -> Approval | None:
-    """Returns the approval of the current digest that counts; one seen expired never does."""
+    """Returns the approval of the current digest that counts; an expired one never does."""
     unused = [one for one in record.consents if not one.run and not one.void]
     seen = latest_known_time(doors, record.stream, unused)
     found = record.usable(doors.clock.now(), seen)
@@ -61,9 +61,10 @@ def is_approved(doors: Ports, record: PlanRecord) -> bool:
 
 
 def record_expired(doors: Ports, approvals: Iterable[Approval], seen: Mapping[str, str]) -> None:
-    """Records which approvals are too old now, unless the log knows of a later time already.
+    """Records which approvals have expired now, unless the log already has a later time.
 
-    `seen` is what `latest` returned. Where the log cannot be written they are refused all the same.
+    `seen` is what `latest_known_time` returned. If the log cannot be written, they are refused all
+    the same.
     """
     now = doors.clock.now()
     for one in approvals:
@@ -76,15 +77,15 @@ def record_expired(doors: Ports, approvals: Iterable[Approval], seen: Mapping[st
 
 
 def expiry_reason(approval: Approval, now: str) -> str:
-    """Says why an approval is too old."""
+    """Says why an approval has expired."""
     if now < approval.approved_at:
         return (
-            f"The approval is of {approval.approved_at}, and here it is {now}: one of two clocks "
-            "is wrong, so nobody can tell whether it expired."
+            f"The approval is dated {approval.approved_at}, but the clock here says {now}. One of "
+            "the two clocks is wrong, so its expiry cannot be checked."
         )
     if now < approval.expires_at:
         return (
-            f"The approval expired at {approval.expires_at}: the log knows of a later time than "
+            f"The approval expired at {approval.expires_at}. The log contains a later time than "
             f"{now}, so the clock was set back."
         )
     return f"The approval expired at {approval.expires_at}."
@@ -101,7 +102,7 @@ MAX_CHEAP_BYTES: Final = 4 << 20  # bytes in them
 
 
 def drifted_files(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
-    """Returns the files that changed; none if they are too many to look at while reading."""
+    """Returns the files that changed; none if there are too many to check during a review."""
     operations = first_segment_files(plan)
     if len(operations) > MAX_FILES:
         return ()
@@ -156,16 +157,16 @@ class PlanStatus:
         return is_approved(self._doors, record)
 
     def drifted(self, record: PlanRecord) -> tuple[DriftedFile, ...]:
-        """Returns the files that a proposed plan no longer finds as it saw them, if few and small.
+        """Returns the files that changed since a plan was proposed, if they are few and small.
 
-        It is for those who only want to know where things stand; a yes and a build look at all.
+        This is for a quick status; an approval and a build check all files.
         """
         if record.state is not PlanState.AWAITING_APPROVAL:
             return ()
         return drifted_files_if_cheap(self._plans.repository().plan(record), self._doors.files)
 
     def denied(self, record: PlanRecord) -> tuple[tuple[str, ...], str]:
-        """Says why a proposed plan cannot be built as rules are now, and what to type then."""
+        """Says why rules now deny a proposed plan, and the next command."""
         plan, rules = self._plans.repository().plan(record), self._doors.rules
         commands = [_command_denied(rules, op) for op in plan.operations]
         if record.state not in OPEN_STATES:
@@ -184,7 +185,7 @@ class PlanStatus:
         return f"assent stage remove {own[0][:SHORT]}" if own else RULES_COMMAND
 
     def next_step(self, record: PlanRecord) -> str:
-        """Returns what to type next where the state alone does not say it."""
+        """Returns the next command where the state alone does not determine it."""
         if record.state is not PlanState.DRAFTING:
             return self.next_for(
                 record, b"", approved=usable_approval(self._doors, record) is not None
@@ -222,6 +223,9 @@ def denied_reasons(
 
 
 def imported_plan_drift(drift: Drift) -> Drift:
-    """Returns the same refusal, of a plan that only those who made it can change."""
-    told = f"{drift.message} The plan has to be made anew where it was made, on the files of here."
+    """Returns the same refusal for an imported plan, which only its authors can change."""
+    told = (
+        f"{drift.message} The plan must be proposed again where it was created, based on the "
+        "files here."
+    )
     return Drift(told, "assent propose --portable --out FILE")

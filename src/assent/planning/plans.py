@@ -51,9 +51,9 @@ class ApprovalNotes:
         self._workspaces = workspaces
 
     def waiting(self, ledger: PlanRepository) -> tuple[ApprovalNote, ...]:
-        """Returns the notes that no plan has among its items yet, oldest first.
+        """Returns the notes that no plan lists as items yet, oldest first.
 
-        A plan that was given up before anything came of it counts as none.
+        A plan that was discarded before it was built does not count.
         """
         home = self._workspaces.find()
         if home is None:
@@ -74,9 +74,9 @@ class ApprovalNotes:
         return tuple(sorted((n for n in found if n.approval in own), key=lambda n: n.at))
 
     def with_items(self, text: bytes, notes: tuple[ApprovalNote, ...], most: int) -> bytes:
-        """Returns a text in which notes are items; those for which there is no room keep waiting.
+        """Returns a text that lists notes as items; those that do not fit keep waiting.
 
-        What is among its items already is not added.
+        Notes that are already among its items are not added.
         """
         there = notes_in_text(notes, text)
         added: tuple[ApprovalNote, ...] = ()
@@ -88,7 +88,7 @@ class ApprovalNotes:
         return text + end + notes_section(added).encode() if added else text
 
     def carrying(self, ledger: PlanRepository, plan_id: str, text: bytes) -> tuple[EventBatch, ...]:
-        """Prepares the record that notes became items of a plan, where its text has any."""
+        """Prepares the event that notes became items of a plan, if its text has any."""
         if SOURCE.encode() not in text:
             return ()
         there = tuple(noted.approval for noted in notes_in_text(self.waiting(ledger), text))
@@ -99,7 +99,7 @@ def check_note(note: str) -> str:
     """Refuses a note that is too long to become an item of a plan; returns any other."""
     if len(note.encode()) > MAX_NOTE_CHARS:
         raise UsageError(
-            f"A note has at most {MAX_NOTE_CHARS} bytes; this has more. Nothing was approved.",
+            f"A note can have at most {MAX_NOTE_CHARS} bytes. Nothing was approved.",
             "assent approve --help",
         )
     return note
@@ -132,7 +132,7 @@ class Plans:
         self._alone = RLock()
 
     def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
-        """Makes a plan with its Markdown file and makes it the current one."""
+        """Creates a plan with its Markdown file and makes it the current one."""
         plan_name(name)
         goal = redact(goal)  # it names a folder, and stands in a file that others read
         session = session_name(session) if session else slug(goal or name)
@@ -152,22 +152,22 @@ class Plans:
         return self.select(record)
 
     def waiting_notes(self) -> tuple[ApprovalNote, ...]:
-        """Returns the notes of approvals that no plan has among its items yet."""
+        """Returns the notes of approvals that no plan lists as items yet."""
         return self._notes.waiting(self.repository())
 
     def missing_notes(self, plan_id: str, text: bytes) -> tuple[ApprovalNote, ...]:
-        """Returns the notes that became items of a plan and are none of a text of it."""
+        """Returns the notes that became items of a plan and are missing from a text of it."""
         notes = self._notes.of_plan(self.repository(), plan_id)
         there = notes_in_text(notes, text)
         return tuple(noted for noted in notes if noted not in there)
 
     def with_notes(self, record: PlanRecord, text: bytes) -> bytes:
-        """Returns a new text for a plan that still has the notes which are items of it."""
+        """Returns a new text for a plan, with the notes that are items of it."""
         notes = self._notes.of_plan(self.repository(), record.plan_id)
         return self._notes.with_items(text, (*notes, *self.waiting_notes()), MAX_TEXT)
 
     def write(self, record: PlanRecord, text: bytes | None) -> PlanRecord:
-        """Replaces the plan's text, or takes the live file in as a revision if none is given."""
+        """Replaces the plan's text, or records the live file as a revision if none is given."""
         if text is None:
             return self.draft(record)
         check_length(text)
@@ -178,39 +178,39 @@ class Plans:
         return self._append(record, text, *first, *taken, *kept)
 
     def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
-        """Takes the live file in and appends what a drafting command does to the plan."""
+        """Records the live file and appends what a drafting command does to the plan."""
         text, drafted = self.read_live(record)
         return self._append(record, text, *drafted, *events)
 
     def read_live(self, record: PlanRecord) -> tuple[bytes, list[Event]]:
-        """Returns the live text, and what drafting means for the plan before anything else."""
+        """Returns the live text, and the events that drafting needs first."""
         live = self.live_text(record)
         if live is None:
             raise NotFound(
-                f"{display_path(record.path)} was deleted, and with it the plan.",
+                f"The plan's file {display_path(record.path)} was deleted, which removed the plan.",
                 "assent plan new NAME",
             )
         return live, [*reopening_events(record), *self._taken(record, live)]
 
     def live_text(self, record: PlanRecord) -> bytes | None:
-        """Returns the text as it stands in the plan's file, or None if the file is gone."""
+        """Returns the text in the plan's file, or None if the file is gone."""
         if record.imported:
             return self.text(record.content_hash)  # it has no file that anybody could change
         return self._doors.projection.read_plan(record.path)
 
     def stamp(self, record: PlanRecord) -> tuple[int, ...]:
-        """Returns what a change of the plan's file would show in, without opening it."""
+        """Returns a value that changes when the plan's file does, without opening the file."""
         if record.imported or not record.path:
             return ()
         return (self._doors.files.stamps(parent(record.path)) or {}).get(name_of(record.path), ())
 
     def check_live(self, record: PlanRecord) -> None:
-        """Refuses to go on while the file differs from the text that was proposed (law 4)."""
+        """Refuses to continue while the file differs from the proposed text (law 4)."""
         if difference := self.difference(record):
             raise PlanTextDiffers(difference, "assent propose")
 
     def difference(self, record: PlanRecord) -> str:
-        """Says how the live file differs from the text that was proposed, if it does."""
+        """Says how the live file differs from the proposed text, if it does."""
         if not record.path or not record.frozen:
             return ""
         live = self.live_text(record)
@@ -223,12 +223,12 @@ class Plans:
         )
 
     def is_untouched(self, record: PlanRecord, text: bytes) -> bool:
-        """Tells whether nobody has written anything into a plan's text, the live one as a rule."""
+        """Tells whether a plan's text, by default the live one, is still the template."""
         first = bool(record.revisions) and sha256(text) == record.revisions[0].content_hash
         return is_template_text(text, record.name, record.goal, first=first)
 
     def first_step(self, record: PlanRecord, text: bytes) -> str:
-        """Returns what to type before a draft can be proposed; nothing where it can be."""
+        """Returns the command that is needed before a draft can be proposed; empty if none is."""
         if record.state is not PlanState.DRAFTING or not self.is_untouched(record, text):
             return ""
         if not text.strip() or not record.goal.strip():
@@ -271,19 +271,18 @@ class Plans:
         home = self._workspaces.find()
         if home is None and (was := self._workspaces.moved_from()):
             raise NotFound(
-                "There is no current plan here. This folder was moved or copied from "
-                f"{display_path(was)} as another folder: "
-                "plans and approvals of that one do not count here.",
+                f"No current plan. This folder was moved or copied from {display_path(was)} and "
+                "counts as a new workspace: plans and approvals from there do not apply here.",
                 "assent plan list",
             )
         if home is None or not home.current:
-            raise NotFound("There is no current plan here.", "assent plan new NAME")
+            raise NotFound("No current plan.", "assent plan new NAME")
         return self.repository().load(home.current)
 
     def reference(self, record: PlanRecord, *, current: bool = True) -> str:
-        """Returns what names a plan in a command: its name, or its id where others share that.
+        """Returns how a command names a plan: its name, or its id if others share the name.
 
-        Nothing for a plan that is not in the log here, and, unless `current`, for the current one.
+        Empty for a plan that is not in the log here, and, unless `current`, for the current one.
         """
         home = self._workspaces.find()
         if home is None or (not current and home.current == record.plan_id):
@@ -296,7 +295,7 @@ class Plans:
         return record.name if alike == [record.plan_id] else record.plan_id
 
     def use(self, reference: str) -> PlanRecord:
-        """Makes a plan the current one because a person says so."""
+        """Makes a plan the current one at the user's request."""
         record = self.find(reference)
         self._workspaces.select(record.plan_id, chosen=True)
         return record
@@ -307,14 +306,14 @@ class Plans:
         return record
 
     def since(self, record: PlanRecord) -> list[StoredEvent]:
-        """Returns what happened to a plan after a record of it was read."""
+        """Returns what happened to a plan since a record of it was read."""
         return self._doors.store.read(self.repository().stream(record.plan_id), record.seq)
 
     def of_session(self, session: str) -> list[PlanRecord]:
         """Returns the plans of a session."""
         records = [record for record in self.all() if record.session == session]
         if not records:
-            raise NotFound(f"There is no session {session!a}.", "assent plan list")
+            raise NotFound(f"Session {session!a} not found.", "assent plan list")
         return records
 
     def sessions(self) -> dict[str, str]:
@@ -322,7 +321,7 @@ class Plans:
         return {record.plan_id: record.session for record in self.records()}
 
     def records(self) -> list[PlanRecord]:
-        """Returns every plan that the log knows here, undo plans too."""
+        """Returns every plan in the log here, undo plans too."""
         return self.repository().all()
 
     def delete(self, records: list[PlanRecord]) -> list[PlanRecord]:
@@ -341,7 +340,7 @@ class Plans:
         return gone
 
     def discard(self, record: PlanRecord) -> PlanRecord:
-        """Gives a plan up and leaves its file as it is, which is no plan then until it changes."""
+        """Discards a plan and keeps its file, which is not a plan until it changes."""
         next_state(record.state, PlanAction.DISCARD)
         user = self._workspaces.user
         events = [*self._taken(record, self.live_text(record)), PlanDiscarded(kept=True, user=user)]
@@ -362,19 +361,19 @@ class Plans:
             return matches[0]
         if matches:
             choices = ", ".join(f"{r.session}/{r.name}" for r in matches[:5])
-            raise NotFound(f"{reference!a} could be any of {choices}.", "assent plan list")
+            raise NotFound(f"{reference!a} is ambiguous: {choices}.", "assent plan list")
         self._refuse_foreign(reference)
-        raise NotFound(f"There is no plan {reference!a}.", "assent plan list")
+        raise NotFound(f"Plan {reference!a} not found.", "assent plan list")
 
     def _refuse_foreign(self, reference: str) -> None:
         streams = self._doors.store.streams("plan/")
         if any(stream.endswith("/" + reference) for stream in streams):
             raise WorkspaceMismatch(
-                f"Plan {reference} was made for another workspace.", "assent plan list"
+                f"Plan {reference} was created for another workspace.", "assent plan list"
             )
 
     def repository(self) -> PlanRepository:
-        """Returns the plans of this workspace: none, in a folder that is no workspace yet."""
+        """Returns the plans of this workspace; none if the folder is not a workspace yet."""
         if self._ledger is None:
             home = self._workspaces.find()
             if home is None:
@@ -401,7 +400,10 @@ class Plans:
                 continue
             self._projections.plan(record, text)
             return record
-        raise Busy("Others keep working on this workspace; no plan was made.", "assent status")
+        raise Busy(
+            "Other processes keep changing this workspace. No plan was created; try again.",
+            "assent status",
+        )
 
     def _adopt(self, ledger: PlanRepository, file: PlanFile) -> PlanRecord:
         """Takes in a plan file that somebody else put there."""
@@ -439,10 +441,10 @@ MAX_TRIES = 20  # at a workspace that others are working on, too
 
 
 def reopening_events(record: PlanRecord) -> list[Event]:
-    """Returns what must happen first so that the plan may be drafted; refuses where it may not."""
+    """Returns the events that make the plan a draft again; refuses if that is not allowed."""
     if record.imported:
         raise IllegalState(
-            "The plan was made elsewhere and cannot be changed here.", "assent plan new NAME"
+            "The plan was imported and cannot be changed here.", "assent plan new NAME"
         )
     if record.state is PlanState.AWAITING_APPROVAL:
         return [PlanRevised()]
@@ -453,7 +455,7 @@ def reopening_events(record: PlanRecord) -> list[Event]:
 def check_length(text: bytes) -> None:
     """Refuses a text that is too long for a plan."""
     if len(text) > MAX_TEXT:
-        raise InvalidPlan(f"A plan has at most {MAX_TEXT} bytes; this has more.")
+        raise InvalidPlan(f"A plan can have at most {MAX_TEXT} bytes.")
 
 
 def _names(record: PlanRecord) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class NoHookRunner:
 
 
 class NoTrustedKeys:
-    """Implements ports.TrustedKeys where nobody else's signature counts."""
+    """Implements ports.TrustedKeys where no other key is trusted."""
 
     def trusted(self, key: str) -> bool:
         return False
@@ -92,7 +92,7 @@ class RetentionLimits(msgspec.Struct, frozen=True):
 
 
 class Ports(msgspec.Struct, frozen=True):
-    """What `app` passes to the services. Nothing below `app` knows the concrete classes."""
+    """What `assent.app` passes to the services; nothing below it knows the concrete classes."""
 
     store: EventStore
     blobs: BlobStore

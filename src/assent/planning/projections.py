@@ -1,4 +1,4 @@
-"""Readable JSON copies of a plan's state in its folder; nothing is ever decided by them."""
+"""Readable JSON copies of a plan's state in its folder; they never decide anything."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class PlanProjections:
 
     @contextmanager
     def throttled(self) -> Iterator[None]:
-        """Writes copies once a second and in the end, where they would change with each step."""
+        """Writes copies once a second and at the end, where they would change with each step."""
         self._at_once, self._written = False, monotonic()
         try:
             yield
@@ -61,7 +61,7 @@ class PlanProjections:
             self._catch_up()
 
     def plan(self, record: PlanRecord, text: bytes | None = None) -> None:
-        """Copies a plan's approvals, and its tasks when the text is at hand."""
+        """Copies a plan's approvals, and its tasks if the text is given."""
         files: dict[str, MakeContent] = {"approvals.json": partial(_approvals, record)}
         if text is not None:
             if record.plan_id not in self._todos:
@@ -73,7 +73,7 @@ class PlanProjections:
         self._write(record.plan_id, files)
 
     def todos(self, plan: PlanRecord, text: bytes, todos: tuple[Todo, ...]) -> None:
-        """Copies the todos of the session that works on a plan, beside the plan's own tasks."""
+        """Copies the todos of the session that works on a plan, next to the plan's own tasks."""
         self._todos[plan.plan_id] = todos
         self.plan(plan, text)
 
@@ -113,9 +113,7 @@ class PlanProjections:
 def _stale(error: Exception) -> str:
     """Says why copies are old, and nothing of what they copy: that may well have changed."""
     why = str(error).replace(" Nothing was changed.", "").rstrip(".")
-    return (
-        f"The readable copies in .opencode/assent are not current: {why}. The log is what counts."
-    )
+    return f"The readable copies in .opencode/assent are outdated: {why}. The log is authoritative."
 
 
 def _approvals(record: PlanRecord) -> bytes:
@@ -147,7 +145,7 @@ def _digests(op: Operation) -> dict[str, object]:
 
 
 def tasks(text: bytes) -> list[dict[str, object]]:
-    """Reads the check boxes of a plan's Markdown; what the template says in one is no task."""
+    """Reads the check boxes of a plan's Markdown; those of the template are not tasks."""
     found = _TASK.findall(text.decode("utf-8", "backslashreplace"))
     said = [(mark, words) for mark, words in found if words.strip() != HOW_TO_VERIFY]
     return [{"text": words, "done": mark != " "} for mark, words in said]

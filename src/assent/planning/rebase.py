@@ -28,9 +28,9 @@ MAX_NAMED = 20  # conflicts spelled out in one message
 
 
 class Rebase(msgspec.Struct, frozen=True):
-    """A plan that fits the files as they are; nothing of it is recorded yet.
+    """A plan that fits the current files; nothing of it is recorded yet.
 
-    `fates` are the staged operations, each with what it becomes: None if the files hold it already.
+    `fates` are the staged operations, each with what it becomes: None if the files already have it.
     """
 
     record: PlanRecord
@@ -42,12 +42,12 @@ class Rebase(msgspec.Struct, frozen=True):
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """What is staged then."""
+        """The operations that are staged then."""
         return tuple(op for _, op in self.fates if op is not None)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left to do: the files hold all of it. The plan stays as it is."""
+        """Whether nothing remains to do: the files have all of it. The plan stays as it is."""
         return bool(self.fates) and not self.operations
 
     @property
@@ -70,7 +70,7 @@ class Rebase(msgspec.Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[bytes, ...]:
-        """The files whose change made the plan another one."""
+        """The files whose changes made the rebase necessary."""
         changed = [op for pair in self.outcomes if pair[0] != pair[1] for op in pair if op]
         touched = {path for op in changed for path, *_ in footprint(op)}
         return tuple(sorted(touched | set(self.relied_on)))
@@ -89,7 +89,7 @@ class Rebaser:
         self._contents = PlanContents(doors)
 
     def preview(self, record: PlanRecord) -> Rebase:
-        """Returns what the plan becomes; raises Drift, with every conflict, where it cannot."""
+        """Returns what the plan becomes; raises Drift, with every conflict, if that fails."""
         _check_state(record)
         ledger = self._plans.repository()
         was = ledger.plan(record) if record.frozen else None
@@ -105,9 +105,9 @@ class Rebaser:
         return msgspec.structs.replace(found, plan=self._frozen(found)) if was else found
 
     def apply(self, rebase: Rebase) -> PlanRecord:
-        """Records the plan that fits, with a digest of its own if it had one; nobody approved it.
+        """Records the rebased plan, with a new digest if it had one; it is not approved.
 
-        All of it is one transaction, which a change of the plan meanwhile refuses.
+        All of it is one transaction, which fails if the plan changed meanwhile.
         """
         record, ledger = rebase.record, self._plans.repository()
         if rebase.is_empty or not rebase.differs:
@@ -120,7 +120,9 @@ class Rebaser:
             events.append(PlanRebased(rebase.was.digest if rebase.was else "", rebase.paths))
         if rebase.plan is not None:
             if rebase.plan.text != text:
-                raise Drift(f"{display_path(record.path)} changed meanwhile.", "assent rebase")
+                raise Drift(
+                    f"{display_path(record.path)} changed during the rebase.", "assent rebase"
+                )
             self._consents.check_plan(rebase.plan)
             events.append(self._consents.proposal(rebase.plan))
         changed = ledger.append(record, record.plan_id, *events)
@@ -137,7 +139,7 @@ class Rebaser:
             seen = now.on_disk(file.path)
             if not isinstance(seen, FileState):
                 now.conflicts.append(
-                    RebaseConflict(file.path, "is relied on, and is no file any more.")
+                    RebaseConflict(file.path, "is required by the plan but is no longer a file.")
                 )
             elif seen.digest != file.digest:
                 changed.append(file.path)
@@ -250,9 +252,7 @@ def _same(op: Operation, others: Iterable[Operation]) -> Operation | None:
 
 def _check_state(record: PlanRecord) -> None:
     if record.imported or record.undoes:
-        raise IllegalState(
-            "The plan was not made here; it is made anew for other files.", "assent plan list"
-        )
+        raise IllegalState("Imported plans and undo plans cannot be rebased.", "assent plan list")
     if record.state is not PlanState.AWAITING_APPROVAL:
         next_state(record.state, PlanAction.DRAFT)
 
@@ -261,8 +261,8 @@ def _unfit(conflicts: Iterable[str]) -> Drift:
     found = list(conflicts)
     more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
     return Drift(
-        f"The plan does not fit the files any more. {' '.join(found[:MAX_NAMED])}{more} "
-        "Nothing was changed. Take what does not fit out with `assent stage remove OP`, or put the "
-        "files back. Stage it again for the files as they are, and propose it.",
+        f"The plan no longer fits the files. {' '.join(found[:MAX_NAMED])}{more} Nothing was "
+        "changed. Remove conflicting operations with `assent stage remove OP`, or restore the "
+        "files. Then stage those changes again and propose the plan.",
         "assent stage list",
     )

@@ -1,4 +1,4 @@
-"""Review history: which version of a plan each person saw last, and what changed since."""
+"""Review history: which version of a plan each user saw last, and what changed since."""
 
 from collections.abc import Callable, Iterable
 
@@ -18,8 +18,8 @@ from assent.render.review import Review
 from assent.render.review_changes import ReviewChanges, review_changes
 
 MAX_TRIES = 5
-NOT_RECORDED = "That you read this is not on record, so the next review cannot compare with it: "
-NOT_COMPARED = "What changed since you last read this cannot be shown: "
+NOT_RECORDED = "This review could not be recorded, so the next one cannot show what changed: "
+NOT_COMPARED = "Changes since your last review cannot be shown: "
 NO_COMMENTS = "Your comments cannot be shown: "
 
 
@@ -43,7 +43,7 @@ class ReviewHistory:
         self.commented: Callable[[PlanRecord, Review], Review] = lambda _, review: review
 
     def review(self, record: PlanRecord) -> Review:
-        """Returns a plan's review with what was said to it, and what changed since the last one."""
+        """Returns a plan's review with its comments, and what changed since the last review."""
         plan = self._plans.repository().plan(record) if record.frozen else None
         found = self._reviews.show(record, plan) if plan else self._reviews.review(record)
         declined, unsure = self._partials.excluded(record)
@@ -56,7 +56,7 @@ class ReviewHistory:
         return self._compared(found, plan) if plan else found
 
     def partial(self, partial: PartialApproval, next: str) -> Review:
-        """Returns the smaller plan as it will be approved, with what was left out of it."""
+        """Returns the smaller plan as it will be approved, with what was excluded from it."""
         found = self._reviews.show(partial.record, partial.plan)
         unsure = bool(partial.smaller.unsure)
         found = msgspec.structs.replace(found, declined=partial.excluded, unsure=unsure, next=next)
@@ -85,7 +85,7 @@ class ReviewHistory:
         return msgspec.structs.replace(review, since=found, operations=tuple(operations))
 
     def record(self, record: PlanRecord) -> None:
-        """Records that the person was shown all of a proposed plan; only warns if it cannot."""
+        """Records that the user was shown all of a proposed plan; only warns if that fails."""
         if not record.frozen:
             return
         try:
@@ -111,7 +111,7 @@ class ReviewHistory:
             except ConcurrentChange:  # somebody else read something meanwhile
                 continue
             return
-        raise ConcurrentChange("Others keep reading at the same time.")
+        raise ConcurrentChange("Other processes keep recording reviews.")
 
     def _stream(self, plan_id: str) -> str:
         return f"reading/{self._plans.repository().workspace}/{plan_id}"

@@ -1,4 +1,4 @@
-"""Reviews: collects everything a person must see before approving, from the hashed bytes."""
+"""Reviews: collects everything a user must see before approving, from the hashed bytes."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -63,12 +63,12 @@ class Reviews(PlanStatus):
         place: WorkspaceConfig,
         next_after_run: Callable[[str], str] = lambda run: "",
     ) -> None:
-        """`next_after_run` returns what to type once a run is over, by the run's id."""
+        """`next_after_run` returns the next command after a run, by the run's id."""
         super().__init__(doors, plans, next_after_run)
         self._place = place
 
     def review(self, record: PlanRecord) -> Review:
-        """Returns the frozen plan as it will be approved, or the draft as it stands."""
+        """Returns the frozen plan as it will be approved, or the current draft."""
         ledger = self._plans.repository()
         plan = ledger.plan(record) if record.frozen else self._draft(record)
         return self._review(record, plan, record.digest, over=record.state in CLOSED_STATES)
@@ -87,7 +87,7 @@ class Reviews(PlanStatus):
     def basis(self, record: PlanRecord) -> tuple[TextBasis, bytes]:
         """Returns the text that a live file is compared with, and what that text is.
 
-        An approval that was rejected, spent or expired makes no text an approved one.
+        If the approval was rejected, used or expired, the text is not an approved one.
         """
         text = self._plans.text(record.content_hash)
         if not record.frozen:

@@ -1,4 +1,4 @@
-"""Which files and commands of a plan the rules of person and project deny."""
+"""Which files and commands of a plan the rules of the user and the project deny."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -26,20 +26,23 @@ RULES_COMMAND: Final = "assent rules list"
 
 
 def command_limits(rules: PlanRules, command: RunCommand) -> CommandLimits:
-    """Returns to what rules hold a command; what they deny to its undo, they deny to both."""
+    """Returns what rules forbid a command; what they deny to its undo, they deny to both."""
     held, back = rules.command_limits(command_line_text(command)), inverse(command)
     if held.denial or not isinstance(back, RunCommand):
         return held
     denial = rules.command_limits(command_line_text(back)).denial
     return replace(
-        held, denial=f"Its undo, {operation_brief(back)}, may not run: {denial}" if denial else ""
+        held,
+        denial=f"Its undo command, {operation_brief(back)}, is not allowed: {denial}"
+        if denial
+        else "",
     )
 
 
 def denied_operations(
     doors: Ports, operations: Sequence[Operation], *, lenient: bool = False
 ) -> dict[int, str]:
-    """Returns which operations on files rules deny, by their places, each with path and rule.
+    """Returns which file operations rules deny, by index, each with path and rule.
 
     Both ends of a move count, and so does a file's own name where case makes no difference.
     """
@@ -65,7 +68,7 @@ def refuse_denied(
     found = list(dict.fromkeys(denied_operations(doors, operations, lenient=lenient).values()))
     if found:
         more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
-        told = " ".join(f"No plan may change {each}" for each in found[:MAX_NAMED])
+        told = " ".join(f"Rules deny changes to {each}" for each in found[:MAX_NAMED])
         raise Refused(f"{told}{more} {left}", RULES_COMMAND)
 
 

@@ -29,7 +29,7 @@ INDEX_STREAM = "workspaces"  # every id that was minted, so that no folder gets 
 
 
 class WorkspaceRecord(msgspec.Struct, frozen=True):
-    """A workspace as its events left it."""
+    """A workspace, folded from its events."""
 
     workspace: str
     root: bytes
@@ -60,7 +60,7 @@ class WorkspaceRepository:
 
     @property
     def user(self) -> str:
-        """Who works here, as far as the system tells."""
+        """The user who works here, as the system reports it."""
         return self._place.account or self._place.user
 
     def find(self) -> WorkspaceRecord | None:
@@ -86,7 +86,9 @@ class WorkspaceRepository:
         try:
             marker = self._doors.projection.marker()
         except Refused as refused:
-            self.warnings.append(f"{refused.message} A workspace that was moved is known by it.")
+            self.warnings.append(
+                f"{refused.message} Assent uses this file to recognize a moved workspace."
+            )
             return None
         for home in homes:
             if home.workspace == marker:
@@ -102,7 +104,7 @@ class WorkspaceRepository:
         return None
 
     def moved_from(self) -> bytes:
-        """Returns where the workspace lay that the folder's own tree names, if it is another one.
+        """Returns where the workspace was that the folder's own tree names, if it is another one.
 
         The folder was copied then, or moved to another file system.
         """
@@ -113,7 +115,7 @@ class WorkspaceRepository:
         return b""
 
     def open(self) -> WorkspaceRecord:
-        """Returns the folder's workspace; mints one before the first plan."""
+        """Returns the folder's workspace; creates one before the first plan."""
         with self._alone:
             home = self.find()
             while home is None:
@@ -136,8 +138,8 @@ class WorkspaceRepository:
                 projection.write_marker(home.workspace)
         except AssentError as error:
             self.warnings.append(
-                f"{error.message} It names the workspace, which is only needed after its folder "
-                "was moved. Move it away, and it is written anew."
+                f"{error.message} This file identifies the workspace after its folder was moved. "
+                "Move the file away and Assent writes a new one."
             )
 
     def _minted(self, before: int) -> WorkspaceRecord:
@@ -152,17 +154,17 @@ class WorkspaceRepository:
         return home
 
     def select(self, plan_id: str, *, chosen: bool = False) -> None:
-        """Makes a plan the current one; what a person chose is recorded in any case."""
+        """Makes a plan the current one; a user's choice is always recorded."""
         if chosen or self.open().current != plan_id:
             self.append(PlanSelected(plan_id, chosen))
 
     def append(self, event: Event) -> WorkspaceRecord:
-        """Records something about the workspace, behind whatever others recorded meanwhile."""
+        """Records an event of the workspace, after whatever others recorded meanwhile."""
         with self._alone:
             for _ in range(MAX_TRIES):
                 with suppress(ConcurrentChange):
                     return self._append(self.open(), event)
-        raise Busy("Others keep writing to this workspace; try again.", "assent status")
+        raise Busy("Other processes keep writing to this workspace. Try again.", "assent status")
 
     def batch(self, event: Event) -> EventBatch:
         """Prepares an event, to be recorded together with others or not at all."""

@@ -1,4 +1,4 @@
-"""Ports: the protocols by which the floors above core reach the outside world."""
+"""Ports: the protocols by which the packages above core reach the outside world."""
 
 from assent.ports.external import (
     FetchResponse,

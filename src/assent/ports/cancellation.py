@@ -11,7 +11,7 @@ from assent.core.llm import StreamEnded, StreamEvent
 Reason = TypeVar("Reason")
 Wake = Callable[[], object]  # ends a wait; called from the thread that cancels
 
-REQUEST_ENDED = "The request was ended before its answer was complete."
+REQUEST_ENDED = "The request was cancelled before its response was complete."
 
 
 class CancelToken(Generic[Reason]):
@@ -134,7 +134,7 @@ class CancellableModelStream:
         return answer
 
     def close(self) -> None:
-        """Ends the request; whoever wants its next part then gets Interrupted."""
+        """Ends the request; code that waits for its next part gets Interrupted."""
         self._token.cancel(REQUEST_ENDED)
         close = getattr(self._parts, "close", None)
         with suppress(ValueError):  # it runs in another thread, which the token has woken

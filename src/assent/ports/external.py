@@ -23,20 +23,20 @@ from assent.core.shell.process import (
 class ProcessRunner(Protocol):
     """Runs programs so that they cannot write, connect, signal or read secrets.
 
-    Folders are absolute real paths. What is visible is what a program inside could open.
+    Folders are absolute real paths. Visible is what a program inside could open.
     """
 
     def sandbox_status(self) -> SandboxStatus:
-        """Tells whether the sandbox holds; the first call of a boot tries to break out of it."""
+        """Returns whether the sandbox works; the first call after a boot runs its self-test."""
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         """Returns the trusted path of the first of these programs that is installed.
 
-        The system's come first; with `own`, the order of the person's PATH counts.
+        The system's come first; with `own`, the order of the user's PATH counts.
         """
 
     def visible(self, path: bytes) -> bool:
-        """Tells whether a program may read this path: in sight, and not masked."""
+        """Tells whether a program may read this path: visible, and not masked."""
 
     def hidden_below(self, folder: bytes) -> bytes | None:
         """Returns a masked path in a folder, if there is one."""
@@ -47,59 +47,60 @@ class ProcessRunner(Protocol):
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
     ) -> Iterator[OutputChunk | ProcessResult]:
-        """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""
+        """Runs a pipeline and streams its output; `ProcessResult` comes last. Closing ends it."""
 
     def run_command(
         self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
     ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a command that may write in the workspace, in the profile that it names.
 
-        Confined, it can write nowhere else, connect nowhere unless it says so, and change neither
-        git's nor Assent's own files (to commit, not git's settings and hooks); raises Refused where
-        no sandbox holds. Unconfined, it can do what the person can. It ends with this process.
+        Confined, it cannot write elsewhere, cannot connect unless it declares so, and cannot change
+        git's or Assent's own files (to commit, not git's settings and hooks); raises Refused if the
+        sandbox does not work. Unconfined, it can do what the user can. It ends with this process.
         """
 
     def still_running(self) -> str:
-        """Names what is alive all the same of commands that were cut off; else empty."""
+        """Returns which processes of cancelled commands are still alive; else empty."""
 
 
 class PlanCommandRunner(Protocol):
-    """Runs the commands of plans, and tells what they changed."""
+    """Runs the commands of plans, and returns what they changed."""
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         """Raises Refused if the command could not run here as its plan says.
 
-        `meant` are the files that the plan itself changes, as it is to meet and to leave them.
+        `meant` are the files that the plan itself changes, with their states before and after.
         """
 
     def check_allowed(self, command: RunCommand) -> None:
-        """Raises Refused if rules deny the command by now; asked each time, before it begins."""
+        """Raises Refused if rules deny the command by now; called each time before it begins."""
 
     def check_at_rest(self) -> None:
         """Raises RunUnfinished if a command still runs here whose starter died."""
 
     def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
-        """Takes back what a command that was cut off left half done elsewhere than in files.
+        """Reverts what a cancelled command left half done other than in files.
 
-        Says what could not be taken back. `left` are the files that the run has changed so far.
+        Returns what could not be reverted. `left` are the files that the run has changed so far.
         """
 
     def record(self) -> str:
-        """Keeps what stands in the workspace now; returns the blob that tells of it, flushed."""
+        """Stores a snapshot of the workspace; returns its blob, flushed."""
 
     def run(
         self, command: RunCommand, digest: str, left: FileStateChanges
     ) -> Iterator[OutputChunk | ProcessResult]:
-        """Runs a command of the plan with this digest; `Ended` comes last. Closing it ends it.
+        """Runs a command of the plan with this digest; `ProcessResult` comes last.
 
-        `left` are the files that the run has changed so far, which is what a commit is about.
+        Closing it ends the command. `left` are the files that the run has changed so far, which a
+        commit is about.
         """
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
-        """Has the command that runs, or else the next one, end once this tells so."""
+        """Ends the current command, or else the next one, once this function returns true."""
 
     def changes(self, before: str) -> WorkspaceChanges:
-        """Returns what is other than in a record, every content kept that an undo would need."""
+        """Returns the changes since a snapshot; every content that an undo needs is stored."""
 
 
 class ReadOnlyShell(Protocol):
@@ -110,7 +111,7 @@ class ReadOnlyShell(Protocol):
     ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a command line in a folder; raises Refused before anything has run.
 
-        It is MayWrite if the line does not only read.
+        It raises NotReadOnly if the line does more than read.
         """
 
 
@@ -118,21 +119,21 @@ class ModelStream(Iterator[StreamEvent], Protocol):
     """A model's answer as it comes; `StreamEnded` comes last."""
 
     def close(self) -> None:
-        """Ends the request at once, from any thread; who waits for it then gets Interrupted."""
+        """Ends the request at once, from any thread; code that waits for it gets Interrupted."""
 
 
 class Model(Protocol):
     """Something that turns a prompt into a stream of parts."""
 
     def stream(self, prompt: ModelRequest) -> ModelStream:
-        """Answers. The same message object in a later prompt is not encoded again.
+        """Streams an answer; the same message object in a later prompt is not encoded again.
 
         Raises ModelError, which says whether another attempt, another key or less text would help.
         """
 
 
 class OpenedModel(msgspec.Struct, frozen=True):
-    """A model that is ready to be asked, and what is known about it; 0: unknown."""
+    """A model that is ready for requests, and what is known about it; 0: unknown."""
 
     model: Model
     name: str
@@ -143,7 +144,7 @@ class OpenedModel(msgspec.Struct, frozen=True):
 
 
 class FetchResponse(msgspec.Struct, frozen=True):
-    """What a server sent."""
+    """The response of a server."""
 
     url: str
     status: int
@@ -160,16 +161,16 @@ class PageFetcher(Protocol):
 
 
 class OutsideFiles(Protocol):
-    """Files outside the workspace, for reading alone, by absolute path; symlinks are resolved."""
+    """Files outside the workspace, read-only, by absolute path; symlinks are resolved."""
 
     def real(self, path: bytes) -> bytes:
-        """Returns the real path; raises Refused for what is never shown, such as keys."""
+        """Returns the real path; raises Refused for files that are never shown, such as keys."""
 
     def is_folder(self, path: bytes) -> bool:
-        """Tells whether a real path is a folder, without looking into it."""
+        """Tells whether a real path is a folder, without listing it."""
 
     def read(self, path: bytes, limit: int) -> bytes:
-        """Reads a real path; raises Refused for what is no file, or has more bytes."""
+        """Reads a real path; raises Refused if it is not a file, or is too large."""
 
     def names(self, folder: bytes) -> dict[bytes, bool]:
         """Lists the names in a folder, and whether each is a folder; raises NotFound."""
@@ -179,13 +180,13 @@ class NoPlanCommandRunner:
     """Implements PlanCommandRunner where no command may run."""
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
-        raise Refused("The plan holds a command, and commands cannot run here.")
+        raise Refused("The plan contains a command, but commands cannot run here.")
 
     def check_allowed(self, command: RunCommand) -> None:
         raise Refused("Commands cannot run here.")
 
     def check_at_rest(self) -> None:
-        """None ran here, so none still runs."""
+        """Does nothing: no command runs here."""
 
     def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         return ""
@@ -199,25 +200,25 @@ class NoPlanCommandRunner:
         raise Refused("Commands cannot run here.")
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
-        """None runs here, so none has to end."""
+        """Does nothing: no command runs here."""
 
     def changes(self, before: str) -> WorkspaceChanges:
         return WorkspaceChanges(known=False)
 
 
 class PlanRules(Protocol):
-    """What the rules of user and project say about plans, whoever approved those.
+    """The rules of user and project that apply to plans, even approved ones.
 
-    They are read anew with every question, so a rule that was added meanwhile counts.
+    They are read again for every call, so that a rule added meanwhile applies.
     """
 
     def command_limits(self, line: str) -> CommandLimits:
-        """Returns to what they hold a command, given as a line for a shell."""
+        """Returns the limits on a command, given as a shell command line."""
 
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
         """Returns the paths that no plan may change, each with the rule that denies it.
 
-        Leniently, a project's configuration that cannot be read says nothing; else that raises.
+        With `lenient`, an unreadable project configuration is ignored; else it raises.
         """
 
 
@@ -230,10 +231,10 @@ class HookResults(msgspec.Struct, frozen=True):
 
 
 class HookRunner(Protocol):
-    """Runs the user's own programs on what happens."""
+    """Runs the user's own programs on events."""
 
     def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
-        """Starts every hook for that moment with the facts as JSON; never raises.
+        """Runs every hook for an event with the facts as JSON; never raises.
 
-        Of those that come before something, one that is missing, slow or fails says no.
+        For hooks that run before something, one that is missing, slow or fails is an objection.
         """

@@ -1,7 +1,7 @@
 """The port that changes the user's files (law 1).
 
-Only the executor, the composition root and the doubles for tests may import this module, and the
-names of its methods occur nowhere else, so that a call of one in another place is found.
+Only the executor, the composition root and the test doubles may import this module, and the names
+of its methods occur nowhere else, so that a call from another module is found.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -13,17 +13,17 @@ from assent.ports.files import PathStateReader
 
 
 class FileWriter(PathStateReader, Protocol):
-    """Everything that can be done to the person's files; only the executor calls it (law 1).
+    """Everything that can be done to the user's files; only the executor calls it (law 1).
 
-    Every call raises OSError on failure. None follows a symlink in a parent folder: a look finds
-    nothing behind one, as nothing is behind a file.
+    Every call raises OSError on failure. None follows a symlink in a parent folder: a path below a
+    symlink does not exist, just as below a file.
     """
 
     def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
-        """Decides where the slots of a run lie and which kernel calls serve there."""
+        """Decides where the slots of a run are and which kernel calls work there."""
 
     def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
-        """Returns those folders that do not exist."""
+        """Returns the folders that do not exist."""
 
     def write_slot(self, fill: SlotContent, content: Iterable[bytes]) -> None:
         """Writes a slot that must not exist, with mode, owner and attributes."""
@@ -32,9 +32,9 @@ class FileWriter(PathStateReader, Protocol):
         """Fills a slot with the file displaced from another slot; False if it does not fit."""
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
-        """Keeps what is in the slots of a run, these files and no others, for an undo.
+        """Keeps the files in the slots of a run, exactly these, for an undo.
 
-        False: nothing was done, and the slots are to be emptied.
+        False: nothing was done, and the slots must be emptied.
         """
 
     def rename_unless_taken(self, source: bytes, target: bytes) -> None:
@@ -43,18 +43,18 @@ class FileWriter(PathStateReader, Protocol):
     def exchange(self, one: bytes, other: bytes) -> None: ...
 
     def create_folder(self, path: bytes) -> bool:
-        """Makes a folder and those above it; tells whether it was missing."""
+        """Creates a folder and those above it; tells whether it was missing."""
 
     def delete_empty_folder(self, path: bytes) -> bool:
-        """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
+        """Removes a folder, and empty folders in it, if it has no file; tells whether it did."""
 
     def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
-        """Tells whether anything lies below but folders and these files."""
+        """Tells whether anything is below a folder except folders and these files."""
 
     def delete_path(self, path: bytes) -> None: ...
 
     def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
-        """Removes files, in any order; returns those that could not be, for another try."""
+        """Removes files, in any order; returns those that could not be removed, for a retry."""
 
     def sync_to_disk(self, *, foreign: bool = False) -> None:
-        """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
+        """Returns when everything done so far is on disk; with `foreign`, also others' changes."""

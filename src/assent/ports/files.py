@@ -12,7 +12,7 @@ FolderEntryKind: TypeAlias = Literal["file", "link", "folder", "other"]
 
 
 class ReplacementLoss(msgspec.Struct, frozen=True):
-    """What replacing a file would cost besides its content."""
+    """What replacing a file would lose in addition to its content."""
 
     links: int = 1
     lost: tuple[str, ...] = ()
@@ -23,53 +23,53 @@ LinkTarget: TypeAlias = Callable[[bytes], bytes | None]
 
 
 class PathStateReader(Protocol):
-    """Anything that can tell what stands under a name."""
+    """Anything that can read the state of a path."""
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
-        """Returns what stands under each name.
+        """Returns the state of each path.
 
-        Paths may come as a mapping to what should stand there: that it does is told sooner.
+        Paths may be given as a mapping to their expected states: a match is then found sooner.
         """
 
 
 class WorkspaceFiles(PathStateReader, Protocol):
-    """The person's files, for reading, by workspace path; no symlink is ever followed."""
+    """The user's files, read-only, by workspace path; no symlink is ever followed."""
 
     def locate(self, argument: bytes, target: LinkTarget | None = None) -> bytes:
-        """Turns what a person typed into a workspace path: its real parent and its name.
+        """Turns what a user typed into a workspace path: its real parent and its name.
 
-        Where symlinks of the workspace lead to, `target` tells, if there is one, instead of disk.
+        `target`, if given, returns where symlinks of the workspace point to, instead of the disk.
         """
 
     def open(self, path: bytes) -> BinaryIO:
-        """Opens a file's content; of a symlink, its target."""
+        """Opens a file's content; for a symlink, its target."""
 
     def below(self, folder: bytes) -> list[bytes]:
-        """Lists the files and symlinks below a folder; nothing if it is no folder."""
+        """Lists the files and symlinks below a folder; empty if it is not a folder."""
 
     def is_file(self, path: bytes) -> bool:
-        """Tells whether a file or symlink stands there, without reading it."""
+        """Tells whether a path is a file or symlink, without reading it."""
 
     def link_target(self, path: bytes) -> bytes | None:
-        """Returns where a symlink points to; None if it is none, or nothing is there."""
+        """Returns the target of a symlink; None if it is not one, or does not exist."""
 
     def names(self, folder: bytes) -> list[bytes]:
-        """Lists the names in a folder; nothing if it is no folder."""
+        """Lists the names in a folder; empty if it is not a folder."""
 
     def size(self, path: bytes) -> int:
-        """Returns how many bytes a file has, without reading it; 0 if it is none."""
+        """Returns the size of a file in bytes, without reading it; 0 if it is not a file."""
 
     def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
-        """Lists the files in slots of runs: in the folder of slots, and beside these folders.
+        """Lists the files in slots of runs: in the slot folder, and in these folders.
 
-        `everywhere` looks for the latter in the whole workspace, as far as a bounded walk comes.
+        `everywhere` searches the whole workspace for the latter, as far as a bounded walk gets.
         """
 
     def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, ReplacementLoss]:
-        """Tells what replacing files would cost besides their contents; only where it costs."""
+        """Returns what replacing files would lose in addition to their contents, if anything."""
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
-        """Returns what a change of each name in a folder would show in; None: nobody can tell.
+        """Returns what shows a change of each name in a folder; None if unknown.
 
         That is mtime, ctime, size, inode and mode.
         """
@@ -79,7 +79,7 @@ DETACHED_HEAD: Final = "HEAD"  # no branch can have this name
 
 
 class GitState(msgspec.Struct, frozen=True):
-    """What git has checked out in the workspace, and what it is in the middle of there."""
+    """What git has checked out in the workspace, and its operation in progress."""
 
     branch: str = ""  # DETACHED where none is checked out; empty where that is not known
     under_way: tuple[str, ...] = ()  # merge, rebase, cherry-pick, revert, bisect, am
@@ -89,24 +89,24 @@ class SourceFolder(PathStateReader, Protocol):
     """A folder elsewhere that the workspace is compared with; no symlink is ever followed."""
 
     def entries(self, folder: bytes) -> dict[bytes, FolderEntryKind]:
-        """Lists the names in a folder, sorted, and what each is."""
+        """Lists the names in a folder, sorted, and the kind of each."""
 
     def open(self, path: bytes) -> BinaryIO:
-        """Opens a file's content; of a symlink, its target."""
+        """Opens a file's content; for a symlink, its target."""
 
 
 class DisplacedFiles(Protocol):
-    """Files that runs displaced, kept besides their contents so that an undo is quick.
+    """Files that runs displaced, kept in addition to their contents to make undo fast.
 
-    To remove some never fails. It returns the folders that stay, because somebody who had a file
+    Removing some never fails. It returns the folders that stay, because a program that had a file
     or a folder open wrote there after it was displaced.
     """
 
     def trim(self, limit: int) -> list[str]:
-        """Removes the oldest until all together have at most so many bytes."""
+        """Removes the oldest until all of them together have at most `limit` bytes."""
 
     def drop(self, runs: Iterable[str]) -> list[str]:
-        """Removes what these runs left."""
+        """Removes the displaced files of these runs."""
 
 
 class Journal(Protocol):
@@ -115,7 +115,7 @@ class Journal(Protocol):
     def read(self, run: str) -> list[JournalEntry]: ...
 
     def write(self, run: str, entry: JournalEntry) -> None:
-        """Durable when it returns."""
+        """Writes an entry; it is durable when this returns."""
 
 
 class PlanFile(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ class Projection(Protocol):
     """Assent's own files in the workspace: plans, readable copies, one line of .gitignore."""
 
     def prepare(self) -> None:
-        """Makes the tree and the .gitignore line if they are missing."""
+        """Creates the tree and the .gitignore line if they are missing."""
 
     def plan_path(self, session: str, name: str) -> bytes: ...
 
@@ -139,7 +139,7 @@ class Projection(Protocol):
         """Lists the plan files, newest first."""
 
     def skipped(self) -> list[str]:
-        """Says which plan files could not be used at the last look, and why."""
+        """Returns which plan files could not be used at the last read, and why."""
 
     def read_plan(self, path: bytes) -> bytes | None:
         """Returns a plan file's bytes, or None if it is gone."""
@@ -147,24 +147,24 @@ class Projection(Protocol):
     def write_plan(self, path: bytes, text: bytes) -> None: ...
 
     def delete_plan(self, path: bytes) -> None:
-        """Removes a plan file, and its session's folder if that is left empty."""
+        """Removes a plan file, and its session's folder if that is then empty."""
 
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
-        """Writes readable copies under the state folder; they give nobody any power."""
+        """Writes readable copies under the state folder; nothing relies on them."""
 
     def remove_state(self, plan_id: str, name: str) -> None:
-        """Removes one of those copies, if it is there."""
+        """Removes one of those copies, if it exists."""
 
     def read_agent(self) -> bytes | None:
-        """Returns the plan agent's definition as it stands in the workspace, if it does."""
+        """Returns the plan agent's definition in the workspace, if there is one."""
 
     def write_agent(self, text: bytes) -> None:
         """Writes the plan agent's definition."""
 
     def write_output(self, name: str, content: bytes) -> bytes:
-        """Keeps the whole output of a call for later reading; returns its path. Old ones go."""
+        """Stores the whole output of a call; returns its path, and removes old outputs."""
 
     def marker(self) -> str:
-        """Returns the workspace id that the tree carries, or an empty string."""
+        """Returns the workspace id in the tree, or an empty string."""
 
     def write_marker(self, workspace: str) -> None: ...

@@ -22,7 +22,7 @@ from assent.core.tool import (
 
 
 class Turn(Protocol):
-    """A running turn: what a driver reads of the session, says in it, and has carried out."""
+    """A running turn: what a driver reads and appends in the session, and lets it run."""
 
     @property
     def record(self) -> SessionRecord: ...
@@ -33,7 +33,7 @@ class Turn(Protocol):
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
-        """What the model gets to read; the same message is the same object in every step."""
+        """The messages that the model reads; the same message is the same object in every step."""
 
     @property
     def is_over(self) -> bool:
@@ -46,69 +46,69 @@ class Turn(Protocol):
         """Appends events to the session, durably, in one transaction."""
 
     def defer_events(self, *events: SessionEvent) -> None:
-        """Counts events from now on, and appends them with what is noted next.
+        """Applies events now, and stores them with the next ones that are appended.
 
-        For what directly precedes something that is noted, so that both are one wait for the disk.
+        For events that directly precede others, so that both need only one wait for the disk.
         """
 
     def read_new_messages(self) -> tuple[StoredEvent, ...]:
-        """Takes in what others said in the session meanwhile."""
+        """Reads what others added to the session meanwhile."""
 
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
         """Runs the calls of one answer; each event comes out after it was stored."""
 
     def reminder(self) -> str:
-        """Says what holds now, whatever was forgotten: mode, plan and digest, todos, approval."""
+        """Returns a reminder of the current mode, plan and digest, todos and approval."""
 
     def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
-        """Asks the person whether to go on, on record; only a plain yes is one."""
+        """Asks the user whether to continue, on record; only an explicit yes counts."""
 
     def wait_for_children(self) -> Generator[StoredEvent | StreamDelta, None, bool]:
-        """Waits for children in the background; tells whether one reported, so that work goes on.
+        """Waits for background children; tells whether one reported, so that work continues.
 
         It also ends what must not outlive the turn, and is called before a turn ends by itself.
         """
 
 
 class AgentDriver(Protocol):
-    """Takes a turn forward until the session is at rest."""
+    """Drives a turn until nothing remains to do in the session."""
 
     def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
-        """Yields what was stored, and what is being said at the moment.
+        """Yields stored events, and streamed pieces.
 
         Raises ModelError or Interrupted after the turn was ended in the session.
         """
 
     def stop(self) -> None:
-        """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
+        """Ends the current request, from any thread; `drive` then raises Interrupted."""
 
     def child_driver(self, steps: int = 0) -> "AgentDriver":
-        """Returns a driver for a child: it shares the budget, and makes at most so many steps."""
+        """Returns a driver for a child: it shares the budget, and makes at most `steps` steps."""
 
 
 # Ports that decide about a call: permission gate, plan rules, guards, hooks, and the user.
 
 
 class PermissionGate(Protocol):
-    """Where every request is judged before anything happens (law 9)."""
+    """Judges every request before anything happens (law 9)."""
 
     def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
 
     def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
-        """Says why no call of a tool can ever be allowed here; nothing if one might be."""
+        """Returns why no call of a tool can ever be allowed here; empty if one might be."""
 
     def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
         """Returns how much could go wrong, and why."""
 
     def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
-        """Returns every command in command lines, for a person who is asked about them."""
+        """Returns every command in command lines, for a user who is asked about them."""
 
     def files(self, requests: Sequence[ResourceAccess]) -> tuple[ResourceAccess, ...]:
-        """Returns the files that command lines open or write, for people who watch."""
+        """Returns the files that command lines open or write, for display."""
 
     def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
-        """Returns every name in command lines that could be a file which they read."""
+        """Returns every name in command lines that could be a file that they read."""
 
     def is_mandatory_ask(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
@@ -118,38 +118,38 @@ class PermissionGate(Protocol):
     def grant_patterns(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
     ) -> tuple[PermissionPattern, ...]:
-        """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
+        """Returns what a remembered yes to these requests would cover; empty if it cannot be."""
 
 
 class Asker(Protocol):
-    """A person who can be asked, or nobody. Several threads may ask; one question at a time."""
+    """Asks the user, if there is one; several threads may ask, one question at a time."""
 
     @property
     def defers(self) -> bool:
-        """Whether questions are left open, for a person who answers some day."""
+        """Whether questions are left open, for a user who answers later."""
 
     @property
     def present(self) -> bool:
-        """Whether anybody is there; if not, what was open before somebody looked stays open."""
+        """Whether a user is present; if not, questions that were open before stay open."""
 
     def ask(
         self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
-        """Returns the labels or words for each question; None, if nobody answered, is a no.
+        """Returns the labels or words for each question; None means unanswered, so denied.
 
-        `answered` says, while the person thinks, what somebody answered elsewhere; once it says
-        anything, None is returned, and what was answered there counts.
+        `answered` returns what was answered elsewhere while the user is asked; once it returns
+        anything, None is returned, and the answer from there counts.
         """
 
 
 class CallGuard(Protocol):
-    """Somebody who looks at every call after the gate. It can make a verdict only stricter."""
+    """Checks every call after the gate; it can only make a verdict stricter."""
 
     def before(self, attempt: GuardedCall) -> Decision | None:
-        """Returns an objection, or None. What it raises is a no (law 9)."""
+        """Returns an objection, or None; an exception counts as an objection (law 9)."""
 
     def after(self, attempt: GuardedCall, outcome: ToolOutcome) -> ToolOutcome:
-        """Returns the outcome, perhaps with words added for the model."""
+        """Returns the outcome, perhaps with text added for the model."""
 
     def turn_end_reason(self) -> str:
         """Hears that an answer's calls are over; says why the turn must end, if it must."""

@@ -12,7 +12,7 @@ MAX_WHOLE_READ = 1 << 20  # content up to this size may be read at once; more is
 
 
 class EventBatch(msgspec.Struct, frozen=True):
-    """Events that must directly follow event number `after` of a stream, and the head they make."""
+    """Events that must directly follow event `after` of a stream, and the resulting head."""
 
     stream: str
     after: int
@@ -22,9 +22,9 @@ class EventBatch(msgspec.Struct, frozen=True):
 
 
 class LogCheck(msgspec.Struct, frozen=True):
-    """What a look through the whole log found: the first event that is not as it was written.
+    """The result of checking the whole log: the first event that is not as it was written.
 
-    `anchored` is how far a mark outside the log vouches for it; nobody does for what follows.
+    `anchored` is how far a marker outside the log confirms it; later events are unconfirmed.
     """
 
     events: int
@@ -35,10 +35,10 @@ class LogCheck(msgspec.Struct, frozen=True):
 
 
 class StreamTrace(msgspec.Struct, frozen=True):
-    """The events of one stream that the chain of hashes vouches for, and where it is broken.
+    """The events of one stream that the hash chain confirms, and where it is broken.
 
-    The chain is followed from the stream's first event to the end of the log. `faults` are places
-    where it does not hold, of whichever stream, each with the sentence that says so.
+    The chain is followed from the stream's first event to the end of the log. `faults` are the
+    places where it is broken, in any stream, each with a sentence that says so.
     """
 
     events: tuple[StoredEvent, ...]
@@ -47,47 +47,47 @@ class StreamTrace(msgspec.Struct, frozen=True):
 
 
 class EventStore(Protocol):
-    """The log. All batches of one `append` are one durable transaction, or nothing is."""
+    """The log; all batches of one `append` are one durable transaction, or nothing is stored."""
 
     def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
-        """Raises Moved if any stream has gone past its batch's `after`."""
+        """Raises ConcurrentChange if any stream has events after its batch's `after`."""
 
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]: ...
 
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
-        """Returns the events of all streams under the prefixes, in the order of the whole log."""
+        """Returns the events of all streams under the prefixes, in log order."""
 
     def last(self) -> int:
-        """Returns the position of the newest event of all; 0 if there is none."""
+        """Returns the position of the newest event; 0 if there is none."""
 
     def latest(self, stream: str, seq: int) -> str:
-        """Returns the latest time that an event and all that came after it bear.
+        """Returns the latest time of an event and all events after it.
 
         If there is no such event, it is the latest time in the whole log.
         """
 
     def stamp(self) -> tuple[int, ...]:
-        """Returns what another process's events would show in, without reading any."""
+        """Returns a stamp that changes with events of other processes, without reading any."""
 
     def streams(self, prefix: str) -> list[str]: ...
 
     def verify(self) -> LogCheck:
-        """Follows the chain of hashes through the whole log."""
+        """Follows the hash chain through the whole log."""
 
     def trace(self, stream: str) -> StreamTrace:
-        """Follows the chain from the first event of a stream on; damage is told, never raised."""
+        """Follows the chain from a stream's first event on; damage is reported, never raised."""
 
     def head(self, stream: str) -> tuple[int, bytes] | None:
-        """Returns the kept fold of a stream with the seq that it reaches; it may lag behind."""
+        """Returns the stored fold of a stream with the seq that it reaches; it may be outdated."""
 
     def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
-        """Returns the kept folds of all streams under a prefix, but for those that lag behind."""
+        """Returns the stored folds of all streams under a prefix, except outdated ones."""
 
     def close(self) -> None: ...
 
 
 class BlobStore(Protocol):
-    """Contents by digest. What is kept is durable, and visible to others, after `flush`."""
+    """Contents by digest; what is kept is durable, and visible to others, after `flush`."""
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
         """Stores content and returns its digest and size."""
@@ -95,22 +95,22 @@ class BlobStore(Protocol):
     def flush(self) -> None: ...
 
     def close(self) -> None:
-        """Removes what was kept and never flushed: no event names it."""
+        """Removes what was kept and never flushed: no event refers to it."""
 
     def has(self, digest: str) -> bool: ...
 
     def missing(self, digests: Iterable[str]) -> list[str]:
-        """Returns those of many contents that are not kept, in their order."""
+        """Returns the digests that are not stored, in their order."""
 
     def read(self, digest: str) -> bytes:
         """Returns the content, checked; raises StoreError if it is missing or damaged."""
 
     def chunks(self, digest: str) -> Iterator[bytes]:
-        """Streams the content; raises StoreError at the end if it does not match its name."""
+        """Streams the content; raises StoreError at the end if it does not match its digest."""
 
 
 class CollectionResult(msgspec.Struct, frozen=True):
-    """What a collection removed; `later` are bytes that nobody needs and that are too young."""
+    """What a collection removed; `later` are unneeded bytes that are too recent."""
 
     contents: int = 0
     size: int = 0
@@ -118,20 +118,20 @@ class CollectionResult(msgspec.Struct, frozen=True):
 
 
 class GarbageCollector(Protocol):
-    """Removes contents that nothing names any more."""
+    """Removes blobs that nothing refers to any more."""
 
     def due(self) -> bool:
-        """Tells whether it is time to collect although nobody asked for it."""
+        """Tells whether an automatic collection is due."""
 
     def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
-        """Removes what is not needed, but nothing that was kept within the last hour."""
+        """Removes unneeded blobs, but nothing that was kept within the last hour."""
 
 
 class Signer(Protocol):
-    """The key that says which machine's person approved; it never leaves the state directory."""
+    """The key that shows on which machine a plan was approved; it stays in the state directory."""
 
     def key(self) -> str:
-        """Returns the public key as hex; the first call makes the pair."""
+        """Returns the public key as hex; the first call creates the pair."""
 
     def sign(self, payload: bytes) -> str:
         """Returns the signature as hex."""
@@ -141,26 +141,26 @@ class Signer(Protocol):
 
 
 class TrustedKeys(Protocol):
-    """Whose signatures count besides this machine's own: those that its person or system lists."""
+    """Whose signatures count in addition to this machine's own: keys that user or system list."""
 
     def trusted(self, key: str) -> bool:
         """Tells whether a public key is listed and was not revoked."""
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
-        """Tells whether whoever holds this key made the signature, trusted or not."""
+        """Tells whether this key's owner made the signature, trusted or not."""
 
 
 class Locks(Protocol):
-    """One process at a time."""
+    """Locks between processes."""
 
     def hold(self, name: str, owner: str) -> AbstractContextManager[None]:
-        """Raises Busy, naming the owner, if somebody else holds the lock."""
+        """Raises Busy, naming the owner, if another process holds the lock."""
 
     def is_held(self, name: str) -> bool:
-        """Tells whether anybody holds the lock at this moment."""
+        """Tells whether the lock is held right now."""
 
     def holder(self, name: str) -> str:
-        """Names who holds the lock at this moment; an empty string if nobody does."""
+        """Returns who holds the lock right now; empty if it is free."""
 
 
 class Clock(Protocol):
@@ -172,4 +172,4 @@ class Clock(Protocol):
     def later(self, seconds: int) -> str: ...
 
     def new_id(self) -> str:
-        """Returns an id that sorts by time and that nobody can guess."""
+        """Returns an id that sorts by time and cannot be guessed."""

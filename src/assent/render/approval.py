@@ -1,4 +1,4 @@
-"""What people add to an approval: notes, and the operations that they excluded.
+"""What users add to an approval: notes, and the operations that they excluded.
 
 Both are rendered as lines, as JSON and in the next plan's Markdown.
 """
@@ -30,7 +30,7 @@ _NUMBERED = re.compile(r"([0-9]+)(?=[.)])")
 
 
 class ApprovalNote(msgspec.Struct, frozen=True):
-    """A note with the approval that it came with."""
+    """A note with its approval."""
 
     approval: str
     plan_id: str
@@ -42,7 +42,7 @@ class ApprovalNote(msgspec.Struct, frozen=True):
 
 
 def note_item(noted: ApprovalNote) -> str:
-    """Returns a note as one open item of a list, whatever Markdown is in it."""
+    """Returns a note as one open list item, whatever Markdown it contains."""
     source = f"- [ ] {SOURCE}{visible_line(noted.name)} ({noted.digest[:SHORT]}): "
     first, *rest = visible(redact(noted.note.strip())).split("\n")
     lines = [f"{source}{_inline(first)}", *map(_continued, rest)]
@@ -50,7 +50,7 @@ def note_item(noted: ApprovalNote) -> str:
 
 
 def notes_section(notes: Sequence[ApprovalNote]) -> str:
-    """Returns the part of a plan's text that holds notes; nothing if there are none."""
+    """Returns the section of a plan's text that contains notes; empty if there are none."""
     return "".join([f"\n{HEADING}\n\n", *map(note_item, notes)]) if notes else ""
 
 
@@ -62,7 +62,7 @@ def notes_in_text(notes: Iterable[ApprovalNote], text: bytes) -> tuple[ApprovalN
 
 
 def approval_note_lines(notes: Sequence[ApprovalNote]) -> Iterator[Line]:
-    """Renders the notes of approvals, each with who wrote it."""
+    """Renders the notes of approvals, each with its author."""
     for noted in notes:
         yield from wrapped_lines("heading", f"Note by {visible_line(noted.user)} at {noted.at}")
         yield from untrusted_lines(redact(noted.note))
@@ -70,20 +70,20 @@ def approval_note_lines(notes: Sequence[ApprovalNote]) -> Iterator[Line]:
 
 
 def missing_note_lines(notes: Sequence[ApprovalNote]) -> Iterator[Line]:
-    """Renders which notes a plan's text had as items, and has no longer."""
+    """Renders the notes that a plan's text no longer has as items."""
     for noted in notes:
         source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
-        yield from wrapped_lines("risk", f"The text no longer has the note to {source}:")
+        yield from wrapped_lines("risk", f"The plan text no longer contains the note on {source}:")
         yield from untrusted_lines(redact(noted.note))
     if notes:
         yield BLANK
 
 
 def pending_note_lines(notes: Sequence[ApprovalNote]) -> Iterator[Line]:
-    """Renders which notes wait for a plan to become items of."""
+    """Renders the notes that are not yet items of a plan."""
     for noted in notes:
         source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
-        yield from wrapped_lines("plain", f"A note to {source} waits for the next plan:")
+        yield from wrapped_lines("plain", f"Note on {source}, to be added to the next plan:")
         yield from untrusted_lines(redact(noted.note))
 
 
@@ -104,7 +104,7 @@ def approval_note_rows(notes: Sequence[ApprovalNote]) -> list[Row]:
 
 
 def _continued(line: str) -> str:
-    """Returns a further line of an item; what would begin something of its own is escaped."""
+    """Returns a further line of an item; text that would start a new block is escaped."""
     plain = _inline(line.strip())
     if not plain:
         return ""
@@ -115,7 +115,7 @@ def _continued(line: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Keeps tags and comments from hiding what follows."""
+    """Escapes tags and comments, so that they cannot hide what follows."""
     return text.replace("<", "\\<")
 
 
@@ -123,13 +123,13 @@ def _inline(text: str) -> str:
 
 
 EXCLUDED_COMMAND_WARNING = (
-    "A declined command may have done what later operations rest on; nobody can know that before "
-    "they are applied. They are still in the plan."
+    "Later operations may depend on an excluded command. They are still in the plan, and Assent "
+    "cannot check this before the build."
 )
 
 
 class ExcludedOperation(msgspec.Struct, frozen=True):
-    """An operation that a user excluded, or, with a reason, one that could not stay then."""
+    """An operation that a user excluded, or, with a reason, one that depended on it."""
 
     id: str
     op: Operation
@@ -140,14 +140,14 @@ class ExcludedOperation(msgspec.Struct, frozen=True):
 def excluded_lines(
     left_out: Sequence[ExcludedOperation], *, unsure: bool = False
 ) -> Iterator[Line]:
-    """Renders what was left out, and why."""
+    """Renders the excluded operations, and why each was excluded."""
     if not left_out:
         return
-    yield Line("heading", "Declined")
+    yield Line("heading", "Excluded")
     for one in left_out:
         again = ", and in the plan again" if one.back else ""
         why = f": {visible_line(one.reason)}" if one.reason else ""
-        what = "went with it" if one.reason else "declined"
+        what = "excluded too" if one.reason else "excluded"
         style: Style = "risk" if one.back else "plain"
         yield from wrapped_lines(
             style, f"{what}{again}  {operation_kind(one.op)} {operation_subject(one.op)}{why}"
@@ -158,20 +158,20 @@ def excluded_lines(
 
 
 def excluded_count_lines(ids: Sequence[str]) -> Iterator[Line]:
-    """Says in one line that something of a plan was declined."""
+    """Renders one line that says how many operations of a plan were excluded."""
     if ids:
         noun = "operation was" if len(ids) == 1 else "operations were"
-        yield Line("plain", f"{len(ids)} {noun} declined; `assent review` lists what and why.")
+        yield Line("plain", f"{len(ids)} {noun} excluded; `assent review` shows which and why.")
 
 
 def excluded_ids(record: PlanRecord | None) -> list[str]:
-    """Returns what people left out of a plan, with what could not stay then."""
+    """Returns the ids of operations that users excluded, and of those that depended on them."""
     events = record.declined if record else ()
     return [name for event in events for name in (*event.declined, *event.followed)]
 
 
 def excluded_rows(left_out: Sequence[ExcludedOperation]) -> Row:
-    """Returns what was left out as the two lists that `--json` prints."""
+    """Returns the excluded operations as the two lists that `--json` prints."""
     return {
         "declined": [operation_row(one.id, one.op) for one in left_out if not one.reason],
         "followed": [

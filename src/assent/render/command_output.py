@@ -13,19 +13,19 @@ from assent.render.operation_text import BRIEF_LENGTH, operation_subject
 from assent.render.rows import StreamRedactor
 
 _WORDS: Final = {
-    "before": "recording the files before",
+    "before": "recording files before",
     "command": "$",
-    "after": "looking what was changed by",
+    "after": "checking what changed after",
 }
 
 
 def progress_line(doing: CommandProgress) -> str:
-    """Returns which command a run is at, of how many operations, and what is done with it."""
+    """Returns the current command of a run, its number of operations, and what is being done."""
     return f"[{doing.index + 1}/{doing.total}] {_WORDS[doing.what]} {progress_brief(doing)}"
 
 
 def progress_brief(doing: CommandProgress) -> str:
-    """Returns the command that a run is at in a few words, without its secrets."""
+    """Returns a short form of a run's current command, without secrets."""
     line = redact(operation_subject(doing.command))
     return line if len(line) <= BRIEF_LENGTH else f"{line[:BRIEF_LENGTH]}…"
 
@@ -39,14 +39,14 @@ class CommandOutputChunk(msgspec.Struct, frozen=True):
 
 
 class CommandOutputRedactor:
-    """Takes pieces as they come and gives text without secrets; stdout and stderr stay apart."""
+    """Takes output in pieces and returns text without secrets; keeps stdout and stderr separate."""
 
     def __init__(self) -> None:
         self._index = -1  # of the command that speaks
         self._voices: dict[bool, tuple[IncrementalDecoder, StreamRedactor]] = {}
 
     def take(self, said: LiveCommandOutput) -> Iterator[CommandOutputChunk]:
-        """Returns what can be shown after one more piece."""
+        """Adds a piece, and returns what can be shown now."""
         if said.index != self._index:
             yield from self.rest()
             self._index = said.index
@@ -57,7 +57,7 @@ class CommandOutputRedactor:
         yield CommandOutputChunk(said.index, said.error, speech.take(decoder.decode(said.content)))
 
     def rest(self) -> Iterator[CommandOutputChunk]:
-        """Returns what is left, because nothing more comes."""
+        """Returns the rest at the end of the output."""
         voices, self._voices = self._voices, {}
         for error, (decoder, speech) in voices.items():
             text = speech.take(decoder.decode(b"", final=True)) + speech.rest()
@@ -65,26 +65,26 @@ class CommandOutputRedactor:
 
 
 class CommandOutputLines:
-    """Takes pieces as they come and gives whole lines, or long ones in parts."""
+    """Takes output in pieces and returns whole lines, or long ones in parts."""
 
     def __init__(self) -> None:
         self._voices = CommandOutputRedactor()
         self._flow = VisibleStream(visible_output)
 
     def take(self, said: LiveCommandOutput) -> Iterator[str]:
-        """Returns what can be shown after one more piece."""
+        """Adds a piece, and returns what can be shown now."""
         for one in self._voices.take(said):
             yield from _folded(self._flow.take(one.text))
 
     def rest(self) -> Iterator[str]:
-        """Returns what is left, because nothing more comes."""
+        """Returns the rest at the end of the output."""
         for one in self._voices.rest():
             yield from _folded(self._flow.take(one.text))
         yield from _folded(self._flow.rest())
 
 
 def visible_output(text: str) -> str:
-    """Shows what a program says: whatever ends a line in it does so, and tabs are written out."""
+    """Returns a program's output as visible text: any line ending breaks lines, tabs expand."""
     end = "\n" if text.endswith("\n") else ""
     lines = text.splitlines()
     if not text.isascii() or "\t" in text or visible(text) != text:

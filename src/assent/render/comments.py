@@ -20,13 +20,13 @@ from assent.render.rows import Row
 MARK: Final = "▸ "  # before a comment between the lines of a plan, which never begin with it
 MAX_QUOTED_CHARS: Final = 1000  # characters of a line that are quoted
 KEY: Final = "private key"  # the one kind of secret that goes over many lines
-NONE: Final = "No comments wait."
+NONE: Final = "No pending comments."
 
 
 def commentable_part(
     lines: Iterable[Line], operation: str = "", about: str = "", number: int = 0
 ) -> CommentTarget:
-    """Returns what comments can be tied to: lines as a review shows them, however it folds them."""
+    """Returns what comments can be tied to: lines as a review shows them, however they fold."""
     whole: list[str] = []
     for line in lines:
         text = line.text.removeprefix(GUTTER)
@@ -40,7 +40,7 @@ def commentable_part(
 
 
 def quotable_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """Returns lines as they are quoted: each for itself, of bounded length, without secrets."""
+    """Returns lines as they are quoted: separate, of bounded length, without secrets."""
     text = "\n".join(lines)
     safe = redact(text)
     left = None if safe == text else set(safe.split("\n"))
@@ -60,7 +60,7 @@ def with_comments(
 
 
 def outdated_comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
-    """Renders the comments whose lines are no longer there, with what was quoted."""
+    """Renders the comments whose lines no longer exist, with what was quoted."""
     for number, placed in enumerate(comments, 1):
         if placed.standing == "gone":
             yield from one_comment_lines(number, placed)
@@ -68,24 +68,24 @@ def outdated_comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
 
 
 def comment_count_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
-    """Says how many comments wait, and what sends them."""
+    """Renders how many comments are pending, and which command sends them."""
     if comments:
-        wait = "1 comment waits" if len(comments) == 1 else f"{len(comments)} comments wait"
-        yield Line("said", f"{wait} to be sent with a no: assent reject")
+        wait = "1 pending comment" if len(comments) == 1 else f"{len(comments)} pending comments"
+        yield Line("said", f"{wait}, sent when you reject: assent reject")
 
 
 def comments_sent_lines(count: int) -> Iterator[Line]:
-    """Says how many comments went along with a no."""
+    """Renders how many comments were sent with a rejection."""
     if count:
-        went = "1 comment went" if count == 1 else f"{count} comments went"
-        yield Line("plain", f"{went} along, with the lines that they are about.")
+        went = "1 comment" if count == 1 else f"{count} comments"
+        yield Line("plain", f"{went} sent with the quoted lines.")
 
 
 def comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
-    """Renders comments as a list, each under its place and the lines that it is about."""
+    """Renders comments as a list, each under its location and the lines that it is about."""
     if not comments:
         yield Line("plain", NONE)
-        yield Line("plain", "Next: assent comment add plan:LINE 'WORDS'")
+        yield Line("plain", "Next: assent comment add plan:LINE 'TEXT'")
     for number, placed in enumerate(comments, 1):
         yield from one_comment_lines(number, placed)
         yield BLANK
@@ -93,7 +93,7 @@ def comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
 
 
 def one_comment_lines(number: int, placed: PlacedComment) -> Iterator[Line]:
-    """Renders a comment under its place and the lines that it is about."""
+    """Renders a comment under its location and the lines that it is about."""
     anchor = placed.anchor
     yield from wrapped_lines("heading", f"Comment {number}: {location_text(placed)}")
     width = len(str(anchor.last))
@@ -121,7 +121,7 @@ def part_lines(found: CommentTarget, first: int = 0, last: int = 0) -> Iterator[
 
 
 def comment_row(number: int, placed: PlacedComment) -> Row:
-    """Returns one comment as an object; `first` and `last` are null if it is to all of it."""
+    """Returns one comment as an object; `first` and `last` are null if it is about all of it."""
     comment, anchor = placed.comment, placed.anchor
     return {
         "id": comment.id,
@@ -141,7 +141,7 @@ def comment_row(number: int, placed: PlacedComment) -> Row:
 
 
 def _between(lines: Iterable[Line], own: Sequence[tuple[int, PlacedComment]]) -> Iterator[Line]:
-    """Puts comments below the last piece of the line that they end at; to all of it, on top."""
+    """Inserts comments below the last row of their last line; those about all of it come first."""
     below: dict[int, list[Line]] = {}
     for number, placed in own:
         below.setdefault(placed.anchor.last, []).extend(_marked(number, placed))

@@ -35,7 +35,7 @@ _UNQUOTED = bytes(set(range(0x100)) - _QUOTED.keys())
 
 
 def operation_diff(op: Operation, before: bytes | None, after: bytes | None) -> str | None:
-    """Returns an operation as a git patch, given its contents; None if they are no text."""
+    """Returns an operation as a git patch, given its contents; None if they are not text."""
     match op:
         case WriteFile():  # first, because plans are full of them
             return _written(op, before, after)
@@ -61,13 +61,13 @@ def unified_diff(
 
 
 def text_diff(before: bytes, after: bytes, name_before: str, name_after: str) -> str | None:
-    """Returns how one text became another, such as two revisions of a plan."""
+    """Returns the diff between two texts, such as two revisions of a plan."""
     names = git_quoted(name_before.encode()), git_quoted(name_after.encode())
     return _text([], _body(before, after, *names))
 
 
 def git_quoted(path: bytes) -> bytes:
-    """Returns a path as git writes it: odd ones in quotes, with escapes, in ASCII."""
+    """Returns a path as git writes it: unusual ones in quotes, with escapes, in ASCII."""
     if not path.translate(None, _UNQUOTED):
         return path
     return b'"' + b"".join([_QUOTED.get(byte, b"%c" % byte) for byte in path]) + b'"'
@@ -123,7 +123,7 @@ def _mode(state: FileState) -> bytes:
 
 
 def _blob(content: bytes) -> bytes:
-    """Returns git's name of a content, which an index line needs to tell that it is a link."""
+    """Returns git's blob id of a content, which an index line needs to mark a symlink."""
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest().encode()
 
 
@@ -143,7 +143,7 @@ def _body(before: bytes, after: bytes, old: bytes | None, new: bytes | None) -> 
 
 
 def _whole(content: bytes, sign: bytes, old: bytes | None, new: bytes | None) -> Lines:
-    """Returns the body of a diff that makes or removes all of a text; nothing has to be matched."""
+    """Returns the body of a diff that creates or removes a whole text, without matching lines."""
     complete = content.endswith(b"\n")
     body = content.removesuffix(b"\n")
     some, none = _span(0, body.count(b"\n") + 1), _span(0, 0)
@@ -160,7 +160,7 @@ def _label(name: bytes | None) -> bytes:
 
 
 def _lines(content: bytes) -> Lines:
-    """Splits at line feeds only. A last line without one carries the remark that says so."""
+    """Splits at line feeds only; a last line without one carries git's remark about that."""
     lines = content.split(b"\n")
     last = lines.pop()
     if last:
@@ -169,7 +169,7 @@ def _lines(content: bytes) -> Lines:
 
 
 def _groups(found: list[LineChange]) -> list[list[LineChange]]:
-    """Puts changes whose contexts would meet into one hunk."""
+    """Groups changes whose contexts overlap into one hunk."""
     groups = [found[:1]]
     for previous, change in pairwise(found):
         if change[0] - previous[1] > 2 * CONTEXT:
@@ -197,7 +197,7 @@ def _signed(sign: bytes, lines: Lines) -> Lines:
 
 
 def _span(start: int, end: int) -> bytes:
-    """Writes a range as git does: an empty one names the line before, a count of 1 is left out."""
+    """Returns a range as git writes it: an empty one names the line before, a 1 is omitted."""
     if end - start == 1:
         return b"%d" % end
     return b"%d,%d" % (start + 1 if end > start else start, end - start)
@@ -220,7 +220,7 @@ _PART = "\ndiff --git "  # content always has a sign before it, so this can only
 
 
 def diff_lines(diff: str) -> list[Line]:
-    """Renders a diff in full. The sign at the start of each line says what the colour says."""
+    """Renders a diff in full; the sign at the start of each line says the same as its color."""
     if not diff:
         return []
     first, *others = visible_diff(diff).removesuffix("\n").split(_PART)
@@ -231,13 +231,13 @@ def diff_lines(diff: str) -> list[Line]:
 
 
 def diff_text(diff: str) -> str:
-    """Renders the same as one text without colour: values for each line take far longer."""
+    """Renders the same as one text without color, because a value per line takes far longer."""
     text = visible_diff(diff).removesuffix("\n")
     return "\n".join([line.text for line in diff_lines(diff)]) if has_long_line(text) else text
 
 
 def _part_lines(part: str) -> list[Line]:
-    """Renders what a diff says of one file: lines about it, then its hunks."""
+    """Renders the part of a diff about one file: its header, then its hunks."""
     header, hunk, rest = part.partition("\n@@ ")
     about, hunks = header.split("\n"), f"@@ {rest}".split("\n") if hunk else []
     lines = [Line("dim", line) for line in about]

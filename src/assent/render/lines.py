@@ -1,6 +1,6 @@
-"""Lines: what rendering hands to a face, each one safe text and the name of its style.
+"""Lines: the output of rendering for a face, each with safe text and the name of its style.
 
-Times as lists show them are here too.
+Formatting of times in lists is here too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ Style = Literal[
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """A line for a person. Its text has no line feed and nothing in it that hides."""
+    """A line to display; its text has no line feed and no hidden characters."""
 
     style: Style
     text: str = ""
@@ -31,20 +31,20 @@ GUTTER: Final = "│ "  # before text that others wrote, so that it cannot pass 
 
 
 def untrusted_lines(text: str) -> Iterator[Line]:
-    """Renders a text that others wrote, in full, behind a gutter."""
+    """Renders a text written by others, in full, with a gutter."""
     for line in visible(text).removesuffix("\n").split("\n"):
         for piece in fold_long(line):
             yield Line("plain", GUTTER + piece)
 
 
 def wrapped_lines(style: Style, text: str) -> Iterator[Line]:
-    """Renders one harmless line, folded between words if it is very long."""
+    """Renders one safe line, wrapped between words if it is very long."""
     for piece in fold_at_words(text):
         yield Line(style, piece)
 
 
 def table_lines(style: Style, rows: Iterable[Sequence[str]]) -> Iterator[Line]:
-    """Renders harmless cells in columns two spaces apart; the last may be of any width."""
+    """Renders safe cells in columns two spaces apart; the last may be of any width."""
     cells = list(rows)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
     for *row, last in cells:
@@ -59,7 +59,7 @@ _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
 def local_time(at: str) -> str:
-    """Returns a moment to the minute; as it stands, if it is none."""
+    """Returns a time to the minute; the text itself if it is not a time."""
     try:
         return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:
@@ -67,7 +67,7 @@ def local_time(at: str) -> str:
 
 
 def relative_time(at: str, now: str) -> str:
-    """Returns a moment and how long ago it was, such as `2026-03-01 12:00 (2 min ago)`."""
+    """Returns a time and how long ago it was, such as `2026-03-01 12:00 (2 min ago)`."""
     try:
         passed = datetime.fromisoformat(now) - datetime.fromisoformat(at)
     except ValueError:

@@ -28,7 +28,7 @@ def event_row(recorded: StoredEvent, sessions: Mapping[str, str]) -> Row:
 
 
 def log_lines(rows: Iterable[Row]) -> Iterator[Line]:
-    """Renders events in the order of the log, one a line, with what each says."""
+    """Renders events in log order, one per line, with their contents."""
     for row in rows:
         at, session = visible_line(str(row["at"])), visible_line(str(row["session"] or "-"))
         text = f"{row['seq']!s:>6}  {at}  {session}  {row['kind']}  {_said(row['body'])}"
@@ -36,7 +36,7 @@ def log_lines(rows: Iterable[Row]) -> Iterator[Line]:
 
 
 def log_check_row(checked: LogCheck) -> Row:
-    """Returns what a look through the whole log found."""
+    """Returns the result of checking the whole log."""
     return {
         "holds": not checked.broken,
         "events": checked.events,
@@ -49,50 +49,53 @@ def log_check_row(checked: LogCheck) -> Row:
 
 
 def log_check_lines(checked: LogCheck) -> Iterator[Line]:
-    """Renders what holds, or what does not, and what nobody can know."""
+    """Renders which checks passed or failed, and what cannot be checked."""
     if checked.broken:
-        yield Line("risk", "The log was changed by somebody else than Assent.")
+        yield Line("risk", "The log was modified outside Assent.")
         yield from wrapped_lines("risk", visible_line(checked.broken))
-        yield Line("plain", "Nothing was changed now. Compare with a backup before you trust it.")
+        yield Line(
+            "plain",
+            "This check changed nothing. Compare the log with a backup before you trust it.",
+        )
     else:
         yield from wrapped_lines("plain", _holds(checked))
     if checked.unanchored:
         yield from wrapped_lines("risk", visible_line(checked.unanchored))
-    yield Line("plain", "What this does not prove:")
+    yield Line("plain", "Not proven by this check:")
     for text in _not_proved(checked):
         yield from wrapped_lines("plain", f"- {text}")
 
 
 def _holds(checked: LogCheck) -> str:
-    """Says what was found where nothing is broken; that nothing is there is no good sign."""
+    """Returns the result where nothing is broken; an empty log is not a good sign."""
     if checked.events:
-        return f"All {checked.events} events are as they were written."
+        return f"Log intact. Events verified: {checked.events}."
     if not checked.leftovers:
-        return "The log is empty: there is no event to check."
+        return "The log is empty; no events to check."
     return (
-        "The log is empty, and yet there is a key, kept content or the lock of a session in its "
-        "folder: events may have been removed together with the mark."
+        "The log is empty, but its folder contains a key, stored content or a session lock. "
+        "Events may have been removed together with the end mark."
     )
 
 
 def _not_proved(checked: LogCheck) -> Iterator[str]:
     if checked.anchored:
-        end = f"Events after event {checked.anchored} could have been cut off"
-        yield f"{end}: only closing the log marks its end."
+        end = f"Events after event {checked.anchored} may have been removed"
+        yield f"{end}; the end is marked only when the log is closed."
     else:
         yield (
-            "There is no mark, so nobody vouches for the end of the log: events could have been "
-            "cut off. Closing the log after the next event marks it."
+            "The log has no end mark, so events at its end may have been removed. The mark is "
+            "written when the log is closed after the next event."
         )
     yield (
-        "Whoever has your account and the state folder can write log, hashes and mark anew, "
-        "together; keep copies elsewhere if that matters."
+        "Anyone with access to your account and the state folder can rewrite the log, hashes and "
+        "end mark together. Keep copies elsewhere if that matters."
     )
-    yield "The summaries of streams that are kept for speed are not covered; the events are."
+    yield "Cached stream summaries are not checked, only events."
 
 
 def session_of(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
-    """Returns the session of an event: its own id, or the session of the plan that it is about."""
+    """Returns the session of an event: its own id, or the session of its plan."""
     noun, _, rest = recorded.stream.partition("/")
     name = rest.rpartition("/")[2]
     if noun == "session":
@@ -115,7 +118,7 @@ def _fields(value: msgspec.Struct) -> Row:
 
 
 def _plain(value: object) -> object:
-    """Returns a value as JSON has it, without secrets; a tagged value names its kind."""
+    """Returns a value as JSON data, without secrets; a tagged value names its kind."""
     match value:
         case ImagePart(media_type, content):
             picture = b64encode(content).decode()
@@ -138,7 +141,7 @@ def _text(value: bytes | str) -> str:
 
 
 def _said(body: object) -> str:
-    """Says what a body holds: texts, lists by their length, values by their kind."""
+    """Describes an event's body: texts, lists by their length, values by their kind."""
     match body:
         case dict():
             pairs = [(key, item) for key, item in body.items() if item not in ("", [], None)]

@@ -1,4 +1,4 @@
-"""Modes as people read them: a list, one mode in full, and as text for a configuration file."""
+"""Modes for display: a list, one mode in full, and as text for a configuration file."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,28 +8,28 @@ from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
 from assent.render.rows import Row
 
 MODE_SUMMARIES: dict[Mode, str] = {
-    "plan": "plans, and changes nothing",
+    "plan": "plans, changes nothing",
     "ask": "asks before each change",
-    "auto-edit": "changes files without asking, asks for all else",
-    "yolo": "asks for nothing that is not denied",
+    "auto-edit": "edits files without asking, asks for the rest",
+    "yolo": "never asks; deny rules still apply",
 }
 
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 
 def mode_rows(modes: CustomModes) -> list[Row]:
-    """Returns every mode as JSON shows it: the four, then people's own."""
+    """Returns every mode as JSON: the four built-in ones, then custom ones."""
     return [mode_row(find_mode(name, modes)) for name in mode_names(modes)]
 
 
 def find_mode(name: str, modes: CustomModes) -> CustomMode:
-    """Returns a mode by name; one of the four that nobody changed has no limits of its own."""
+    """Returns a mode by name; an unchanged built-in one has no limits of its own."""
     base = next((mode for mode in MODES if mode == name), MODES[0])
     return modes.get(name) or CustomMode(name, base)
 
 
 def mode_row(mode: CustomMode) -> Row:
-    """Returns one mode as JSON shows it, with what it narrows further."""
+    """Returns one mode as JSON, with its further restrictions."""
     return {
         "id": mode.id,
         "base": mode.base,
@@ -52,19 +52,19 @@ def modes_lines(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def mode_lines(mode: CustomMode) -> Iterator[Line]:
-    """Renders one mode, and below it what it narrows further."""
+    """Renders one mode, and below it its further restrictions."""
     yield from table_lines("plain", [(name, visible_line(text)) for name, text in _facts(mode)])
     if mode.prompt:
-        yield Line("plain", "It adds to what the agent is told:")
+        yield Line("plain", "Added to the agent's prompt:")
         yield from untrusted_lines(mode.prompt)
     if mode.within is not None:
         yield BLANK
-        yield Line("plain", "It narrows this one further; both must allow a thing:")
+        yield Line("plain", "Further restricts this mode; both must allow an action:")
         yield from mode_lines(mode.within)
 
 
 def mode_toml(mode: CustomMode) -> str:
-    """Returns one mode as a configuration file has it."""
+    """Returns one mode as TOML for a configuration file."""
     members = {
         "base": _quoted(mode.base),
         "label": _quoted(mode.label) if mode.label else "",

@@ -15,14 +15,14 @@ AFTER_S: Final = 10.0  # a turn that took less was watched to its end
 MAX_CHARS: Final = 200  # characters
 NAME: Final = "Assent"
 BELL: Final = "\x07"
-PRESENTED: Final = "A plan waits for your approval."
-HALTED: Final = "A run stopped and waits for your decision."
+PRESENTED: Final = "A plan is waiting for your approval."
+HALTED: Final = "A run stopped and needs your decision."
 # How turns end that come to their end by themselves; all others a person ended, or was asked in.
 ENDS: Final = {
-    "end": "The turn is done.",
-    "limit": "The turn stopped at a limit.",
-    "budget": "The turn stopped at a limit.",
-    "failed": "The turn failed.",
+    "end": "Turn finished.",
+    "limit": "Turn stopped: limit reached.",
+    "budget": "Turn stopped: limit reached.",
+    "failed": "Turn failed.",
 }
 
 # What terminals show as a desktop notification: by their name, or by the beginning of TERM.
@@ -38,9 +38,9 @@ _NO_TERMINAL: Final = ("", "dumb")
 
 
 def notification_text(event: Event, took_s: float = 0, after_s: float = AFTER_S) -> str | None:
-    """Returns what a person should be told of an event although they look elsewhere, if anything.
+    """Returns the notification for an event, for a user who may look elsewhere; else None.
 
-    `took_s` is how long the turn took that ended.
+    `took_s` is the duration of the turn that ended.
     """
     match event:
         case QuestionAsked(questions=questions):
@@ -56,7 +56,7 @@ def notification_text(event: Event, took_s: float = 0, after_s: float = AFTER_S)
 
 
 class NotificationFilter:
-    """Decides the same of events as they come; of turns, only those of one session count."""
+    """Decides the same for events as they come; of turns, only those of one session count."""
 
     def __init__(self, session: str, after_s: float = AFTER_S) -> None:
         self._session = session
@@ -64,7 +64,7 @@ class NotificationFilter:
         self._began = ""
 
     def take(self, recorded: StoredEvent) -> str | None:
-        """Returns what a person should be told of one more event, if anything."""
+        """Returns the notification for one more event, if any."""
         event = recorded.event
         if not isinstance(event, TurnStarted | TurnEnded):
             return notification_text(event)
@@ -78,9 +78,9 @@ class NotificationFilter:
 
 
 def notification_sequence(way: NotificationMethod, words: str, environ: Mapping[str, str]) -> str:
-    """Returns what makes a terminal ring, or show the words; nothing where it could do harm.
+    """Returns the escape sequence that rings or shows a message; empty if it could do harm.
 
-    Nothing in the words reaches the terminal as anything but text on one line.
+    The words only reach the terminal as text on one line.
     """
     term = environ.get("TERM", "")
     if way == "off" or (way != "bell" and term in _NO_TERMINAL):
@@ -93,14 +93,14 @@ def notification_sequence(way: NotificationMethod, words: str, environ: Mapping[
 
 
 def _form(environ: Mapping[str, str]) -> str:
-    """Returns how this terminal is told, if it is known."""
+    """Returns the notification protocol of this terminal, if it is known."""
     program, term = environ.get("TERM_PROGRAM", ""), environ.get("TERM", "")
     known = [form for start, form in _TERMS.items() if term.startswith(start)]
     return _PROGRAMS.get(program) or (known[0] if known else "")
 
 
 def _harmless(words: str) -> str:
-    """Returns words on one line; a semicolon would end them for some terminals."""
+    """Returns words on one line without semicolons, which would end them for some terminals."""
     line = visible_line(redact(words)).replace(";", ",")
     plain = "".join(filter(str.isprintable, line))
     return plain if len(plain) <= MAX_CHARS else f"{plain[:MAX_CHARS]}…"

@@ -1,4 +1,4 @@
-"""The first start without a model: what was looked for, what was found, and what to do next."""
+"""The first start without a model: what was searched, what was found, and what to do next."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -23,7 +23,7 @@ class LocalModelServer(msgspec.Struct, frozen=True):
 
 
 class SetupFindings(msgspec.Struct, frozen=True):
-    """What there is for a model to be asked with. Keys are told by the names of variables."""
+    """The keys and model servers that were found; keys are named by their variables."""
 
     keys: tuple[str, ...] = ()  # variables that are set
     looked_for: tuple[str, ...] = ()  # variables that would do
@@ -33,29 +33,27 @@ class SetupFindings(msgspec.Struct, frozen=True):
 
 def onboarding_lines(found: SetupFindings) -> Iterator[Line]:
     """Renders what was found, and the literal next steps."""
-    yield Line("heading", "No model can be used here yet.")
+    yield Line("heading", "No model available yet.")
     if found.trouble:
         yield from wrapped_lines("risk", visible_line(found.trouble))
     yield BLANK
     yield from _keys(found)
     yield from table_lines("plain", [_server(server) for server in found.servers])
     yield BLANK
-    yield Line("plain", "Any one of these will do:")
-    yield Line("code", f"  export {API_KEY_VARIABLES[0]}=...   then start assent again")
+    yield Line("plain", "Do one of these:")
+    yield Line("code", f"  export {API_KEY_VARIABLES[0]}=...   then restart assent")
     yield Line("code", f"  export {API_KEY_VARIABLES[1]}=...      others: docs/models.md")
-    yield Line("code", "  ollama serve                   a server on this machine")
+    yield Line("code", "  ollama serve                   run a local model")
     yield BLANK
-    yield Line(
-        "heading", "F9 or /demo opens a demo: a scratch folder, and a model that is a script."
-    )
+    yield Line("heading", "F9 or /demo opens a demo with a scratch folder and a scripted model.")
     yield from wrapped_lines("dim", USABLE)
 
 
 def _keys(found: SetupFindings) -> Iterator[Line]:
     if found.keys:
-        yield Line("plain", f"Keys that are set: {', '.join(map(visible_line, found.keys))}")
+        yield Line("plain", f"API keys found: {', '.join(map(visible_line, found.keys))}")
     else:
-        yield Line("plain", "No key is set in the environment. These were looked for:")
+        yield Line("plain", "No API key found in the environment. Checked:")
         yield from wrapped_lines("dim", "  " + " ".join(map(visible_line, found.looked_for)))
 
 
@@ -63,5 +61,5 @@ def _server(server: LocalModelServer) -> tuple[str, str, str]:
     if server.models is None:
         state = "no answer"
     else:
-        state = f"answers, with {server.models} model{'' if server.models == 1 else 's'}"
+        state = f"running, {server.models} model{'' if server.models == 1 else 's'}"
     return f"{visible_line(server.name)}", visible_line(server.where), state

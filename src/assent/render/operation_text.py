@@ -1,4 +1,4 @@
-"""Operations in words: a path, two paths, or a whole command, for lists and for the review."""
+"""Operations as text: a path, two paths, or a whole command, for lists and for the review."""
 
 from collections.abc import Iterator
 from shlex import quote
@@ -10,16 +10,16 @@ from assent.core.shell.process import PLAN_COMMAND_LIMITS, script_line, signal_o
 from assent.core.text.hidden_chars import visible_line, visible_path, visible_word
 from assent.render.lines import Line, table_lines, untrusted_lines, wrapped_lines
 
-TIMEOUT_LABEL: Final = "at most"
+TIMEOUT_LABEL: Final = "limits"
 COMMON_LIMITS: Final = (
-    f"{PLAN_COMMAND_LIMITS.memory >> 30} GiB of memory, {PLAN_COMMAND_LIMITS.processes} processes, "
-    f"{PLAN_COMMAND_LIMITS.output >> 30} GiB of output"
+    f"{PLAN_COMMAND_LIMITS.memory >> 30} GiB memory, {PLAN_COMMAND_LIMITS.processes} processes, "
+    f"{PLAN_COMMAND_LIMITS.output >> 30} GiB output"
 )
 BRIEF_LENGTH: Final = 72  # characters of a command, where all of it stands nearby
 
 
 def operation_subject(op: Operation) -> str:
-    """Returns on one line what an operation is about: path, path and new path, or command."""
+    """Returns the subject of an operation on one line: path, path and new path, or command."""
     match op:
         case WriteFile(path) | DeleteFile(path):
             return visible_path(path)
@@ -32,7 +32,7 @@ def operation_subject(op: Operation) -> str:
 
 
 def operation_brief(op: Operation) -> str:
-    """Returns what an operation is about, where all of a long command stands nearby."""
+    """Returns the subject of an operation in short, where the full command is shown nearby."""
     line = operation_subject(op)
     if not isinstance(op, RunCommand) or len(line) <= BRIEF_LENGTH:
         return line
@@ -40,14 +40,14 @@ def operation_brief(op: Operation) -> str:
 
 
 def argv_text(argv: tuple[bytes, ...]) -> str:
-    """Returns an argument vector as a shell would read it, with what hides written out."""
+    """Returns an argument vector as a shell would read it, with hidden characters visible."""
     return " ".join([quote(visible_word(word)) for word in argv])
 
 
 def command_lines(op: RunCommand, unheld: str = "") -> Iterator[Line]:
-    """Renders a command in full: what runs, where, with what, and what takes it back.
+    """Renders a command in full: what runs, where, with which settings, and what undoes it.
 
-    `unheld` says why no sandbox holds on this machine, where none does.
+    `unheld` says why the sandbox does not work on this machine, if it does not.
     """
     if op.argv:
         yield from wrapped_lines("plain", f"$ {argv_text(op.argv)}")
@@ -59,7 +59,7 @@ def command_lines(op: RunCommand, unheld: str = "") -> Iterator[Line]:
 
 
 def command_settings(op: RunCommand) -> list[tuple[str, str]]:
-    """Returns how a command runs, besides its line: names and values in words."""
+    """Returns how a command runs, in addition to its line: names and values as text."""
     variables = [f"{visible_word(key)}={quote(visible_word(value))}" for key, value in op.env]
     return [
         ("folder", visible_path(op.cwd) or "."),
@@ -71,39 +71,39 @@ def command_settings(op: RunCommand) -> list[tuple[str, str]]:
 
 
 def _in_full(name: str, value: str) -> tuple[str, str]:
-    """Adds the limits that are the same for all commands, where one is shown alone."""
+    """Adds the limits that are the same for all commands, where one is shown by itself."""
     return name, f"{value}, {COMMON_LIMITS}" if name == TIMEOUT_LABEL else value
 
 
 def exit_code_text(code: int) -> str:
-    """Returns an exit code with the signal that it stands for, if it does."""
+    """Returns an exit code with the signal that it stands for, if any."""
     signal = signal_of(code)
     return f"{code}, {signal}" if signal else str(code)
 
 
 def confinement_text(op: RunCommand, unheld: str = "") -> str:
-    """Says in words what a command can do while it runs."""
+    """Describes what a command can do while it runs."""
     if op.profile == "unconfined":
-        return "WITHOUT THE SANDBOX: it can do whatever you can."
+        return "WITHOUT THE SANDBOX: it can do anything you can."
     if unheld:
         why = visible_line(unheld).rstrip(".")
-        return f"No sandbox on this machine ({why}): a build here refuses to run this command."
-    network = "may use the network" if op.network else "has no network"
+        return f"No sandbox on this machine ({why}): a build here will not run this command."
+    network = "network allowed" if op.network else "no network"
     if op.profile == "commit":
         return (
-            "In the sandbox: it commits what this run changed. It may write git's objects, "
-            f"references and index, but not its settings and hooks, nor any file, and {network}."
+            "Sandboxed: commits what this run changed. Writes only git objects, refs and the "
+            f"index, not git config, hooks or workspace files, {network}."
         )
-    return f"In the sandbox: it may write in the workspace, nowhere else, and {network}."
+    return f"Sandboxed: writes only in the workspace, {network}."
 
 
 def undo_gaps(op: RunCommand, most_mb: int) -> tuple[str, ...]:
-    """Names what an undo does not cover of a command, in any workspace."""
+    """Returns what an undo of a command does not cover, in any workspace."""
     if op.undo:
-        return ("what its undo command leaves",)
+        return ("anything its undo command misses",)
     if op.profile == "commit":
-        return ("the commit that it makes",)
+        return ("the commit it creates",)
     large = [f"files over {most_mb} MB"] if most_mb else []
-    network = ["what it does over the network"] if op.network else []
+    network = ["network effects"] if op.network else []
     metadata = "owners", "extended attributes", "empty folders"
-    return ("files that git ignores", *large, *metadata, *network, "anything outside the workspace")
+    return ("git-ignored files", *large, *metadata, *network, "anything outside the workspace")

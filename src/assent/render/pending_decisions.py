@@ -22,7 +22,7 @@ MAX_PREVIEW_CHARS: Final = 160  # characters of a line of a preview
 
 
 class PendingDecision(msgspec.Struct, frozen=True):
-    """Something that needs a decision of the user to go on."""
+    """Something that needs a user's decision to continue."""
 
     kind: DecisionKind
     id: str  # of the question, the plan or the run
@@ -41,7 +41,7 @@ class PendingDecision(msgspec.Struct, frozen=True):
 
 
 def question_decision(pending: PendingQuestion) -> PendingDecision:
-    """Returns a question that nobody has answered."""
+    """Returns the pending decision for an open question."""
     asked, root = pending.inquiry.asked, pending.root
     first = asked.questions[0] if asked.questions else Question("", "")
     more = f" ({len(asked.questions)} parts)" if len(asked.questions) > 1 else ""
@@ -60,7 +60,7 @@ def question_decision(pending: PendingQuestion) -> PendingDecision:
 
 
 def _asked(first: Question) -> str:
-    """Says who asks about what, in a line; of a permission, what would happen."""
+    """Returns one line that says who asks about what; for a permission, what would happen."""
     if first.by == "gate":
         what = first.command or "\n".join(first.things) or first.question
         return f"Permission: {' · '.join(_preview(what))}"
@@ -68,9 +68,9 @@ def _asked(first: Question) -> str:
 
 
 def plan_decision(record: PlanRecord, review: Review, at: str) -> PendingDecision:
-    """Returns a proposed plan that nobody has decided on, or that was approved and not built."""
+    """Returns the pending decision for a plan that is proposed, or approved and not built."""
     of = f"--plan {record.plan_id}"
-    undecided = (f"assent approve {of}", f"assent reject {of} --note 'WORDS'")
+    undecided = (f"assent approve {of}", f"assent reject {of} --note 'WHY'")
     text = bool(review.risks)
     return PendingDecision(
         "plan",
@@ -90,9 +90,9 @@ def plan_decision(record: PlanRecord, review: Review, at: str) -> PendingDecisio
 
 
 def run_decision(record: PlanRecord | None, run: PlanRun, at: str) -> PendingDecision:
-    """Returns a run that stopped halfway; a permit's has no plan."""
+    """Returns the pending decision for a run that stopped halfway; a permit's has no plan."""
     of = f" of plan {record.name}" if record else ""
-    how = "stopped where only you can decide" if run.halted else "was interrupted"
+    how = "stopped and needs your decision" if run.halted else "was interrupted"
     return PendingDecision(
         "run",
         run.run,
@@ -108,11 +108,11 @@ def run_decision(record: PlanRecord | None, run: PlanRun, at: str) -> PendingDec
 
 
 def build_decision(record: PlanRecord, run: PlanRun, at: str) -> PendingDecision:
-    """Returns a plan of prose that a model began to build, and at which nobody works."""
+    """Returns the pending decision for a text plan whose build was started and is not running."""
     return PendingDecision(
         "build",
         run.run,
-        f"The build of plan {record.name} by a model is not over, and nobody works on it",
+        f"The model's build of plan {record.name} is unfinished and not running",
         at,
         (f"assent build --plan {record.plan_id}", *RECOVER_WAYS[1:]),
         session=record.session,
@@ -124,7 +124,7 @@ def build_decision(record: PlanRecord, run: PlanRun, at: str) -> PendingDecision
 
 
 def _preview(text: str) -> tuple[str, ...]:
-    """Returns the first lines of a text that say something, harmless and not too wide."""
+    """Returns the first nonempty lines of a text, safe and not too wide."""
     lines = (line.text.removeprefix(GUTTER) for line in untrusted_lines(redact(text)))
     return tuple([_cut(line) for line in islice(filter(str.strip, lines), MAX_PREVIEW_LINES)])
 

@@ -1,4 +1,4 @@
-"""Questions to a person: the pending ones, one in full, and what a typed answer means."""
+"""Questions to the user: the pending ones, one in full, and what a typed answer means."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.diff import diff_lines
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 
-ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
+ONE, SEVERAL, WORDS = "a number", "numbers, e.g. 1,3", "free text"
 YES_OR_NO = {"y": "yes", "n": "no"}
 ALL = "v"  # what is typed to see all of a question that was cut
 MAX_LINES = 200  # lines of a patch, or things to do, that a question shows where no screen is known
@@ -24,7 +24,7 @@ REPEAT_AFTER_LINES = 10  # lines between a question and its choices, after which
 
 
 def question_lines(question: Question, *, most: int | None = None) -> Iterator[Line]:
-    """Renders a question with its options by number; a model's words stand behind a bar.
+    """Renders a question with numbered options; text by a model has a bar before it.
 
     `most` is how much of a long one is shown: 0 is all of it.
     """
@@ -51,7 +51,7 @@ def question_lines(question: Question, *, most: int | None = None) -> Iterator[L
 
 
 def max_detail_lines(question: Question, rows: int) -> int:
-    """Returns how much of a question fits between its words and its choices, on such a screen."""
+    """Returns how many detail lines fit between a question's text and its choices."""
     listed = min(len(question.things), MIN_LINES)
     fixed = len(question.options) + len(question.risk) + listed + RESERVED_LINES
     command = question.command.count("\n") + 1 if question.command else 0
@@ -81,21 +81,21 @@ def _things(things: Sequence[str], most: int) -> Iterator[Line]:
 
 
 def is_truncated(question: Question, *, most: int | None = None) -> bool:
-    """Tells whether a question shows less than all that a yes would do."""
+    """Tells whether a question shows less than everything that a yes would do."""
     most = MAX_LINES if most is None else most
     long = len(question.things) > most or sum(1 for _ in diff_lines(question.detail)) > most
     return bool(most) and long
 
 
 def answer_hint(question: Question, *, cut: bool = False) -> str:
-    """Says what can be typed, and what Enter alone means: never a yes."""
+    """Returns what can be typed, and what Enter by itself means: never a yes."""
     ways = [*YES_OR_NO] if _is_yes_or_no(question) else []
     if question.options and len(question.options) > len(ways):
         ways.append(SEVERAL if question.multiple else ONE)
     if cut:
-        ways.append(f"{ALL} to see all of it")
+        ways.append(f"{ALL} to show all")
     if question.custom or not question.options:
-        ways.append(f"{WORDS} for the model" if is_permission(question) else WORDS)
+        ways.append(f"{WORDS} as feedback" if is_permission(question) else WORDS)
     *before, last = ways
     listed = f"{', '.join(before)}, or {last}" if len(before) > 1 else " or ".join(ways)
     return f"{listed} ({_enter(question)}): "
@@ -104,21 +104,21 @@ def answer_hint(question: Question, *, cut: bool = False) -> str:
 def _enter(question: Question) -> str:
     if question.by != "gate":
         return "Enter: no answer"
-    return "Enter: no, and the turn ends" if is_permission(question) else "Enter: no"
+    return "Enter: no, end the turn" if is_permission(question) else "Enter: no"
 
 
 def unknown_number_error(question: Question, typed: str) -> str:
-    """Says that a typed line is a number that no option has; nothing, if it is anything else."""
+    """Returns an error if a typed line is a number that no option has; else nothing."""
     pieces = typed.split(",") if question.multiple else [typed]
     numbers = [piece.strip() for piece in pieces if _is_number(piece.strip())]
     wrong = [number for number in numbers if not _meant(question, number)]
     if not question.options or not wrong:
         return ""
-    return f"There is no {wrong[0][:9]}: the numbers are 1 to {len(question.options)}."
+    return f"{wrong[0][:9]} is not an option; enter 1 to {len(question.options)}."
 
 
 def parse_answer(question: Question, typed: str) -> tuple[str, ...]:
-    """Returns the labels or words that a typed line means; nothing, if it means none (law 9)."""
+    """Returns the labels or words that a typed line means; empty if it means none (law 9)."""
     pieces = typed.split(",") if question.multiple and question.options else [typed]
     found = [_meant(question, piece.strip()) for piece in pieces if piece.strip()]
     if all(found):
@@ -128,14 +128,14 @@ def parse_answer(question: Question, typed: str) -> tuple[str, ...]:
 
 
 def open_questions_lines(questions: Sequence[Question], command: str) -> Iterator[Line]:
-    """Renders questions that nobody answered, and how to answer them."""
+    """Renders questions that were not answered, and how to answer them."""
     for question in questions:
         yield from question_lines(question)
     yield Line("plain", f"Answer: {command} 'YOUR ANSWER'")
 
 
 def _detail(patch: str, most: int) -> Iterator[Line]:
-    """Renders what a yes would do; of a long one the beginning, and how much is left out."""
+    """Renders what a yes would do; of a long text the beginning, and how much is omitted."""
     if not patch:
         return
     yield BLANK
@@ -143,7 +143,7 @@ def _detail(patch: str, most: int) -> Iterator[Line]:
     shown = lines[:most] if most else lines
     yield from shown
     if len(lines) > len(shown):
-        yield Line("risk", f"… {len(lines) - len(shown)} more lines are not shown here.")
+        yield Line("risk", f"… {len(lines) - len(shown)} more lines not shown.")
     yield BLANK
 
 
@@ -156,7 +156,7 @@ def _is_number(piece: str) -> bool:
 
 
 def _meant(question: Question, piece: str) -> str:
-    """Returns the label of an option, by its number or its own words; empty if there is none."""
+    """Returns the label of an option by its number or label; empty if there is none."""
     labels = [option.label for option in question.options]
     if _is_number(piece):
         number = int(piece[:9])
@@ -178,7 +178,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def pending_question_row(pending: PendingQuestion, now: str) -> Row:
-    """Returns a question as JSON shows it."""
+    """Returns a question as JSON data."""
     one, asked = pending.inquiry, pending.inquiry.asked
     answered = one.answered
     return {
@@ -208,9 +208,9 @@ def pending_question_row(pending: PendingQuestion, now: str) -> Row:
 
 
 def pending_question_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
-    """Renders questions in aligned columns, with the session that a person talks to."""
+    """Renders questions in aligned columns, with the session that the user talks to."""
     if not rows:
-        yield Line("plain", "No question is open.")
+        yield Line("plain", "No pending questions")
         return
     title = ("ID", "SESSION", "DEPTH", "AGE", "DIGEST", "STANDING", "ABOUT")
     first, *rest = table_lines("plain", [title, *map(_listed, rows)])
@@ -224,7 +224,7 @@ def pending_question_lines(
 ) -> Iterator[Line]:
     """Renders one question in full: where it comes from, and everything that a yes would do.
 
-    Where the person has chosen already, the choices are left out.
+    If the user has chosen already, the choices are omitted.
     """
     about = {
         "id": row["question"],
@@ -237,7 +237,7 @@ def pending_question_lines(
         "expires at": row["expires_at"],
         "standing": row["standing"],
         "answered by": row["answered_by"],
-        "remembered as": row["grant"],
+        "saved as": row["grant"],
         "digest": row["digest"],
     }
     shown = [(name, visible_line(str(value))) for name, value in about.items() if value is not None]
@@ -246,7 +246,7 @@ def pending_question_lines(
     yield Line("digest", last.text) if row["digest"] else last
     if row["args"] is not None:
         yield BLANK
-        yield Line("heading", "The model called it with:")
+        yield Line("heading", "Tool arguments:")
         yield from untrusted_lines(msgspec.json.format(msgspec.json.encode(row["args"])).decode())
     for question in pending.inquiry.asked.questions:
         shown_one = question if choosing else msgspec.structs.replace(question, options=())
@@ -254,7 +254,7 @@ def pending_question_lines(
 
 
 def your_answer_lines(answers: Sequence[Sequence[str]], follows: str) -> Iterator[Line]:
-    """Renders what the person is about to answer, and what would be remembered of it."""
+    """Renders what the user is about to answer, and what would be remembered of it."""
     words = "; ".join(", ".join(answer) for answer in answers)
     yield BLANK
     yield from wrapped_lines("heading", f"Your answer: {visible_line(words)}")
@@ -263,20 +263,20 @@ def your_answer_lines(answers: Sequence[Sequence[str]], follows: str) -> Iterato
 
 
 def answer_given_lines(row: Row) -> Iterator[Line]:
-    """Renders what an answer brought about, and what to type next."""
+    """Renders the result of an answer, and the next command."""
     words = "; ".join(", ".join(answer) for answer in row["answers"])
-    said = f"no, with your words: {row['words']}" if row["words"] else words
+    said = f"no, with feedback: {row['words']}" if row["words"] else words
     yield from wrapped_lines("plain", f"Answered: {visible_line(said) or 'no'}")
     if row["grant"]:
-        yield Line("plain", f"Remembered as {row['grant']}")
-        yield Line("plain", f"To take it back: assent rules revoke {row['grant']}")
+        yield Line("plain", f"Saved as rule {row['grant']}")
+        yield Line("plain", f"Revoke with: assent rules revoke {row['grant']}")
     for other in row["others"]:
-        yield Line("plain", f"Answered along with it: {other}")
+        yield Line("plain", f"Also answered: {other}")
     if row["open"]:
-        others = "1 question is" if row["open"] == 1 else f"{row['open']} questions are"
-        yield Line("plain", f"Of this session {others} still open: assent questions list")
+        others = "1 question" if row["open"] == 1 else f"{row['open']} questions"
+        yield Line("plain", f"{others} still open in this session: assent questions list")
     if row["at_work"]:
-        yield Line("plain", "The session is at work in another process, and goes on there.")
+        yield Line("plain", "The session is running in another process and continues there.")
     else:
         yield Line("plain", f"Next: {row['next']}")
 
@@ -297,18 +297,18 @@ def _listed(row: Row) -> tuple[str, ...]:
 
 
 def _task(pending: PendingQuestion) -> str:
-    """Returns what a child was told to do, in few words."""
+    """Returns a child's task in short."""
     child = pending.session
     return " ".join((child.title or child.goal or child.slug).split())[:MAX_TASK_CHARS]
 
 
 def age_text(seconds: int) -> str:
-    """Returns how long something waits, in the largest unit that fits."""
+    """Returns an age in the largest unit that fits."""
     size, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
     return f"{seconds // size} {unit}"
 
 
 def seconds_since(then: str, now: str) -> int:
-    """Returns how many whole seconds lie between two times; never fewer than none."""
+    """Returns the whole seconds between two times; at least 0."""
     passed = datetime.fromisoformat(now) - datetime.fromisoformat(then)
     return max(0, int(passed.total_seconds()))

@@ -1,6 +1,6 @@
-"""The review: everything that a person decides about, risks first, as lines and as JSON.
+"""The review: everything that a user decides about, risks first, as lines and as JSON.
 
-It also names the parts that comments can be attached to.
+It also defines the parts that comments can be attached to.
 """
 
 from collections import Counter
@@ -60,7 +60,7 @@ from assent.render.status import next_command, of_plan, state_text
 
 
 class OperationReview(msgspec.Struct, frozen=True):
-    """An operation with all that a reader should know of it."""
+    """An operation with everything that a reviewer should know about it."""
 
     id: str
     op: Operation
@@ -76,7 +76,7 @@ class OperationReview(msgspec.Struct, frozen=True):
 
 
 class Review(msgspec.Struct, frozen=True):
-    """A plan with all that a reader should know of it; the digest is empty while it is drafted."""
+    """A plan with everything that a reviewer should know; a draft's digest is empty."""
 
     plan_id: str
     session: str
@@ -108,8 +108,8 @@ class Review(msgspec.Struct, frozen=True):
 
 
 EMPTY_SCOPE: Final = (
-    "A model carries this plan out, and it declares no `scope.files`: every single change will be "
-    "asked about, and without a terminal refused."
+    "A model carries out this plan, and it declares no `scope.files`: every change needs your "
+    "permission, and is denied without a terminal."
 )
 CANNOT_BE_BUILT: Final = "Cannot be built"
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
@@ -118,7 +118,7 @@ _text = attrgetter("text")
 
 
 def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
-    """Renders a review: risks, text, every operation in full, then the digest and what is next."""
+    """Renders a review: risks, text, every operation in full, then digest and next command."""
     yield from _before(review)
     for number, operation in enumerate(review.operations, 1):
         yield from operation_lines(
@@ -128,7 +128,7 @@ def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
 
 
 def review_texts(review: Review) -> Iterator[str]:
-    """Renders the same lines without colour, all of an operation at once, which is faster."""
+    """Renders the same lines without color, a whole operation at once, which is faster."""
     if review.comments:
         yield from map(_text, review_lines(review))
         return
@@ -139,7 +139,7 @@ def review_texts(review: Review) -> Iterator[str]:
 
 
 def _before(review: Review) -> Iterator[Line]:
-    """Renders what comes before the operations."""
+    """Renders the part before the operations."""
     yield from _title(review)
     yield from build_blocked_lines(review)
     yield from warning_lines(review.warnings)
@@ -212,7 +212,7 @@ def _rows_of_new(review: Review) -> dict[str, Row]:
 
 
 def review_diff_lines(review: Review) -> Iterator[Line]:
-    """Renders only what is other than when the person last read the plan, all of it in full."""
+    """Renders only what changed since the user's last review, all of it in full."""
     yield from _title(review)
     if review.since is None:
         yield Line("plain", FIRST_REVIEW)
@@ -233,7 +233,7 @@ def review_diff_lines(review: Review) -> Iterator[Line]:
 
 
 def review_diff_json(review: Review) -> Row:
-    """Returns the difference with the plan that it is about."""
+    """Returns the changes as JSON, with their plan."""
     return {
         "plan_id": review.plan_id,
         "digest": review.digest or None,
@@ -258,7 +258,7 @@ def _title(review: Review) -> Iterator[Line]:
 
 
 def build_blocked_lines(review: Review) -> Iterator[Line]:
-    """Renders why a plan cannot be built as things stand, whoever approves it."""
+    """Renders why a plan cannot be built in its current state, even if it is approved."""
     for reason in review.denied:
         yield from wrapped_lines("risk", f"{CANNOT_BE_BUILT}: {reason}")
     if review.denied:
@@ -272,17 +272,17 @@ def _denied_row(review: Review) -> Row:
 def risk_lines(
     review: Review, operations: Sequence[tuple[int, OperationReview]], new: str = ""
 ) -> Iterator[Line]:
-    """Renders what should make a reader look twice, with the operations that it is found in."""
+    """Renders the risks, with the operations that they were found in."""
     risky: dict[str, list[str]] = {code: [] for code in RISK_CODES}
     for code in review.risks:
-        risky[code].append(_globs(review) if code in MODEL_RISKS else "the plan's text")
+        risky[code].append(_globs(review) if code in MODEL_RISKS else "the plan text")
     for number, operation in operations:
         for code in operation.risks:
             risky[code].append(f"{number}. {operation_brief(operation.op)}")
     count = sum(1 for _, operation in operations if operation.risks)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
-    text = ", and the plan's text" if set(review.risks) - set(MODEL_RISKS) else ""
-    model = "what a model will do, and " if set(review.risks) & set(MODEL_RISKS) else ""
+    text = "; found in plan text" if set(review.risks) - set(MODEL_RISKS) else ""
+    model = "model changes; " if set(review.risks) & set(MODEL_RISKS) else ""
     noun = "operation" if len(operations) == 1 else "operations"
     yield Line("heading", f"Risks: {model}{found} {new}{noun}{text}")
     for code, places in risky.items():
@@ -292,14 +292,14 @@ def risk_lines(
 
 
 def declared_lines(review: Review) -> Iterator[Line]:
-    """Renders the rest of what the digest covers."""
+    """Renders the remaining parts that the digest covers."""
     rows = [
         *(("may touch", visible_line(glob)) for glob in review.scope.files),
         *(("may run", visible_line(prefix)) for prefix in review.scope.commands),
         *(("relies on", f"{visible_path(f.path)}  {f.digest}") for f in review.relied_on),
     ]
     yield from table_lines("plain", rows)
-    warnings = [f"`{key}` is not read; `{ours}` is." for key, ours in _misspelt(review.text)]
+    warnings = [f"`{key}` is ignored; use `{ours}`." for key, ours in _misspelt(review.text)]
     if review.prose and not review.scope.files:
         warnings.append(EMPTY_SCOPE)
     for warning in warnings:
@@ -320,10 +320,10 @@ def _globs(review: Review) -> str:
 
 
 def reviewed_mark(review: Review, operation: OperationReview) -> str:
-    """Says of an operation whether the person has read it; nothing if they read none so far."""
+    """Returns whether the user has reviewed an operation; empty if they reviewed none so far."""
     if review.since is None:
         return ""
-    return ", seen before" if operation.seen else ", new to you"
+    return ", reviewed" if operation.seen else ", new"
 
 
 def operation_lines(
@@ -344,7 +344,7 @@ def _operation_text(number: int, operation: OperationReview, mark: str) -> str:
 
 
 def operation_header_lines(number: int, operation: OperationReview, mark: str) -> list[Line]:
-    """Renders what stands above a diff."""
+    """Renders the lines above a diff."""
     op = operation.op
     title = f"{number}. {operation_kind(op)} {operation_brief(op)}"
     lines = [*wrapped_lines("heading", f"{title} ({operation.reversible}{mark})")]
@@ -356,12 +356,12 @@ def operation_header_lines(number: int, operation: OperationReview, mark: str) -
     lines += undo_gap_lines(operation)
     if isinstance(op, DeleteFile | MoveFile) and op.prune:
         folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
-        lines += wrapped_lines("plain", f"also removes, if left empty: {folders}")
+        lines += wrapped_lines("plain", f"also removes these folders if empty: {folders}")
     return lines
 
 
 def undo_gap_lines(operation: OperationReview) -> Iterator[Line]:
-    """Renders what an undo of a command does not put back; what is said in full is a remark."""
+    """Renders what an undo of a command does not restore, unless a remark says it in full."""
     listed = [words for words in operation.not_covered if words not in operation.remarks]
     if listed:
         yield from wrapped_lines(
@@ -370,7 +370,7 @@ def undo_gap_lines(operation: OperationReview) -> Iterator[Line]:
 
 
 def _without_diff(operation: OperationReview) -> Iterator[Line]:
-    """Renders a command, or what is known of contents that cannot be shown."""
+    """Renders a command, or the known facts about contents that cannot be shown."""
     if isinstance(operation.op, RunCommand):
         yield from command_lines(operation.op, operation.unheld)
         for remark in operation.remarks:
@@ -380,8 +380,8 @@ def _without_diff(operation: OperationReview) -> Iterator[Line]:
 
 
 def not_shown_lines(op: Operation) -> Iterator[Line]:
-    """Renders what is known of contents that cannot be shown."""
-    yield Line("plain", "Not shown as text, because it is binary or too large:")
+    """Renders the known facts about contents that cannot be shown."""
+    yield Line("plain", "Not shown (binary or too large):")
     for _, before, after in footprint(op):
         yield from table_lines("plain", [("before", *_state(before)), ("after", *_state(after))])
 
@@ -406,10 +406,10 @@ def _end(review: Review, *, asking: bool) -> Iterator[Line]:
 
 
 def operation_counts_text(operations: Iterable[Operation]) -> str:
-    """Returns how many operations of which kind there are, as a sentence."""
+    """Returns the number of operations by kind, as a sentence."""
     counts = Counter(map(operation_kind, operations))
     if not counts:
-        return "No operations: the plan is text alone."
+        return "No operations: this is a text plan."
     total = counts.total()
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     return f"{total} operation{'s' if total > 1 else ''}: {kinds}."
@@ -424,7 +424,7 @@ def text_part(text: bytes) -> CommentTarget:
 
 
 def operation_part(number: int, operation: OperationReview) -> CommentTarget:
-    """Returns an operation as a review shows it: its diff, or its command; else it has no lines."""
+    """Returns an operation as a review shows it: its diff or its command, else without lines."""
     op = operation.op
     lines = (
         command_lines(op, operation.unheld)
@@ -435,7 +435,7 @@ def operation_part(number: int, operation: OperationReview) -> CommentTarget:
 
 
 def place_comments(review: Review, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
-    """Returns comments with where their lines are in a review; parts they do not name stay out."""
+    """Returns comments with their location in a review; comments on other parts are omitted."""
     if not comments:
         return ()
     parts = [*_parts(review, [comment.anchor.about for comment in comments])]
@@ -460,7 +460,7 @@ def _about(operation: OperationReview) -> str:
 
 RISKY: Final = "!"
 NONE: Final = "Nothing is staged."
-NOT_SHOWN: Final = "Not shown as text, because it is binary or too large."
+NOT_SHOWN: Final = "Not shown: binary or too large."
 
 
 def diff_line_counts(diff: str | None) -> tuple[int, int]:
@@ -480,7 +480,7 @@ def diff_line_counts(diff: str | None) -> tuple[int, int]:
 
 
 def staged_lines(operations: Sequence[OperationReview]) -> Iterator[Line]:
-    """Renders each operation as one line: number, risk, kind, what it is about, lines changed."""
+    """Renders each operation as one line: number, risk, kind, subject, lines changed."""
     if not operations:
         yield Line("dim", NONE)
     width = len(str(len(operations)))
@@ -502,7 +502,7 @@ def operation_title(number: int, operation: OperationReview) -> str:
 
 
 def operation_detail_lines(operation: OperationReview) -> Iterator[Line]:
-    """Renders one operation in full: what it risks, then its diff or its command."""
+    """Renders one operation in full: its risks, then its diff or its command."""
     for code in operation.risks:
         yield from wrapped_lines("risk", f"{RISKY} {code}: {RISK_CODES[code]}")
     if operation.risks:

@@ -14,18 +14,19 @@ from assent.render.operation_text import command_settings, operation_subject
 from assent.render.rows import Row, operation_kind, operation_row
 
 SHORT: Final = 12
-FIRST_REVIEW: Final = "You have not read this plan before, so all of it is new to you."
+FIRST_REVIEW: Final = "First review"
 NOTHING: Final[Mapping[str, Row]] = {}
-NOT_SHOWN: Final = "Not shown as text, because it is binary or too large."
+NOT_SHOWN: Final = "Not shown: binary or too large."
 
 NamedOperation: TypeAlias = tuple[str, Operation]
 ReadBlob: TypeAlias = Callable[[str], bytes]  # the content of a digest
 
 
 class ChangedOperation(msgspec.Struct, frozen=True):
-    """An operation on a path that another one was on before; `diff` compares what they leave.
+    """An operation that replaces an earlier one on the same path; `diff` compares their results.
 
-    Or a command with the line of another; `less` and `more` say how it runs otherwise.
+    Or a command with the same line as an earlier one; `less` and `more` say how its settings
+    differ.
     """
 
     was: NamedOperation
@@ -36,7 +37,7 @@ class ChangedOperation(msgspec.Struct, frozen=True):
 
 
 class ReviewChanges(msgspec.Struct, frozen=True):
-    """What is other than in the plan with that digest, which the person read."""
+    """The differences from the plan with that digest, which the user reviewed."""
 
     digest: str
     text_diff: str | None = ""
@@ -49,13 +50,13 @@ class ReviewChanges(msgspec.Struct, frozen=True):
 
     @property
     def nothing(self) -> bool:
-        """Whether it is the very plan that was read."""
+        """Whether it is exactly the plan that was reviewed."""
         differs = self.text_diff != "" or self.added or self.removed or self.changed
         return not (differs or self.moved or self.declared)
 
 
 def review_changes(was: Plan, now: Plan, read: ReadBlob) -> ReviewChanges:
-    """Compares a plan with the one that a person read last."""
+    """Compares a plan with the one that the user reviewed last."""
     old, new = dict(_named_of(was)), dict(_named_of(now))
     same = tuple(name for name in new if name in old)
     joined = [pair for pair in new.items() if pair[0] not in old]
@@ -64,7 +65,7 @@ def review_changes(was: Plan, now: Plan, read: ReadBlob) -> ReviewChanges:
     paired = {name for one, other in pairs for name in (one[0], other[0])}
     return ReviewChanges(
         was.digest,
-        text_diff(was.text, now.text, "as you read it", "now"),
+        text_diff(was.text, now.text, "last review", "now"),
         tuple(pair for pair in joined if pair[0] not in paired),
         tuple(pair for pair in left if pair[0] not in paired),
         tuple(_changed(one, other, read) for one, other in pairs),
@@ -75,41 +76,41 @@ def review_changes(was: Plan, now: Plan, read: ReadBlob) -> ReviewChanges:
 
 
 def review_changes_lines(found: ReviewChanges) -> Iterator[Line]:
-    """Renders the difference, before everything else."""
-    yield Line("heading", f"Since you last read this (digest {found.digest[:SHORT]}…)")
+    """Renders the differences, to be shown first."""
+    yield Line("heading", f"Since your last review (digest {found.digest[:SHORT]}…)")
     if found.nothing:
-        yield Line("plain", "Nothing changed: this is the plan that you read.")
+        yield Line("plain", "Nothing changed.")
         yield BLANK
         return
-    yield from _named("left", "removed", found.removed)
-    yield from _named("joined", "added", found.added)
+    yield from _named("removed", "removed", found.removed)
+    yield from _named("added", "added", found.added)
     for one in found.changed:
         yield from wrapped_lines("hunk", f"changed  {_titled(one.was[1], one.now[1])}")
         yield from _difference(one.diff)
         yield from table_lines("removed", [(f"- {name}", value) for name, value in one.less])
         yield from table_lines("added", [(f"+ {name}", value) for name, value in one.more])
         if _made_on(one.was[1]) != _made_on(one.now[1]):
-            yield Line("plain", "It is made on other content than before.")
+            yield Line("plain", "Based on different file content than before.")
     if found.moved:
-        yield Line("plain", "The order of the operations changed.")
+        yield Line("plain", "Operations reordered.")
     for words in found.declared:
         yield from wrapped_lines("plain", words)
     if found.text_diff != "":
-        yield Line("plain", "The text changed:")
+        yield Line("plain", "Text edited:")
         yield from _difference(found.text_diff)
     if found.same:
         count = len(found.same)
         noun = "operation is" if count == 1 else "operations are"
-        yield Line("plain", f"{count} {noun} as you read before.")
+        yield Line("plain", f"{count} {noun} unchanged.")
     yield BLANK
 
 
 def review_changes_row(
     found: ReviewChanges | None, full: Mapping[str, Row] = NOTHING
 ) -> Row | None:
-    """Returns the difference as the object that `--json` has under `since`.
+    """Returns the differences as the object that `--json` has under `since`.
 
-    `full` are rows with all that is known of operations that the person has not read, by id.
+    `full` are the complete rows of operations that the user has not reviewed, by id.
     """
     if found is None:
         return None
@@ -146,7 +147,7 @@ def _row(pair: NamedOperation, full: Mapping[str, Row]) -> Row:
 def _pairs(
     left: Sequence[NamedOperation], joined: Sequence[NamedOperation]
 ) -> list[tuple[NamedOperation, NamedOperation]]:
-    """Pairs what left and what joined for the same path, or with the same line, in order."""
+    """Pairs removed and added operations for the same path, or with the same line, in order."""
     known: dict[object, list[NamedOperation]] = {}
     for pair in left:
         known.setdefault(_about(pair[1]), []).append(pair)
@@ -174,7 +175,7 @@ def _manner(op: RunCommand) -> list[tuple[str, str]]:
 
 
 def _diff(was: Operation, now: Operation, read: ReadBlob) -> str | None:
-    """Compares what two operations leave on their path: a diff, empty if that is the same."""
+    """Compares the results of two operations on their path; empty if they are the same."""
     (path, _, one), (_, _, other) = footprint(was)[0], footprint(now)[0]
     if any(state is not None and state.size > LIMIT for state in (one, other)):
         return None
@@ -206,7 +207,7 @@ def _set(what: str, was: Iterable[str], now: Iterable[str]) -> Iterator[str]:
     yield from [f"no longer {what}  {glob}" for glob in old if glob not in new]
     yield from [f"now {what}  {glob}" for glob in new if glob not in old]
     if old != new and set(old) == set(new):
-        yield f"{what}: the same, in another order"
+        yield f"{what}: same entries, reordered"
 
 
 def _named(word: str, style: Style, operations: Sequence[NamedOperation]) -> Iterator[Line]:

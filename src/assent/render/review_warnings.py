@@ -20,35 +20,37 @@ from assent.render.rows import Row, path_fields
 
 
 NO_BRANCH: Final = "no branch (detached HEAD)"
-GIT: Final = "(`git status` shows it)"
+GIT: Final = "(see `git status`)"
 
 
 def git_in_progress_warnings(repository: GitState) -> Iterator[str]:
-    """Says what git is in the middle of."""
+    """Yields a warning about a git operation in progress."""
     for word in repository.under_way:
         article = "An" if word == "am" else "A"
         name = f"`git {word}`" if word == "am" else word
-        yield f"{article} {name} is in progress here {GIT}: ending it may change files again."
+        yield f"{article} {name} is in progress here {GIT}; finishing it may change files again."
 
 
 def branch_warnings(approved_on: str, now: str) -> Iterator[str]:
-    """Says that a plan was approved on another branch; nothing where either is not known."""
+    """Yields a warning if a plan was approved on another branch; nothing if one is unknown."""
     if approved_on and now and approved_on != now:
-        yield f"The plan was approved on {_named(approved_on)}; now {_named(now)} is checked out."
+        yield (
+            f"The plan was approved on {_named(approved_on)}, but {_named(now)} is checked out now."
+        )
 
 
 def workspace_moved_warnings(was: bytes, now: bytes) -> Iterator[str]:
-    """Says that the workspace's folder has another path by now."""
+    """Yields a warning if the workspace's folder has moved."""
     if was and was != now:
         yield (
-            f"The workspace was moved: the plan was made in {visible_line(display_path(was))}, "
-            f"and it is now {visible_line(display_path(now))}. "
-            "Paths in its commands may lead elsewhere."
+            f"The workspace moved from {visible_line(display_path(was))} to "
+            f"{visible_line(display_path(now))} since the plan was created. Paths in its commands "
+            "may point elsewhere."
         )
 
 
 def warning_lines(warnings: tuple[str, ...]) -> Iterator[Line]:
-    """Renders warnings, each on lines of its own."""
+    """Renders warnings, each on its own lines."""
     for warning in warnings:
         yield from wrapped_lines("risk", visible_line(warning))
     if warnings:
@@ -66,25 +68,25 @@ REBASE = "assent rebase"
 
 
 class DriftedFile(msgspec.Struct, frozen=True):
-    """A path, and what became of it in words; no path where they are about all of them."""
+    """A path, and how it changed; without a path, it is about all files."""
 
     path: bytes
     now: str
 
 
 def drift_lines(found: Sequence[DriftedFile]) -> Iterator[Line]:
-    """Renders which files changed; what the plan shows of them is what it was made on."""
+    """Renders which files changed; the plan shows them as they were when it was made."""
     if not found:
         return
-    yield Line("heading", "Changed since it was proposed")
+    yield Line("heading", "Files changed since the plan was proposed")
     for one in found:
         yield from wrapped_lines("risk", drift_text(one))
-    yield Line("plain", "It is shown as it was made, and cannot be built on the files as they are.")
+    yield Line("plain", "The plan is shown as proposed and cannot be built on the current files.")
     yield BLANK
 
 
 def drift_text(one: DriftedFile) -> str:
-    """Returns in one line what became of a file."""
+    """Returns one line that says how a file changed."""
     now = visible_line(one.now)
     return f"{visible_path(one.path)}: {now}" if one.path else now
 
@@ -100,29 +102,29 @@ def drift_rows(found: Sequence[DriftedFile]) -> list[Row]:
 def snapshot_gap_warnings(
     op: RunCommand, bounds: SnapshotLimits, coverage: SnapshotGaps
 ) -> Iterator[str]:
-    """Says which files of the workspace would not be on record before the command."""
+    """Yields warnings about files that would not be recorded before the command."""
     if op.undo or op.profile == "commit":
         return
     if not coverage.whole:
         yield (
-            "When it begins, this workspace has more files than undo.files lets be recorded "
-            f"({bounds.files}): what it does to the others is not put back."
+            f"The workspace has more files than undo.files records ({bounds.files}). Undo does not "
+            "restore what the command does to the others."
         )
     if coverage.beyond:
         yield (
-            f"Not recorded, because they do not fit into undo.total_mb ({bounds.total >> 20} MB): "
-            f"{coverage.beyond} of {coverage.kept + coverage.beyond} files. What it does to them "
-            "is not put back."
+            f"{coverage.beyond} of {coverage.kept + coverage.beyond} files exceed undo.total_mb "
+            f"({bounds.total >> 20} MB) and are not recorded. Undo does not restore what the "
+            "command does to them."
         )
     if coverage.closed:
         yield (
-            f"Folders that cannot be read are not recorded ({_first(coverage.closed)}): "
-            "what it does in them is not put back."
+            f"Unreadable folders are not recorded ({_first(coverage.closed)}). Undo does not "
+            "restore what the command does in them."
         )
     if coverage.unread:
         yield (
-            f"Files that cannot be read are not recorded ({_first(coverage.unread)}): "
-            "what it does to them is not put back."
+            f"Unreadable files are not recorded ({_first(coverage.unread)}). Undo does not restore "
+            "what the command does to them."
         )
 
 

@@ -31,13 +31,13 @@ _BEGIN, _END = "-----BEGIN ", "-----END "
 
 
 def redacted_row(value: Value) -> Value:
-    """Returns a value, such as a row for JSON, with masks in every text that is in it."""
+    """Returns a value, such as a row for JSON, with secrets masked in every text."""
     found: Value = _walked(value)
     return found
 
 
 class StreamRedactor:
-    """Text that comes in pieces, let go without secrets: by lines, and long ones at blanks."""
+    """Releases text that comes in pieces without secrets: by lines, and long ones at blanks."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -45,11 +45,11 @@ class StreamRedactor:
 
     @property
     def buffered(self) -> str:
-        """What was taken and not let go, as it came."""
+        """The text that was taken and not yet released, unmasked."""
         return "".join(self._pieces)
 
     def take(self, piece: str) -> str:
-        """Returns what can be shown after one more piece."""
+        """Adds a piece, and returns what can be shown now."""
         self._pieces.append(piece)
         self._size += len(piece)
         # What is long and could not be let go is looked at again when there is twice as much of
@@ -62,7 +62,7 @@ class StreamRedactor:
         return redact(text[:at]) if at else ""
 
     def rest(self) -> str:
-        """Returns what is left, because nothing more comes."""
+        """Returns the rest at the end of the output."""
         ready = "".join(self._pieces)
         self._hold("")
         return redact(ready)
@@ -73,7 +73,7 @@ class StreamRedactor:
 
 
 def _end(text: str) -> int:
-    """Returns how much of a text can be let go, and no secret is cut by it."""
+    """Returns how much of a text can be released without cutting a secret."""
     begin = text.rfind(_BEGIN)
     end = text.find(_END, max(begin, 0))
     whole = end >= 0 and "\n" in text[end:]
@@ -91,7 +91,7 @@ def _end(text: str) -> int:
 
 
 def _is_between(text: str, line: int, at: int, around: int) -> bool:
-    """Tells whether a text can be cut at a place, and no secret around it with it."""
+    """Tells whether a text can be cut at a position without cutting a secret around it."""
     before, after = text[max(line, at - around) : at], text[at : at + around]
     return redact(before) + redact(after) == redact(before + after)
 
@@ -123,9 +123,9 @@ RECOVER_WAYS: Final = (
 
 
 def plan_row(record: PlanRecord, *, approved: bool) -> Row:
-    """Returns a plan as one row; its digest is null while it is drafted.
+    """Returns a plan as one row; a draft's digest is null.
 
-    `expires_at` of its approval and `imported` are there only if they say something.
+    `expires_at` of its approval and `imported` are only there if they have a value.
     """
     until = record.expires_at if approved else ""
     return {
@@ -144,13 +144,13 @@ def plan_row(record: PlanRecord, *, approved: bool) -> Row:
 
 
 def warning_rows(warnings: Iterable[str]) -> Row:
-    """Returns warnings about the place where a plan is built; nothing where there are none."""
+    """Returns warnings about the workspace where a plan is built; empty if there are none."""
     found = list(warnings)
     return {"warnings": found} if found else {}
 
 
 def operation_row(name: str, op: Operation) -> Row:
-    """Returns an operation as one row; a command has its words in place of a path."""
+    """Returns an operation as one row; a command has its arguments instead of a path."""
     row: Row = {"id": name, "kind": operation_kind(op)}
     if isinstance(op, RunCommand):
         return {**row, "path": None, "to": None, **_command(op)}
@@ -192,9 +192,9 @@ def run_row(
     exits: Sequence[int | None] = (),
     notes: Iterable[str] = (),
 ) -> Row:
-    """Returns a run as one object: what came of it, of each operation, and how commands ended.
+    """Returns a run as one object: its result, that of each operation, and how commands ended.
 
-    `notes` and `next`, the ways on, are there only if they say something.
+    `notes` and `next`, the possible next steps, are only there if they have a value.
     """
     operations: list[Row] = [{"id": name, "result": result} for name, result in results]
     for row, code in zip(operations, exits, strict=False):
@@ -210,7 +210,7 @@ def run_row(
 
 
 def still_running_row(found: Iterable[tuple[str, str]]) -> Row:
-    """Returns what commands left running when they ended, each with its command; else nothing."""
+    """Returns the processes that commands left running, each with its command; else nothing."""
     rows = [{"command": line, "processes": alive} for line, alive in found]
     return {"left_running": redacted_row(rows)} if rows else {}
 
@@ -226,7 +226,7 @@ def path_fields(field: str, path: bytes | None) -> Row:
 
 
 def row_path(row: Row, field: str) -> str:
-    """Returns a path of a row as people see it, from its exact bytes where the row has them."""
+    """Returns a path of a row for display, from its exact bytes if the row has them."""
     exact = row.get(f"{field}_b64")
     if exact is not None:
         return visible_path(b64decode(str(exact)))
@@ -243,9 +243,9 @@ _STATES = {each: each for each in ("failed", "interrupted", "paused", "cancelled
 
 
 def session_row(record: SessionRecord, failure: str = "", missing: str = "") -> Row:
-    """Returns a session as JSON shows it; `failure` says why its last turn failed, if it did.
+    """Returns a session as JSON data; `failure` says why its last turn failed, if it did.
 
-    `missing`: the mode of one's own that it was in, and that nobody knows any more.
+    `missing` is its custom mode, if that no longer exists.
     """
     row: Row = {
         "session": record.session,
@@ -275,7 +275,7 @@ def session_row(record: SessionRecord, failure: str = "", missing: str = "") -> 
 
 
 def session_state(record: SessionRecord) -> str:
-    """Returns the word for where a session stands."""
+    """Returns the name of a session's state."""
     if record.questions:
         return "waiting"
     if record.working:

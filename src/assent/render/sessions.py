@@ -1,4 +1,4 @@
-"""Sessions as people read them: a list, one session's status, and its transcript."""
+"""Sessions for display: a list, one session's status, and its transcript."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -33,7 +33,7 @@ _FENCE = "~~~~"
 
 
 def with_children(records: Sequence[SessionRecord]) -> list[SessionRecord]:
-    """Returns sessions with children behind their parents, the first-born first."""
+    """Returns sessions with children after their parents, oldest first."""
     known = {record.session for record in records}
     behind: dict[str, list[SessionRecord]] = {}
     for record in reversed(records):
@@ -49,7 +49,7 @@ def with_children(records: Sequence[SessionRecord]) -> list[SessionRecord]:
 def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
     """Renders sessions in aligned columns, children indented."""
     if not rows:
-        yield Line("plain", "There are no sessions.")
+        yield Line("plain", "No sessions yet.")
         yield Line("plain", 'Next: assent -p "what should be done"')
         return
     title = ("ID", "SLUG", "MODE", "STATE", "TURNS", "UPDATED", "TITLE")
@@ -61,14 +61,14 @@ def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 _LABELS: Final = {
-    "slug": "name", "plan_id": "plan", "custom_mode": "your mode", "missing_mode": "missing mode",
+    "slug": "name", "plan_id": "plan", "custom_mode": "custom mode", "missing_mode": "missing mode",
     "updated_at": "changed",
     "fork": "fork of",
 }  # fmt: skip
 
 
 def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
-    """Renders one session and what to type next."""
+    """Renders one session and the next command."""
     names = (
         "title", "slug", "state", "failure", "mode", "custom_mode", "missing_mode", "agent",
         "model", "plan_id", "turns", "updated_at", "parent", "fork",
@@ -81,14 +81,14 @@ def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
 
 
 def halted_line(how: str, *, working: bool) -> Line:
-    """Says when a wish to stop counts."""
+    """Returns when a stop request takes effect."""
     if working:
-        return Line("plain", f"Whoever works in it begins nothing more; it is {how} then.")
-    return Line("plain", f"Nobody works in it; it is marked as {how}.")
+        return Line("plain", f"The session is running; it will be {how} after the current step.")
+    return Line("plain", f"The session is idle and now marked {how}.")
 
 
 def rewind_point_rows(spoken: Sequence[UserMessage]) -> list[Row]:
-    """Returns what the person said and a session can go back to, as JSON shows it."""
+    """Returns the user's messages that a session can be rewound to, as JSON data."""
     return [
         redacted_row({"id": one.id, "text": one.text, "at": one.at, "turn": one.turn})
         for one in spoken
@@ -96,9 +96,9 @@ def rewind_point_rows(spoken: Sequence[UserMessage]) -> list[Row]:
 
 
 def rewind_point_lines(rows: Sequence[Row]) -> Iterator[Line]:
-    """Renders each on one line; whole ids, as they are to be typed."""
+    """Renders each on one line, with full ids for use in a command."""
     if not rows:
-        yield Line("plain", "There is nothing here that the session could go back to.")
+        yield Line("plain", "No earlier messages to rewind to.")
         return
     listed = [[visible_line(str(row[name])) for name in ("id", "turn", "text")] for row in rows]
     first, *rest = table_lines("plain", [("ID", "TURN", "SAID"), *listed])
@@ -107,20 +107,20 @@ def rewind_point_lines(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def rewound_row(spoken: UserMessage, turns: Sequence[int], runs: Sequence[str]) -> Row:
-    """Returns to which message a session went back, and what was done since, as JSON shows it."""
+    """Returns the message that a session was rewound to, and what was done since, as JSON data."""
     words = {"rewound_to": spoken.id, "text": spoken.text}
     return redacted_row({**words, "turns_since": list(turns), "runs_since": list(runs)})
 
 
 def rewound_lines(row: Row) -> Iterator[Line]:
-    """Says what the model has forgotten, and what is still there of it."""
-    yield Line("plain", "The model has forgotten this and all that came after it:")
+    """Renders what the model no longer sees, and what still exists of it."""
+    yield Line("plain", "Removed from the model's context, with everything after it:")
     yield from untrusted_lines(str(row["text"]))
     runs = row["runs_since"]
     if not isinstance(runs, list) or not runs:
-        yield Line("plain", "No file was changed since.")
+        yield Line("plain", "No files changed since.")
         return
-    yield Line("plain", "Files stay as they are. What was done since can be undone:")
+    yield Line("plain", "Files were not rewound. To undo later runs:")
     yield from (Line("plain", f"  assent undo {run}") for run in runs)
 
 
@@ -134,7 +134,7 @@ def transcript_lines(events: Iterable[StoredEvent]) -> Iterator[Line]:
 
 
 def markdown_lines(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[Line]:
-    """Renders a session as a document. What others said cannot pass for its headings."""
+    """Renders a session as a document; text by others cannot look like its headings."""
     yield Line("plain", f"# {visible_line(redact(record.title or record.goal) or record.slug)}")
     yield BLANK
     yield Line("plain", f"Session `{record.session}` ({record.slug}), mode {record.mode}.")
@@ -149,9 +149,9 @@ def markdown_lines(record: SessionRecord, events: Iterable[StoredEvent]) -> Iter
 
 
 def memory_lines(facts: Sequence[FactRemembered]) -> Iterator[Line]:
-    """Renders remembered facts, one a line."""
+    """Renders remembered facts, one per line."""
     if not facts:
-        yield Line("plain", "Nothing is remembered about this workspace.")
+        yield Line("plain", "No memory saved for this workspace.")
         return
     yield from table_lines(
         "plain", [(fact.fact, visible_line(redact(fact.text))) for fact in facts]
@@ -166,11 +166,11 @@ def _all_said(events: Iterable[StoredEvent]) -> Iterator[tuple[str, str]]:
 
 
 def _said(recorded: StoredEvent) -> Iterator[tuple[str, str]]:
-    """Returns who speaks, and what; nothing for events that say nothing to a person."""
+    """Yields who speaks, and what; nothing for events that users need not see."""
     match recorded.event:
         case MessageAdded(parts=parts, synthetic=about):
             texts = [p.text if isinstance(p, TextPart) else _picture(p) for p in parts]
-            yield f"Assent ({about})" if about else "Person", "\n\n".join(texts)
+            yield f"Assent ({about})" if about else "User", "\n\n".join(texts)
         case PartSaid(part=TextPart(text)):
             yield "Model", text
         case PartSaid(part=ReasoningPart(text)) if text:
@@ -179,7 +179,7 @@ def _said(recorded: StoredEvent) -> Iterator[tuple[str, str]]:
             shown = raw if args is None else msgspec.json.encode(args).decode()
             yield f"Model calls {tool}", shown
         case SessionRewound(words=words):
-            yield "Person goes back; the model reads nothing since they said", words
+            yield "User rewinds to before this message", words
         case event:
             yield from _came(event)
 
@@ -188,36 +188,36 @@ def _came(event: object) -> Iterator[tuple[str, str]]:
     match event:
         case BatchPlanned(calls):
             if lines := [line.text for line in batch_lines(calls)]:
-                yield "What is about to happen", "\n".join(lines)
+                yield "Planned calls", "\n".join(lines)
         case CallEnded(tool=tool, result=result):
             yield f"{tool} {'failed' if result.failed else 'answers'}", result.text
         case QuestionAsked(questions=questions):
             yield "Question", "\n".join(each.question for each in questions)
         case QuestionAnswered(answers=answers):
             words = [", ".join(answer) for answer in answers or ()]
-            yield "Answer", "\n".join(words) if answers is not None else "Nobody answered."
+            yield "Answer", "\n".join(words) if answers is not None else "No answer."
         case Compacted(summary=summary):
             yield "Summary", summary
         case TurnEnded(why=why, words=words) if why != "end":
-            yield f"The turn ended: {why}", words
+            yield f"Turn ended: {why}", words
         case _:
             pass
 
 
 def _of_children(recorded: StoredEvent, kin: ChildNames) -> Iterator[tuple[str, str]]:
-    """Returns which child begins or comes to rest, and what about."""
+    """Yields which child begins or ends, and its task."""
     kin.add_event(recorded)
     match recorded.event:
         case ChildStarted(child=child, title=title, background=background):
             yield f"{kin.name(child)} starts{', in the background' if background else ''}", title
         case ChildEnded(child=child, why=why, words=words):
-            yield f"{kin.name(child)} came to rest: {why}", words
+            yield f"{kin.name(child)} ended: {why}", words
         case _:
             pass
 
 
 def _picture(image: ImagePart) -> str:
-    return f"[a picture, {image.media_type}, {len(image.content)} bytes]"
+    return f"[image, {image.media_type}, {len(image.content)} bytes]"
 
 
 def _listed(row: Row, depth: int) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Status: where plans, staged operations and runs stand, and what was cleaned up.
+"""Status: the state of plans, staged operations and runs, and what was cleaned up.
 
-The lines come from the same rows that `--json` prints. Cleaned up is what killed processes had
-left in the workspace.
+The lines come from the same rows that `--json` prints. Cleaned up are leftovers of killed processes
+in the workspace.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,39 +29,39 @@ from assent.render.rows import Row, operation_kind, row_path
 
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 
-PARTIAL: Final = "Partly done: what is named below was left alone."
-NOTHING: Final = "There was nothing to do."
+PARTIAL: Final = "Partly done; the items below were skipped."
+NOTHING: Final = "Nothing to do."
 _ENDINGS: Final[dict[ReportedOutcome, tuple[Style, str, str]]] = {
     "done": ("heading", "Done.", "assent undo"),
     "partial": ("risk", PARTIAL, "assent runs list"),
     "nothing": ("heading", NOTHING, "assent status"),
     "rolled_back": (
         "risk",
-        "Rolled back: every file is as it was before. The approval is spent.",
+        "Rolled back: all files are as before. The approval is used up.",
         "assent review",
     ),
     "needs_you": (
         "risk",
-        "Needs you: the run stopped where only a person can decide.",
+        "Stopped: the run needs your decision.",
         "assent recover --resume, or --roll-back, or --accept",
     ),
 }
 _WORDS: Final[dict[OperationResult, str]] = {
-    "done": "everything was applied",
-    "undone": "everything was taken back",
+    "done": "all operations applied",
+    "undone": "everything was undone",
 }
 # A record has contents, modes and links; owners, attributes and empty folders are not in it.
 _RECORDED: Final[dict[OperationResult, str]] = {
     **_WORDS,
-    "undone": "everything recorded was taken back",
+    "undone": "all recorded changes were undone",
 }
 _GOOD: Final[frozenset[OperationResult]] = frozenset({"done", "undone", "not_started"})
 
 
 def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
-    """Renders one plan and what to type next, unless the caller knows better.
+    """Renders one plan and the next command, unless the caller has a better one.
 
-    `of` names the plan in that command, where it is not the current one.
+    `of` names the plan in that command, if it is not the current one.
     """
     yield from table_lines(
         "plain",
@@ -79,9 +79,9 @@ def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
 
 
 def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator[Line]:
-    """Renders plans in aligned columns; `when` writes a moment for a person."""
+    """Renders plans in aligned columns; `when` formats a time."""
     if not rows:
-        yield Line("plain", "There are no plans.")
+        yield Line("plain", "No plans yet.")
         yield Line("plain", "Next: assent plan new NAME")
         return
     title = ("SESSION", "NAME", "STATE", "APPROVED", "CREATED", "UPDATED", "DIGEST", "FILE")
@@ -91,7 +91,7 @@ def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator
 
 
 def operation_lines(rows: Sequence[Row]) -> Iterator[Line]:
-    """Renders operations in order, one a line, with the start of each id."""
+    """Renders operations in order, one per line, with the start of each id."""
     if not rows:
         yield Line("plain", "Nothing is staged.")
     for row in rows:
@@ -101,12 +101,12 @@ def operation_lines(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def operation_removed_lines(rows: Sequence[Row], remaining: int) -> Iterator[Line]:
-    """Renders operations that were taken out of a draft, and says how many remain."""
+    """Renders operations that were removed from a draft, and how many remain."""
     if rows:
         yield Line("heading", f"Removed {_counted(len(rows))}:")
         yield from operation_lines(rows)
     else:
-        yield Line("plain", "Nothing was staged, so nothing was removed.")
+        yield Line("plain", "Nothing is staged; nothing was removed.")
     yield Line("plain", f"Still staged: {_counted(remaining) if remaining else 'nothing'}.")
 
 
@@ -131,23 +131,23 @@ def status_lines(
     asked: bool = False,
     lost: bool = False,
 ) -> Iterator[Line]:
-    """Renders where the current plan and the last run stand, and the one thing to type next."""
+    """Renders the state of the current plan and the last run, and the next command."""
     running = "" if run is None else visible_line(str(run.get("running") or ""))
     unfinished = run is not None and not running and run["outcome"] in (None, "needs_you")
     if run is not None and running:
-        told = f"Run {_text(run['run'])} is at work: {running}."
+        told = f"Run {_text(run['run'])} in progress: {running}."
         yield from wrapped_lines("plain", told)
     elif run is not None and unfinished:
-        state = "needs you" if run["outcome"] else "was interrupted"
+        state = "needs your decision" if run["outcome"] else "was interrupted"
         yield Line("risk", f"A run {state}: {_text(run['run'])}")
     elif run is not None:
-        partly = ", and was partly undone" if run.get("partly_undone") else ""
-        since = ", and was undone" if run.get("undone") else partly
-        how = "was accepted as it stood" if run.get("accepted") else ""
+        partly = ", then partly undone" if run.get("partly_undone") else ""
+        since = ", then undone" if run.get("undone") else partly
+        how = "was accepted as is" if run.get("accepted") else ""
         ended = (how or f"ended as {_text(run['outcome'])}") + since
         yield Line("plain", f"Last run: {_text(run['run'])} {ended}.")
     if plan is None:
-        yield Line("plain", "No plan is current.")
+        yield Line("plain", "No current plan.")
         undone = run is not None and run["outcome"] == "done"
         last = Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
     else:
@@ -162,7 +162,7 @@ def status_lines(
 
 
 def open_item_row(command: CommandStarted | None, holder: str, questions: Sequence[str]) -> Row:
-    """Returns what else there is: a command that runs, or whose end nobody knows; and questions."""
+    """Returns other open items: a command that runs or whose end is unknown; and questions."""
     left = None
     if command is not None:
         left = {"line": command.line, "session": command.session, "running": holder or None}
@@ -172,17 +172,17 @@ def open_item_row(command: CommandStarted | None, holder: str, questions: Sequen
 def open_item_lines(
     command: CommandStarted | None, holder: str, questions: Sequence[str]
 ) -> Iterator[Line]:
-    """Renders what else waits for a person, and the command that `holder` runs, if any does."""
+    """Renders what else waits for the user, and the command that `holder` runs, if any."""
     if command is not None and holder:
-        words = f"Running now, by {visible_line(holder)}: {visible_line(command.line)}"
+        words = f"Running now ({visible_line(holder)}): {visible_line(command.line)}"
         yield from wrapped_lines("plain", words)
     elif command is not None:
         line = visible_line(command.line)
-        yield from wrapped_lines("risk", f"A command began, and how it ended is not known: {line}")
-        yield Line("plain", "Look at the files before it is run again.")
+        yield from wrapped_lines("risk", f"A command started, but its result is unknown: {line}")
+        yield Line("plain", "Check the files before you run it again.")
     if questions:
         several = len(questions) > 1
-        yield Line("risk", f"{len(questions)} question{'s wait' if several else ' waits'}.")
+        yield Line("risk", f"{len(questions)} question{'s' if several else ''} pending.")
 
 
 def run_lines(
@@ -194,10 +194,10 @@ def run_lines(
     *,
     permitted: bool = False,
 ) -> Iterator[Line]:
-    """Renders what came of a run and of each operation, and what to type next.
+    """Renders the result of a run and of each operation, and the next command.
 
-    One that was `permitted` had no plan. `exits` are empty where no command was involved, and hold
-    None for what is none.
+    A `permitted` run had no plan. `exits` is empty if no command was involved, and has None for
+    operations that are not commands.
     """
     style, sentence, command = _ENDINGS[outcome]
     rows = list(results)
@@ -207,9 +207,9 @@ def run_lines(
     elif outcome == "rolled_back" and any(isinstance(op, RunCommand) for _, op in rows):
         sentence = _back(told)
     elif outcome == "rolled_back" and permitted:
-        sentence, command = "Rolled back: every file is as it was before.", "assent -c"
+        sentence, command = "Rolled back: all files are as before.", "assent -c"
     elif outcome == "needs_you" and not any(note.startswith(NOT_COVERED) for note in told):
-        sentence = f"{sentence} No content is lost."
+        sentence = f"{sentence} Nothing was lost."
     yield Line(style, sentence)
     for (result, op), code in zip_longest(rows, exits[: len(rows)]):
         shade: Style = "plain" if result in _GOOD else "risk"
@@ -225,44 +225,42 @@ def run_lines(
 
 
 def replace_next_command(lines: Iterable[Line], command: str) -> Iterator[Line]:
-    """Passes lines on, with another thing to type next at their end."""
+    """Yields lines, with another next command at their end."""
     *before, _ = lines
     yield from before
     yield Line("plain", f"Next: {visible_line(command)}")
 
 
 def stopped_run_lines(lines: Iterable[Line], command: str) -> Iterator[Line]:
-    """Passes on the lines of a run that could not go on, with the one command that leads out."""
+    """Yields the lines of a run that could not continue, with the command that resolves it."""
     _, *between, _ = lines
-    yield Line("risk", "Stopped: the run could not go on. No content is lost.")
+    yield Line("risk", "Stopped: the run could not continue. Nothing was lost.")
     yield from between
     yield Line("plain", f"Next: {command}")
 
 
 def _told(op: Operation) -> str:
-    """Returns what an operation is about, where nobody decides on it any more (F92)."""
+    """Returns the subject of an operation that is no longer to be decided (F92)."""
     return redact(operation_subject(op)) if isinstance(op, RunCommand) else operation_subject(op)
 
 
 def _back(notes: Sequence[str]) -> str:
-    """Says what rolled back means where commands ran: a record does not have all of a file."""
+    """Returns what rolled back means if commands ran: their record may not have all files."""
     if any(not note.startswith(PUT_BACK) for note in notes):
-        return "Rolled back, except for what is named below. The approval is spent."
-    return (
-        "Rolled back: every file is as it was before, in content and mode. The approval is spent."
-    )
+        return "Rolled back, except as listed below. The approval is used up."
+    return "Rolled back: all files have their previous content and mode. The approval is used up."
 
 
 def done_text(results: Iterable[OperationResult], notes: Sequence[str], *, recorded: bool) -> str:
-    """Says what done means: applied, taken back, or as much of it as was possible.
+    """Returns what done means: applied, undone, or as much of it as was possible.
 
-    `recorded`: there may be something that commands did, of which only a record can be taken back.
+    `recorded`: commands may have done something that can only be undone as far as it is recorded.
     """
     found = set(results)
     if any(note.startswith(STILL_DIFFERENT) for note in notes):
-        return "Done, but not everything is as it was before:"
+        return "Done, but not everything was restored:"
     if len(found) > 1 or not found <= _WORDS.keys():
-        return "Done, as far as the list says."
+        return "Done; see the result of each operation."
     words = (_RECORDED if recorded else _WORDS)[next(iter(found), "done")]
     left = any(note.startswith(NOT_COVERED) for note in notes)
     return f"Done: {words}{', except for what is named below' if left else ''}."
@@ -289,7 +287,7 @@ def _listed(row: Row, when: Callable[[str], str]) -> tuple[str, ...]:
 
 
 def _file(row: Row) -> str:
-    """Returns where a plan's text is: one from elsewhere has no file."""
+    """Returns where a plan's text is: an imported one has no file."""
     return row_path(row, "path") or ("imported" if row.get("imported") else "none")
 
 
@@ -301,7 +299,7 @@ def _what(row: Row) -> str:
 
 
 def _command(row: Row) -> str:
-    """Returns a command of a list, with what is unusual about how it runs."""
+    """Returns a command for a list, with its unusual settings."""
     argv = row["argv"]
     words = " ".join([quote(str(word)) for word in argv]) if isinstance(argv, list) else ""
     odd = [
@@ -323,28 +321,28 @@ def _text(value: object) -> str:
 
 
 class RemovedLeftovers(msgspec.Struct, frozen=True):
-    """Files of a start that was killed, and empty folders of a command that was killed."""
+    """Files of a killed start, and empty folders of a killed command, that were removed."""
 
     files: tuple[bytes, ...] = ()
     folders: tuple[bytes, ...] = ()
 
 
 NO_LEFTOVERS = RemovedLeftovers()
-_NOTHING_ELSE = "There was nothing else to do."
+_NOTHING_ELSE = "Nothing else to do."
 
 
 def removed_folders_text(folders: Iterable[bytes]) -> str:
-    """Says which empty folders are gone that a killed command had left."""
+    """Returns which empty folders of a killed command were removed."""
     names = [visible_path(path) for path in folders]
     which = "empty folders" if len(names) > 1 else "an empty folder"
-    return f"Removed {which} that a killed command left: {', '.join(names)}."
+    return f"Removed {which} left by a killed command: {', '.join(names)}."
 
 
 def removed_leftovers_lines(removed: RemovedLeftovers) -> Iterator[Line]:
-    """Renders what is gone."""
+    """Renders what was removed."""
     if removed.files:
         names = " and ".join(map(visible_path, removed.files))
-        yield from wrapped_lines("plain", f"Removed what an interrupted start left: {names}.")
+        yield from wrapped_lines("plain", f"Removed leftovers of an interrupted start: {names}.")
     if removed.folders:
         yield from wrapped_lines("plain", removed_folders_text(removed.folders))
 
@@ -352,7 +350,7 @@ def removed_leftovers_lines(removed: RemovedLeftovers) -> Iterator[Line]:
 def with_removed_leftovers(
     row: Row, lines: Iterable[Line], removed: RemovedLeftovers
 ) -> tuple[Row, list[Line]]:
-    """Adds what is gone to an answer, which then does not say that there was nothing to do."""
+    """Adds what was removed to an answer, which then does not say that there was nothing to do."""
     told = list(lines)
     gone = [display_path(path) for path in (*removed.files, *removed.folders)]
     if not gone:
@@ -377,24 +375,24 @@ PLAN_SUBCOMMANDS: Final = frozenset({"plan delete", "plan history", "plan show",
 
 
 def state_text(state: PlanState, *, approved: bool) -> str:
-    """Returns the state in words; whether it is approved matters only while that is awaited."""
+    """Returns the state as text; approval only matters while the plan waits for it."""
     if state is not PlanState.AWAITING_APPROVAL:
         return str(state)
     return f"{state}, {'approved' if approved else 'not approved'}"
 
 
 def next_command(state: PlanState, digest: str, *, approved: bool) -> str:
-    """Returns what a person types next."""
+    """Returns the user's next command."""
     if state is not PlanState.AWAITING_APPROVAL:
         return NEXT[state]
     return "assent build" if approved else f"assent approve --digest {digest}"
 
 
 def of_plan(command: str, plan: str) -> str:
-    """Returns a command that names the plan it is about, which is not the current one.
+    """Returns a command that also names its plan, which is not the current one.
 
-    Nothing is added without a plan, to a command that is about no plan, or that names what it is
-    about: a plan, a run or a file.
+    Nothing is added without a plan, to a command that is not about plans, or that already names
+    what it is about: a plan, a run or a file.
     """
     program, *words = command.split(" ")
     if not plan or program != "assent" or not words or not {"--plan", "--help"}.isdisjoint(words):

@@ -14,12 +14,12 @@ from assent.render.operation_text import operation_subject
 from assent.render.review import NOT_SHOWN, diff_line_counts
 from assent.render.rows import Row, operation_kind, redacted_row
 
-NOTHING: Final = "No turn of this session has changed files."
-_TAKEN: Final = {"": "", "some": "undone in part", "all": "undone"}
+NOTHING: Final = "No turn in this session changed files."
+_TAKEN: Final = {"": "", "some": "partly undone", "all": "undone"}
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """What a turn came to for one file; without a diff it is no text, or too large."""
+    """The net change of one file in a turn; without a diff it is not text, or too large."""
 
     operation: FileOperation
     diff: str | None = None
@@ -28,7 +28,7 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class TurnChanges(msgspec.Struct, frozen=True):
-    """What a turn did to files, by whichever runs and commands; 0 is what came before the first."""
+    """The file changes of a turn, by all its runs and commands; 0 is before the first turn."""
 
     turn: int
     at: str = ""
@@ -48,12 +48,12 @@ class TurnChanges(msgspec.Struct, frozen=True):
 
 
 def file_change(op: FileOperation, diff: str | None) -> FileChange:
-    """Returns a change with its lines counted."""
+    """Returns a change with its line counts."""
     return FileChange(op, diff, *diff_line_counts(diff))
 
 
 def turn_row(changes: TurnChanges, *, diffs: bool = False) -> Row:
-    """Returns a turn as JSON shows it."""
+    """Returns a turn as JSON data."""
     return redacted_row(
         {
             "turn": changes.turn,
@@ -81,14 +81,14 @@ def turn_list_lines(turns: Sequence[TurnChanges]) -> Iterator[Line]:
 
 
 def turn_lines(changes: TurnChanges) -> Iterator[Line]:
-    """Renders one turn: what it came to, and the diff of every file."""
+    """Renders one turn: its result, and the diff of every file."""
     number = len(changes.files)
     files = f"{number} file{'' if number == 1 else 's'}"
     taken = f", {_TAKEN[changes.undone]}" if changes.undone else ""
     words = f"Turn {changes.turn}: {files}, {_counts(changes)}{taken}"
     yield Line("heading", words)
     for gap in changes.gaps:
-        yield from wrapped_lines("risk", f"Not on record: {visible_line(gap)}")
+        yield from wrapped_lines("risk", f"Not recorded: {visible_line(gap)}")
     for file in changes.files:
         yield BLANK
         about = (

@@ -37,14 +37,14 @@ UNNAMED_CHILD = "a child"
 
 
 class ChildNames:
-    """The children seen so far. `before` counts those of the root's earlier turns."""
+    """The names of the children seen so far; `before` counts those of the root's earlier turns."""
 
     def __init__(self, root: str = "", before: int = 0) -> None:
         self._names: dict[str, str] = {}
         self._counts: dict[str, int] = {root: before}
 
     def add_event(self, recorded: StoredEvent) -> None:
-        """Takes in an event; one that starts a child gives it a name, which it keeps."""
+        """Adds an event; one that starts a child gives it a name, which it keeps."""
         match recorded.event:
             case ChildStarted(child=child, agent=agent):
                 parent = recorded.stream.rpartition("/")[2]
@@ -55,7 +55,7 @@ class ChildNames:
                 pass
 
     def name(self, child: str) -> str:
-        """Returns the name of a child, or words for one that nobody heard of."""
+        """Returns the name of a child, or a placeholder for an unknown one."""
         return self._names.get(child, UNNAMED_CHILD)
 
 
@@ -63,12 +63,12 @@ class ChildNames:
 
 
 def times_suffix(count: int) -> str:
-    """Returns how often something is there, behind its name; nothing for once."""
+    """Returns a suffix that says how often something occurs; empty for once."""
     return f" ({count:,} times)" if count > 1 else ""
 
 
 def count_repeated_rows(rows: Iterable[Row], but: str) -> list[Row]:
-    """Returns rows that differ in more than one field; those that do not become a `count`."""
+    """Returns rows without duplicates; rows that only differ in field `but` become a `count`."""
     found: dict[str, tuple[Row, int]] = {}
     for row in rows:
         rest = {name: value for name, value in row.items() if name != but}
@@ -79,13 +79,13 @@ def count_repeated_rows(rows: Iterable[Row], but: str) -> list[Row]:
 
 
 def collapse_repeats(said: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yields heads and texts; the same ones in a row once, with their number in the head."""
+    """Yields heads and texts; repeated ones once, with their number in the head."""
     for (head, text), same in groupby(said):
         yield head + times_suffix(sum(1 for _ in same)), text
 
 
 class RepeatedCallFilter:
-    """Events as they come, those about a call like the one before it only counted."""
+    """Passes events on; those about a call like the previous one are only counted."""
 
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}  # what was called, by the id of the call
@@ -94,7 +94,7 @@ class RepeatedCallFilter:
         self._count = 0
 
     def take(self, heard: StoredEvent) -> Iterator[tuple[StoredEvent, int]]:
-        """Yields what is to be shown now, each with the number of events that it stands for."""
+        """Yields the events to show now, each with the number of events that it stands for."""
         key = self._key(heard)
         if key is not None and key == self._last:
             self._held, self._count = heard, self._count + 1
@@ -104,7 +104,7 @@ class RepeatedCallFilter:
         yield heard, 1
 
     def rest(self) -> Iterator[tuple[StoredEvent, int]]:
-        """Yields what was counted and not shown, because something else comes, or nothing more."""
+        """Yields what was counted and not shown, before another event or at the end."""
         held, count = self._held, self._count
         self._held, self._count, self._last = None, 0, None
         if held is not None:
@@ -138,7 +138,7 @@ REFUSED = ("deny", "fail")  # verdicts after which nothing happens
 
 
 def stream_row(heard: StoredEvent | StreamDelta, session: str, at: str) -> Row:
-    """Returns what was stored with its place in the log, and what is being said without one."""
+    """Returns a stored event with its log position, or a streamed piece without one."""
     match heard:
         case StreamDelta(kind, text):
             return live_row("delta", session, at, {"kind": kind, "text": redact(text)})
@@ -152,17 +152,17 @@ def stream_row(heard: StoredEvent | StreamDelta, session: str, at: str) -> Row:
 
 
 def stream_result_row(result: Row, session: str, at: str) -> Row:
-    """Returns the last line of a stream: the same object that `json` prints alone."""
+    """Returns the last line of a stream: the same object that `json` prints."""
     return live_row("result", session, at, result)
 
 
 def live_row(kind: str, session: str, at: str, body: Row) -> Row:
-    """Returns what is shown and never stored, in the envelope of what is; so it has no place."""
+    """Returns something that is never stored, in the same envelope; so it has no log position."""
     return {"seq": None, "at": at, "kind": kind, "session": session or None, "body": body}
 
 
 def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line]:
-    """Renders what a model does besides talking, on one line each; `kin` names children."""
+    """Renders what a model does apart from messages, on one line each; `kin` names children."""
     match event:
         case CallEnded(tool=tool, title=title, result=result):
             told = _first(result.text) if result.failed else title
@@ -171,10 +171,10 @@ def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line
             text += f": {visible_line(redact(told))}" if told else ""
             yield from wrapped_lines("dim", f"· {text}"[:SHORT])
         case StepRetried(attempt, wait, reason):
-            again = f" Try {attempt + 1} follows in {wait:.0f} s." if wait else ""
+            again = f" Retrying in {wait:.0f} s (attempt {attempt + 1})." if wait else ""
             yield from wrapped_lines("dim", f"· {visible_line(redact(reason))}{again}")
         case Compacted():
-            yield Line("dim", "· The conversation was summarised to make room.")
+            yield Line("dim", "· Conversation summarized to free up context.")
         case BatchPlanned(calls):
             yield from batch_lines(calls)
         case _:
@@ -182,7 +182,7 @@ def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line
 
 
 def child_lines(recorded: StoredEvent, kin: ChildNames) -> Iterator[Line]:
-    """Renders what a child does, each line with its name before it."""
+    """Renders what a child does, each line prefixed with its name."""
     name = kin.name(recorded.stream.rpartition("/")[2])
     for line in activity_lines(recorded.event, kin):
         yield Line(line.style, f"  {name} {line.text}")
@@ -195,13 +195,13 @@ def _child_lines(event: Event, kin: ChildNames) -> Iterator[Line]:
             yield from wrapped_lines("dim", f"· {kin.name(child)} starts{behind}: {_short(title)}")
         case ChildEnded(child=child, why=why, words=words):
             told = f": {_short(words)}" if words else ""
-            yield from wrapped_lines("dim", f"· {kin.name(child)} came to rest ({why}){told}")
+            yield from wrapped_lines("dim", f"· {kin.name(child)} ended ({why}){told}")
         case _:
             pass
 
 
 def batch_lines(calls: Sequence[PlannedCall]) -> Iterator[Line]:
-    """Renders what an answer is about to do, unless it is one thing that risks nothing."""
+    """Renders what an answer is about to do, unless it is a single call without risk."""
     if len(calls) == 1 and calls[0].risk == "low" and calls[0].verdict not in REFUSED:
         return
     if len(calls) > 1:
@@ -220,7 +220,7 @@ def batch_lines(calls: Sequence[PlannedCall]) -> Iterator[Line]:
 
 
 def without_question_details(batch: BatchPlanned) -> BatchPlanned:
-    """Returns a batch without what its questions say anyway, for a person who will be asked."""
+    """Returns a batch without what its questions show anyway, for a user who will be asked."""
     if len(batch.calls) == 1 and batch.calls[0].verdict == ASK_VERDICT:
         return BatchPlanned(())
     spared = [
@@ -231,7 +231,7 @@ def without_question_details(batch: BatchPlanned) -> BatchPlanned:
 
 
 def batch_row(batch: BatchPlanned) -> list[Row]:
-    """Returns the calls of an answer as JSON shows them."""
+    """Returns the calls of an answer as JSON data."""
     rows: list[Row] = [
         {
             "call": call.call,
@@ -252,7 +252,7 @@ def _valid(text: str) -> str:
 
 
 def _reasons(call: PlannedCall) -> Iterator[Line]:
-    """Says why a call is refused, or what could go very wrong."""
+    """Renders why a call is refused, or its serious risks."""
     why = visible_line(redact(" ".join(call.reasons)))
     if call.verdict in REFUSED and why:
         yield from wrapped_lines("risk", f"    refused: {why}"[:SHORT])

@@ -1,4 +1,4 @@
-"""What an undo would do, did, left alone and cannot cover: as lines and as JSON."""
+"""What an undo would do, did, skipped and cannot cover: as lines and as JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -23,10 +23,10 @@ def undo_lines(
     extent: UndoExtent = FILES_ONLY,
     diffs: Sequence[str | None] = (),
 ) -> Iterator[Line]:
-    """Renders what an undo would do, what it leaves alone or cannot cover, and its digest.
+    """Renders what an undo would do, what it skips or cannot cover, and its digest.
 
-    `diffs`, if given, are those of the plan's operations, in their order. An undo goes by the ids
-    of what it takes back, and a redo by its own, as their reports do.
+    `diffs`, if given, are those of the plan's operations, in order. An undo shows the ids of the
+    operations that it undoes, and a redo its own, as their reports do.
     """
     verb = "redo" if extent.again else "undo"
     name = visible_line(run)
@@ -44,15 +44,13 @@ def undo_lines(
         )
         yield from diff_lines(diff) if diff else not_shown_lines(op) if diff is None else ()
     for index, reason in inversion.skipped:
-        yield from wrapped_lines(
-            "risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}"
-        )
+        yield from wrapped_lines("risk", f"{ids[index][:SHORT]}  skipped: {visible_line(reason)}")
     for told in (*extent.overwrites, *extent.guessed):
         yield from wrapped_lines("risk", visible_line(told))
     yield from gap_lines(extent.gaps)
     yield BLANK
     if not plan.operations:
-        yield Line("plain", f"There is nothing left to {verb}.")
+        yield Line("plain", f"Nothing to {verb}.")
         return
     yield Line("heading", "Digest")
     yield Line("digest", plan.digest)
@@ -66,18 +64,18 @@ def undo_end_lines(
     notes: Sequence[str],
     extent: UndoExtent,
 ) -> Iterator[Line]:
-    """Passes on how an undo ended, under a sentence that says how much of it was done.
+    """Yields how an undo ended, under a sentence that says how much of it was done.
 
-    One that a person accepted as it stood may have taken nothing back.
+    One that a user accepted in its current state may have undone nothing.
     """
     first, *rest = lines
-    good, verb = ("done", "done again") if extent.again else ("undone", "taken back")
+    good, verb = ("done", "redone") if extent.again else ("undone", "undone")
     if good not in results:
-        yield Line("risk", f"Accepted as it stands: nothing was {verb}.")
+        yield Line("risk", f"Accepted as is: nothing was {verb}.")
     elif not NOT_APPLIED.isdisjoint(results):
-        yield Line("risk", f"Accepted as it stands: not everything was {verb}.")
+        yield Line("risk", f"Accepted as is: not everything was {verb}.")
     elif not {"conflict", "denied"}.isdisjoint(results):
-        yield Line("risk", f"Partly {verb}: what is named below was left alone.")
+        yield Line("risk", f"Partly {verb}; the items below were skipped.")
     else:
         yield Line(first.style, done_text(results, notes, recorded=extent.recorded))
     yield from rest
@@ -90,7 +88,7 @@ def gap_lines(gaps: Iterable[UndoGap]) -> Iterator[Line]:
 
 
 def gap_rows(gaps: Iterable[UndoGap]) -> list[Row]:
-    """Returns what an undo does not cover as rows; a path is null where none is meant."""
+    """Returns what an undo does not cover as rows; a path is null if none is meant."""
     return redacted_row(
         [{"command": gap.command, **path_fields("path", gap.path), "why": gap.why} for gap in gaps]
     )
@@ -106,8 +104,8 @@ def undo_preview_row(
 ) -> Row:
     """Returns what an undo would do as one object; `undone` are the originals with their ids.
 
-    `diffs`, if given, are those of the plan's operations, in their order. An undo lists what it
-    takes back, and a redo, which does something again, its own operations.
+    `diffs`, if given, are those of the plan's operations, in order. An undo lists what it undoes,
+    and a redo its own operations.
     """
     rows = [operation_row(name, op) for name, op in zip(*undone, strict=True)]
     pairs = zip(plan.ids, extent.commands, strict=False)

@@ -37,7 +37,7 @@ _UNKNOWN = WorkspaceChanges(known=False)
 
 
 class SessionCommand(msgspec.Struct, frozen=True):
-    """A command that a session ran, with its end if that is on record."""
+    """A command that a session ran, with its end if that is recorded."""
 
     started: CommandStarted
     ended: CommandEnded | None = None
@@ -94,13 +94,13 @@ class AppliedChanges:
         return {note.run: note for record in self.records for note in record.runs}
 
     def of(self, run: str) -> tuple[AppliedChange, ...]:
-        """Returns what a run or a command did and nobody put back, in order."""
+        """Returns what a run or a command did and what was not reverted, in order."""
         if run not in self._read:
             self._read[run] = tuple(self._found(run))
         return self._read[run]
 
     def left_changes(self, run: str) -> bool:
-        """Tells whether a run left anything to take back; one of commands alone may not have."""
+        """Tells whether a run left anything to undo; one with only commands may not have."""
         try:
             operations = self.named(run)
             if not operations or not all(isinstance(op, RunCommand) for op in operations):
@@ -110,12 +110,12 @@ class AppliedChanges:
             return True
 
     def made_folders(self, run: str) -> tuple[bytes, ...]:
-        """Returns the folders that a run had to make."""
+        """Returns the folders that a run created."""
         end = self.end(run)
         return end.made if end else ()
 
     def end(self, run: str) -> FinishedEntry | None:
-        """Returns the last record of a run; None if there is none yet, or no journal."""
+        """Returns the last entry of a run; None if there is none yet, or no journal."""
         entries = self.entries(run)
         last = entries[-1] if entries else None
         return last if isinstance(last, FinishedEntry) else None
@@ -124,7 +124,7 @@ class AppliedChanges:
         return StoreJournal(self._doors, self._ledger).read(run)
 
     def operations(self, run: str) -> tuple[Operation, ...]:
-        """Returns all operations that a run was about."""
+        """Returns all operations of a run."""
         if run in self._permitted:
             return self._permitted[run].operations
         if run not in self._notes:
@@ -134,18 +134,18 @@ class AppliedChanges:
         return self._plans[run]
 
     def named(self, run: str) -> tuple[Operation, ...]:
-        """Returns the same where no digest has to vouch for them."""
+        """Returns the same operations, without checking them against a digest."""
         note = self._notes.get(run)
         return self._ledger.unchecked_plan(note).operations if note else self.operations(run)
 
     def ids(self, run: str) -> tuple[str, ...]:
-        """Returns the ids of a run's operations; a session's command is its own."""
+        """Returns the ids of a run's operations; a session's command has its own id."""
         if run in self._commands:
             return (run,)
         return operation_ids(self.operations(run))
 
     def note(self, run: str) -> PlanRun | None:
-        """Returns what the plan of a run says about it."""
+        """Returns the note about a run in its plan."""
         return self._notes.get(run)
 
     def changes(self, blob: str) -> WorkspaceChanges:
@@ -206,12 +206,12 @@ class AppliedChanges:
 
 
 def can_be_undone(deeds: Iterable[AppliedChange]) -> bool:
-    """Tells whether there is anything to take back: files, or by a command's own undo."""
+    """Tells whether there is anything to undo: files, or a command with its own undo."""
     return any(deed.operations or deed.undo for deed in deeds)
 
 
 def command_text(op: RunCommand) -> str:
-    """Returns a command on one line; a commit has one fixed form that nobody needs to read."""
+    """Returns a command on one line; a commit, which has one fixed form, is shortened."""
     if op.profile == "commit":
         return "git commit"
     return shell_line(op.argv) if op.argv else typed_line(script_line(display_path(op.script)))

@@ -19,20 +19,19 @@ MAX_NAMED: Final = 100  # changed files that the record names
 MAX_LISTED: Final = 20  # changed files that the model is told
 LOST_END: Final = ProcessResult(-1, UNKNOWN_END)
 MADE_REPOSITORY: Final = (
-    " It made a repository: git does there what its settings say, so the person should look at "
-    "them before they use it."
+    " It created a Git repository; the user should check its Git config and hooks before using it."
 )
 
 
 class ChangedFile(msgspec.Struct, frozen=True):
-    """A file that is other than before: new, changed or gone."""
+    """A file that a command changed: new, changed or gone."""
 
     path: bytes
     how: str
 
 
 def changed_files(found: WorkspaceChanges) -> tuple[ChangedFile, ...] | None:
-    """Returns every file that is other than before; None if there are too many files to tell."""
+    """Returns every file that changed; None if there are too many files to tell."""
     if not found.known:
         return None
     unread = {each.path for each in found.skipped if each.kept}
@@ -45,7 +44,7 @@ def changed_files(found: WorkspaceChanges) -> tuple[ChangedFile, ...] | None:
 def command_end(
     blobs: BlobStore, name: str, ended: ProcessResult, found: WorkspaceChanges
 ) -> CommandEnded:
-    """Makes the record of an end; what an undo rests on is kept when it returns."""
+    """Creates the record of an end; what an undo needs is stored when it returns."""
     changes, kept = changed_files(found), _kept(blobs, found)
     if changes is None:
         return CommandEnded(name, ended.code, ended.cut, changes=kept)
@@ -55,10 +54,10 @@ def command_end(
 
 
 def record_lost_end(doors: Ports, ledger: PlanRepository) -> str:
-    """Records the end of a command that its process did not live to see, and says so (law 6).
+    """Records the end of a command whose process died, and says so (law 6).
 
-    Whoever holds the workspace's lock may call it: nobody runs a command then. Raises Unsettled if
-    it still runs, and StoreError if what an undo needs cannot be kept.
+    Call it only with the workspace's lock: no command runs then. Raises RunUnfinished if it still
+    runs, and StoreError if what an undo needs cannot be stored.
     """
     book = ledger.permit_log()
     if book.command is None:
@@ -68,30 +67,30 @@ def record_lost_end(doors: Ports, ledger: PlanRepository) -> str:
     ended = command_end(doors.blobs, book.command.id, LOST_END, found)
     doors.store.append(ledger.permit_batch(book, ended))
     told = (
-        f"A session's command was cut off: $ {typed_line(book.command.line)}. "
+        f"A session's command was interrupted: $ {typed_line(book.command.line)}. "
         f"{lost_end_note(ended)}"
     )
-    return f"{told} `assent undo` takes it back." if ended.changed != () else told
+    return f"{told} To undo these changes: `assent undo`." if ended.changed != () else told
 
 
 def lost_end_note(ended: CommandEnded) -> str:
-    """Says what is taken for the work of a command whose end nobody saw."""
+    """Says which changes are attributed to a command whose end was not seen."""
     if ended.changed is None:
-        return "Not all that changed in the workspace since it began is known."
+        return "Some of the changes in the workspace since it started are unknown."
     if not ended.changed:
-        return "Nothing in the workspace has changed since it began."
+        return "Nothing in the workspace has changed since it started."
     left = len(ended.changed) - MAX_LISTED + ended.more
     more = f", and {left} more" if left > 0 else ""
     named = ", ".join(typed_line(path) for path in ended.changed[:MAX_LISTED])
-    return f"Changed since it began, and taken for its work: {named}{more}."
+    return f"Files changed since it started, assumed to be its work: {named}{more}."
 
 
 def changed_files_text(changes: tuple[ChangedFile, ...] | None, why: str = "") -> str:
-    """Says which files a command changed; `why` is what kept that from being recorded."""
+    """Lists the files that a command changed; `why` is what kept that from being recorded."""
     if why:
-        return f"What it changed is not on record yet, and cannot be undone: {why}"
+        return f"Its changes are not recorded yet and cannot be undone: {why}"
     if changes is None:
-        return "Not all that it changed is known: the workspace has too many files to look through."
+        return "Some of its changes are unknown: the workspace has too many files to scan."
     if not changes:
         return "It changed no files in the workspace."
     rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:MAX_LISTED]]

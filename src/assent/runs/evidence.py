@@ -38,7 +38,7 @@ class RunEvidence:
         self._plans = plans
 
     def export(self, reference: str) -> bytes:
-        """Returns the signed statement about a run that an approved plan had."""
+        """Returns the signed statement about a run of an approved plan."""
         ledger = self._plans.repository()
         record, note = self._found(reference)
         plan = ledger.plan(note)
@@ -47,7 +47,8 @@ class RunEvidence:
         last = entries[-1] if entries else None
         if not isinstance(last, FinishedEntry):
             raise RunUnfinished(
-                f"Run {note.run} is not over, so nothing can be said of it.", RECOVER_COMMAND
+                f"Run {note.run} is not finished, so there is no evidence for it yet.",
+                RECOVER_COMMAND,
             )
 
         def changes(ended: CommandEndedEntry) -> WorkspaceChanges:
@@ -74,22 +75,22 @@ class RunEvidence:
         return envelope_bytes(payload, signer.key(), signer.sign(pae(payload)))
 
     def verify(self, content: bytes, key: str = "") -> Statement:
-        """Returns what evidence says, if it was signed with the key, or else with a known one."""
+        """Returns what evidence says, if it was signed with the given key, or else a known one."""
         payload, named, signature = open_envelope(content)
         if key and key != named:
             raise UntrustedKey(
-                f"It is signed with {named}, not with {key}.", "assent verify --help"
+                f"The evidence is signed with {named}, not with {key}.", "assent verify --help"
             )
         if not self._doors.keys.verify(named, pae(payload), signature):
-            raise Refused("The signature does not verify: this is not what that key signed.")
+            raise Refused("Invalid signature: the content is not what that key signed.")
         own = self._doors.signer.verify(named, pae(payload), signature)
         if not key and not own and not self._doors.keys.trusted(named):
-            told = f"It is signed with {named}, which is not trusted here."
+            told = f"The evidence is signed with {named}, which is not trusted here."
             raise UntrustedKey(told, "assent keys list")
         statement = read_statement(payload, named)
         yes = statement.approval
         if not self._doors.keys.verify(yes.key, signed_bytes(yes), yes.signature):
-            raise Refused("The signature of the approval in it does not verify.")
+            raise Refused("The approval in the evidence has an invalid signature.")
         return statement
 
     def _found(self, reference: str) -> tuple[PlanRecord, PlanRun]:
@@ -99,11 +100,14 @@ class RunEvidence:
         if not reference:
             over = sorted((pair for pair in own if pair[1].outcome), key=lambda pair: pair[1].run)
             if not over:
-                raise NotFound("No run of an approved plan has ended here.", "assent log")
+                raise NotFound("No run of an approved plan has finished here.", "assent log")
             return over[-1]
         found = [pair for pair in own if pair[1].run.startswith(reference)]
         if len(found) != 1:
-            told = f"{reference!a} names {len(found)} runs of approved plans; it must name one."
+            told = (
+                f"{reference!a} matches {len(found)} runs of approved plans; it must match "
+                "exactly one."
+            )
             raise NotFound(told, "assent runs list")
         return found[0]
 

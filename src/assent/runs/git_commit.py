@@ -1,9 +1,9 @@
 """Commits the files of a run with git: which files, whose changes, and the git commands.
 
-Only these files are committed, as the run left them. What a person has staged or changed
-elsewhere stays as it is, and a file with changes of the person's own is not committed. New files
+Only these files are committed, as the run left them. What the user has staged or changed
+elsewhere stays as it is, and a file with changes of their own is not committed. New files
 are added to git's index first, because a commit of paths takes only known ones. No git filter is
-run, so a person has to commit the files that need one.
+run, so the user has to commit files that need one.
 """
 
 import hashlib
@@ -42,14 +42,14 @@ RunGit = Callable[[tuple[bytes, ...], bytes], bytes]  # words and input to what 
 
 
 def tree_entries(said: bytes) -> dict[bytes, TreeEntry]:
-    """Reads the list of a tree: what is committed under each path."""
+    """Parses a tree listing: what is committed under each path."""
     rows = [row.partition(b"\t") for row in said.split(b"\0") if row]
     words = [(path, about.split()) for about, _, path in rows]
     return {path: (mode, id) for path, (mode, _, id) in words}
 
 
 class HeadCommit:
-    """The last commit, compared with files as a run met them; `git` reads as the person does."""
+    """The last commit, compared with the files that a run found; `git` reads as the user does."""
 
     def __init__(
         self, head: Mapping[bytes, TreeEntry], git: RunGit, files: WorkspaceFiles, blobs: BlobStore
@@ -64,9 +64,9 @@ class HeadCommit:
         return self._head.keys()
 
     def others(self, left: FileStateChanges, paths: Iterable[bytes]) -> set[bytes]:
-        """Returns those of some paths that a commit would take something else from than the run's.
+        """Returns the paths from which a commit would include changes other than the run's.
 
-        That is what was not committed when the run met it, also under another name by now.
+        Those are changes that were not committed when the run began, also under a later name.
         """
         odd = {path for path in paths if not self._holds(path, left[path][0], left)}
         foreign = {met.digest for met, _ in map(left.__getitem__, odd) if met and met.size}
@@ -184,40 +184,44 @@ class GitCommitter:
         return self._open_process()
 
     def check(self, meant: FileStateChanges = NO_FILES) -> None:
-        """Raises Refused where no commit can be made: no repository, nobody's name, no rest.
+        """Raises Refused if no commit can be made: no repository, no identity, or git is busy.
 
-        Nor one of files in which the person has something that is not committed.
+        Also if the user has uncommitted changes in these files.
         """
         said = self._done((b"git", b"var", b"GIT_COMMITTER_IDENT"))
         if said.ended.code:
             why = one_line(said.errors.strip().splitlines()[-1]) if said.errors.strip() else ""
             raise Refused(
-                f"Git does not know who commits, so nothing is. {why}".strip(), IDENTITY_COMMANDS
+                f"Git has no name and email to commit with. {why}".strip(), IDENTITY_COMMANDS
             )
         folder = self._looked((b"rev-parse", b"--absolute-git-dir")).output.rstrip(b"\n")
         names = self._process.entries(folder)
         for name, what in UNFINISHED_GIT_OPERATIONS.items():
             if name in names:
                 raise Refused(
-                    f"The repository is in the middle of {what}; a commit there is the person's.",
+                    f"The repository is in the middle of {what}. Finish or abort that before "
+                    "Assent can commit.",
                     "git status",
                 )
         if own := self._own(meant):
             raise Refused(
-                f"The plan ends with a commit, and you have changes that are not committed in "
-                f"{_names(sorted(own))} They would be part of it. Nothing was changed.",
+                "The plan ends with a commit, but you have uncommitted changes in "
+                f"{_names(sorted(own))} The commit would include them. Nothing was changed.",
                 "git status",
             )
 
     def run(
         self, argv: Sequence[bytes], left: FileStateChanges, limits: ProcessLimits
     ) -> Iterator[OutputChunk | ProcessResult]:
-        """Commits what git sees of these files; `Ended` comes last. Nothing to commit is fine."""
+        """Commits what git sees of these files; a `ProcessResult` comes last.
+
+        Nothing to commit is a success.
+        """
         chosen = self._chosen(sorted(left))
         if chosen.filtered:
             yield OutputChunk(
-                f"Nothing was committed: a filter of git's belongs to {_names(chosen.filtered)} "
-                "The sandbox runs none, so this commit is the person's to make.\n".encode(),
+                f"Nothing was committed: Git filters apply to {_names(chosen.filtered)} "
+                "The sandbox does not run filters; commit these files yourself.\n".encode(),
                 error=True,
             )
             yield ProcessResult(1)
@@ -228,11 +232,13 @@ class GitCommitter:
             return
         if chosen.foreign:
             yield OutputChunk(
-                f"Left out, because another repository has it: {_names(chosen.foreign)}\n".encode()
+                "Excluded because it belongs to another repository: "
+                f"{_names(chosen.foreign)}\n".encode()
             )
         if chosen.hidden:
             yield OutputChunk(
-                f"Left out, because programs may not read it: {_names(chosen.hidden)}\n".encode()
+                "Excluded because programs are not allowed to read it: "
+                f"{_names(chosen.hidden)}\n".encode()
             )
         if not (*chosen.known, *chosen.new):
             yield OutputChunk(NOTHING_TO_COMMIT)
@@ -241,7 +247,7 @@ class GitCommitter:
             yield from self._committed(tuple(argv), chosen, limits)
 
     def tidied(self, left: FileStateChanges) -> str:
-        """Lets git know no more what a commit that was cut off made known; says what is left."""
+        """Removes what an interrupted commit added to git's index; says what remains."""
         new = [path for path, (before, _) in left.items() if before is None]
         try:
             # Against the work tree only a name without content is new.
@@ -250,24 +256,30 @@ class GitCommitter:
             announced = sorted(set(new).intersection(found))
             if self._forget(announced):
                 return ""
-            told = f"Git still knows of {_names(announced)}"
+            told = f"Git's index still lists {_names(announced)}"
         except AssentError as error:
-            told = f"Whether git still knows of files of this run is not known. {error.message}"
-        return f"{told} Look with `git status`; `git reset` lets go of it."
+            told = (
+                "Could not check whether Git's index still lists files of this run. "
+                f"{error.message}"
+            )
+        return f"{told} Check with `git status`; `git reset` unstages these files."
 
     def _not_ours(self, chosen: _CommitFiles, left: FileStateChanges) -> str:
         """Says what in these files nobody approved, or the person staged for themselves."""
         paths = (*chosen.known, *chosen.new)
         other = [path for path in paths if not self._stands(path, left[path][1])]
         if other:
-            return f"somebody else changed {_names(other)} Look at it, and commit by hand."
+            return (
+                f"files changed after the run wrote them: {_names(other)} Review them and "
+                "commit them yourself."
+            )
         staged = sorted(self._uncommitted(b"--cached").intersection(paths))
         if staged:
-            return f"you have staged something of your own in {_names(staged)}"
+            return f"you have staged changes of your own in {_names(staged)}"
         if own := sorted(self._last().others(left, left).intersection(paths)):
             return (
-                "something of your own that was not committed before the run would be part of it, "
-                f"in {_names(own)} Look at it, and commit by hand."
+                "the commit would include your own uncommitted changes from before the run, in "
+                f"{_names(own)} Review them and commit them yourself."
             )
         return ""
 
@@ -399,12 +411,12 @@ class GitCommitter:
         """Asks git something that only reads."""
         git = self._process.program(("git",))
         if git is None:
-            raise Refused("There is no git here, so nothing can be committed.")
+            raise Refused("Git not found, so nothing can be committed.")
         program = Program((git, *words), tuple(GIT_ENVIRONMENT.items()), stdin=stdin)
         said = _gathered(self._process.run((program,), self._root, _LOOKING))
         if said.ended.code not in fine:
             why = one_line(said.errors.strip())
-            raise Refused(f"Git cannot look at this repository: {why}", "git status")
+            raise Refused(f"Git cannot read this repository: {why}", "git status")
         return said
 
     def _done(self, argv: tuple[bytes, ...], stdin: bytes = b"") -> _GitOutput:

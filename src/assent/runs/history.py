@@ -53,7 +53,7 @@ class PastRun(msgspec.Struct, frozen=True):
 
 
 class CommandReport(msgspec.Struct, frozen=True):
-    """A command that ran: when, how it ended, what it said and what it changed."""
+    """A command that ran: when, how it ended, its output and its changes."""
 
     began: str = ""
     ended: str = ""
@@ -84,11 +84,11 @@ class RunHistory:
         self._runs = runs
 
     def all(self) -> list[PastRun]:
-        """Returns everything that was run here, oldest first."""
+        """Returns everything that ran here, oldest first."""
         return [kept for kept, _ in self.with_sizes()]
 
     def with_sizes(self) -> list[tuple[PastRun, ContentSizes]]:
-        """Returns everything that was run here with the contents that it keeps, oldest first."""
+        """Returns everything that ran here with the contents that it keeps, oldest first."""
         back = self._back()
         units = back.units()
         weights = [_weights(back, unit.runs) for unit in units]
@@ -97,9 +97,9 @@ class RunHistory:
         return [(self._kept(back, unit, each, uses), each) for unit, each in pairs]
 
     def size_at_most(self) -> tuple[int, int]:
-        """Returns a size that what is kept is not above, and how many runs it was made of.
+        """Returns an upper bound for the size of what is kept, and the number of runs.
 
-        It adds to what was weighed last what runs keep that began later, and walks over no others.
+        It adds what later runs keep to the last measured size, and reads no other runs.
         """
         ledger = self._runs.repository()
         home = self._doors.store.read(f"workspace/{ledger.workspace}")
@@ -111,15 +111,15 @@ class RunHistory:
         return size + sum(sum(_weights(back, [run]).values()) for run in newer), len(newer)
 
     def undone(self, run: str) -> UndoneAmount:
-        """Says how much of a run was taken back."""
+        """Says how much of a run was undone."""
         return self._runs.undone(run)
 
     def undos_of(self, target: UndoTarget) -> list[tuple[PlanRecord, PlanRun]]:
-        """Returns which runs took any of it back, oldest first, with their plans."""
+        """Returns which runs undid any of it, oldest first, with their plans."""
         return self._back().undos_of({*target.runs, target.whole} - {""})
 
     def last_undo_of(self, run: str) -> tuple[PlanRecord, PlanRun] | None:
-        """Returns what changed last how much of a run is undone: an undo, or a redo of one."""
+        """Returns the last change of how much of a run is undone: an undo, or its redo."""
         back = self._back()
         found: list[tuple[PlanRecord, PlanRun]] = []
         names = {run}
@@ -129,18 +129,18 @@ class RunHistory:
         return max(found, key=lambda one: back.began[one[1].run], default=None)
 
     def find(self, reference: str) -> PastRun:
-        """Finds one by its id or the start of it."""
+        """Finds a run by its id or the start of it."""
         listed = self.all()
         exact = [kept for kept in listed if kept.unit.name == reference]
         found = exact or [kept for kept in listed if _is_called(kept.unit, reference)]
         if len(found) != 1:
-            many = f"{reference!a} names {len(found)} runs; it must name one."
-            none = f"No run is called {reference!a}."
+            many = f"{reference!a} matches {len(found)} runs. Use a longer ID."
+            none = f"Run {reference!a} not found."
             raise NotFound(many if found else none, "assent runs list")
         return found[0]
 
     def items(self, kept: PastRun) -> list[PastOperation]:
-        """Returns every operation of a run, with what became of it."""
+        """Returns every operation of a run, with its result."""
         back = self._back()
         found: list[PastOperation] = []
         for run in kept.unit.runs:

@@ -29,9 +29,7 @@ from assent.planning.plan_repository import USED_HERE, PlanRepository, used_appr
 from assent.planning.ports import Ports
 from assent.ports import EventBatch
 
-MISSING_RECORD: Final = (
-    "Record {} of the run is missing from the log, or is not what was written there."
-)
+MISSING_RECORD: Final = "Record {} of the run is missing from the log or was altered."
 
 
 class JournalDamage(msgspec.Struct, frozen=True):
@@ -42,9 +40,9 @@ class JournalDamage(msgspec.Struct, frozen=True):
 
 
 class StoreJournal:
-    """Implements ports.Journal. The first entry spends the approval, or fails (law 3).
+    """Implements ports.Journal. The first entry uses up the approval, or fails (law 3).
 
-    A permit is given and spent by one and the same entry.
+    A permit is given and used up by the same entry.
     """
 
     def __init__(
@@ -73,11 +71,11 @@ class StoreJournal:
         return self.known(run)
 
     def known(self, run: str) -> list[JournalEntry]:
-        """Returns what was read or written of a run so far, without asking the log."""
+        """Returns what was read or written of a run so far, without reading the log."""
         return list(self._known.get(run, ()))
 
     def damage(self, run: str) -> JournalDamage | None:
-        """Verifies the chain of the run's records; where it is broken, trusts those before that."""
+        """Verifies the chain of the run's entries; where it is broken, trusts those before that."""
         return self._trace(run)
 
     def _trace(self, run: str) -> JournalDamage | None:
@@ -115,7 +113,7 @@ class StoreJournal:
         self._known[run] = trusted_entries([*entries, entry])
 
     def abandon(self, run: str, first: StartedEntry, end: FinishedEntry) -> None:
-        """Ends a run none of whose records can be trusted: they are set aside, and it is over."""
+        """Ends a run none of whose entries can be trusted: they are set aside."""
         at, last = self._doors.clock.now(), self._last.get(run, 0)
         story: tuple[JournalEntry, ...] = (
             RecoveringEntry("accept", trusted=0),
@@ -128,7 +126,7 @@ class StoreJournal:
         self._last[run], self._known[run] = last + len(story), list(story[1:])
 
     def close(self, run: str, end: FinishedEntry) -> None:
-        """Says once more that a run is over, where only its plan does not know."""
+        """Records again that a run is over, if only its plan does not know it."""
         if batches := self._for_the_plan(run, end, self.known(run)):
             self._doors.store.append(*batches)
 
@@ -161,7 +159,9 @@ class StoreJournal:
         match entry:
             case StartedEntry(approval=permit):
                 if book.unfinished or self._given is None or self._given.permit.id != permit:
-                    raise ConcurrentChange("Another change is unfinished.", "assent status")
+                    raise ConcurrentChange(
+                        "Another run in this workspace is unfinished.", "assent status"
+                    )
                 return [self._given]
             case _:
                 return _run_events(run, entry, halted=bool(book.last and book.last.halted))
@@ -174,7 +174,7 @@ def _plan_events(run: str, entry: JournalEntry, record: PlanRecord) -> list[Even
     match entry:
         case StartedEntry(approval=approval, digest=digest):
             if any(c.run for c in record.consents if c.approval.id == approval):
-                raise ConcurrentChange("The approval was used meanwhile.", "assent status")
+                raise ConcurrentChange("Another process used this approval.", "assent status")
             return [RunStarted(run, approval, digest)]
         case _:
             return _run_events(run, entry, halted=record.state is PlanState.HALTED)

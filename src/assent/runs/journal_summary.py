@@ -58,20 +58,20 @@ MAX_OUTPUT_LINES: Final = 5  # lines of a failed command's output that are told
 MAX_LINE_CHARS: Final = 200
 _UNFORESEEN: Final[tuple[SkipReason, ...]] = ("too many", "odd")
 MOVE_ASIDE: Final = (
-    "A roll-back puts all of that back, also what you changed yourself: copy aside first what you "
-    "want to keep."
+    "A rollback reverts all of these files, including changes of your own. Copy what you want to "
+    "keep first."
 )
 
 
-MAY_HAVE_RUN: Final = "$ {}: it may have run, and the log has lost what is known of that."
+MAY_HAVE_RUN: Final = "$ {}: it may have run; the log entries that would show it are lost."
 INSPECT_FIRST: Final = (
-    "Look at what it did before you decide: --resume runs it again, and --roll-back puts back only "
-    "what is on record."
+    "Check what it did before you decide: --resume runs it again, and --roll-back restores only "
+    "recorded changes."
 )
 
 
 class JournalSummary(msgspec.Struct, frozen=True):
-    """How a run stands, operation by operation, and what a person should know about it."""
+    """The state of a run, operation by operation, and what a user should know about it."""
 
     outcome: RunOutcome
     results: tuple[OperationResult, ...]
@@ -82,7 +82,7 @@ class JournalSummary(msgspec.Struct, frozen=True):
 def journal_summary(
     plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore
 ) -> JournalSummary:
-    """Says from the journal how a run stands."""
+    """Describes the state of a run from its journal."""
     last = entries[-1]
     aborts = [entry for entry in entries if isinstance(entry, AbortedEntry)]
     told = [f"{display_path(abort.path)}: {abort.reason}." for abort in aborts]
@@ -106,7 +106,7 @@ def journal_summary(
 def may_have_run(
     operations: Sequence[Operation], results: Sequence[OperationResult]
 ) -> Iterator[str]:
-    """Names the commands of which lost records could have told whether they ran."""
+    """Names the commands whose entries were lost, so that they may have run."""
     for op, result in zip(operations, results, strict=True):
         if isinstance(op, RunCommand) and result == "unknown":
             yield f"{MAY_HAVE_RUN.format(command_text(op))} {INSPECT_FIRST}"
@@ -127,7 +127,7 @@ def _at_the_end(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -
     for at, (op, result) in enumerate(zip(plan.operations, last.results, strict=True)):
         if isinstance(op, RunCommand) and result == "unknown" and at not in ends:
             told = MAY_HAVE_RUN.format(command_text(op))
-            yield f"Not covered by a roll-back: {told}"
+            yield f"Not covered by a rollback: {told}"
 
 
 def _exits(plan: Plan, entries: Sequence[JournalEntry]) -> tuple[int | None, ...]:
@@ -146,7 +146,7 @@ def _stops(
     halts = [entry for entry in entries if isinstance(entry, HaltedEntry)]
     for conflict in halts[-1].conflicts if halts else ():
         where = _where(conflict, operations, now)
-        kept = f"; what was to stand there is kept in {display_path(conflict.kept)}"
+        kept = f"; the content meant for it is kept in {display_path(conflict.kept)}"
         why = conflict.reason.removesuffix(".")  # an error's own words end with one
         yield f"{where}{why}{kept if conflict.kept else ''}."
 
@@ -169,7 +169,7 @@ def _said(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
         return
     for line in content.decode("utf-8", "replace").splitlines()[-MAX_OUTPUT_LINES:]:
         if line.strip():
-            yield f"It said: {redact(line.strip())[:MAX_LINE_CHARS]}"
+            yield f"Output: {redact(line.strip())[:MAX_LINE_CHARS]}"
 
 
 def _waiting(
@@ -205,7 +205,7 @@ def _unseen(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     ]
     if told := attributed_text(_paths(unseen, blobs), "that command"):
         yield told
-        yield MOVE_ASIDE.replace("A roll-back", "An undo")
+        yield MOVE_ASIDE.replace("A rollback", "An undo")
 
 
 def _put_back(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
@@ -229,7 +229,7 @@ def _not_obeyed(entries: Sequence[JournalEntry]) -> Iterator[str]:
         match entry:
             case RecoveringEntry("resume" | "roll_back" as way):
                 given = way.replace("_", "-")
-                yield f"--{given} was not done: look at this first, and then say it again."
+                yield f"--{given} was not applied. Review the changes first, then run it again."
                 return
             case RecoveringEntry() | CommandEndedEntry(cut="unknown"):
                 continue
@@ -245,9 +245,12 @@ def _uncovered(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) ->
         assert isinstance(op, RunCommand), "only commands run"
         if op.undo and turned and not succeeded(ends[-1]):
             undo = shell_line(op.undo)
-            yield f"Not run, because the command may not have done its work: $ {undo}."
+            yield (
+                "Undo command not run, because the command it reverses may not have succeeded: "
+                f"$ {undo}."
+            )
         for gap in undo_gaps([_deed(index, op, _changes(end, blobs)) for end in ends]):
-            yield f"Not covered by a roll-back: {gap.line}."
+            yield f"Not covered by a rollback: {gap.line}."
 
 
 def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
@@ -260,7 +263,7 @@ def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -
             left = tuple(one for one in changes.skipped if one.why in _UNFORESEEN and not one.kept)
             ordered = AppliedCommand(command_text(op), None, left, changes.known)
             for gap in undo_gaps([AppliedChange("", index, "", (), ordered)]):
-                yield f"An undo will not cover it: {gap.line}."
+                yield f"An undo will not cover this: {gap.line}."
 
 
 def _changes(ended: CommandEndedEntry, blobs: BlobStore) -> WorkspaceChanges:
@@ -279,23 +282,23 @@ def _deed(index: int, op: RunCommand, changes: WorkspaceChanges) -> AppliedChang
 def _ways(now: RunState) -> tuple[str, ...]:
     """Names the three ways on, each as what can be typed."""
     if undo := _undo_that_waits(now):
-        again = f"runs $ {undo} again; no file is put back until it succeeds"
+        again = f"runs $ {undo} again; no file is restored until it succeeds"
         return (
             f"assent recover --resume: {again}.",
             f"assent recover --roll-back: {again}.",
-            "assent recover --accept: keeps everything as it stands now, and does not run it.",
+            "assent recover --accept: keeps everything as it is now and does not run it.",
         )
     if now.back is not None:
-        resume = "goes on taking it back, as far as nobody else's change is in the way"
+        resume = "continues the rollback wherever no other change conflicts"
     elif now.phase != "files" and now.segment.command:
         again = " again" if now.phase == "failed" or now.lost != "nothing" else ""
-        resume = f"runs the command{again} and goes on"
+        resume = f"runs the command{again} and continues"
     else:
-        resume = "checks the files again and goes on"
+        resume = "checks the files again and continues"
     return (
         f"assent recover --resume: {resume}.",
-        "assent recover --roll-back: takes back what this run did and is recorded.",
-        "assent recover --accept: keeps everything as it stands now.",
+        "assent recover --roll-back: undoes every recorded change of this run.",
+        "assent recover --accept: keeps everything as it is now.",
     )
 
 
@@ -316,7 +319,7 @@ def _once(*notes: str) -> tuple[str, ...]:
 def leftovers(
     plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore, disk: PathStateReader
 ) -> Iterator[str]:
-    """Names the files of compensated commands that are other than before, if the run is back."""
+    """Names the files of compensated commands that still differ after a rollback."""
     last = entries[-1]
     commands = any(isinstance(op, RunCommand) and op.undo for op in plan.operations)
     if not commands or not isinstance(last, FinishedEntry) or last.outcome != "rolled_back":
@@ -342,7 +345,7 @@ def leftovers(
 def remaining_folders(
     plan: Plan, entries: Sequence[JournalEntry], disk: WorkspaceFiles
 ) -> Iterator[str]:
-    """Names folders that should have gone with the last file in them, and are still there."""
+    """Names folders that should have been removed with their last file, and still exist."""
     last = entries[-1]
     done = (
         isinstance(last, FinishedEntry)
@@ -368,25 +371,25 @@ def remaining_folders(
         if held and len(operations) < len(plan.operations):
             continue  # a command may have put it there
         told.append(folder)
-        why = f"it holds {one_line(held[0])}" if held else "the system did not permit it"
-        yield f"Not removed, although the plan leaves it empty: {one_line(folder)} ({why})."
+        why = f"it contains {one_line(held[0])}" if held else "the system refused"
+        yield f"Folder not removed: {one_line(folder)} ({why})."
 
 
 def kept_slots_text(
     kept: Sequence[bytes], blobs: BlobStore, disk: PathStateReader
 ) -> Iterator[str]:
-    """Names slots that stay; that their content exists nowhere else only where that is true."""
+    """Names slots that stay, and whether their content exists nowhere else."""
     seen = {slot: _seen(slot, disk) for slot in kept}
     digests = [state.digest for state in seen.values() if isinstance(state, FileState)]
     for slot, state in seen.items():
         if not isinstance(state, FileState):
-            yield f"Kept, because nobody knows what is in it: {one_line(slot)}"
+            yield f"Kept, because its content is unknown: {one_line(slot)}"
         elif blobs.has(state.digest):
-            yield f"Left behind, though its content is stored elsewhere, too: {one_line(slot)}"
+            yield f"Kept, although its content is also stored elsewhere: {one_line(slot)}"
         elif digests.count(state.digest) > 1:
-            yield f"Kept; another slot holds the same content: {one_line(slot)}"
+            yield f"Kept; another slot has the same content: {one_line(slot)}"
         else:
-            yield f"Kept, because it exists nowhere else: {one_line(slot)}"
+            yield f"Kept, because no other copy exists: {one_line(slot)}"
 
 
 def _seen(path: bytes, disk: PathStateReader) -> PathState:
@@ -402,9 +405,9 @@ def _seen(path: bytes, disk: PathStateReader) -> PathState:
 def results_by_disk(
     plan: Plan, entries: Sequence[JournalEntry], doors: Ports, *, lossy: bool = False
 ) -> tuple[OperationResult, ...]:
-    """Says how far each operation got: of files as the disk shows, of commands as recorded.
+    """Says how far each operation got: files by the disk, commands by the journal.
 
-    If it is `lossy`, records were lost that could have told of a command.
+    If it is `lossy`, entries were lost that could have shown a command.
     """
     told = (*entries, RecoveringEntry(trusted=len(entries))) if lossy else entries
     recorded = _recorded(plan, told, doors.blobs)
@@ -415,7 +418,7 @@ def results_by_disk(
 
 
 def disk_state_lines(run: str, plan: Plan, doors: Ports) -> Iterator[str]:
-    """Names what stands under each path, the contents that are stored, and every slot in use."""
+    """Describes what exists under each path, the stored contents, and every slot in use."""
     for op in plan.operations:
         for path, before, after in footprint(op):
             stands = _stands(path, before, after, doors.files)
@@ -426,11 +429,11 @@ def disk_state_lines(run: str, plan: Plan, doors: Ports) -> Iterator[str]:
             ]
             yield "; ".join([f"{one_line(path)}: {stands}", *kept]) + "."
     for slot in slots_in_use(run, plan.operations, doors.files):
-        yield f"In a slot of the run: {one_line(slot)}"
+        yield f"In a slot of this run: {one_line(slot)}"
 
 
 def slots_in_use(run: str, operations: Sequence[Operation], files: WorkspaceFiles) -> list[bytes]:
-    """Returns the slots of a run that hold something, found by their names alone."""
+    """Returns the slots of a run that are not empty, found by their names alone."""
     own = run.encode()
     found: list[bytes] = []
     for name in _names(STAGE, files):
@@ -475,10 +478,14 @@ def _stands(
     except (AssentError, OSError):
         return "it cannot be read"
     if has_state(seen, after):
-        return "as the plan leaves it"
+        return "matches the planned result"
     if has_state(seen, before):
-        return "as before the run"
-    return "missing" if seen is None else "neither as before the run nor as the plan leaves it"
+        return "same as before the run"
+    return (
+        "missing"
+        if seen is None
+        else ("matches neither the state before the run nor the planned result")
+    )
 
 
 def _has(blobs: BlobStore, digest: str) -> bool:

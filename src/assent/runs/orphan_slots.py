@@ -1,4 +1,4 @@
-"""Orphan slots: slots of runs that the log does not know; a person decides what happens to them."""
+"""Orphan slots: slots of runs that the log does not know; a user decides what happens to them."""
 
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ _decode = msgspec.json.Decoder(_OperationsFile).decode
 
 
 class OrphanSlots:
-    """Finds orphan slots, blocks builds while there are any, and carries a decision out."""
+    """Finds orphan slots, blocks builds while there are any, and carries out a decision."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository
@@ -63,10 +63,10 @@ class OrphanSlots:
     def find(
         self, operations: Iterable[Operation] = (), *, everywhere: bool = False
     ) -> tuple[OrphanSlot, ...]:
-        """Returns the slots of unknown runs: in the folder of slots, and beside these operations.
+        """Returns the slots of unknown runs: in the slots folder, and next to these operations.
 
-        `everywhere` looks through the whole workspace; so does whoever asks where the log is new
-        although the workspace is not.
+        `everywhere` searches the whole workspace; so does a call where the log is new although the
+        workspace is not.
         """
         known = self._workspaces.find()
         fresh = known is None and bool(self._doors.files.names(_COPIES))
@@ -88,7 +88,7 @@ class OrphanSlots:
             raise RunUnfinished(orphan_slots_error(found), RECOVER_COMMAND)
 
     def decide(self, orphans: Sequence[OrphanSlot], way: OrphanChoice) -> OrphanCleanup:
-        """Puts back or moves aside what is in these slots; that it was decided is on record first.
+        """Restores or moves aside the content of these slots; the decision is recorded first.
 
         Only what was shown is touched, and nothing is deleted.
         """
@@ -100,7 +100,7 @@ class OrphanSlots:
             return self._executor(home.workspace).clear(allowed, way)
 
     def remove_probes(self) -> list[bytes]:
-        """Removes the files of a start that was killed while it asked what the disk can."""
+        """Removes the files of a start that was killed while it tested the disk."""
         files, home = self._doors.files, self._workspaces.find()
         if home is None or not any(map(files.is_file, PROBES)):
             return []
@@ -161,14 +161,13 @@ def _copied(index: int, row: _OperationsFileRow) -> ProjectedOperation | None:
 
 
 def orphan_slots_error(orphans: Sequence[OrphanSlot]) -> str:
-    """Says that slots of unknown runs are in the way, and names the first."""
+    """Returns the error that slots of unknown runs are in the way; it names the first."""
     count, runs = len(orphans), len({orphan.run for orphan in orphans})
     named = ", ".join(display_path(orphan.slot) for orphan in orphans[:MAX_NAMED])
     more = f" and {count - MAX_NAMED} more" if count > MAX_NAMED else ""
     slots = "1 slot" if count == 1 else f"{count} slots"
     whose = "a run" if runs == 1 else f"{runs} runs"
     return (
-        f"There {'is' if count == 1 else 'are'} {slots} of {whose} that the log does not know: "
-        f"{named}{more}. A slot may hold the only copy of a file, so nothing was changed. Decide "
-        "about them first."
+        f"Found {slots} of {whose} missing from the log: {named}{more}. A slot can be the only "
+        "copy of a file, so nothing was changed. Decide what to keep first."
     )

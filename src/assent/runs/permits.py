@@ -23,7 +23,7 @@ from assent.runs.journal import StoreJournal
 from assent.runs.runs import NO_RUN, RunReport, Runs
 
 NAMED = 5  # operations that an error lists
-RETRY_EDIT = "Nothing was changed; read it again and repeat the edit."
+RETRY_EDIT = "Nothing was changed. Read the file again, then repeat the edit."
 
 
 class Permits:
@@ -40,7 +40,7 @@ class Permits:
     def apply(
         self, session: SessionRecord, call: str, edit: EditEffect, source: PermitSource, detail: str
     ) -> RunReport:
-        """Applies an edit if the files are as it saw them; raises where nothing was changed."""
+        """Applies an edit if the files are as it saw them; raises if nothing was changed."""
         operations = tuple(edit.operations)
         if not operations:
             return NO_RUN
@@ -66,7 +66,7 @@ class Permits:
 
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """Lets an error of the log, in what follows edits, tell what became of the last one."""
+        """Adds what happened to the last edit to an error of the log in what follows."""
         self._last = None
         try:
             yield
@@ -80,7 +80,7 @@ class Permits:
             raise StoreError(words, error.next) from error
 
     def check_over(self) -> None:
-        """Raises if the edit that was applied last is not over, because log or disk failed."""
+        """Raises if the last edit is not finished, because the log or the disk failed."""
         if self._last and self._last.onward and self._runs.unfinished():
             raise _unfinished(self._last)
 
@@ -101,7 +101,7 @@ class Permits:
         for path in [path for op in operations for path, *_ in footprint(op)]:
             if normalize(path) != path:
                 raise Refused(
-                    f"{display_path(path)} is not the plain path of a file. Nothing was changed."
+                    f"{display_path(path)} is not a plain file path. Nothing was changed."
                 )
             refuse_own_paths(path, self._place.plan_dir, self._place.private)
         refuse_similar_names(operations)
@@ -120,7 +120,7 @@ class Permits:
         """Keeps new contents, and the old ones that undo would need."""
         for digest, content in edit.contents.items():
             if sha256(content) != digest:
-                raise StoreError("A content does not match its digest. Nothing was changed.")
+                raise StoreError("The content does not match its digest. Nothing was changed.")
             self._contents.keep([content])
         steps = [step for op in edit.operations for step in footprint(op)]
         known = {before.digest for _, before, _ in steps if before}
@@ -155,15 +155,15 @@ def _done(report: RunReport) -> RunReport:
 def _unfinished(report: RunReport) -> RunUnfinished:
     told = " ".join(report.notes)
     if not report.onward:
-        told = f"Run {report.run} could not be put back and waits for the person. {told}"
+        told = f"Run {report.run} could not be rolled back and needs the user's decision. {told}"
     return RunUnfinished(f"{told} {_rows(report)}", "assent recover")
 
 
 def _over(report: RunReport) -> str:
     """Says how a run ended that is over."""
     if report.outcome == "rolled_back":
-        return f"Run {report.run} was rolled back: every file of it is as it was before."
-    return f"Run {report.run} is done. {_rows(report)}"
+        return f"Run {report.run} was rolled back: all its files are as they were before."
+    return f"Run {report.run} is finished. {_rows(report)}"
 
 
 def _rows(report: RunReport) -> str:
@@ -171,7 +171,7 @@ def _rows(report: RunReport) -> str:
     rows = zip(report.about, report.operations, strict=True)
     told = [f"{_paths(op)} ({result.replace('_', ' ')})" for op, (_, result) in rows]
     more = f", and {len(told) - NAMED} more" if len(told) > NAMED else ""
-    return f"Its files: {', '.join(told[:NAMED])}{more}."
+    return f"Files: {', '.join(told[:NAMED])}{more}."
 
 
 def _paths(op: Operation) -> str:

@@ -1,4 +1,4 @@
-"""Runs the commands of a plan as the plan says, and reports what they changed."""
+"""Runs the commands of a plan as it says, and reports what they changed."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -73,8 +73,8 @@ class LocalPlanCommandRunner:
         standing = self._process().sandbox_status()
         if standing.hold is not SandboxState.HELD:
             raise Refused(
-                f"The plan's command needs a sandbox, and none holds here. {standing.reason} "
-                "Nothing was changed.",
+                "The plan's command needs a sandbox, but no sandbox works here. "
+                f"{standing.reason} Nothing was changed.",
                 standing.next or "assent doctor",
             )
         if command.profile == "commit":
@@ -82,21 +82,21 @@ class LocalPlanCommandRunner:
             self._committing.check(meant)
 
     def check_allowed(self, command: RunCommand) -> None:
-        """Refuses what rules deny by now, whatever they said when the run began (law 9)."""
+        """Refuses what rules deny now, whatever they allowed when the run began (law 9)."""
         if denial := self._denial(command):
             raise Refused(denial, "assent rules list")
 
     def check_at_rest(self) -> None:
-        """Refuses to judge what a command did, or to run it again, while it still runs (law 6)."""
+        """Refuses to check what a command did, or to run it again, while it still runs (law 6)."""
         if alive := self._process().still_running():
             raise RunUnfinished(
-                f"It still runs: {alive}, of a command without the sandbox that was cut off here. "
-                "Nothing was changed; end it or wait for its end, and try again.",
+                f"Still running: {alive}, from an interrupted command without the sandbox. "
+                "Nothing was changed. Stop it or wait for it to end, then try again.",
                 "assent recover",
             )
 
     def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
-        """Takes back what a commit that was cut off told git; else nothing."""
+        """Removes what an interrupted commit added to git's index; nothing for other commands."""
         return self._committing.tidied(left) if command.profile == "commit" else ""
 
     def record(self) -> str:
@@ -134,17 +134,17 @@ class LocalPlanCommandRunner:
         if not folder:
             return
         if normalize(folder) != folder:
-            raise Refused(f"{one_line(folder)} is no folder of the workspace.")
+            raise Refused(f"{one_line(folder)} is not a folder in the workspace.")
         for path in (*reversed(ancestors(folder)), folder):
             if path in meant:
                 return
             if self._files.link_target(path) is not None:
                 raise Refused(
-                    f"{one_line(path)} is a symbolic link; a command runs in a real folder.",
+                    f"{one_line(path)} is a symbolic link; commands run only in real folders.",
                     "assent stage run --cwd DIR -- PROGRAM",
                 )
         if self._files.is_file(folder):
-            raise Refused(f"{one_line(folder)} is a file; a command runs in a folder.")
+            raise Refused(f"{one_line(folder)} is a file; commands run in a folder.")
 
     def _denial(self, command: RunCommand) -> str:
         """Says which rule denies a command, or what undoes it; a commit is the person's setting."""
@@ -152,15 +152,13 @@ class LocalPlanCommandRunner:
             return ""
         denial = visible_line(command_limits(self._rules, command).denial)
         return (
-            f"The plan's command {operation_brief(command)} does not run: {denial}"
-            if denial
-            else ""
+            f"The plan's command {operation_brief(command)} cannot run: {denial}" if denial else ""
         )
 
     def _check_form(self, command: RunCommand) -> None:
         if not is_commit(command):
             raise Refused(
-                "Only the commit that Assent itself adds may write into the repository.",
+                "Only the commit that Assent adds may write to the Git repository.",
                 "assent stage remove OPERATION",
             )
 
@@ -168,10 +166,12 @@ class LocalPlanCommandRunner:
 def _check_words(command: RunCommand) -> None:
     words = (*command.argv, command.script)
     if bool(command.argv) == bool(command.script):
-        raise Refused("A command is either words or a script.", "assent stage list")
+        raise Refused(
+            "A command must be either a program with arguments or a script.", "assent stage list"
+        )
     if any(b"\0" in word for word in words) or (command.argv and not command.argv[0]):
-        raise Refused("A command without a name, or with a zero byte, runs nowhere.")
+        raise Refused("A command needs a program name and cannot contain null bytes.")
     if not 0 < command.timeout <= MAX_COMMAND_S:
         raise Refused(
-            f"A command's time limit is 1 to {MAX_COMMAND_S} seconds.", "assent stage list"
+            f"A command's time limit must be 1 to {MAX_COMMAND_S} seconds.", "assent stage list"
         )

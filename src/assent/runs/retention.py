@@ -24,7 +24,7 @@ LOCK_NAME = "collect"
 
 
 class StoreGarbageCollection:
-    """Removes contents that nothing refers to; where the log is unsound, none."""
+    """Removes contents that nothing refers to; none if the log is damaged."""
 
     def __init__(self, doors: Ports) -> None:
         self._doors = doors
@@ -34,14 +34,14 @@ class StoreGarbageCollection:
         return self._doors.garbage_collector.due()
 
     def collect(self) -> CollectionResult:
-        """Removes unneeded contents, unless somebody else does so already (Busy)."""
+        """Removes unneeded contents, unless another process does so already (Busy)."""
         doors = self._doors
-        with doors.locks.hold(LOCK_NAME, "collecting contents"):
+        with doors.locks.hold(LOCK_NAME, "cleanup of stored content"):
             checked = doors.store.verify()
             if checked.broken:
                 raise StoreError(
-                    f"{checked.broken} Nothing was removed: what a log names that is not as it "
-                    "was written cannot be known.",
+                    f"{checked.broken} Nothing was removed, because a damaged log does not show "
+                    "what is still needed.",
                     "assent log --verify",
                 )
             streams = streams_with_blobs(doors.store.streams(""))
@@ -64,14 +64,13 @@ class StoreGarbageCollection:
         for stream, open_one in books.items():
             if open_one is not None and self._doors.locks.is_held(stream.rpartition("/")[2]):
                 raise Busy(
-                    f"A command of session {open_one.session} is running; no contents were "
-                    "removed.",
+                    f"A command of session {open_one.session} is running. Nothing was removed.",
                     "assent status",
                 )
 
 
 RECOUNT_EVERY = 8  # runs after which the sum of all is made anew, and remembered
-COLLECTION_FAILED = "Not all contents that nothing needs were removed"
+COLLECTION_FAILED = "Some unused stored content was not removed"
 
 WeighedRun = tuple[PastRun, ContentSizes]
 
@@ -103,26 +102,26 @@ class RunRetention:
 
     @property
     def limit(self) -> int:
-        """The most that runs may keep for an undo, in bytes; 0: there is no limit."""
+        """The most that runs may keep for undo, in bytes; 0: no limit."""
         return self._place.retention.size
 
     def check(self, references: Sequence[str]) -> list[PastRun]:
-        """Finds runs that can be given up: none that is unfinished, or was given up before."""
+        """Finds runs that can be pruned: none that is unfinished, or was pruned before."""
         units = [self._past.find(reference) for reference in references]
         for kept in units:
             if kept.outcome is None:
                 raise IllegalState(
-                    f"Run {kept.unit.name} is not over; nothing was given up.", "assent recover"
+                    f"Run {kept.unit.name} is not finished. Nothing was pruned.", "assent recover"
                 )
             if kept.given_up:
                 raise NotFound(
-                    f"What run {kept.unit.name} kept was given up {kept.given_up}.",
+                    f"Run {kept.unit.name} was already pruned {kept.given_up}.",
                     "assent runs list",
                 )
         return units
 
     def delete(self, units: Sequence[PastRun]) -> PrunedRuns:
-        """Gives up what runs keep for an undo, and removes what nothing else needs."""
+        """Prunes what runs keep for undo, and removes what nothing else needs."""
         runs = self._give_up(units, self._place.user)
         try:
             return PrunedRuns(runs, self._collected(units))
@@ -132,14 +131,14 @@ class RunRetention:
             raise StoreError(told, error.next) from error
 
     def collect(self) -> CollectionResult:
-        """Removes contents that nothing needs any more, of all workspaces."""
+        """Removes contents that nothing needs any more, for all workspaces."""
         return self._collecting.collect()
 
     def retain(self, *, daily: bool = False) -> PrunedRuns:
-        """Gives up what the settings let go, oldest first; the newest run always stays.
+        """Prunes what exceeds the settings, oldest first; the newest run always stays.
 
-        `daily`: where that would be too often, only if nothing was collected for a day. What fails
-        is only a warning: whatever came before it is over and stays so.
+        `daily`: if that would be too often, only if nothing was collected for a day. A failure is
+        only a warning: what came before it is done.
         """
         try:
             return self._retain(daily=daily)
@@ -197,7 +196,7 @@ class RunRetention:
     def _warn_of_late(self, folders: Sequence[str]) -> None:
         for folder in folders:
             self._projections.warnings.append(
-                f"{one_line(os.fsencode(folder))} stays: a program wrote there after a run had "
+                f"{one_line(os.fsencode(folder))} was kept: a program wrote to it after a run "
                 "moved it out of the workspace."
             )
 
@@ -250,8 +249,8 @@ def _stays(run: str, error: Exception) -> str:
     """Says why a copy stays, and nothing of what was given up with success before it."""
     why = str(error).replace(" Nothing was changed.", "").rstrip(".")
     return (
-        f"Run {run} was given up, but its list of backups stays: {why}. Nothing can be restored by "
-        "that list any more; it is safe to remove."
+        f"Run {run} was pruned, but its backup list remains: {why}. Nothing can be restored from "
+        "that list any more; you can delete it."
     )
 
 

@@ -28,7 +28,7 @@ class RunStatus:
         return self._plans.repository()
 
     def unfinished(self) -> tuple[str, PlanRun] | None:
-        """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
+        """Returns the unfinished run, with its plan's id; a permit's run has none."""
         for record in self._plans.records():
             if record.unfinished:
                 return record.plan_id, record.unfinished
@@ -39,7 +39,7 @@ class RunStatus:
         return "", PlanRun(left.run, left.permit.digest, "", left.outcome, left.halted)
 
     def waits_for_person(self) -> bool:
-        """Tells whether the unfinished run's command was interrupted, so that a person decides."""
+        """Tells whether the unfinished run's command was interrupted, so that a user decides."""
         found = self.unfinished()
         if found is None:
             return False
@@ -47,24 +47,24 @@ class RunStatus:
         return isinstance(last, CommandEndedEntry) and not succeeded(last)
 
     def holder(self) -> str:
-        """Names who is at work in this workspace at this moment; empty if nobody is."""
+        """Names the process that works in this workspace now; empty if there is none."""
         return self._doors.locks.holder(self.repository().workspace)
 
     def was_accepted(self, run: str) -> bool:
-        """Tells whether a run ended because a person took what stood, not as its plan says."""
+        """Tells whether a run ended because a user accepted the files as they are."""
         entries = StoreJournal(self._doors, self.repository()).read(run)
         last = entries[-1] if entries else None
         return isinstance(last, FinishedEntry) and was_accepted(last, entries)
 
     def unfinished_command(self) -> CommandStarted | None:
-        """Returns the last command if it began and its end is not on record."""
+        """Returns the last command if it began and its end is not recorded."""
         ledger = self.repository()
         return ledger.permit_log().command if ledger.workspace else None
 
     def running_command(self) -> tuple[CommandStarted | None, str]:
-        """Returns the last command without an end on record, and who runs it; nobody if it is cut.
+        """Returns the last command without a recorded end, and who runs it, if anyone does.
 
-        One that ends, or begins, between two looks is not taken for one that was cut.
+        One that ends, or begins, between two checks does not count as cut off.
         """
         left = self.unfinished_command()
         while left is not None:

@@ -93,22 +93,22 @@ class RunReport(msgspec.Struct, frozen=True):
 
 NO_RUN = RunReport("", "nothing")
 RECOVER_COMMAND: Final = "assent recover"
-_STRANGE: Final = "A record of the run names a path that no plan may touch"
+_STRANGE: Final = "A record of this run names a path that plans may not change"
 CHOICES_BY_DISK: Final = (
-    "assent recover --resume: does what the disk says is missing, from the stored contents.",
-    "assent recover --roll-back: puts back what the disk says was changed, from slots or contents.",
-    "assent recover --accept: keeps everything as it stands now.",
+    "assent recover --resume: completes what is missing on disk, from stored content.",
+    "assent recover --roll-back: restores what changed on disk, from slots or stored content.",
+    "assent recover --accept: keeps everything as it is now.",
 )
 CHOICES_WITHOUT_RECORD: Final = (
-    "The record of how the run began is damaged, so it can only be kept as it stands.",
-    "assent recover --accept: keeps everything as it stands now, slots too, and ends the run.",
+    "The first record of this run is damaged, so the run can only be accepted as it is.",
+    "assent recover --accept: keeps everything as it is now, including slots, and ends the run.",
 )
-APPROVAL_UNUSED = "Nothing was changed, and the approval is not spent."
+APPROVAL_UNUSED = "Nothing was changed, and the approval is still valid."
 RunSteps = Generator[RunUpdate, None, RunReport]
 
 
 class Runs(RunStatus):
-    """Changes the person's files, always through the executor."""
+    """Changes the user's files, always through the executor."""
 
     def __init__(
         self,
@@ -128,10 +128,10 @@ class Runs(RunStatus):
         doors.command_runner.stop_when(self._running.is_cancelled)
 
     def build(self, plan_id: str, digest: str = "", *, exempt: bool = False) -> RunSteps:
-        """Applies a plan that was approved, once, after everything was checked under the lock.
+        """Applies an approved plan once, after checking everything under the lock.
 
-        With a digest, only the plan that has it: whoever was shown that one means no other.
-        `exempt` from rules about files is what rolls back a run that has begun.
+        With a digest, only the plan that has it, because that is the one the user saw. `exempt`
+        from rules about files is the rollback of a run that has begun.
         """
         report = yield from self._build(plan_id, digest, exempt=exempt)
         self._tell(plan_id, report.run, report.outcome)
@@ -149,7 +149,7 @@ class Runs(RunStatus):
             fitting = self._fitting(ledger, record, exempt=exempt)
             if fitting.plan.is_text_only and not record.undoes:
                 raise IllegalState(
-                    "The plan is prose: a model carries it out in a session.", "assent build"
+                    "This is a text plan: a model builds it in a session.", "assent build"
                 )
             if not fitting.plan.operations:
                 return NO_RUN
@@ -172,9 +172,9 @@ class Runs(RunStatus):
         return found
 
     def begin(self, plan_id: str, session: str, digest: str = "") -> PlanRun:
-        """Spends the approval of a plan of prose for the work of a session; once begun, goes on.
+        """Uses the approval of a text plan for the work of a session; once begun, continues.
 
-        A digest means what it means to `build`.
+        A digest means the same as for `build`.
         """
         ledger = self.repository()
         ledger.load(plan_id)
@@ -187,7 +187,10 @@ class Runs(RunStatus):
             fitting = self._fitting(ledger, record)
             plan, approval = fitting.plan, fitting.approval
             if not plan.is_text_only:
-                raise IllegalState("The plan has operations of its own.", "assent build")
+                raise IllegalState(
+                    "This plan has exact operations, so it is built without a model.",
+                    "assent build",
+                )
             check_disk(plan, first_segment_files(plan), self._doors.files)
             run = self._doors.clock.new_id()
             self._cautioned(record)
@@ -197,7 +200,7 @@ class Runs(RunStatus):
             return record.runs[-1]
 
     def end(self, plan_id: str, run: str, outcome: RunOutcome, *also: EventBatch) -> PlanRecord:
-        """Says that the work on a plan of prose is over, and what else that means, in one go."""
+        """Records that the work on a text plan is over, with other events, in one transaction."""
         ledger = self.repository()
         record = ledger.load(plan_id)
         if record.building is None or record.building.run != run:
@@ -210,17 +213,17 @@ class Runs(RunStatus):
         return record
 
     def is_text_plan(self, record: PlanRecord) -> bool:
-        """Tells whether a model has to carry out a proposed plan."""
+        """Tells whether a model has to build a proposed plan."""
         if record.building or not record.frozen or record.undoes:
             return record.building is not None
         return self.repository().plan(record).is_text_only
 
     def building(self) -> PlanRecord | None:
-        """Returns the plan of prose whose work has begun and not ended."""
+        """Returns the text plan whose build is unfinished."""
         return next((record for record in self._plans.records() if record.building), None)
 
     def recover(self, way: RecoveryChoice = "auto", run: str = "") -> RunSteps:
-        """Takes up the workspace's unfinished run, if there is one; where one is named, only it."""
+        """Resumes the workspace's unfinished run, if there is one; if one is named, only that."""
         ledger = self.repository()
         if self.unfinished() is None and not self._lacks_an_end(ledger):
             return NO_RUN
@@ -232,7 +235,7 @@ class Runs(RunStatus):
             plan_id, note = found
             if run and note.run != run:
                 raise StaleError(
-                    f"Run {run} is over, and run {note.run} waits now. Nothing was decided.",
+                    f"Run {run} is finished; run {note.run} is waiting now. Nothing was decided.",
                     "assent recover",
                 )
             if way == "resume" and plan_id:
@@ -284,7 +287,7 @@ class Runs(RunStatus):
                 strange = invalid_paths(run, (), entry, backs, changes)
             except (msgspec.MsgspecError, StoreError) as error:
                 return JournalDamage(
-                    f"What a record of the run names cannot be read: {error}", entries[:at]
+                    f"Content that a record of this run names cannot be read: {error}", entries[:at]
                 )
             if strange:
                 return JournalDamage(f"{_STRANGE}: {strange[0]}.", entries[:at])
@@ -308,7 +311,7 @@ class Runs(RunStatus):
     ) -> RunSteps:
         """Drives a run to its end; an error of log or disk in its middle becomes its report.
 
-        Before its first record is written nothing has happened, and the error says all there is.
+        Before its first entry is written nothing has happened, and the error is raised.
         """
         try:
             yield from work
@@ -329,9 +332,9 @@ class Runs(RunStatus):
         why = error.message if isinstance(error, StoreError) else error.strerror or str(error)
         entries = journal.known(run)
         told = (
-            f"Run {run} is not over: {why.replace(STORED, '').strip().removesuffix('.')}.",
-            "The results are what log and disk show now. Once the cause is gone, `assent recover` "
-            "finishes the run or takes it back; nothing is lost.",
+            f"Run {run} is not finished: {why.replace(STORED, '').strip().removesuffix('.')}.",
+            "The results show what is in the log and on disk now. Fix the cause, then run "
+            "`assent recover` to finish or roll back the run. Nothing is lost.",
         )
         rows = zip(plan.ids, results_by_disk(plan, entries, self._doors), strict=True)
         return RunReport(
@@ -339,26 +342,26 @@ class Runs(RunStatus):
         )
 
     def interrupt(self) -> bool:
-        """Ends the command that this process's run is at, or else its next one, from any thread.
+        """Stops the current or next command of this process's run, from any thread.
 
-        The run then waits for a person's decision; files are never left halfway. Tells whether a
-        run is under way in this process.
+        The run then waits for a user's decision; files are never left halfway. Tells whether a run
+        is under way in this process.
         """
         return self._running.cancel("interrupted")
 
     def check_decided(self) -> None:
-        """Refuses while a run waits for a person: nothing else is built before."""
+        """Refuses while a run waits for a decision: nothing else is built before."""
         found = self.unfinished()
         if found and (found[1].halted or self.waits_for_person()):
             raise _undecided(found[1])
         self._orphans.check()
 
     def check_slots(self, operations: Sequence[Operation]) -> None:
-        """Refuses to change files beside slots of a run that the log does not know."""
+        """Refuses to change files next to slots of a run that the log does not know."""
         self._orphans.check(operations)
 
     def report(self, ledger: PlanRepository, run: str, plan: Plan) -> RunReport:
-        """Says from the journal how a run stands, and lists what can be restored."""
+        """Describes the state of a run from its journal, and lists what can be restored."""
         journal = StoreJournal(self._doors, ledger)
         journal.read(run)
         return self._told(journal, run, plan)
@@ -368,7 +371,7 @@ class Runs(RunStatus):
         entries = journal.known(run)
         first, last = started_entry(entries), entries[-1]
         record: PlanRecord | None = None
-        with self.housekeeping("The readable copies of the plan were not written"):
+        with self.housekeeping("Could not write the readable copies of the plan"):
             if first.plan_id:
                 record = self.repository().load(first.plan_id)
                 self._projections.plan(record)
@@ -405,7 +408,7 @@ class Runs(RunStatus):
         yield from leftovers(plan, entries, blobs, files)
 
     def recover_unfinished(self) -> Generator[RunUpdate, None, RunReport | None]:
-        """Recovers an unfinished run, if there is one, or says that it waits for a person."""
+        """Recovers an unfinished run, if there is one, or says that it waits for a decision."""
         if self.unfinished() is None:
             self._orphans.check()
             self.record_lost_command()
@@ -419,7 +422,7 @@ class Runs(RunStatus):
     ) -> Generator[RunUpdate, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock.
 
-        Slots of a run that nobody knows keep everything else from being done.
+        Slots of an unknown run block everything else.
         """
         report = yield from self._recover_by_journal(ledger)
         self._orphans.check()
@@ -441,12 +444,12 @@ class Runs(RunStatus):
         told = "partly done" if report.outcome == "partial" else report.outcome.replace("_", " ")
         ended = "accepted" if self.was_accepted(note.run) else told
         undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
-        self.taken_up.append(f"Run {note.run}{undoes} had been interrupted; it is now {ended}.")
+        self.taken_up.append(f"Run {note.run}{undoes} was interrupted; it is now {ended}.")
         self._projections.warnings.append(self.taken_up[-1])
         return report
 
     def record_lost_command(self) -> None:
-        """Records what a session's command did whose process died; nothing while one is at work."""
+        """Records what a session's command did whose process died; nothing while one is running."""
         ledger = self.repository()
         if not self._lacks_an_end(ledger) or self._doors.locks.is_held(ledger.workspace):
             return
@@ -470,7 +473,7 @@ class Runs(RunStatus):
             self._projections.warnings.append(told)
 
     def fire_hooks(self, report: RunReport, session: SessionRecord) -> None:
-        """Lets hooks hear how a run by permit ended, which has no plan but a session."""
+        """Tells hooks how a permitted run ended, which has a session but no plan."""
         self._tell("", report.run, report.outcome, session)
 
     def _tell(
@@ -480,7 +483,7 @@ class Runs(RunStatus):
         if not run or outcome == "needs_you" or run in self._heard:
             return
         self._heard.add(run)
-        with self.housekeeping("Hooks were not told of the run"):
+        with self.housekeeping("Could not notify hooks about the run"):
             about = plan_hook_fields(self.repository().load(plan_id)) if plan_id else {}
             facts = {**about, **session_hook_fields(session), "run": run, "outcome": outcome}
             fire_hooks(self._doors, self._projections, RUN_FINISHED, facts)
@@ -494,7 +497,9 @@ class Runs(RunStatus):
         self._plans.check_live(record)
         plan = ledger.plan(record)
         if plan.workspace and plan.workspace != ledger.workspace:
-            raise WorkspaceMismatch("The plan was made for another workspace.", "assent plan list")
+            raise WorkspaceMismatch(
+                "The plan was created for another workspace.", "assent plan list"
+            )
         genuine = partial(self._consents.is_trusted_signature, imported=bool(record.imported))
         fitting = approved(plan, approval, self._doors.clock.now(), genuine)
         if not exempt:  # law 9: a rule that was added since the plan was staged counts
@@ -509,8 +514,8 @@ class Runs(RunStatus):
             self._consents.is_trusted_signature(a, imported=True) for a in agreed
         ):
             raise UntrustedKey(
-                f"Run {run} does not go on: the key that approved its plan is not trusted here any "
-                "more. Nothing was changed; it can be rolled back, or left as it is.",
+                f"Run {run} cannot continue: the key that approved its plan is no longer trusted "
+                "here. Nothing was changed. You can roll the run back or keep it as it is.",
                 "assent recover --roll-back",
             )
 
@@ -519,13 +524,13 @@ class Runs(RunStatus):
         if note.frozen:
             return ledger.plan(note)
         left = ledger.permit_log().last
-        assert left is not None, "the book names the run"
+        assert left is not None, "the permit log names the run"
         assert left.run == note.run, "only the newest permit is unfinished"
         return permitted_plan(left.permit, left.operations, ledger.workspace)
 
     @contextmanager
     def housekeeping(self, what: str) -> Iterator[None]:
-        """Lets what follows a finished run fail with a warning: the run is over and stays so."""
+        """Turns failures of what follows a finished run into warnings: the run is over."""
         try:
             yield
         except (AssentError, OSError) as error:
@@ -534,7 +539,7 @@ class Runs(RunStatus):
 
 
 def _undecided(note: PlanRun, why: Sequence[str] = ()) -> RunUnfinished:
-    waits = f"Run {note.run} waits for your decision."
+    waits = f"Run {note.run} is waiting for your decision."
     return RunUnfinished(" ".join(why) or waits, "assent recover")
 
 
@@ -564,5 +569,5 @@ def _undoes(record: PlanRecord) -> str:
     """Says of an undo what it takes back: else `done` would be taken for the opposite."""
     runs = dict.fromkeys(token.partition(":")[0] for token in record.undoes.split())
     first, more = next(iter(runs), ""), " and others" if len(runs) > 1 else ""
-    part = "a part of " if ":" in record.undoes else ""
-    return f", which takes back {part}run {first}{more}," if first else ""
+    part = "part of " if ":" in record.undoes else ""
+    return f", which undoes {part}run {first}{more}," if first else ""

@@ -1,6 +1,6 @@
 """Runs commands outside plan mode, recorded before and after (law 5).
 
-A command is the executor's declared exception (law 1): what it changes cannot be known before, so
+A command is the executor's declared exception (law 1): its changes cannot be known before, so
 the workspace is recorded before it, and what differs after it.
 """
 
@@ -52,11 +52,11 @@ from assent.tools.outcome import collect_output
 _NOT_RUN: Final = ProcessResult(126, "start")
 _CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it
 _FREED: Final = (
-    "Git's own files cannot change in the sandbox, so adding and committing fail there; the person "
-    'can answer "without the sandbox" where they are asked, or do it themselves.'
+    "Git's own files are read-only in the sandbox, so git add and git commit fail there. The user "
+    'can choose "without the sandbox" when asked, or run the command themselves.'
 )
 UNKNOWN_END: Final = (
-    "It began and its end is not on record: whether it did anything is not known. Look at the "
+    "The command started, but its end was not recorded, so its effects are unknown. Check the "
     "files before you run it again."
 )
 
@@ -94,7 +94,7 @@ class SessionCommandOutput:
         self._size = 0
 
     def take(self, parts: CommandParts) -> Generator[OutputChunk, None, None]:
-        """Hands on what a command says, and keeps it."""
+        """Passes on a command's output, and keeps it."""
         for part in parts:
             if isinstance(part, ProcessResult):
                 self.ended = part
@@ -112,7 +112,9 @@ class SessionCommandOutput:
             None if changes is None else [display_path(each.path) for each in changes[:MAX_NAMED]]
         )
         metadata = {**outcome.metadata, "command": begun.id, "changed": named}
-        notes = [f"Of {self._size} bytes only the first are kept."] * (self._size > MAX_KEPT_OUTPUT)
+        notes = [f"Output truncated: only the beginning of {self._size} bytes was kept."] * (
+            self._size > MAX_KEPT_OUTPUT
+        )
         notes += [changed_files_text(changes, why), *_hindrances(outcome, self.ended)]
         text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
         return replace(outcome, text=text, metadata=metadata)
@@ -138,9 +140,9 @@ class SessionCommands:
         self.told: Callable[[SessionRecord, str], object] = lambda record, words: None
 
     def run(self, order: SessionCommandRequest, process: ProcessRunner) -> CommandStream:
-        """Runs a command while no build can; yields its output, and returns it with what changed.
+        """Runs a command while no build can; yields its output, and returns it with the changes.
 
-        Raises where nothing has run. Closing it ends the command, which is recorded, too.
+        Raises if nothing has run. Closing it stops the command, which is recorded, too.
         """
         self._check(order)
         ledger = self._runs.repository()
@@ -160,10 +162,10 @@ class SessionCommands:
         process: ProcessRunner,
         mask: Callable[[str], str] = redact,
     ) -> CommandStream:
-        """Runs what a person typed, in whatever mode, with their own rights; yields what it says.
+        """Runs a command that the user typed, in any mode, with their rights; yields its output.
 
-        For faces alone: no call and no model gets here. It is on record before and after, like any
-        other, and the session's model reads of it with its next step. `interrupt` ends it.
+        For faces only: no tool call and no model gets here. It is recorded before and after, like
+        any other, and the session's model reads about it in its next step. `interrupt` stops it.
         """
         if self._workspaces:
             self._workspaces.open()
@@ -181,11 +183,11 @@ class SessionCommands:
                     self.told(record, mask(user_command_message(line, heard.outcome(begun).text)))
 
     def interrupt(self) -> bool:
-        """Ends the person's own command, from any thread; tells whether one runs here."""
+        """Stops the user's own command, from any thread; tells whether one runs here."""
         return self._own.cancel("interrupted")
 
     def unknown_end(self, session: str, call: str) -> str:
-        """Says what is known of the command of a call if it began and nobody saw its end."""
+        """Says what is known of the command of a call if it began and its end was not seen."""
         commands = AppliedChanges(self._doors, self._runs.repository()).commands
         own = [c for c in commands if (c.started.session, c.started.call) == (session, call)]
         last = own[-1].ended if own else CommandEnded("", 0)
@@ -195,10 +197,12 @@ class SessionCommands:
 
     def _check(self, order: SessionCommandRequest) -> None:
         if order.session.mode == "plan":
-            raise Refused("In plan mode only commands that read run. Nothing was run.")
+            raise Refused("Plan mode allows only read-only commands. Nothing was run.")
         folder = order.command.folder
         if folder and normalize(folder) != folder:
-            raise Refused(f"{display_path(folder)} is no folder of the workspace. Nothing was run.")
+            raise Refused(
+                f"{display_path(folder)} is not a folder in the workspace. Nothing was run."
+            )
 
     def _recover_unfinished(self, ledger: PlanRepository) -> None:
         """Recovers what was left; a run that waits for its person does not keep them from looking.
@@ -285,10 +289,10 @@ class SessionCommands:
 
 
 def user_command_message(line: str, said: str) -> str:
-    """Says to a model what its person ran themselves, and what came of it."""
+    """Tells a model what the user ran themselves, and the result."""
     return (
-        "The person ran this command themselves, with their own rights. What follows is what it "
-        f"printed, for you to know; nothing is asked of you by it.\n\n$ {line}\n{said}"
+        "The user ran this command themselves, with their own permissions. Its output follows for "
+        f"your information; it is not a request.\n\n$ {line}\n{said}"
     )
 
 

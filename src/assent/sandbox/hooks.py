@@ -20,7 +20,7 @@ _USUAL: Final = {"session": "", "agent": "", "mode": ""}
 
 
 class HookEnvironment(msgspec.Struct, frozen=True):
-    """Where hooks run, and for whom: the workspace, the person, and their variables."""
+    """Where hooks run, and for whom: the workspace, the user, and their variables."""
 
     root: bytes
     user: str

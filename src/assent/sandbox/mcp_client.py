@@ -1,6 +1,6 @@
-"""The MCP client: starts a server when first needed, and ends it when it fails.
+"""The MCP client: starts a server when first needed, and stops it when it fails.
 
-A server is the person's own choice and runs without a sandbox; what may be asked of it is decided
+A server is the user's own choice and runs without a sandbox; permission for its tools is decided
 elsewhere.
 """
 
@@ -60,7 +60,7 @@ class TransportTimeout(AssentError):
 
 
 class TransportClosed(AssentError):
-    """The child has ended, or writes more than is allowed."""
+    """The child has exited, or writes more than is allowed."""
 
 
 class StdioTransport:
@@ -96,30 +96,33 @@ class StdioTransport:
         return bytes(self._complained).decode("utf-8", "replace").strip()
 
     def send(self, line: bytes) -> None:
-        """Says a line; it is sent while somebody listens, or when it is flushed."""
+        """Queues a line; it is sent while waiting for a line, or by `flush`."""
         if len(self._unsent) > MAX_UNSENT_BYTES:
-            raise TransportClosed(f"It asks on and on, and reads none of {MAX_UNSENT_BYTES} bytes.")
+            raise TransportClosed(
+                "It keeps sending requests but does not read "
+                f"{MAX_UNSENT_BYTES} bytes of responses."
+            )
         if not self._unsent:
             self._events.register(_pipe(self._process.stdin), selectors.EVENT_WRITE)
         self._unsent += line + b"\n"
 
     def flush(self, deadline: float) -> None:
-        """Sends what is said and not sent; raises Slow or Gone."""
+        """Sends what is queued; raises TransportTimeout or TransportClosed."""
         while self._unsent:
             self._pump(deadline)
 
     def receive_line(self, deadline: float) -> bytes:
-        """Returns the next line that it says; raises Slow or Gone."""
+        """Returns the next line from the child; raises TransportTimeout or TransportClosed."""
         while (end := self._said.find(b"\n")) < 0:
             if len(self._said) > LINE:
-                raise TransportClosed(f"It said more than {LINE} bytes in one line.")
+                raise TransportClosed(f"It sent more than {LINE} bytes in one line.")
             self._pump(deadline)
         found = bytes(self._said[:end])
         del self._said[: end + 1]
         return found
 
     def close(self) -> None:
-        """Lets it go, and ends it if it does not; a second time there is nothing to do."""
+        """Closes its input, then stops the child if it does not exit; can be repeated."""
         if self._process.returncode is not None:
             return
         self._events.close()
@@ -134,7 +137,7 @@ class StdioTransport:
         left = deadline - time.monotonic()
         ready = self._events.select(left) if left > 0 else []
         if not ready:
-            raise TransportTimeout("It did not answer in time.")
+            raise TransportTimeout("It timed out.")
         for key, _ in ready:
             if key.fileobj is self._process.stdin:
                 self._send()
@@ -164,7 +167,7 @@ class StdioTransport:
         elif content:
             self._said += content
         else:
-            raise TransportClosed("It has ended.")
+            raise TransportClosed("It exited.")
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
@@ -195,7 +198,7 @@ T = TypeVar("T")
 
 
 class McpServerFailed(AssentError):
-    """A server failed, and was ended."""
+    """A server failed and was stopped."""
 
 
 class McpClient:
@@ -219,13 +222,13 @@ class McpClient:
         self._alone = Lock()
 
     def tools(self) -> tuple[McpTool, ...]:
-        """Returns what it offers now, and starts it if need be; raises AssentError."""
+        """Returns its current tools, and starts it if necessary; raises AssentError."""
         with self._alone:
             self._ready()
             return self._tools
 
     def call(self, tool: McpTool, arguments: dict[str, Any]) -> McpResult:
-        """Calls a tool, unless that is another one by now; raises AssentError."""
+        """Calls a tool, unless its definition changed; raises AssentError."""
         with self._alone:
             self._ready()
             now = next((each for each in self._tools if each.name == tool.name), None)
@@ -238,11 +241,11 @@ class McpClient:
                     lambda: parse_result(self._ask("tools/call", params, deadline))
                 )
             except McpServerFailed as error:
-                unknown = "Whether it had done anything by then is not known."
+                unknown = "What it did before that is unknown."
                 raise AssentError(f"{error.message} {unknown}") from error
 
     def close(self) -> None:
-        """Ends it; what is called later starts it anew."""
+        """Stops it; a later call starts it again."""
         if self._child is not None:
             self._child.close()
         self._child = None
@@ -272,7 +275,7 @@ class McpClient:
         try:
             return self._start()
         except AssentError as error:
-            told = f"The server {self.name} could not be started: {error.message}"
+            told = f"MCP server {self.name} could not be started: {error.message}"
             raise AssentError(told, error.next) from error
 
     def _list(self, deadline: float) -> tuple[McpTool, ...]:
@@ -282,12 +285,12 @@ class McpClient:
             answer = self._ask("tools/list", {"cursor": cursor} if cursor else {}, deadline)
             size += len(msgspec.json.encode(answer))
             if size > LISTED:
-                raise InvalidJsonRpc(f"its list of tools has more than {LISTED} bytes")
+                raise InvalidJsonRpc(f"its tool list has more than {LISTED} bytes")
             page, cursor = parse_tools(answer)
             found |= {each.name: each for each in page}
             if not cursor:
                 return tuple(found.values())
-        raise InvalidJsonRpc(f"its list of tools has more than {PAGES} pages")
+        raise InvalidJsonRpc(f"its tool list has more than {PAGES} pages")
 
     def _ask(self, method: str, params: object, deadline: float) -> Any:
         """Asks, and returns the result; a late answer to an earlier question is passed over."""
@@ -304,7 +307,7 @@ class McpClient:
                         if len(message) <= MAX_REFUSAL_CHARS
                         else f"{message[:MAX_REFUSAL_CHARS]}…"
                     )
-                    raise AssentError(f"The server {self.name} refused: {told} ({code}).")
+                    raise AssentError(f"MCP server {self.name} returned an error: {told} ({code}).")
                 case _:
                     continue
 
@@ -325,15 +328,15 @@ class McpClient:
         try:
             return work()
         except KeyboardInterrupt:
-            self._cancel("The person stopped it.")
+            self._cancel("The user cancelled it.")
             raise
         except TransportTimeout as error:
-            self._cancel("It took too long.")
-            raise self._given_up("did not answer in time") from error
+            self._cancel("It timed out.")
+            raise self._given_up("timed out") from error
         except TransportClosed as error:
             raise self._given_up(f"failed: {error.message}") from error
         except InvalidJsonRpc as error:
-            raise self._given_up(f"makes no sense: {error}.") from error
+            raise self._given_up(f"sent an invalid message: {error}.") from error
 
     def _cancel(self, reason: str) -> None:
         if self._child is None:
@@ -346,14 +349,14 @@ class McpClient:
     def _given_up(self, why: str) -> McpServerFailed:
         said = self._child.stderr_tail.splitlines()[-1:] if self._child else []
         self.close()
-        told = f' Its last words: "{said[0][:200]}".' if said else ""
+        told = f' Last error output: "{said[0][:200]}".' if said else ""
         ending = "" if why.endswith(".") else "."
-        return McpServerFailed(f"The server {self.name} {why}{ending}{told} It was ended.")
+        return McpServerFailed(f"MCP server {self.name} {why}{ending}{told} It was stopped.")
 
     def _changed(self, tool: McpTool, now: McpTool | None) -> str:
         if now is None:
-            return f"The server {self.name} has no tool {tool.name} any more. Nothing was done."
+            return f"MCP server {self.name} no longer has the tool {tool.name}. Nothing was done."
         return (
-            f"The tool {tool.name} of the server {self.name} is not the one that was offered: its "
-            f"digest is {now.digest} now. Nothing was done."
+            f"The tool {tool.name} of MCP server {self.name} is not the one that was offered: its "
+            f"digest is now {now.digest}. Nothing was done."
         )

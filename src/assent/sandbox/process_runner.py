@@ -1,4 +1,4 @@
-"""Runs programs on this machine: in the sandbox where it works, without one where there is none."""
+"""Runs programs on this machine: in the sandbox where it works, else without one."""
 
 import os
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ class LocalProcessRunner:
         self._profile: SandboxProfile | None = None
 
     def with_path_limits(self, fence: PathLimits) -> "LocalProcessRunner":
-        """Returns what starts programs that hold to these rules, too."""
+        """Returns a runner whose programs also obey these path limits."""
         made = LocalProcessRunner(
             self._sight, self._standings, self._environment, self._withheld, fence
         )
@@ -83,20 +83,20 @@ class LocalProcessRunner:
     def with_command_locks(
         self, marks: CommandLocks | None, points: MountPoints | None = None
     ) -> Self:
-        """Has commands put on record what may outlive this process.
+        """Makes commands record what may outlive this process.
 
-        Without a sandbox: a mark by which one can tell whether they live. In one: the mount points
-        that were made for them.
+        Without a sandbox: a lock that shows whether they are alive. With one: the mount points that
+        were created for them.
         """
         self._marks, self._points = marks, points
         return self
 
     def still_running(self) -> str:
-        """Names what is alive of commands whose starter died, or returns an empty string."""
+        """Names running processes of commands whose starter died, or returns an empty string."""
         return self._marks.still_running() if self._marks else ""
 
     def sandbox_status(self) -> SandboxStatus:
-        """Tells whether the sandbox holds, and has everything looked at anew for this call."""
+        """Tells whether the sandbox works, and rescans everything for this call."""
         with _ALONE:
             self._profile = None
             return self._standings.status()
@@ -125,7 +125,7 @@ class LocalProcessRunner:
         with _ALONE:
             standing = self._standings.status()
         if standing.hold is SandboxState.OFF:  # law 9: whoever forgot to ask gets no program either
-            raise without_sandbox(f"No program runs: {standing.reason}", standing.next)
+            raise without_sandbox(f"No program can run: {standing.reason}", standing.next)
         if standing.hold is SandboxState.NONE:
             return NoSandboxRunner().run(pipeline, folder, limits)
         return self._confined().run(pipeline, folder, limits)
@@ -133,7 +133,7 @@ class LocalProcessRunner:
     def run_command(
         self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
     ) -> Iterator[OutputChunk | ProcessResult]:
-        """Runs a command; all but an unconfined one only in a sandbox that holds (law 9)."""
+        """Runs a command; all but an unconfined one only in a working sandbox (law 9)."""
         free = not confined or errand.profile == "unconfined"
         standing = self.sandbox_status()
         if not free and standing.hold is not SandboxState.HELD:
@@ -153,11 +153,11 @@ class LocalProcessRunner:
         return self._written(program, folder, limits, profile)
 
     def runner_with_paths(self, paths: Sequence[bytes]) -> BubblewrapRunner:
-        """Returns what runs programs that see these files, too; raises Refused where none holds."""
+        """Returns a runner whose programs also see these files; Refused without a sandbox."""
         standing = self.sandbox_status()
         tool = find_bwrap()
         if standing.hold is not SandboxState.HELD or tool is None:
-            raise Refused(f"There is no sandbox here. {standing.reason}".strip(), standing.next)
+            raise Refused(f"No sandbox available. {standing.reason}".strip(), standing.next)
         seen = self._seen()
         ways = [
             step for path in paths for step in symlink_chain(path) if not is_inside(step, seen.root)
@@ -186,7 +186,7 @@ class LocalProcessRunner:
         """Returns a git that knows who the person is, and runs none of their programs."""
         git = self.program(("git",))
         if git is None:
-            raise Refused("There is no git here; nothing can be committed.")
+            raise Refused("Git not found; nothing can be committed.")
         seen = self._seen()
         files = git_config_files(seen.home, self._environment)
         looks = Program((git, *ARGUMENTS), git_config_environment(self._environment))
@@ -219,5 +219,5 @@ def _is_output(part: OutputChunk | ProcessResult) -> TypeGuard[OutputChunk]:
 def _bubblewrap() -> bytes:
     tool = find_bwrap()
     if tool is None:
-        raise Refused("No program runs: bubblewrap has gone.", "assent doctor")
+        raise Refused("No program can run: bubblewrap is no longer installed.", "assent doctor")
     return tool

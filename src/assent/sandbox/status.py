@@ -1,4 +1,4 @@
-"""The sandbox status as far as it is known without a test, and how to get bubblewrap."""
+"""The sandbox status as far as it is known without a test, and how to install bubblewrap."""
 
 import os
 import stat
@@ -25,7 +25,7 @@ def find_bwrap() -> bytes | None:
 
 
 def is_root_owned(path: bytes | str) -> bool:
-    """Tells whether a program is root's and nobody else can write it."""
+    """Tells whether root owns a program and no one else can write it."""
     try:
         found = os.stat(path)
     except OSError:
@@ -67,20 +67,20 @@ _LARGEST: Final = 1 << 16
 
 
 class CachedStatus(msgspec.Struct, frozen=True):
-    """What is remembered of a self-test: under which circumstances, and what it found."""
+    """The stored result of a self-test: its conditions, and what it found."""
 
     key: str
     standing: SandboxStatus
 
 
 def cached_status(file: Path, tool: bytes) -> SandboxStatus | None:
-    """Returns what was found, if it still counts."""
+    """Returns the stored result, if it is still valid."""
     kept = _read(file)
     return kept.standing if kept and kept.key == cache_key(tool) else None
 
 
 def cache_key(tool: bytes) -> str:
-    """Returns a name for all that the result of a self-test depends on."""
+    """Returns a key for everything that the result of a self-test depends on."""
     with suppress(OSError):
         found = os.stat(tool)
         facts = (
@@ -131,7 +131,7 @@ def _read(file: Path) -> CachedStatus | None:
 
 
 def write_status(file: Path, tested: CachedStatus) -> None:
-    """Remembers a result; where that is not possible, the next call tests again."""
+    """Stores a result; if that fails, the next call tests again."""
     young = file.with_name(f"{file.name}.{os.urandom(8).hex()}")
     with suppress(OSError):
         os.makedirs(file.parent, 0o700, exist_ok=True)

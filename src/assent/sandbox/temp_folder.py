@@ -1,4 +1,4 @@
-"""Temporary folders: made for one purpose, for their owner alone, and always removed."""
+"""Temporary folders: created for one purpose, private to their owner, and always removed."""
 
 import os
 import shutil
@@ -21,29 +21,29 @@ FileFingerprint: TypeAlias = tuple[
 
 
 class TempFolder:
-    """A folder to meddle in. Nothing outside it can be reached from here."""
+    """A temporary folder; nothing outside it can be reached from here."""
 
     def __init__(self, top: Path) -> None:
         self.top = Path(os.path.realpath(top))
 
     def at(self, name: str) -> Path:
-        """Returns the path of something in the folder; refuses one that leads out of it."""
+        """Returns the path of something in the folder; refuses one outside it."""
         path = self.top / name
         if path == self.top:
             return path
         parent = Path(os.path.realpath(path.parent))
         if path.name == ".." or (parent != self.top and self.top not in parent.parents):
-            raise Refused(f"{name!a} leads out of the scratch folder.")
+            raise Refused(f"{name!a} points outside the scratch folder.")
         return parent / path.name
 
     def folder(self, name: str) -> Path:
-        """Makes a folder and those above it."""
+        """Creates a folder and those above it."""
         path = self.at(name)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return path
 
     def write(self, name: str, content: bytes, mode: int = 0o600) -> Path:
-        """Makes or overwrites a file."""
+        """Creates or overwrites a file."""
         self.folder(os.path.dirname(name) or ".")
         path = self.at(name)
         path.write_bytes(content)
@@ -51,7 +51,7 @@ class TempFolder:
         return path
 
     def link(self, name: str, target: str | Path) -> Path:
-        """Makes a symlink to anywhere."""
+        """Creates a symlink to anywhere."""
         path = self.at(name)
         path.symlink_to(target)
         return path
@@ -70,7 +70,7 @@ class TempFolder:
         return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
     def seen(self) -> dict[str, FileFingerprint]:
-        """Returns all that is in the folder, as exactly as a change could show."""
+        """Returns everything in the folder, in enough detail to show any change."""
         return {str(path.relative_to(self.top)): _seen(path) for path in (self.top, *self._all())}
 
     def _all(self) -> list[Path]:
@@ -79,7 +79,7 @@ class TempFolder:
 
 @contextmanager
 def temp_folder(parent: Path | None = None) -> Iterator[TempFolder]:
-    """Makes a folder in the system's temporary one, or another, and removes it in any case."""
+    """Creates a folder in the system's temporary one, or another, and always removes it."""
     top = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
     try:
         yield TempFolder(Path(top))

@@ -37,7 +37,7 @@ class BlobTimestamps:
         self._set: dict[str, float] = {}
 
     def set(self, path: str, marked: float | None = None) -> bool:
-        """Marks a file, unless it bears a young mark; tells whether it is there."""
+        """Updates a file's timestamp unless it is recent; tells whether the file exists."""
         if marked is None:
             if time.monotonic() - self._set.get(path, -REFRESH_AFTER_S) < REFRESH_AFTER_S:
                 return True
@@ -109,7 +109,7 @@ class FileBlobStore:
                 raise self._writer.write_error(error) from error
 
     def close(self) -> None:
-        """Removes what was kept and never flushed; nothing names it, and nothing is left behind."""
+        """Removes what was kept and never flushed; nothing refers to it."""
         with self._turn:
             self._abandon()
 
@@ -124,7 +124,7 @@ class FileBlobStore:
         )
 
     def missing(self, digests: Iterable[str]) -> list[str]:
-        """Returns those of many contents that are not kept; a pack is asked about once."""
+        """Returns the blobs that are not stored; each pack is checked once."""
         asked = tuple(digests)
         found = [*map(self._packs.places.get, asked)]
         there = {path for path in {place[0] for place in found if place} if self._marks.set(path)}
@@ -169,7 +169,7 @@ class FileBlobStore:
             raise self._damaged(digest, self._path(digest))
 
     def _packed(self, place: PackLocation, digest: str) -> bytes | None:
-        """Returns a content that lies sound in a pack."""
+        """Returns a blob that is intact in a pack."""
         try:
             content = self._packs.read(place)
         except FileNotFoundError:
@@ -190,7 +190,7 @@ class FileBlobStore:
         return content
 
     def _elsewhere(self, digest: str, error: OSError) -> bytes:
-        """Returns a content that has no file of its own."""
+        """Returns a blob that has no file of its own."""
         place = self._found(digest)
         if place is None:
             raise self._unreadable(digest, error) from error
@@ -207,7 +207,7 @@ class FileBlobStore:
 
     def _path(self, digest: str) -> str:
         if not _is_name(digest):
-            raise StoreError(f"{digest!a} is not the name of a stored content. {SAFE}")
+            raise StoreError(f"{digest!a} is not a valid name for stored content. {SAFE}")
         return f"{self._below}{digest[:2]}/{digest[2:]}"
 
     def _opened(self, digest: str) -> int:
@@ -228,7 +228,7 @@ class FileBlobStore:
             raise self._unreadable(digest, error) from error
 
     def _place(self, digest: str, *, look: bool = False) -> PackLocation | None:
-        """Returns where a content lies in a pack, marked so that no collection takes it."""
+        """Returns where a blob is in a pack, and marks it so that no collection removes it."""
         place = self._found(digest) if look else self._packs.places.get(digest)
         if place is None or self._marks.set(place[0]):
             return place
@@ -236,7 +236,7 @@ class FileBlobStore:
         return None
 
     def _stored(self, digest: str, size: int) -> bool:
-        """Tells whether a content need not be written; one of another size is a torn one."""
+        """Tells whether a blob need not be written; one of another size is damaged."""
         if digest in self._pending or digest in self._crowd:
             return True
         path = self._path(digest)
@@ -249,7 +249,7 @@ class FileBlobStore:
         return True
 
     def _admit(self, digest: str, content: bytes) -> None:
-        """Writes a content, unless it is small and comes after many: then it waits for a pack."""
+        """Writes a blob, unless it is small and one of many: then it waits for a pack."""
         if len(self._pending) < SYNCFS_THRESHOLD or len(content) > MAX_PACKED_BLOB_BYTES:
             self._register(digest, len(content), self._writer.write((content,)))
             return
@@ -260,7 +260,7 @@ class FileBlobStore:
                 self._relieve()
 
     def _relieve(self) -> None:
-        """Packs what waits in memory; being seen before the flush harms nobody."""
+        """Packs what waits in memory; it does no harm if that is visible before the flush."""
         try:
             packs = self._packed_crowd()
             self._writer.sync(tuple(packs))
@@ -289,7 +289,7 @@ class FileBlobStore:
                 self._pending[digest] = path
 
     def _abandon(self) -> None:
-        """Forgets what is pending: after a failed sync the kernel may have dropped its bytes."""
+        """Forgets pending blobs: after a failed sync the kernel may have dropped their bytes."""
         for path in self._pending.values():
             self._writer.discard(path)
         self._pending.clear()
@@ -300,8 +300,8 @@ class FileBlobStore:
         if not isinstance(error, FileNotFoundError):
             return system_error("read", path, error)
         return StoreError(
-            f"The stored content {path} is missing. Nothing was changed. Staging the same content "
-            "again stores it anew.",
+            f"The stored content {path} is missing. Nothing was changed. Stage the same content "
+            "again to restore it.",
             f"ls -l {shlex.quote(path)}",
         )
 
@@ -309,13 +309,13 @@ class FileBlobStore:
         quoted = shlex.quote(path)
         if path != self._path(digest):
             return StoreError(
-                f"The stored content {digest} in {path} is damaged: its bytes do not match its "
-                "name. Nothing was changed. Staging the same content again stores it anew.",
+                f"The stored content {digest} in {path} is damaged: it does not match its digest. "
+                "Nothing was changed. Stage the same content again to restore it.",
                 f"ls -l {quoted}",
             )
         return StoreError(
-            f"The stored content {path} is damaged: its bytes do not match its name. Nothing was "
-            "changed. Set it aside; staging the same content again stores it anew.",
+            f"The stored content {path} is damaged: it does not match its digest. Nothing was "
+            "changed. Move it away, then stage the same content again to restore it.",
             f"mv {quoted} {quoted}.damaged",
         )
 
@@ -325,7 +325,7 @@ def _is_name(digest: str) -> bool:
 
 
 class _DigestedChunks:
-    """Passes chunks on and knows in the end what they were."""
+    """Passes chunks on and computes their digest and size."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = chunks

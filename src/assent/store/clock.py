@@ -23,7 +23,7 @@ class SystemClock:
         return self.later(0)
 
     def later(self, seconds: int) -> str:
-        """Returns the time so many seconds from now."""
+        """Returns the time a number of seconds from now."""
         whole, rest = divmod(self._nanoseconds() // _MILLION, 1000)
         return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole + seconds))}.{rest:03}Z"
 

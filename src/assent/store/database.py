@@ -47,23 +47,23 @@ class Migrations:
         self._files = sorted(name for name in os.listdir(folder) if name.endswith(".sql"))
 
     def check(self, connection: sqlite3.Connection, path: str) -> None:
-        """Refuses what is no log and what a newer version of Assent wrote."""
+        """Refuses a file that is not a log, or that a newer version of Assent wrote."""
         found, known = _version(connection), len(self._files)
         if found > known:
             raise StoreError(
-                f"{path} was written by a newer version of Assent (its form is {found}, this "
-                f"version knows {known}). Nothing was changed.",
+                f"{path} was written by a newer version of Assent (format {found}; this version "
+                f"supports {known}). Nothing was changed.",
                 "pip install --upgrade assent",
             )
         if found < 1:
-            raise damaged_log("use the log", path, "it has no tables of Assent")
+            raise damaged_log("use the log", path, "it has no Assent tables")
 
     def missing(self, connection: sqlite3.Connection) -> bool:
         """Tells whether a log lacks a step."""
         return _version(connection) < len(self._files)
 
     def apply(self, connection: sqlite3.Connection) -> None:
-        """Takes the steps that a log lacks, each in one transaction. The caller holds its lock."""
+        """Applies the missing steps, each in one transaction; the caller holds the lock."""
         found = _version(connection)
         for number, name in enumerate(self._files[found:], found + 1):
             with open(os.path.join(self._folder, name), encoding="utf-8") as file:
@@ -109,7 +109,7 @@ class Database:
         self._writer: sqlite3.Connection | None = None
 
     def rows(self, question: str, values: Sequence[object]) -> Rows:
-        """Answers a question from what is committed; a database that does not exist is empty."""
+        """Runs a query on what is committed; a database that does not exist is empty."""
         with self._turn, store_errors("read the log", self._path):
             if not self._exists():
                 return []
@@ -122,7 +122,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Does everything in it durably or, after any exception, nothing of it."""
+        """Commits everything in it durably or, after any exception, nothing of it."""
         with self._turn, store_errors("write the log", self._path), self._locked():
             connection = self._writing()
             with connection:
@@ -133,7 +133,7 @@ class Database:
                 _shrink(connection)
 
     def close(self) -> None:
-        """Closes the connections; the last one to close leaves a database without companions."""
+        """Closes the connections; the last one to close removes the files next to the database."""
         with self._turn:
             lock = None
             if self._writer is not None:
@@ -147,7 +147,7 @@ class Database:
                 release(lock)
 
     def _take_leave(self) -> None:
-        """Does what is left to do while the lock is held; the log is complete without it."""
+        """Does the final work while the lock is held; the log is complete without it."""
         with suppress(sqlite3.Error):
             if self._writer is not None and self._leave is not None:
                 self._leave(self._writer)
@@ -159,7 +159,7 @@ class Database:
             file = self._found()  # both are there if another process has just made them
             if file is None:
                 self._disconnect()
-                reason = "it is gone; put it back, or set the rest aside to begin anew"
+                reason = "it is missing; restore it, or move the remaining files away to start over"
                 raise damaged_log("use the log", self._path, "its -wal file is still there", reason)
         if file != self._file:
             self._disconnect()
@@ -168,20 +168,20 @@ class Database:
         return file is not None
 
     def _refuse_shared(self) -> None:
-        """Refuses a log that somebody else could have written, before anything is read from it."""
+        """Refuses a log that another user could have written, before anything is read from it."""
         refuse_shared("The state directory", self._folder)
         for ending in ("", "-wal", "-shm"):
             refuse_shared("The log", f"{self._path}{ending}")
 
     def _found(self) -> tuple[int, int] | None:
-        """Returns which file has the database's name; None if there is none."""
+        """Returns the identity of the database file; None if there is none."""
         try:
             found = os.lstat(self._path)
         except FileNotFoundError:
             return None
         if not S_ISREG(found.st_mode):
             refuse_shared("The log", self._path)
-            raise damaged_log("use the log", self._path, "it is no plain file")
+            raise damaged_log("use the log", self._path, "it is not a regular file")
         if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
             raise damaged_log("use the log", self._path, "it is empty")
         return found.st_dev, found.st_ino
@@ -197,7 +197,7 @@ class Database:
         return self._reader
 
     def _frozen(self, error: sqlite3.OperationalError) -> bool:
-        """Tells whether the file is whole but in a folder that takes no companions."""
+        """Tells whether the file is intact but in a folder where no files can be created."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return code & 0xFF in _FROZEN and not _size(f"{self._path}-wal")
 
@@ -227,7 +227,7 @@ class Database:
         return connection
 
     def _create(self) -> None:
-        """Makes a database under another name first, so that nobody ever sees half of one."""
+        """Creates a database under another name first, so that no process ever sees half of one."""
         young = f"{self._path}.new"
         for name in (young, f"{young}-journal", f"{young}-wal", f"{young}-shm"):
             with suppress(FileNotFoundError):
@@ -290,7 +290,7 @@ def _connected(path: str, mode: str, patience: float) -> sqlite3.Connection:
 
 
 def _shrink(connection: sqlite3.Connection) -> None:
-    """Moves what the -wal file holds into the database; if that fails, it is as safe there."""
+    """Moves the content of the -wal file into the database; if that fails, it is as safe there."""
     patience = connection.execute("PRAGMA busy_timeout").fetchone()[0]
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA busy_timeout = 0")  # if somebody reads just now: next time
@@ -328,11 +328,11 @@ MISTYPED_QUERY: Final = f"""
 """
 # Bytes are sorted behind every text, so that an index answers this at once.
 HIDDEN: Final = "SELECT EXISTS (SELECT 1 FROM events WHERE stream >= x'')"
-HIDES: Final = "it holds events under names that are no text; `assent log --verify` names them"
+HIDES: Final = "it contains events whose names are not text; `assent log --verify` lists them"
 
 
 def schema_difference(found: Rows) -> str:
-    """Says what a log has that no migration makes, or lacks; nothing if it is as it should be."""
+    """Returns what a log has that no migration creates, or lacks; empty if it is correct."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         Migrations().apply(connection)
         made = connection.execute(SCHEMA_QUERY).fetchall()
@@ -341,24 +341,24 @@ def schema_difference(found: Rows) -> str:
         return ""
     kind, name, *_ = min(here - due or due - here)
     told = "was added or changed" if here - due else "is missing"
-    return f"The {kind} {name} of the log {told}: Assent makes no log of this form."
+    return f"The {kind} {name} of the log {told}; Assent did not create it that way."
 
 
 def mistyped_event(found: Rows) -> str:
-    """Names an event whose values were stored as something else than was written."""
+    """Returns an event whose values were stored as another type than written."""
     for position, *rest in found:
         kind, seq, stream = [each.decode("utf-8", "backslashreplace") for each in rest]
         return (
-            f"Event {position} ({kind}, number {seq} of {stream}) is stored as another kind of "
-            "value than was written, which hides it from whoever looks for it."
+            f"Event {position} ({kind}, number {seq} of {stream}) is stored with another value "
+            "type than was written, which hides it from queries."
         )
     return ""
 
 
 def index_damage(found: Rows) -> str:
-    """Says that the indexes of a log do not tell what its tables hold."""
+    """Returns that the indexes of a log do not match its tables, if so."""
     details = next((str(row[0]) for row in found), "ok")
-    return "" if details == "ok" else f"The file of the log is not in order: {details}."
+    return "" if details == "ok" else f"The log file is inconsistent: {details}."
 
 
 def _plain(row: tuple[Any, ...]) -> tuple[str, ...]:

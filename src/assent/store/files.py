@@ -19,14 +19,14 @@ from assent.core.errors import STORED, StoreError
 SAFE = STORED
 MOVE_ASIDE_COMMAND = "mkdir {folder}/aside && mv {path}* {folder}/aside/"
 
-_SPACE = ("no space is left", "df -h {folder}")
-_RIGHTS = ("its folder or file does not permit it", "ls -ld {folder} {path}")
+_SPACE = ("no space left on the disk", "df -h {folder}")
+_RIGHTS = ("permission denied for its folder or file", "ls -ld {folder} {path}")
 _OPEN_FILES = ("too many files are open", "ulimit -n 4096")
 _DAMAGED = (
-    "it is damaged or is no log of Assent; restore a copy, or set it aside to begin anew",
+    "it is damaged or not an Assent log; restore a copy, or move it away to start over",
     MOVE_ASIDE_COMMAND,
 )
-_LOCKED = ("another program keeps it locked", "fuser -v {path}")
+_LOCKED = ("another program has locked it", "fuser -v {path}")
 _DEVICE = ("the disk reports an error", "dmesg | tail")
 _AWAY = "mv {path} {path}.aside"
 
@@ -41,7 +41,7 @@ _BY_ERRNO = {
     errno.EIO: _DEVICE,
     errno.EISDIR: ("a folder is in its place; move it away", _AWAY),
     errno.ELOOP: ("a symlink is in its place; move it away", _AWAY),
-    errno.ENXIO: ("something else than a file is in its place; move it away", _AWAY),
+    errno.ENXIO: ("something other than a file is in its place; move it away", _AWAY),
 }
 # Something else stands where a file of ours is expected.
 REPLACED_FILE_ERRORS = frozenset({errno.EISDIR, errno.ELOOP, errno.ENXIO})
@@ -75,14 +75,14 @@ def store_errors(doing: str, path: str) -> Iterator[None]:
 
 
 def system_error(doing: str, path: str, error: OSError) -> StoreError:
-    """Says which file could not be used, why, what is safe and what to type next."""
+    """Returns an error that says which file failed, why, what is safe and the next command."""
     reason, next = _BY_ERRNO.get(error.errno or 0, ("", _RIGHTS[1]))
     details = os.strerror(error.errno) if error.errno else str(error)
     return _fault(doing, path, (reason, details), next)
 
 
 def damaged_log(doing: str, path: str, details: str, reason: str = _DAMAGED[0]) -> StoreError:
-    """Says that a log cannot be trusted and how to set it aside without losing a byte of it."""
+    """Returns an error that a log cannot be trusted, and how to set it aside without loss."""
     return _fault(doing, path, (reason, details), MOVE_ASIDE_COMMAND)
 
 
@@ -103,7 +103,7 @@ def _fault(doing: str, path: str, why: tuple[str, str], next: str) -> StoreError
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder, and those above it, unless it is there."""
+    """Creates a folder and its parents, unless it exists."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(os.path.abspath(path))
@@ -129,11 +129,11 @@ def sync_folder(path: str) -> None:
 
 
 OTHERS_WRITE = 0o022
-_SHARED = "Nothing was read from it, and nothing was changed."
+_SHARED = "Nothing was read from it or changed."
 
 
 def refuse_shared(what: str, path: str) -> None:
-    """Refuses a symlink, another user's file, and one that others may write to; none is fine."""
+    """Refuses a symlink, another user's file, and one that others may write; accepts none."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -142,24 +142,24 @@ def refuse_shared(what: str, path: str) -> None:
 
 
 def refuse_shared_stat(what: str, path: str, found: os.stat_result, rights: int) -> None:
-    """Refuses what was found under a name, if others own it or have any of these rights."""
+    """Refuses a file if others own it or have any of these rights."""
     quoted = shlex.quote(path)
     if stat.S_ISLNK(found.st_mode):
         raise StoreError(
-            f"{what} {path} is a symlink, and Assent follows none there. {_SHARED} Put the real "
-            "one in its place.",
+            f"{what} {path} is a symlink, which Assent does not follow there. {_SHARED} Replace "
+            "it with the real file or folder.",
             f"ls -l {quoted}",
         )
     if found.st_uid != os.geteuid():
         raise StoreError(
-            f"{what} {path} belongs to another user (uid {found.st_uid}; yours is {os.geteuid()}). "
-            f"{_SHARED} If it is yours after all, take it over.",
+            f"{what} {path} belongs to another user (uid {found.st_uid}; yours is "
+            f"{os.geteuid()}). {_SHARED} If it is yours, change its owner.",
             f"sudo chown {os.geteuid()} {quoted}",
         )
     if stat.S_IMODE(found.st_mode) & rights & OTHERS_WRITE:
         raise StoreError(
-            f"{what} {path} can be written by other users. {_SHARED} If somebody may have changed "
-            "it, restore a copy first.",
+            f"{what} {path} is writable by other users. {_SHARED} If someone may have changed it, "
+            "restore a copy first.",
             f"chmod go-w {quoted}",
         )
 
@@ -171,7 +171,7 @@ PRIVATE = 0o600
 
 
 def write_atomically(path: str, content: bytes, mode: int = PRIVATE) -> None:
-    """Puts a content in the place of a file's; whoever reads sees the old one or the new one."""
+    """Replaces a file's content; readers see the old one or the new one."""
     folder = os.path.dirname(path)
     young = f"{path}.{os.urandom(8).hex()}"
     with store_errors("write", path):

@@ -2,7 +2,7 @@
 
 Storing a blob, or finding it stored, updates its file's time (`BlobTimestamps`). A file is removed
 only if that time is older than the grace period: it is set aside first and checked once more, so
-that an update in between brings it back. A later writer finds it missing, and stores it again.
+that an update in between restores it. A later writer finds it missing, and stores it again.
 """
 
 import os
@@ -38,7 +38,7 @@ class BlobGarbageCollector:
         self._packs = Packs(f"{self._root}/packs", self._disk)
 
     def due(self) -> bool:
-        """Tells whether the last collection was long ago; of a young store it never was."""
+        """Tells whether the last collection was long ago; a new store is not due."""
         stamp = f"{self._root}/{_STAMP}"
         try:
             return time.time() - self._disk.stat(stamp).st_mtime > EVERY
@@ -47,14 +47,16 @@ class BlobGarbageCollector:
             return False
 
     def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
-        """Removes what is not needed and not young; the caller keeps other collections away."""
+        """Removes blobs that are neither needed nor recent; the caller blocks other collections."""
         freed: list[tuple[int, bool]] = []
         try:
             self._return_aside()
             for one in chain(self._alone(needed), self._packed(needed)):
                 freed.append(one)  # one by one: what fails later takes back none of it
         except OSError as error:
-            raise _halfway(system_error("collect contents in", self._root, error), freed) from error
+            raise _halfway(
+                system_error("remove unused content in", self._root, error), freed
+            ) from error
         except StoreError as error:
             raise _halfway(error, freed) from error
         self._stamp()
@@ -65,7 +67,7 @@ class BlobGarbageCollector:
         )
 
     def _alone(self, needed: Callable[[str], bool]) -> Iterator[tuple[int, bool]]:
-        """Goes through the contents that have a file each."""
+        """Checks the blobs that have a file each."""
         for folder in self._names(self._root):
             for name in self._names(f"{self._root}/{folder}") if _FOLDER.fullmatch(folder) else ():
                 digest = folder + name
@@ -74,7 +76,7 @@ class BlobGarbageCollector:
                     yield self._disk.stat(path).st_size, self._take(path, digest)
 
     def _packed(self, needed: Callable[[str], bool]) -> Iterator[tuple[int, bool]]:
-        """Goes through the packs: one that nobody needs goes, one that few need is made anew."""
+        """Checks the packs: an unneeded one is removed, a mostly unneeded one is rewritten."""
         for path, members in self._packs.all().items():
             wanted = {digest: size for digest, size in members if needed(digest)}
             total = sum(size for _, size in members)
@@ -96,7 +98,7 @@ class BlobGarbageCollector:
             content = self._packs.read(place) if place else b""
             if sha256(content).hexdigest() != digest:
                 raise StoreError(
-                    f"A content in {path} is damaged; nothing of it was removed.",
+                    f"Content in {path} is damaged. Nothing was removed from it.",
                     "assent log --verify",
                 )
             contents[digest] = content
@@ -108,7 +110,7 @@ class BlobGarbageCollector:
         writer.sync_names()
 
     def _take(self, path: str, name: str) -> bool:
-        """Removes a file that is old, unless it was marked while that was done."""
+        """Removes an old file, unless it was marked meanwhile."""
         if not self._is_old(path):
             return False
         aside = f"{self._root}/{_ASIDE}/{name}"
@@ -122,7 +124,7 @@ class BlobGarbageCollector:
         return True
 
     def _return_aside(self) -> None:
-        """Puts back what a collection that died had set aside; it is judged anew."""
+        """Restores what a collection that died had set aside; it is checked again."""
         for name in self._names(f"{self._root}/{_ASIDE}"):
             aside = f"{self._root}/{_ASIDE}/{name}"
             pack = name.startswith(_PACK)
@@ -149,9 +151,9 @@ class BlobGarbageCollector:
 
 
 def _halfway(error: StoreError, freed: Iterable[tuple[int, bool]]) -> StoreError:
-    """Says of a collection that failed what it had done by then, and that nobody misses that."""
+    """Returns the error of a failed collection with what it removed, none of which is needed."""
     gone = sum(size for size, taken in freed if taken)
-    some = f"{gone} bytes that nothing needs were removed before that."
-    before = some if gone else "None was removed."
+    some = f"{gone} bytes of unused content were removed before that."
+    before = some if gone else "Nothing was removed."
     told = error.message.removesuffix(SAFE).rstrip()
-    return StoreError(f"{told} Every content that is needed is there. {before}", error.next)
+    return StoreError(f"{told} All content that is still needed is intact. {before}", error.next)

@@ -31,12 +31,12 @@ def link_hash(before: bytes, position: int, fields: Fields) -> bytes:
 
 
 def hashed_fields(stream: str, seq: int, *texts: str) -> Fields:
-    """Returns what the hash of an event covers besides its place; `texts`: at, kind and body."""
+    """Returns what the hash of an event covers, except its position; `texts`: at, kind and body."""
     return (stream.encode(), b"%d" % seq, *[text.encode() for text in texts])
 
 
 def chain_all_events(connection: sqlite3.Connection) -> None:
-    """Chains the events of a log that has been written without."""
+    """Chains the events of a log that was written without a chain."""
     before, reached = START, 0
     while rows := connection.execute(_ROWS, (reached, PAGE)).fetchall():
         links = []
@@ -48,7 +48,7 @@ def chain_all_events(connection: sqlite3.Connection) -> None:
 
 
 class ChainVerifier:
-    """Follows the chain event by event, and remembers the first that does not fit."""
+    """Follows the chain event by event, and remembers the first that does not match."""
 
     def __init__(self, watched: int = 0, reached: int = 0, before: bytes = START) -> None:
         self.events = 0
@@ -59,7 +59,7 @@ class ChainVerifier:
         self._watched = watched
 
     def follow(self, events: Iterable[tuple[int, Fields, bytes]]) -> None:
-        """Takes in events in the order of the log, each with the hash that it carries."""
+        """Checks events in log order, each with its stored hash."""
         for position, covered, carried in events:
             if not self.broken:
                 self.broken = self._fault(position, covered, carried)
@@ -69,9 +69,9 @@ class ChainVerifier:
             self._before, self.reached = carried, position
 
     def trace(self, position: int, covered: Fields, carried: bytes) -> tuple[bool, str]:
-        """Takes in one event; tells whether it follows from the one before, and what is wrong.
+        """Checks one event; tells whether it follows from the one before, and what is wrong.
 
-        Where events are missing before it, it follows all the same if it was written after that.
+        If events are missing before it, it is still valid if it was written after their loss.
         """
         fault = self._fault(position, covered, carried)
         follows = carried == link_hash(self._before, position, covered)
@@ -83,15 +83,15 @@ class ChainVerifier:
         if position != due:
             last = position - 1
             gone = f"Event {due} is" if last == due else f"Events {due} to {last} are"
-            return f"{gone} missing from the log: removed, or what follows was numbered anew."
+            return f"{gone} missing from the log: events were removed or renumbered."
         stream, seq, _, kind, _ = [each.decode("utf-8", "backslashreplace") for each in covered]
         name = f"Event {position} ({kind}, number {seq} of {stream})"
         if not carried:
-            return f"{name} was inserted by something else than Assent: it has no hash."
+            return f"{name} was not written by Assent: it has no hash."
         if carried != link_hash(self._before, position, covered):
             return (
-                f"{name} is not what was written there: it was changed, or events were removed, "
-                "inserted or put in another order just before it."
+                f"{name} is not what was written: it was changed, or events just before it were "
+                "removed, inserted or reordered."
             )
         return ""
 
@@ -108,7 +108,7 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode_event(event: Event) -> tuple[str, str]:
-    """Returns the kind and the body of an event as the log keeps them."""
+    """Returns the kind and the body of an event as stored in the log."""
     return event_tag(event), _encoder.encode(event).decode()
 
 
@@ -116,7 +116,7 @@ def decode_event(row: EventRow) -> StoredEvent:
     """Returns the event of a row: position, stream, seq, at, kind and body."""
     position, stream, seq, at, word, body = row
     if not type(stream) is type(at) is type(word) is type(body) is str or type(seq) is not int:
-        raise _unreadable(row, "its values are of other kinds than were written")
+        raise _unreadable(row, "its values have other types than were written")
     try:
         return StoredEvent(position, stream, seq, at, _decoder.decode(body))
     except (msgspec.DecodeError, UnicodeError) as error:
@@ -125,17 +125,17 @@ def decode_event(row: EventRow) -> StoredEvent:
 
 def _unreadable(row: EventRow, details: str) -> StoreError:
     position, stream, seq, _, word, _ = row
-    name = f"Event {seq} of {stream} (number {position} of the log)"
+    name = f"Event {seq} of {stream} (number {position} in the log)"
     safe = "Nothing was changed."
     if isinstance(word, str) and word not in KINDS:
         return StoreError(
-            f"{name} is of the kind {word!a}, which this version of Assent does not know: a newer "
-            f"one wrote it. {safe}",
+            f"{name} has the kind {word!a}, which this version of Assent does not know; a newer "
+            f"version wrote it. {safe}",
             "pip install --upgrade assent",
         )
     return StoreError(
-        f"{name} cannot be read ({details}): it is damaged, or a newer version of Assent wrote it. "
-        f"{safe}",
+        f"{name} cannot be read ({details}): it is damaged or was written by a newer version of "
+        f"Assent. {safe}",
         "assent log --verify",
     )
 
@@ -147,6 +147,6 @@ def require_last_seq(batch: EventBatch, last: int) -> None:
     """Refuses a batch that does not follow its stream's last event."""
     if batch.after != last:
         raise ConcurrentChange(
-            f"{batch.stream} is at event {last}, and this was decided at event {batch.after}: "
-            "somebody else was faster. Nothing was recorded; look again and repeat."
+            f"{batch.stream} is at event {last}, but this change is based on event {batch.after}: "
+            "another process changed it. Nothing was recorded; reload and retry."
         )

@@ -15,7 +15,7 @@ _SHOWN = 200
 
 
 class FileLocks:
-    """Implements ports.Locks with one file per lock. The text in the file is for display only."""
+    """Implements ports.Locks with one file per lock; the text in the file is for display only."""
 
     def __init__(self, folder: str | os.PathLike[str], patience: float = TIMEOUT_S) -> None:
         self._folder = os.fspath(folder)
@@ -23,7 +23,7 @@ class FileLocks:
 
     @contextmanager
     def hold(self, name: str, owner: str) -> Iterator[None]:
-        """Holds a lock; whoever has to wait too long is told the owner and this process's id."""
+        """Holds a lock; a process that waits too long sees the owner and this process's id."""
         path = os.path.join(self._folder, f"{name}.lock")
         with store_errors("lock", path):
             make_folder(self._folder)
@@ -38,7 +38,7 @@ class FileLocks:
             release(lock)
 
     def is_held(self, name: str) -> bool:
-        """Tells whether anybody holds the lock at this moment."""
+        """Tells whether the lock is held right now."""
         path = os.path.join(self._folder, f"{name}.lock")
         with store_errors("lock", path):
             # Shared: whoever only asks keeps nobody else from asking.
@@ -48,14 +48,14 @@ class FileLocks:
         return lock is None
 
     def holder(self, name: str) -> str:
-        """Names who holds the lock at this moment, with the process; empty if nobody does."""
+        """Returns who holds the lock right now, with the process; empty if it is free."""
         if not self.is_held(name):
             return ""
         return _signed(os.path.join(self._folder, f"{name}.lock"))[0]
 
 
 def acquired(path: str, patience: float, how: int = fcntl.LOCK_EX) -> int | None:
-    """Opens a file and locks it; returns None if others kept it all the time."""
+    """Opens a file and locks it; returns None if it stayed locked until the timeout."""
     deadline = time.monotonic() + patience
     pause = _SHORTEST
     while True:
@@ -67,7 +67,7 @@ def acquired(path: str, patience: float, how: int = fcntl.LOCK_EX) -> int | None
 
 
 def release(lock: int) -> None:
-    """Lets go at once, even if a process that is just being started has a copy for a moment."""
+    """Releases at once, even if a process that is just being started has a copy of it."""
     fcntl.flock(lock, fcntl.LOCK_UN)
     os.close(lock)
 
@@ -98,13 +98,13 @@ def _sign(lock: int, text: bytes) -> None:
 def _busy(path: str) -> Busy:
     who, pid = _signed(path)
     return Busy(
-        f"Busy: {who} is at work here. Nothing was changed; try again when it has ended.",
+        f"Busy: in use by {who}. Nothing was changed. Try again when it has finished.",
         f"ps -fp {pid}" if pid.isdecimal() else f"fuser -v {path}",
     )
 
 
 def _signed(path: str) -> tuple[str, str]:
-    """Returns who signed a lock, in words, and the number of the process."""
+    """Returns the owner that is written in a lock, and the process id."""
     with store_errors("read", path), open(path, encoding="utf-8", errors="replace") as file:
         pid, _, owner = file.read(_SHOWN).partition("\n")
     shown = "".join(c if c.isprintable() else "?" for c in owner) or "another process"

@@ -1,4 +1,4 @@
-"""The event store and the blob store in memory, with the same guarantees but durability."""
+"""The event store and the blob store in memory, with the same guarantees except durability."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -84,7 +84,7 @@ class MemoryEventStore:
         return StreamTrace(found, found[-1].seq if found else 0)
 
     def close(self) -> None:
-        """Keeps everything: who holds the object still has the log."""
+        """Keeps everything: the object still has the log."""
         self._anchored = len(self._log)
 
     def _links(self, added: Sequence[StoredEvent]) -> list[bytes]:
@@ -107,10 +107,10 @@ class MemoryBlobStore:
         return digest, len(content)
 
     def flush(self) -> None:
-        """Does nothing: what is in memory is as durable as it gets."""
+        """Does nothing: memory has no durability."""
 
     def close(self) -> None:
-        """There is nothing to remove."""
+        """Does nothing: there is nothing to remove."""
 
     def has(self, digest: str) -> bool:
         return digest in self.contents

@@ -29,7 +29,7 @@ from assent.store.files import system_error
 
 
 class BlobDisk:
-    """The real disk. Every call raises OSError on failure."""
+    """The real disk; every call raises OSError on failure."""
 
     open = staticmethod(os.open)
     read = staticmethod(os.read)
@@ -62,7 +62,7 @@ DAY = 24 * 60 * 60
 
 
 class TempNames:
-    """Fresh names in one folder; each tells which process made it."""
+    """New names in one folder; each contains the process that made it."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -70,13 +70,13 @@ class TempNames:
         self._counted = count(1)
 
     def fresh(self) -> str:
-        """Returns a path that nobody else uses."""
+        """Returns a path that is not in use."""
         number = next(self._counted)
         return f"{self._folder}/{_space()}-{os.getpid()}-{self._token}-{number}"
 
 
 def is_abandoned(name: str, age: float) -> bool:
-    """Tells whether a file's maker is gone; of one from elsewhere only its age can tell."""
+    """Tells whether the process that made a file is gone; elsewhere only its age tells."""
     space, _, rest = name.partition("-")
     pid = rest.partition("-")[0]
     ours = space == _space() != "0" and pid.isdecimal()
@@ -85,7 +85,7 @@ def is_abandoned(name: str, age: float) -> bool:
 
 @cache
 def _space() -> str:
-    """Returns the name of our space of process ids: a container has another than its host."""
+    """Returns the name of our process id namespace: a container has another than its host."""
     try:
         return str(os.stat("/proc/self/ns/pid").st_ino)
     except OSError:
@@ -100,7 +100,7 @@ _NO_SYNCFS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EPERM)
 
 
 class BlobWriter:
-    """Writes below one folder. Only `write` explains its errors; the rest raises OSError."""
+    """Writes below one folder; only `write` explains its errors, the rest raises OSError."""
 
     def __init__(self, root: str, disk: BlobDisk) -> None:
         self._root = root
@@ -126,7 +126,7 @@ class BlobWriter:
         return path
 
     def sync(self, paths: Sequence[str]) -> None:
-        """Returns when the bytes, or of folders the names, are on disk."""
+        """Returns when the bytes of files, or the names in folders, are on disk."""
         if len(paths) > SYNCFS_THRESHOLD and self._sync_everything():
             return
         for path in paths:
@@ -137,7 +137,7 @@ class BlobWriter:
                 self._disk.close(fd)
 
     def publish(self, path: str, target: str) -> None:
-        """Gives a temporary file its name; that is durable after `settle`."""
+        """Renames a temporary file to its final name; that is durable after `sync_names`."""
         try:
             self._disk.rename(path, target)
         except FileNotFoundError:
@@ -146,11 +146,11 @@ class BlobWriter:
         self.mark_unsynced(target)
 
     def mark_unsynced(self, target: str) -> None:
-        """Notes that a name may not be durable yet."""
+        """Records that a name may not be durable yet."""
         self._unsynced.add(os.path.dirname(target))
 
     def sync_names(self) -> None:
-        """Returns when all names are on disk, and removes what processes that died left behind."""
+        """Returns when all names are on disk, and removes leftovers of processes that died."""
         folders, self._unsynced = self._unsynced, set()
         try:
             self.sync(tuple(folders))
@@ -167,7 +167,7 @@ class BlobWriter:
             self._disk.unlink(path)
 
     def write_error(self, error: OSError) -> StoreError:
-        return system_error("store contents in", self._root, error)
+        return system_error("store content in", self._root, error)
 
     def _created(self, path: str) -> int:
         try:
@@ -239,7 +239,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Packs:
-    """Finds and reads contents in the packs of one folder; a pack never changes."""
+    """Finds and reads blobs in the packs of one folder; a pack never changes."""
 
     def __init__(self, folder: str, disk: BlobDisk) -> None:
         self.folder = folder
@@ -252,13 +252,13 @@ class Packs:
         self._alone = RLock()  # several threads may look for packs at the same time
 
     def find(self, digest: str) -> PackLocation | None:
-        """Returns where a content is, after a look at packs that are new."""
+        """Returns where a blob is, after checking for new packs."""
         with self._alone:
             self._refresh()
             return self.places.get(digest)
 
     def read(self, place: PackLocation) -> bytes:
-        """Returns the bytes of a place, unchecked; fewer if the pack was cut off."""
+        """Returns the bytes at a location, unchecked; fewer if the pack was cut off."""
         path, offset, size = place
         start, held = self._windows.get(path, NOTHING)
         at = offset - start
@@ -268,7 +268,7 @@ class Packs:
         return held[at : at + size]
 
     def _moved(self, place: PackLocation, start: int, held: bytes) -> Window:
-        """Reads a place, and more where it is next to what was read before."""
+        """Reads a location, and more if it is next to what was read before."""
         path, offset, size = place
         end = offset + size
         if start <= offset <= start + len(held):
@@ -281,7 +281,7 @@ class Packs:
         return window
 
     def all(self) -> dict[str, list[tuple[str, int]]]:
-        """Lists each pack's contents with their sizes."""
+        """Lists each pack's blobs with their sizes."""
         with self._alone:
             self._refresh()
             found: dict[str, list[tuple[str, int]]] = {path: [] for path in self._loaded}
@@ -308,7 +308,7 @@ class Packs:
             self.forget(path)
 
     def _index(self, path: str) -> dict[str, PackLocation]:
-        """Reads where a pack's contents are; nothing of a pack that is damaged there."""
+        """Returns the locations of a pack's blobs; empty if its index is damaged."""
         size = self._disk.stat(path).st_size
         count, hashed, mark = 0, b"", b""
         if size >= _END.size:

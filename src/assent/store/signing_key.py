@@ -14,25 +14,25 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileSigner:
-    """Implements ports.Signer with Ed25519. The file holds the 32 bytes of the seed."""
+    """Implements ports.Signer with Ed25519; the file contains the 32 bytes of the seed."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.path.abspath(path)
         self._pair: tuple[bytes, bytes] | None = None
 
     def key(self) -> str:
-        """Returns the public key as hex; makes the pair if there is none."""
+        """Returns the public key as hex; creates the pair if there is none."""
         return (self._loaded() or self._made())[0].hex()
 
     def sign(self, payload: bytes) -> str:
-        """Returns the signature as hex; makes the pair if there is none."""
+        """Returns the signature as hex; creates the pair if there is none."""
         from nacl.bindings import crypto_sign
 
         _, secret = self._loaded() or self._made()
         return crypto_sign(payload, secret)[:_SIGNATURE].hex()
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
-        """Tells whether this machine's key made the signature; of garbage it did not."""
+        """Tells whether this machine's key made the signature; malformed input is False."""
         pair = self._loaded()
         return pair is not None and key == pair[0].hex() and is_signed_by(key, payload, signature)
 
@@ -43,7 +43,7 @@ class FileSigner:
         return self._pair
 
     def _made(self) -> tuple[bytes, bytes]:
-        with store_errors("make the key", self._path):
+        with store_errors("create the key", self._path):
             _create(self._path, os.urandom(_SEED))
             self._pair = _key_pair(self._seed())
         return self._pair
@@ -62,21 +62,21 @@ class FileSigner:
         refuse_shared_stat("The key", self._path, found, 0)
         if stat.S_IMODE(found.st_mode) & 0o077:
             raise StoreError(
-                f"The key {self._path} can be read by others, so nothing is signed or verified "
-                "with it. If somebody may have copied it, delete it and approve again.",
+                f"The key {self._path} is readable by other users, so it is not used. If someone "
+                "may have copied it, delete it and approve again.",
                 f"chmod 600 {quoted}",
             )
         if not stat.S_ISREG(found.st_mode) or found.st_size != _SEED:
             raise StoreError(
-                f"The key {self._path} is damaged: it has {found.st_size} bytes instead of {_SEED}."
-                " Set it aside and a new one is made; what the old one approved is then to be "
+                f"The key {self._path} is damaged: it has {found.st_size} bytes instead of "
+                f"{_SEED}. Move it away to get a new key; what the old key approved must be "
                 "approved again.",
                 f"mv {quoted} {quoted}.damaged",
             )
 
 
 def is_signed_by(key: str, payload: bytes, signature: str) -> bool:
-    """Tells whether whoever holds a public key made the signature; of garbage nobody did."""
+    """Tells whether a public key's owner made the signature; malformed input is False."""
     from nacl.bindings import crypto_sign_open
     from nacl.exceptions import CryptoError
 
@@ -98,7 +98,7 @@ def _key_pair(seed: bytes) -> tuple[bytes, bytes]:
 
 
 def _create(path: str, seed: bytes) -> None:
-    """Makes the key file as a whole or not at all; of two processes that try, one succeeds."""
+    """Creates the key file completely or not at all; of two processes that try, one succeeds."""
     folder = os.path.dirname(path)
     make_folder(folder)
     young = f"{path}.{os.urandom(8).hex()}"

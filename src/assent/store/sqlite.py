@@ -1,6 +1,6 @@
-"""The event store in SQLite, with an anchor file beside it that reveals truncation.
+"""The event store in SQLite, with an anchor file next to it that reveals truncation.
 
-Streams grow only where the writer has seen their last event.
+A stream only grows if the writer has seen its last event.
 """
 
 import os
@@ -60,17 +60,17 @@ class LogAnchor(msgspec.Struct, frozen=True):
 
 
 class AnchorFile:
-    """Reads and writes the anchor. It is optional: without it the log still works."""
+    """Reads and writes the anchor; it is optional: without it the log still works."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def read(self) -> LogAnchor:
-        """Returns the anchor; an empty one vouches for nothing."""
+        """Returns the anchor; an empty one proves nothing."""
         return self.found()[0]
 
     def found(self) -> tuple[LogAnchor, str]:
-        """Returns the anchor, and what is wrong with its file; that there is none is not wrong."""
+        """Returns the anchor, and what is wrong with its file; a missing one is not an error."""
         try:
             file = os.open(self._path, _OPEN)
         except FileNotFoundError:
@@ -79,7 +79,7 @@ class AnchorFile:
             return LogAnchor(), os.strerror(error.errno or 0)
         try:
             if not S_ISREG(os.fstat(file).st_mode):
-                return LogAnchor(), "it is no plain file"
+                return LogAnchor(), "it is not a regular file"
             return msgspec.json.decode(os.read(file, _LARGEST), type=LogAnchor), ""
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             return LogAnchor(), str(error)
@@ -168,7 +168,7 @@ class SqliteEventStore:
         found = [decode_event(row) for row in self._rows(_READ, (stream, after))]
         for seq, one in enumerate(found, after + 1):
             if one.seq != seq:  # folding the rest would tell another story
-                raise damaged_log("read the log", self._path, f"{stream} has lost its event {seq}")
+                raise damaged_log("read the log", self._path, f"event {seq} of {stream} is missing")
         return found
 
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
@@ -206,13 +206,14 @@ class SqliteEventStore:
         return LogCheck(follower.events, broken, anchor.position, unanchored=self._unanchored(odd))
 
     def _unanchored(self, odd: str) -> str:
-        """Says that the anchor is damaged, if it is: it is not needed, and made anew."""
+        """Returns that the anchor is damaged, if it is: it is not needed, and is recreated."""
         if not odd:
             return ""
         path = f"{self._path}-anchor"
         return (
-            f"The anchor {path} cannot be used ({odd}), so events that were cut off the end would "
-            f"not be noticed. Move it away; a new one is made: mv {quote(path)} {quote(path)}.aside"
+            f"The anchor {path} cannot be used ({odd}), so events removed from the end would not "
+            f"be noticed. Move it away and a new one is created: mv {quote(path)} "
+            f"{quote(path)}.aside"
         )
 
     def trace(self, stream: str) -> StreamTrace:
@@ -240,14 +241,14 @@ class SqliteEventStore:
         self._database.close()
 
     def _rows(self, question: str, values: Sequence[object]) -> Rows:
-        """Answers a question, unless an event could be hidden from it."""
+        """Runs a query, unless an event could be hidden from it."""
         found = self._database.rows(question, values)
         if self._database.rows(HIDDEN, ()) == [(1,)]:
             raise damaged_log("read the log", self._path, HIDES)
         return found
 
     def _mark_end(self, connection: sqlite3.Connection) -> None:
-        """Moves the anchor to the newest event, unless the log has lost the one it lies at."""
+        """Moves the anchor to the newest event, unless the log has lost the anchored one."""
         known = self._anchor.read()
         found = connection.execute(_CHAIN, (known.position,)).fetchone()
         end = _LogEnd(connection)
@@ -265,7 +266,7 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 class _LogEnd:
-    """The end of the log: its newest number, and the hash that the next event has to cover."""
+    """The end of the log: its newest number, and the hash that the next event must cover."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         position, chain = connection.execute(_END).fetchone()
@@ -293,17 +294,17 @@ def _readable(position: int, covered: Sequence[bytes]) -> list[StoredEvent]:
 
 
 def _cut_off(follower: ChainVerifier, anchor: LogAnchor, given: int, *, ends: bool = False) -> str:
-    """Says that the newest events are gone, if they are; with `ends`, looks at nothing else."""
+    """Returns that the newest events are gone, if so; with `ends`, checks nothing else."""
     had = max(anchor.position, given)
     if had > follower.reached:
         return (
-            f"The log ends with event {follower.reached}, and there were {had}: the newest were "
-            "removed, or an older copy of the log was put in its place."
+            f"The log ends at event {follower.reached}, but it had {had}: the newest events were "
+            "removed, or an older copy replaced the log."
         )
     if not ends and anchor.position and follower.seen.hex() != anchor.chain:
         return (
-            f"Event {anchor.position} was another one when the log was last closed: the log was "
-            "written anew."
+            f"Event {anchor.position} differs from when the log was last closed: the log was "
+            "rewritten."
         )
     return ""
 

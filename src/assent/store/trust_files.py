@@ -16,25 +16,25 @@ from assent.store.locks import TIMEOUT_S, FileLocks
 # Writes the list of trusted project files: under a lock, as a whole, private to its owner.
 
 
-BROKEN = "it is damaged; set it aside, and what was trusted is to be trusted again"
+BROKEN = "it is damaged; move it away and trust the files again"
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _decode = msgspec.json.Decoder(TrustList).decode
 
 
 class TrustListFile:
-    """Writes what a person trusts; whether it counts is decided where it is read."""
+    """Writes the files that a user trusts; readers decide whether an entry is valid."""
 
     def __init__(self, path: str | os.PathLike[str], patience: float = TIMEOUT_S) -> None:
         self._path = os.path.abspath(path)
         self._locks = FileLocks(os.path.join(os.path.dirname(self._path), "locks"), patience)
 
     def give(self, trust: TrustedFile) -> None:
-        """Adds a trust, in place of an earlier one in the same file."""
+        """Adds trust in a file, replacing an earlier entry for it."""
         self._change(lambda book: book.with_trusted(trust))
 
     def revoke(self, root: bytes, path: str) -> None:
-        """Takes the trust in a file away."""
+        """Removes the trust in a file."""
         self._change(lambda book: book.without(root, path))
 
     def _change(self, changed: Callable[[TrustList], TrustList]) -> None:
@@ -64,11 +64,11 @@ class TrustListFile:
 # Writes the file of trusted keys: under a lock, as a whole, readable by its owner only.
 
 
-HEAD = "# Written by `assent keys`; whose approvals of bundles count here.\n"
+HEAD = "# Written by `assent keys`: keys whose approvals of bundles count here.\n"
 
 
 class KeyFileWriter:
-    """Writes which keys a person trusts; whether they count is decided where they are read."""
+    """Writes the keys that a user trusts; readers decide whether they are valid."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class KeyFileWriter:
         self._locks = FileLocks(os.fspath(locks), patience)
 
     def locked(self) -> AbstractContextManager[None]:
-        """Keeps others from changing it, from before it is read until it is written."""
+        """Prevents others from changing it, from before it is read until it is written."""
         return self._locks.hold("keys", "assent keys")
 
     def write(self, keys: Mapping[str, str], revoked: Sequence[str]) -> None:
-        """Puts new lists in the place of the old ones; names and keys need no escapes."""
+        """Replaces the lists; names and keys need no escapes."""
         rows = [f'"{name}" = "{key}"\n' for name, key in sorted(keys.items())]
         gone = ", ".join(f'"{key}"' for key in revoked)
         text = f"{HEAD}revoked = [{gone}]\n\n[keys]\n{''.join(rows)}"

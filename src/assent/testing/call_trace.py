@@ -19,14 +19,14 @@ _LEAST = 64  # bytes that a write takes at once
 
 
 def ignore_call(moment: str, arguments: tuple[Any, ...]) -> None:
-    """Listens to nothing."""
+    """Ignores a call."""
 
 
 def trace_calls(thing: Watched, who: str, listen: CallListener) -> Watched:
-    """Returns the thing; from now on it announces every call as `who.call` before it is made.
+    """Returns the object; from now on it reports every call as `who.call` before it is made.
 
     A write takes only half of what it is given, as a disk may, so that torn files can happen. An
-    append to a store is announced once more when it is durable.
+    append to a store is reported once more when it is durable.
     """
     if listen is ignore_call:
         return thing
@@ -41,7 +41,7 @@ def is_change(moment: str) -> bool:
 
 
 class CallTrigger:
-    """Counts the calls that matter and acts at number `at`, or from there on."""
+    """Counts the relevant calls and acts at number `at`, or from there on."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ def kill_process(moment: str, arguments: tuple[Any, ...]) -> None:
 
 
 def fail_with(code: int) -> CallListener:
-    """Returns what lets a call fail with an error of the system."""
+    """Returns a listener that makes a call fail with a system error."""
 
     def fail(moment: str, arguments: tuple[Any, ...]) -> None:
         if moment.endswith(".close"):

@@ -236,7 +236,7 @@ def _batch(stream: str, after: int, *events: Event) -> EventBatch:
 
 
 def _refused(store: EventStore, *batches: EventBatch) -> None:
-    """Checks that the last batch makes the store refuse all of them, and that nothing stays."""
+    """Checks that the last batch makes the store refuse all of them, and that nothing is kept."""
     before = store.read_all([""])
     try:
         store.append(*batches)

@@ -31,7 +31,7 @@ PLANS = b".opencode/plans"
 
 
 class EngineFixture(msgspec.Struct, frozen=True):
-    """Where an engine works: a workspace, and the folder of Assent's state."""
+    """The workspace and the state folder of an engine."""
 
     root: Path
     state: Path
@@ -44,7 +44,7 @@ def open_engine_fixture(
     expires_s: int = 0,
     store: EventStore | None = None,
 ) -> Engine:
-    """Composes an engine as `app` does, with disks and a store that tell of every call."""
+    """Composes an engine as `app` does, with disks and a store that report every call."""
     root = os.fsencode(site.root)
 
     def disk(who: str) -> Disk:

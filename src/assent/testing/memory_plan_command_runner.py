@@ -23,7 +23,7 @@ MemorySnapshot: TypeAlias = dict[str, FileState]
 
 
 class CommandScript(msgspec.Struct, frozen=True):
-    """What a command does: files that it makes, changes or removes, its words and its end."""
+    """What a command does: files that it creates, changes or removes, its output and its end."""
 
     writes: tuple[tuple[bytes, MemoryNode | None], ...] = ()
     said: bytes = b""
@@ -34,8 +34,8 @@ class CommandScript(msgspec.Struct, frozen=True):
 class MemoryPlanCommandRunner:
     """Implements ports.PlanCommandRunner by scripts, named by a command's first word.
 
-    Every change of a file is one moment of the workspace's fuse; `began` are the commands that
-    began, as often as they did. What lies in `unseen` is changed, and its old content not kept.
+    Every change of a file is one step of the workspace's crash injector; `began` lists every start
+    of a command. Files in `unseen` are changed without keeping their old content.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class MemoryPlanCommandRunner:
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         if command.argv[0] not in self.scripts:
-            raise Refused(f"There is no program {command.argv[0]!a}.")
+            raise Refused(f"Program {command.argv[0]!a} not found.")
 
     def check_allowed(self, command: RunCommand) -> None:
         if command.argv[0] in self.denied:
@@ -61,7 +61,7 @@ class MemoryPlanCommandRunner:
 
     def check_at_rest(self) -> None:
         if self.outlived:
-            raise RunUnfinished(f"{self.outlived} still runs.")
+            raise RunUnfinished(f"{self.outlived} is still running.")
 
     def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         return ""

@@ -19,13 +19,13 @@ from assent.core.session.record import SessionRecord, fold_session
 from assent.core.session.transcript import Transcript
 
 AT = "2026-01-01T00:00:00.000Z"
-NO_TOOL = "There is no such tool."
+NO_TOOL = "Tool not found."
 
 ToolFunction: TypeAlias = Callable[[dict[str, Any]], str]
 
 
 class MemoryTurn:
-    """A session that lives as long as the test. `tools` answer calls; `ends` are over with one."""
+    """A session that lasts as long as the test; `tools` answer calls, `ends` end the turn."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class MemoryTurn:
         return self._over
 
     def say(self, text: str, agent: str = "plan", model: str = "") -> None:
-        """Says something as the person."""
+        """Adds a message of the user."""
         number = len(self.events)
         self.append_events(MessageAdded(f"m{number}", agent, (TextPart(text),), model=model))
 

@@ -23,7 +23,7 @@ from assent.core.run.slot_move import (
 
 
 class SimulatedCrash(BaseException):
-    """The process is gone: nothing after this line happens. No handler may catch it."""
+    """The process is gone: nothing after this happens, and no handler may catch it."""
 
 
 class CrashInjector:
@@ -38,7 +38,7 @@ class CrashInjector:
         return self.at is not None and self.count > self.at
 
     def step(self) -> None:
-        """Marks one moment."""
+        """Counts one step."""
         self.count += 1
         if self.at is not None and self.count == self.at + 1:
             raise SimulatedCrash
@@ -57,7 +57,7 @@ class MemoryNode(msgspec.Struct, frozen=True):
 
 
 class MemoryFileWriter:
-    """Implements FileWriter on dictionaries. Each change is one step of the crash injector."""
+    """Implements FileWriter on dictionaries; each change is one step of the crash injector."""
 
     def __init__(self, files: dict[bytes, MemoryNode], fuse: CrashInjector | None = None) -> None:
         self.files = dict(files)
@@ -70,7 +70,7 @@ class MemoryFileWriter:
         self.synced = (dict(self.files), set(self.folders), dict(self.spares))
 
     def twin(self, fuse: CrashInjector) -> "MemoryFileWriter":
-        """Returns a workspace of its own that is as this one is now."""
+        """Returns a separate copy of this workspace."""
         twin = copy(self)
         twin.fuse, twin.files, twin.folders = fuse, dict(self.files), set(self.folders)
         twin.spares, twin.foreign = dict(self.spares), set(self.foreign)
@@ -210,14 +210,14 @@ class MemoryFileWriter:
 
 
 class MemoryJournal:
-    """Implements ports.Journal. Each write is two steps of the crash injector."""
+    """Implements ports.Journal; each write is two steps of the crash injector."""
 
     def __init__(self, fuse: CrashInjector | None = None) -> None:
         self.runs: dict[str, list[JournalEntry]] = {}
         self.fuse = fuse or CrashInjector()
 
     def twin(self, fuse: CrashInjector) -> "MemoryJournal":
-        """Returns a journal of its own that says what this one says now."""
+        """Returns a separate copy of this journal."""
         twin = MemoryJournal(fuse)
         twin.runs = {run: list(entries) for run, entries in self.runs.items()}
         return twin

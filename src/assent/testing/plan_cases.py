@@ -54,7 +54,7 @@ class PlanCase(msgspec.Struct, frozen=True):
 
 
 def single_cases(stem: bytes) -> list[PlanCase]:
-    """Returns one case of each kind; the stem keeps the paths of two cases apart."""
+    """Returns one case of each kind; the stem makes the paths of two cases different."""
     old, text = MemoryNode(b"old of " + stem), MemoryNode(b"new of " + stem)
     tool, link = MemoryNode(b"old of " + stem, 0o755), MemoryNode(b"to/" + stem, 0o777, "link")
     there, deep = stem + b"_a", stem + b"_x/y/z"
@@ -90,7 +90,7 @@ def single_cases(stem: bytes) -> list[PlanCase]:
 
 
 def combined_case(cases: Sequence[PlanCase]) -> PlanCase:
-    """Joins cases into one plan; their operations alternate, so that they really interleave."""
+    """Joins cases into one plan; their operations alternate, so that they interleave."""
     start = {path: node for case in cases for path, node in case.start.items()}
     longest = max(len(case.operations) for case in cases)
     rounds = [case.operations[at : at + 1] for at in range(longest) for case in cases]
@@ -100,7 +100,7 @@ def combined_case(cases: Sequence[PlanCase]) -> PlanCase:
 
 
 def undo_case(case: PlanCase, made: Iterable[bytes]) -> PlanCase:
-    """Returns the case that takes another one back."""
+    """Returns the case that undoes another one."""
     gone = frozenset(made)
     inverses = [inverse(op, gone) for op in reversed(case.operations)]
     operations = tuple(op for op in inverses if isinstance(op, FileOperation))
@@ -109,7 +109,7 @@ def undo_case(case: PlanCase, made: Iterable[bytes]) -> PlanCase:
 
 
 def approved_plan(operations: Sequence[Operation], text: bytes = b"# A plan\n") -> ApprovedPlan:
-    """Returns a plan with an approval that fits it, as if a person had said yes."""
+    """Returns a plan with a matching approval, as if a user had approved it."""
     plan = Plan(text, tuple(operations))
     approval = Approval(
         "approval", "plan", plan.content_hash, plan.operations_hash, plan.digest,

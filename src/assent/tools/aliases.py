@@ -1,6 +1,6 @@
-"""Aliases: tools and arguments that models know from other programs, translated to our own.
+"""Aliases: tools and arguments that models know from other programs, translated to ours.
 
-An alias only renames: what it becomes is offered, judged and refused like any other call.
+An alias only renames: its target is offered, judged and refused like any other call.
 """
 
 import re
@@ -35,7 +35,7 @@ _SUGGESTED = r"(?s)<suggest[^>]*>(.*?)</suggest>"
 
 
 def parse_bool(value: Any) -> Any:
-    """Returns `"true"` and `"false"` as what they mean, and all else as it is."""
+    """Returns `"true"` and `"false"` as booleans, and all else as it is."""
     return {"true": True, "false": False}.get(value.lower(), value) if _is_text(value) else value
 
 
@@ -44,7 +44,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _items(value: Any) -> Any:
-    """Reads a list that was sent as a string of JSON."""
+    """Parses a list that was sent as a JSON string."""
     if not _is_text(value) or not value.lstrip().startswith("["):
         return value
     try:
@@ -55,7 +55,7 @@ def _items(value: Any) -> Any:
 
 
 def _command(value: Any) -> TranslatedArgs | None:
-    """Writes a list of words as a line that means them; of a shell's own script, the script."""
+    """Returns a list of words as a command line; for a shell's `-c`, the script itself."""
     if not isinstance(value, list) or not value or not all(map(_is_text, value)):
         return None
     match value:
@@ -68,7 +68,7 @@ def _command(value: Any) -> TranslatedArgs | None:
 
 
 def _seconds(value: Any) -> TranslatedArgs | None:
-    """Reads a time limit: a thousand or more can only be meant as milliseconds."""
+    """Parses a time limit: a thousand or more can only mean milliseconds."""
     number = float(value) if re.fullmatch(r"\d+(\.\d+)?", str(value)) else 0.0
     return {"seconds": number / MILLI if number >= MILLI else number} if number else None
 
@@ -146,7 +146,7 @@ TRANSLATIONS: Mapping[tuple[str, str], Translation] = {
 
 
 def _read(args: TranslatedArgs) -> TranslatedArgs:
-    """Leaves out which lines were meant if the whole file is."""
+    """Drops the line range if the whole file is requested."""
     if parse_bool(args.get("should_read_entire_file")) is not True:
         return args
     lines = ("should_read_entire_file", "offset", "limit")
@@ -154,7 +154,7 @@ def _read(args: TranslatedArgs) -> TranslatedArgs:
 
 
 def _todo(args: TranslatedArgs) -> TranslatedArgs:
-    """Takes in a list that is called a plan, and items that are only described."""
+    """Accepts a list that is called a plan, and items that only have a description."""
     if isinstance(args.get("plan"), list):
         args = {"todos" if name == "plan" else name: value for name, value in args.items()}
     listed = {name: value for name, value in args.items() if isinstance(value, list)}
@@ -189,14 +189,14 @@ def _labelled(question: TranslatedArgs) -> TranslatedArgs:
 def _present(args: TranslatedArgs) -> TranslatedArgs:
     if str(args.get("plan", "")).strip():
         raise UsageError(
-            "The plan's text was not taken in: write it with `write_plan`, then call "
-            "`present_plan` without it. Nothing was done."
+            "The plan's text was not saved: write it with `write_plan`, then call `present_plan` "
+            "without it. Nothing was done."
         )
     return {}
 
 
 def _notebook(args: TranslatedArgs) -> TranslatedArgs:
-    """Counts as the older family does: its `cell_number` is where an inserted cell will stand."""
+    """Converts the older `cell_number`, which is the position an inserted cell will have."""
     number = str(args.get("cell_number", ""))
     if args.get("edit_mode") != "insert" or not number.isdecimal():
         return args
@@ -297,9 +297,11 @@ IGNORED_VALUES: dict[str, tuple[object, ...]] = {
     "format": ("text", "markdown"),
     "shouldreadentirefile": (False,),
 }
-_BACKGROUND = "no command runs in the background; leave it out, and `shell` returns when it is done"
-_CONFINED = "only the person decides what confines a command; leave it out"
-_IGNORED = "what git ignores is left out; `read` shows a file or folder of that kind by its path"
+_BACKGROUND = (
+    "commands do not run in the background; omit it, and `shell` returns when the command ends"
+)
+_CONFINED = "only the user decides how a command is sandboxed; omit it"
+_IGNORED = "git-ignored files are excluded; use `read` with the path of such a file or folder"
 UNSUPPORTED_ARGUMENTS: dict[str, str] = {
     "runinbackground": _BACKGROUND,
     "isbackground": _BACKGROUND,
@@ -307,29 +309,29 @@ UNSUPPORTED_ARGUMENTS: dict[str, str] = {
     "withescalatedpermissions": _CONFINED,
     "dangerouslydisablesandbox": _CONFINED,
     "sandboxpermissions": _CONFINED,
-    "env": "a command gets no variables here; leave it out",
-    "multiline": "a match lies in one line; look for one of the lines",
+    "env": "environment variables cannot be set here; omit it",
+    "multiline": "a match is within one line; search for one of the lines",
     "noignore": _IGNORED,
     "respectgitignore": _IGNORED,
-    "viewrange": "it is two numbers of lines, such as [1, 40]; or use `offset` and `limit`",
-    "merge": "the list is replaced as a whole; send all of it",
-    "codeedit": "send the text that is there as `old` and what takes its place as `new`",
+    "viewrange": "it must be two line numbers, such as [1, 40]; or use `offset` and `limit`",
+    "merge": "the whole list is replaced; send all of it",
+    "codeedit": "send the existing text as `old` and its replacement as `new`",
     "diff": "`patch` takes a diff; here send `old` and `new`",
-    "workdir": "give a path that begins with it",
-    "cwd": "give a path that begins with it",
-    "format": "a page comes as text; leave it out",
+    "workdir": "use a path that starts with it",
+    "cwd": "use a path that starts with it",
+    "format": "pages are returned as text; omit it",
 }
 
 
 def normalized_name(name: str) -> str:
-    """Returns a name as the tables have it: `filePath` and `file_path` are one, `-A` is itself."""
+    """Returns a name as in the tables: `filePath` and `file_path` are the same, `-A` is itself."""
     if name.startswith("-"):
         return name
     return name.replace("_", "").replace("-", "").lower()
 
 
 def translate_arguments(tool: Tool, args: Args) -> Args:
-    """Returns arguments under the names that a tool has; raises UsageError for one it cannot do."""
+    """Returns arguments under the tool's own names; raises UsageError for an unsupported one."""
     if tool.schema is not None:
         return args
     whole = TOOL_TRANSLATIONS.get(tool.name)
@@ -337,7 +339,7 @@ def translate_arguments(tool: Tool, args: Args) -> Args:
 
 
 def _translated(tool: str, struct: type[msgspec.Struct], args: Args) -> Args:
-    """Does it for a struct of the tool, also in lists of structs."""
+    """Translates the arguments of a struct of the tool, also in lists of structs."""
     found: Args = {}
     for name, value in args.items():
         found |= _said(tool, struct, name, value, {*args, *found})
@@ -349,7 +351,7 @@ def _translated(tool: str, struct: type[msgspec.Struct], args: Args) -> Args:
 
 
 def _said(tool: str, struct: type[msgspec.Struct], name: str, value: Any, taken: set[str]) -> Args:
-    """Returns what one argument says here; what nobody knows stays, to be named later."""
+    """Returns the translation of one argument; an unknown one stays, to be reported later."""
     short, fields = normalized_name(name), struct.__struct_encode_fields__
     translate = TRANSLATIONS.get((tool, short))
     meant = translate(value) if translate else None
@@ -428,17 +430,18 @@ ALIASES: dict[str, str] = {
 }
 
 UNSUPPORTED: dict[str, str] = {
-    "websearch": "There is no search of the web. If you know the address, use `fetch`.",
-    "googlewebsearch": "There is no search of the web. If you know the address, use `fetch`.",
-    "todoread": "The list of todos is shown to you as it is; `todo` replaces it.",
-    "python": "`shell` runs programs: while planning those that only read, else what is allowed.",
-    "killshell": "No command runs in the background. `shell` returns when it is done.",
-    "bashoutput": "No command runs in the background. `shell` returns when it is done.",
-    "taskoutput": "What a task in the background came to is told to you by a message; go on.",
-    "agentoutput": "What a task in the background came to is told to you by a message; go on.",
-    "agentoutputtool": "What a task in the background came to is told to you by a message; go on.",
-    "insert": "Use `edit`: put the line before the place, and what follows it, into `old`.",
-    "undoedit": "The person undoes what was applied. Use `edit` to change a file again.",
+    "websearch": "Web search is not available. If you know the URL, use `fetch`.",
+    "googlewebsearch": "Web search is not available. If you know the URL, use `fetch`.",
+    "todoread": "The current todo list is already shown to you; `todo` replaces it.",
+    "python": "Use `shell` to run programs: in plan mode read-only ones, otherwise what is "
+    "allowed.",
+    "killshell": "Commands do not run in the background. `shell` returns when the command ends.",
+    "bashoutput": "Commands do not run in the background. `shell` returns when the command ends.",
+    "taskoutput": "You get the result of a background task as a message; continue.",
+    "agentoutput": "You get the result of a background task as a message; continue.",
+    "agentoutputtool": "You get the result of a background task as a message; continue.",
+    "insert": "Use `edit`: put the line before the place and the line after it into `old`.",
+    "undoedit": "Only the user can undo applied changes. Use `edit` to change a file again.",
 }
 
 EDITOR_COMMANDS = {"view": "read", "create": "write", "str_replace": "edit"}
@@ -451,15 +454,15 @@ def aliases_of(tool: str) -> list[str]:
 
 
 def is_reserved_name(name: str) -> bool:
-    """Tells whether a name already means something here, spelled in whatever way."""
+    """Tells whether a name is already in use here, however it is spelled."""
     short = normalized_name(name)
     return short in ALIASES or short in UNSUPPORTED or short in EDITOR_TOOLS
 
 
 def resolve_alias(call: ToolCall, tools: Mapping[str, Tool]) -> ToolCall:
-    """Returns the call under the names that the tool has here.
+    """Returns the call under the tool's own names.
 
-    What nobody knows stays as it is; what is known and has no counterpart raises UsageError.
+    An unknown tool stays as it is; a known one without a counterpart raises UsageError.
     """
     name, args = call.tool, call.args
     if name not in tools:
@@ -489,7 +492,7 @@ def _refuse(short: str) -> None:
 
 
 def _kind_of_edit(args: Args) -> str:
-    """Tells what `edit_file` and its kin want: some replace text, some the whole file."""
+    """Tells what `edit_file` and similar calls want: to replace text, or the whole file."""
     if "edits" in args:
         return "multi_edit"
     names = {ARGUMENTS.get(normalized_name(name), (name,))[0] for name in args}

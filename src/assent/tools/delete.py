@@ -25,7 +25,7 @@ def touches(args: DeleteArgs, around: ToolContext) -> tuple[ResourceAccess, ...]
 
 
 def run(args: DeleteArgs, around: ToolContext) -> ToolOutcome:
-    """Returns the removal of all that lies there."""
+    """Returns the removal of all files at a path."""
     path = entry_path(args.path, around)
     depth = path.count(b"/")
     operations = tuple(
@@ -39,7 +39,7 @@ def run(args: DeleteArgs, around: ToolContext) -> ToolOutcome:
 
 
 def files_under(path: bytes, around: ToolContext) -> list[bytes]:
-    """Returns the files under a name: the file itself, or all of a folder."""
+    """Returns the files at a path: the file itself, or all files of a folder."""
     state = around.overlay.state(path)
     if isinstance(state, FileState):
         return [path]
@@ -48,14 +48,14 @@ def files_under(path: bytes, around: ToolContext) -> list[bytes]:
         what = "is an empty folder" if state == "folder" else "does not exist"
         raise NotFound(f"{one_line(path)} {what}. Nothing was changed.")
     if len(found) > MAX_FILES:
-        raise Refused(f"{one_line(path)} has {len(found)} files; {MAX_FILES} are the most.")
+        raise Refused(f"{one_line(path)} has {len(found)} files; the limit is {MAX_FILES}.")
     for file in found:
         check_editable(file, around)
     return found
 
 
 def with_states(paths: list[bytes], around: ToolContext) -> list[tuple[bytes, FileState]]:
-    """Returns files with their states; raises where the model saw another content."""
+    """Returns files with their states; raises if the model saw another content."""
     states = [(path, expected_state(path, around)) for path in paths]
     return [(path, state) for path, state in states if state is not None]
 

@@ -1,4 +1,4 @@
-"""The tool dispatcher: the one place where calls are parsed, judged, run and answered.
+"""The tool dispatcher: the only module where calls are parsed, judged, run and answered.
 
 It also decides which tools a model is offered.
 """
@@ -53,18 +53,18 @@ FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("web
 def unavailable_reason(
     tool: Tool, posture: PermissionContext, agent: Agent, *, suggest: bool
 ) -> str:
-    """Returns the reason, or nothing if the tool is offered."""
+    """Returns why a tool is not offered, or nothing if it is."""
     if _denied_by_agent(tool, agent):
         return f"The agent {agent.name} may not use it."
     if posture.child and (tool.action is Action.PRESENT or tool.name in ROOT_ONLY):
-        return "Only the session that the person talks to can do this."
+        return "Only the main session can do this."
     if tool.action is Action.TASK and not posture.deeper:
-        return "A child starts no children here (`tasks.depth`)."
+        return "A sub-agent cannot start sub-agents here (`tasks.depth`)."
     for mode in posture.custom:
         if mode.tools is not None and tool.name not in mode.tools:
-            return f"The mode {mode.id} does not have it."
+            return f"It is not available in mode {mode.id}."
     if tool.name == ENTER and not suggest and posture.mode != "plan":
-        return "The setting `plan.suggest` is off; only the person goes back to planning."
+        return "The setting `plan.suggest` is off; only the user can switch to plan mode."
     return _by_mode(tool, posture)
 
 
@@ -72,28 +72,29 @@ def _by_mode(tool: Tool, posture: PermissionContext) -> str:
     if posture.mode == "plan":
         return _while_planning(tool, posture)
     if tool.only == "plan":
-        return f"It works only in plan mode, and this session is in {posture.mode} mode."
+        return f"It works only in plan mode; this session is in {posture.mode} mode."
     return ""
 
 
 def _while_planning(tool: Tool, posture: PermissionContext) -> str:
     if tool.only == "build":
-        return "It works only outside plan mode; this session is planning already."
+        return "It works only outside plan mode; this session is already in plan mode."
     if tool.action is Action.EDIT and posture.child:
-        return "While planning, only the session that the person talks to stages changes."
+        return "In plan mode, only the main session can stage changes."
     if tool.action is Action.EDIT and not posture.staging:
         return (
-            "Staging is off (`plan.staging`), so only the plan's text is written; use `write_plan`."
+            "Staging is off (`plan.staging`), so only the plan's text can be written; use "
+            "`write_plan`."
         )
     if tool.action is Action.TOOL:
-        return "What it does is not known, so it cannot be staged; it works outside plan mode."
+        return "Its effects are unknown, so it cannot be staged; it works only outside plan mode."
     if tool.action is Action.FETCH and not posture.hosts:
-        return "No host may be fetched from while planning (`fetch.hosts` is empty)."
+        return "No host is allowed in plan mode (`fetch.hosts` is empty)."
     return ""
 
 
 def _denied_by_agent(tool: Tool, agent: Agent) -> bool:
-    """Tells whether an agent's file takes a tool away, under its own or another name."""
+    """Tells whether an agent's file excludes a tool, under its own name or an alias."""
     if agent.denies(tool.name):
         return True
     others = {*FAMILIES.get(tool.action, ()), *aliases_of(tool.name)}
@@ -120,14 +121,14 @@ def check_effect_covered(effect: Effect | None, requests: Sequence[ResourceAcces
         paths = [path for op in effect.operations for path, *_ in footprint(op)]
         unseen = [p for p in paths if (Action.EDIT, display_path(p)) not in judged]
         if unseen:
-            raise AssentError(f"{display_path(unseen[0])} was not announced to the gate.")
+            raise AssentError(f"{display_path(unseen[0])} was not checked for permission.")
     elif isinstance(effect, CommandEffect):
         if not any(a is Action.SHELL and line.endswith(effect.line) for a, line in judged):
-            raise AssentError("Its command was not announced to the gate.")
+            raise AssentError("Its command was not checked for permission.")
     elif effect is not None:
         needed = _NEEDED.get(type(effect), Action.PLAN)
         if needed not in {action for action, _ in judged}:
-            raise AssentError("Its effect was not announced to the gate.")
+            raise AssentError("Its effect was not checked for permission.")
 
 
 # Infers what a call is about from its arguments, where it was refused before it was read.
@@ -172,7 +173,7 @@ AskPermission: TypeAlias = Callable[[ToolPermissionRequest], PermissionAnswer]
 
 
 class PreparedCall(msgspec.Struct, frozen=True):
-    """A call that was read and judged; nothing of it has run. `failure`: it never will."""
+    """A call that was parsed and judged, and has not run; with `failure`, it never will."""
 
     call: ToolCall
     tool: Tool | None = None
@@ -184,7 +185,7 @@ class PreparedCall(msgspec.Struct, frozen=True):
 
 
 class ToolCallResult(msgspec.Struct, frozen=True):
-    """A call's outcome, the decision if it got there, the tool's own name, and the answer."""
+    """A call's outcome, its decision if there is one, the tool's own name, and the answer."""
 
     outcome: ToolOutcome
     decision: Decision | None
@@ -194,7 +195,7 @@ class ToolCallResult(msgspec.Struct, frozen=True):
 
 
 class ToolDispatcher:
-    """The tools of a session. Nothing runs that was not offered, or that the gate did not pass."""
+    """The tools of a session; nothing runs that was not offered, or that the gate did not pass."""
 
     def __init__(
         self,
@@ -204,7 +205,7 @@ class ToolDispatcher:
         suggest: bool = False,
         more: Callable[[str], Sequence[Tool]] = lambda mode: (),
     ) -> None:
-        """`more` tells which tools of servers there are in a mode; they are started by it."""
+        """`more` returns the MCP tools that are available in a mode, and starts their servers."""
         self._tools = {tool.name: tool for tool in tools}
         self._gate = gate
         self._suggest = suggest
@@ -216,7 +217,7 @@ class ToolDispatcher:
     def available_tools(
         self, posture: PermissionContext, agent: Agent
     ) -> tuple[ToolDefinition, ...]:
-        """Returns the tools that a model may see; the same ones are the same object."""
+        """Returns the tools that a model may see; an unchanged set is the same object."""
         asked = self._asked  # children ask, too, each in a thread of its own
         if asked is None or asked[:2] != (posture, agent):
             self._learn(posture)
@@ -233,7 +234,7 @@ class ToolDispatcher:
         return {name: reason for name, reason in why.items() if reason}
 
     def absent(self, posture: PermissionContext, agent: Agent) -> frozenset[str]:
-        """Returns the tools of our own that a model does not have, so that no advice names them."""
+        """Returns the built-in tools that a model does not have, so that no advice names them."""
         known = self._absent
         if known is None or known[:2] != (posture, agent):
             withheld = self.unavailable_tools(posture, agent)
@@ -250,7 +251,7 @@ class ToolDispatcher:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tools that there are, offered or not."""
+        """The names of all tools, offered or not."""
         return tuple(self._tools)
 
     def tool(self, name: str) -> Tool | None:
@@ -258,7 +259,7 @@ class ToolDispatcher:
         return self._tools.get(name)
 
     def concurrency_group(self, call: ToolCall, posture: PermissionContext) -> str:
-        """Says with which neighbours a call may run at the same time: `reads`, `tasks` or none."""
+        """Returns the group that a call may run in parallel with: `reads`, `tasks` or none."""
         tool = self._tools.get(self.name(call))
         if tool is None:
             return ""
@@ -273,7 +274,7 @@ class ToolDispatcher:
         )
 
     def prepare(self, call: ToolCall, around: ToolContext, agent: Agent) -> PreparedCall:
-        """Reads and judges a call: known, offered, well formed, and what it touches allowed?"""
+        """Parses and judges a call: known, offered, well formed, and its access allowed."""
         absent = frozenset[str]()
         try:
             self._learn(around.posture)
@@ -298,7 +299,7 @@ class ToolDispatcher:
         return PreparedCall(call, tool, args, requests, decision, absent=absent)
 
     def planned(self, prepared: PreparedCall) -> PlannedCall:
-        """Returns what a call is going to do, as people see it before it runs."""
+        """Returns what a call is going to do, as users see it before it runs."""
         call, decision = prepared.call, prepared.decision
         requests = self._requests(prepared)
         level, reasons = self._gate.risk(requests)
@@ -318,13 +319,13 @@ class ToolDispatcher:
         return PlannedCall(call.id, call.tool, once, verdict, level, reasons)
 
     def _requests(self, prepared: PreparedCall) -> tuple[ResourceAccess, ...]:
-        """Returns what a call touches, or seems to want where it was refused before that."""
+        """Returns what a call accesses, or seems to request if it was refused before that."""
         return prepared.requests or inferred_access(
             prepared.call, self._tools.get(prepared.call.tool)
         )
 
     def _named(self, outcome: ToolOutcome, prepared: PreparedCall) -> ToolOutcome:
-        """Returns a refusal under the name of what was wanted; the record of decisions tells it."""
+        """Returns a refusal with the requested access as its title, for the record of decisions."""
         wants = ", ".join(dict.fromkeys(map(access_line, self._requests(prepared))))
         return msgspec.structs.replace(outcome, title=wants[:MAX_TITLE_CHARS])
 
@@ -335,7 +336,7 @@ class ToolDispatcher:
         ask: AskPermission,
         guards: Sequence[CallGuard] = (),
     ) -> ToolCallResult:
-        """Brings a call to its outcome; only KeyboardInterrupt gets out."""
+        """Runs a call to its outcome; only KeyboardInterrupt is raised."""
         tool, decision = prepared.tool, prepared.decision
         if prepared.failure is not None or tool is None or decision is None:
             outcome = prepared.failure or refused_outcome(
@@ -381,16 +382,16 @@ class ToolDispatcher:
         return ToolCallResult(outcome, decision, tool.name, asked.consent, attempt)
 
     def _learn(self, posture: PermissionContext) -> None:
-        """Takes in the tools of servers; none takes the name of another."""
+        """Adds MCP tools; none may take the name of another tool."""
         self._tools |= {t.name: t for t in self._more(posture.mode) if t.name not in self._tools}
 
     def _known(self, call: ToolCall, posture: PermissionContext, agent: Agent) -> Tool:
         tool = self._tools.get(call.tool)
         if tool is None:
             names = ", ".join(each.name for each in self.available_tools(posture, agent))
-            raise AssentError(f"There is no tool `{call.tool}`. There are: {names}.")
+            raise AssentError(f"Unknown tool `{call.tool}`. Available: {names}.")
         if why := self._withheld(tool, posture, agent):
-            raise AssentError(f"`{tool.name}` was not offered, so nothing was done. {why}")
+            raise AssentError(f"`{tool.name}` is not available, so nothing was done. {why}")
         return tool
 
     def _withheld(self, tool: Tool, posture: PermissionContext, agent: Agent) -> str:
@@ -398,7 +399,7 @@ class ToolDispatcher:
         return why or self._gate.never_allowed_reason(tool.name, tool.action, posture)
 
     def _readable(self, around: ToolContext, path: bytes) -> bool:
-        """Tells whether a tool that goes through many files may open one of them unasked."""
+        """Tells whether a tool that reads many files may open one of them without asking."""
         requests = (ResourceAccess(Action.READ, display_path(path)),)
         decision = self._gate.decide(requests, around.posture)
         return decision.verdict is Verdict.RUN and around.readable(path)
@@ -406,11 +407,11 @@ class ToolDispatcher:
     def _doubts(
         self, prepared: PreparedCall, decision: Decision, posture: PermissionContext
     ) -> Sequence[ResourceAccess]:
-        """Returns the requests that a person is asked about; raises where nobody can allow them."""
+        """Returns the requests that the user is asked about; raises if they cannot be allowed."""
         if decision.verdict in (Verdict.RUN, Verdict.STAGE):
             return ()
         if decision.verdict is not Verdict.ASK:
-            raise _CallDenied(decision.reason or "The gate said no.")
+            raise _CallDenied(decision.reason or "Permission denied.")
         found = [
             request
             for request in prepared.requests
@@ -422,7 +423,7 @@ class ToolDispatcher:
 
 
 class _CallQuestions:
-    """The questions of one call; what the person said last is kept."""
+    """The questions of one call; the user's last answer is kept."""
 
     def __init__(
         self, ask: AskPermission, prepared: PreparedCall, decision: Decision, loop: str
@@ -434,19 +435,19 @@ class _CallQuestions:
         self._prepared = prepared
 
     def about(self, requests: Sequence[ResourceAccess], edit: EditEffect | None = None) -> None:
-        """Asks about some requests, if there are any; raises unless the person says yes."""
+        """Asks about some requests, if there are any; raises unless the user allows them."""
         if not requests:
             return
         call = self._prepared.call
         doubt = ToolPermissionRequest(call, call.tool, tuple(requests), self.decision, edit)
         self.consent = self._ask(doubt)
         if not self.consent.yes:
-            refused = f"The person did not say yes: {self.consent.why}"
+            refused = f"The user did not allow it: {self.consent.why}"
             raise _CallDenied(f"{self._loop} {refused}" if self._loop else refused)
 
 
 class _CallDenied(Exception):
-    """The gate or a person said no."""
+    """The gate or the user denied a call."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -454,7 +455,7 @@ class _CallDenied(Exception):
 
 
 def _advised(outcome: ToolOutcome, absent: frozenset[str]) -> ToolOutcome:
-    """Returns what is told of a call that came to nothing, without tools that are not there."""
+    """Returns the outcome of a failed call, without advice that names absent tools."""
     return msgspec.structs.replace(
         outcome, text=without_missing_tools(outcome.text, absent) or IMPOSSIBLE
     )
@@ -474,7 +475,7 @@ def _attempt(prepared: PreparedCall, decision: Decision, around: ToolContext) ->
 
 
 def _objections(guards: Sequence[CallGuard], attempt: GuardedCall) -> list[Decision]:
-    """Asks every guard; one that fails has objected (law 9). None can allow anything."""
+    """Asks every guard; one that fails counts as an objection (law 9); none can allow anything."""
     found = []
     for guard in guards:
         try:
@@ -487,7 +488,7 @@ def _objections(guards: Sequence[CallGuard], attempt: GuardedCall) -> list[Decis
 
 
 def _joined(decision: Decision, objections: Sequence[Decision]) -> Decision:
-    """Returns the strictest decision; where it is to ask, with every reason that there is to."""
+    """Returns the strictest decision; if that is to ask, with all reasons."""
     found = strictest_decision([decision, *objections])
     if found.verdict is not Verdict.ASK:
         return found
@@ -496,7 +497,7 @@ def _joined(decision: Decision, objections: Sequence[Decision]) -> Decision:
 
 
 def _subject(prepared: PreparedCall) -> str:
-    """Names what is repeated: the tool, and the first thing that it touches."""
+    """Names what is repeated: the tool, and the first resource that it accesses."""
     first = access_line(prepared.requests[0])
     cut = "…" if len(first) > MAX_QUOTED_CHARS else ""
     return f"`{prepared.call.tool}` ({first[:MAX_QUOTED_CHARS]}{cut})"
@@ -505,7 +506,7 @@ def _subject(prepared: PreparedCall) -> str:
 def notify_guards(
     guards: Sequence[CallGuard], result: ToolCallResult, outcome: ToolOutcome
 ) -> ToolOutcome:
-    """Tells the guards what came of a call in the end; returns it with what they add to it."""
+    """Tells the guards the final outcome of a call; returns it with their additions."""
     for guard in guards if result.attempt is not None else ():
         try:
             outcome = guard.after(result.attempt, outcome)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ def touches(args: EditArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
 
 
 def run(args: EditArgs, around: ToolContext) -> ToolOutcome:
-    """Returns the file with one piece replaced, or all that are alike."""
+    """Returns the file with one occurrence replaced, or all of them."""
     return edited_file(args.path, [TextEdit(args.old, args.new, args.replace_all)], around)
 
 

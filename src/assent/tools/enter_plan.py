@@ -1,4 +1,4 @@
-"""enter_plan: asks the person to go back to planning."""
+"""enter_plan: asks the user to go back to planning."""
 
 import msgspec
 
@@ -15,9 +15,11 @@ def touches(args: EnterPlanArgs, around: ToolContext) -> tuple[ResourceAccess, .
 
 
 def run(args: EnterPlanArgs, around: ToolContext) -> ToolOutcome:
-    """Returns the wish; the engine asks the person."""
+    """Returns the request; the engine asks the user."""
     return ToolOutcome(
-        "The person is asked for plan mode.", "plan mode", effect=EnterPlanEffect(args.reason)
+        "The user is asked to switch to plan mode.",
+        "plan mode",
+        effect=EnterPlanEffect(args.reason),
     )
 
 

@@ -1,4 +1,4 @@
-"""fetch: a page over HTTP, as plain text; redirects lead only to the same or an allowed host."""
+"""fetch: a page over HTTP, as plain text; only follows redirects to an allowed host."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ _NAME = r"[a-zA-Z][a-zA-Z0-9:-]*"
 
 
 def html_to_text(html: str) -> str:
-    """Returns what a person would read of a page; goes over it once."""
+    """Returns the readable text of a page, in a single pass."""
     reader = _HtmlTextReader()
     at = 0
     while at < len(html):
@@ -44,7 +44,7 @@ def html_to_text(html: str) -> str:
 
 
 def _passed(html: str, start: int, reader: "_HtmlTextReader") -> int:
-    """Takes the tag or comment at a place; returns where it ends."""
+    """Handles the tag or comment at a position; returns where it ends."""
     if html.startswith("<!--", start):
         return _after(html, "-->", start + 4)
     name = re.match(rf"<(/?)({_NAME})", html[start : start + 40])
@@ -70,7 +70,7 @@ def _after(html: str, mark: str, start: int) -> int:
 
 
 def _after_tag(html: str, tag: str, start: int) -> int:
-    """Returns where a hidden element ends; one that never does hides the rest."""
+    """Returns where a hidden element ends; an unclosed one hides the rest."""
     found = re.compile(rf"</{tag}\b", re.IGNORECASE).search(html, start)
     return len(html) if found is None else _after(html, ">", found.start())
 
@@ -120,7 +120,7 @@ class _HtmlTextReader:
 
 
 def _target(whole: str) -> str:
-    """Returns where a link leads, if that is another page."""
+    """Returns the target of a link, if that is another page."""
     found = re.search(r"""\shref\s*=\s*["']?([^"'\s>]+)""", whole)
     return found[1] if found and not found[1].startswith(("#", "javascript:")) else ""
 

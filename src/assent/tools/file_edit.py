@@ -1,6 +1,6 @@
 """File edits: from a path that a model typed to an operation with exact content.
 
-Every tool that edits uses this. The plan file is the one file that planning writes.
+Every editing tool uses this. The plan file is the only file that planning writes.
 """
 
 from functools import cached_property
@@ -29,7 +29,7 @@ MAX_FILES = 5000  # of one call
 
 
 class EditedFile(msgspec.Struct, frozen=True, dict=True):
-    """What one file becomes; `words` and `excerpt` say it to the model."""
+    """The new content of one file; `words` and `excerpt` describe it for the model."""
 
     path: bytes
     before: FileState | None
@@ -45,22 +45,22 @@ class EditedFile(msgspec.Struct, frozen=True, dict=True):
 
 
 def edit_target(argument: str, around: ToolContext) -> bytes:
-    """Returns the real path of a file to change; refuses git's, Assent's and what is outside."""
+    """Returns the real path of a file to change; refuses git's, Assent's and outside files."""
     path = around.overlay.locate(argument)
     check_editable(path, around)
     return path
 
 
 def check_editable(path: bytes, around: ToolContext) -> None:
-    """Refuses what no tool may touch; of the plans, it says what to use instead."""
+    """Refuses files that no tool may touch; for plans, it says what to use instead."""
     if is_inside(casefolded(path), casefolded(around.plan_dir)):
-        words = "lies among the plans, which no edit changes; in plan mode, use `write_plan`."
+        words = "is in the plans folder, which cannot be edited; in plan mode, use `write_plan`."
         raise Refused(f"{one_line(path)} {words} Nothing was changed.")
     refuse_own_paths(path, around.plan_dir, around.private)
 
 
 def entry_path(argument: str, around: ToolContext) -> bytes:
-    """Returns the path of a name itself: of a symlink, not of what it leads to."""
+    """Returns the path of an entry itself: of a symlink, not of its target."""
     folder, _, name = argument.rstrip("/").rpartition("/")
     if name in ("", ".", ".."):
         return edit_target(argument, around)
@@ -79,19 +79,19 @@ def edit_access(path: bytes) -> ResourceAccess:
 
 
 def read_access(path: bytes) -> ResourceAccess:
-    """Returns the request of a tool that shows, or carries elsewhere, what is in a file."""
+    """Returns the request of a tool that shows or copies the content of a file."""
     return ResourceAccess(Action.READ, display_path(path))
 
 
 def expected_state(path: bytes, around: ToolContext) -> FileState | None:
-    """Returns the file that stands under a name; raises where the model saw another one."""
+    """Returns the file at a path; raises if the model saw another content."""
     state = around.overlay.state(path)
     if state == "folder":
         raise Refused(f"{one_line(path)} is a folder. Nothing was changed.")
     if state is None:
         for above in ancestors(path):
             if isinstance(around.overlay.state(above), FileState):
-                raise Refused(f"{one_line(above)} is a file, so nothing can lie in it.")
+                raise Refused(f"{one_line(above)} is a file, not a folder.")
         return None
     seen = around.seen.get(display_path(path))
     if seen is not None and seen != state.digest:
@@ -100,12 +100,12 @@ def expected_state(path: bytes, around: ToolContext) -> FileState | None:
 
 
 def load_file(path: bytes, around: ToolContext) -> tuple[FileState, bytes]:
-    """Returns a file with its content; raises if there is none, or it is changing right now."""
+    """Returns a file with its content; raises if there is none, or it is being changed."""
     state = expected_state(path, around)
     if state is None:
-        raise NotFound(f"{one_line(path)} does not exist. Use `write` to make it.")
+        raise NotFound(f"{one_line(path)} does not exist. Use `write` to create it.")
     if state.kind == "link":
-        raise Refused(f"{one_line(path)} is a symlink; edit the file that it leads to.")
+        raise Refused(f"{one_line(path)} is a symlink; edit the file it points to.")
     content = around.overlay.content(path)
     if sha256(content) != state.digest:
         raise StaleError(f"{one_line(path)} is changing right now. Read it again first.")
@@ -115,14 +115,14 @@ def load_file(path: bytes, around: ToolContext) -> tuple[FileState, bytes]:
 def edit_outcome(
     changes: list[EditedFile], operations: tuple[FileOperation, ...] = ()
 ) -> ToolOutcome:
-    """Returns changes as one effect; what stays as it is takes no part in it."""
+    """Returns changes as one effect; unchanged files are omitted."""
     real = [c for c in changes if c.before != c.after]
     seen = {display_path(change.path): change.after.digest for change in changes}
     wanted = (*[WriteFile(c.path, c.before, c.after) for c in real], *operations)
     words = [
         f"{one_line(change.path)}: {change.words}"
         if change in real
-        else f"{one_line(change.path)} already has this content; nothing is to be changed."
+        else f"{one_line(change.path)} already has this content; nothing to change."
         for change in changes
     ]
     excerpts = [change.excerpt for change in real if change.excerpt]
@@ -155,40 +155,38 @@ ENDING = b".md"
 
 
 def is_plan(argument: str, path: bytes, around: ToolContext) -> bool:
-    """Tells whether a path is the plan file; raises Refused if it was reached by a detour.
+    """Tells whether a path is the plan file; raises Refused if it was reached indirectly.
 
-    `path` is where the argument really leads. The file must be named as it is: no `..`, no
-    symlink, no other ending.
+    `path` is where the argument really leads. The file must be named exactly: no `..`, no symlink,
+    no other ending.
     """
     if not around.plan or path != around.plan:
         return False
     typed = argument.encode("utf-8", "backslashreplace").removeprefix(around.root + b"/")
     direct = typed.removeprefix(b"./") == around.plan
     if not direct or not path.endswith(ENDING) or not is_inside(path, around.plan_dir):
-        raise Refused(f"{one_line(typed)} leads to the plan by a detour; use `write_plan`.")
+        raise Refused(f"{one_line(typed)} points to the plan indirectly; use `write_plan`.")
     return True
 
 
 def plan_access(around: ToolContext) -> ResourceAccess:
-    """Returns what writing the plan touches."""
+    """Returns the access that writing the plan needs."""
     return ResourceAccess(Action.PLAN, one_line(around.plan))
 
 
 def plan_text_outcome(text: str, around: ToolContext) -> ToolOutcome:
-    """Returns the plan's new text in place of an edit (F17)."""
+    """Returns the plan's new text instead of an edit (F17)."""
     if around.posture.mode != "plan":
-        raise Refused("The plan's text changes only in plan mode. It stays as it is.")
+        raise Refused("The plan's text can only change in plan mode. It was not changed.")
     check_plan_text(text)
     return ToolOutcome(
-        "This is the plan file: the plan's text is written.", "plan", effect=PlanTextEffect(text)
+        "This is the plan file: the plan's text was written.", "plan", effect=PlanTextEffect(text)
     )
 
 
 def check_plan_text(text: str) -> None:
-    """Raises unless this can be a plan's text."""
+    """Raises if this cannot be a plan's text."""
     if not text.strip():
-        raise UsageError("text: it is blank. The plan stays as it was.")
+        raise UsageError("text: must not be blank. The plan was not changed.")
     if len(text.encode("utf-8", "surrogatepass")) > MAX_PLAN_BYTES:
-        raise UsageError(
-            f"text: it has more than {MAX_PLAN_BYTES} bytes. The plan stays as it was."
-        )
+        raise UsageError(f"text: has more than {MAX_PLAN_BYTES} bytes. The plan was not changed.")

@@ -1,7 +1,7 @@
 """Lists the files below a folder, with the draft applied and ignored files excluded.
 
-ripgrep lists them where it can run; otherwise the folders are walked here by the same rules. For
-a path that does not exist, others are suggested.
+ripgrep lists them if it can run; otherwise the folders are walked here by the same rules. For a
+path that does not exist, others are suggested.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,14 +32,14 @@ _FAILED = 2
 
 
 class RipgrepOutput(msgspec.Struct, frozen=True):
-    """What it printed; `cut` says which limit ended it before it was through."""
+    """The output of ripgrep; `cut` says which limit ended it early."""
 
     content: bytes
     cut: str = ""
 
 
 def run_ripgrep(around: ToolContext, options: Sequence[bytes], path: bytes) -> RipgrepOutput | None:
-    """Runs it in the workspace on a file or folder; None if no program can run here."""
+    """Runs ripgrep in the workspace on a file or folder; None if no program can run here."""
     try:
         if around.process.sandbox_status().hold is SandboxState.OFF:
             return None
@@ -62,12 +62,12 @@ def _run(around: ToolContext, program: Program) -> RipgrepOutput:
             code, cut = part.code, part.cut
     if code == _FAILED and errors and not content:
         reason = errors.decode("utf-8", "replace").strip()
-        raise UsageError(f"The search could not begin: {reason}")
+        raise UsageError(f"The search could not start: {reason}")
     return RipgrepOutput(bytes(content), cut)
 
 
 MAX_FILES = 100_000  # files
-MORE = "There are more files than could be listed."
+MORE = "Too many files: not all are listed."
 
 
 class FileListing(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class FileListing(msgspec.Struct, frozen=True):
 
 
 def list_files(around: ToolContext, folder: bytes) -> FileListing:
-    """Lists the files below a folder, or the one file that it is."""
+    """Lists the files below a folder, or a single file."""
     drafted = around.overlay.drafted()
     printed = run_ripgrep(around, (b"--files", b"--null"), folder)
     if printed is None:
@@ -98,7 +98,7 @@ def list_files(around: ToolContext, folder: bytes) -> FileListing:
 
 
 def walk_files(overlay: Overlay, folder: bytes) -> Iterator[bytes]:
-    """Walks through the files below a folder that no rule leaves out, in no order."""
+    """Yields the files below a folder that no rule excludes, in no order."""
     if overlay.state(folder) != "folder":
         yield folder
         return
@@ -132,7 +132,7 @@ _ALIKE = 0.5
 
 
 def existing_state(around: ToolContext, path: bytes) -> FileState | Literal["folder"]:
-    """Returns what stands under a path; raises NotFound, with what may have been meant."""
+    """Returns the state of a path; raises NotFound, with suggestions."""
     state = around.overlay.state(path)
     if state is None:
         raise NotFound(f"{one_line(path)} does not exist.{suggest_paths(around, path)}")
@@ -145,7 +145,7 @@ def suggest_paths(around: ToolContext, path: bytes) -> str:
     same = [file for file in list_files(around, b"").files if casefolded(base_name(file)) == wanted]
     found = same[:MAX_SUGGESTIONS] or _alike(around, path)
     if not found:
-        return " Look for it with glob."
+        return " Find it with glob."
     return f" Did you mean {', '.join(one_line(each) for each in found)}?"
 
 
@@ -162,7 +162,7 @@ def _alike(around: ToolContext, path: bytes) -> list[bytes]:
 
 
 def _likeness(one: bytes, other: bytes) -> float:
-    """Compares two names by the pairs of letters that they share."""
+    """Compares two names by the letter pairs that they share."""
     ours, theirs = _pairs(casefolded(one)), _pairs(casefolded(other))
     return 2 * len(ours & theirs) / (len(ours) + len(theirs)) if ours and theirs else 0.0
 

@@ -1,4 +1,4 @@
-"""git: five sub-commands that only look, built from checked arguments and run like any command."""
+"""git: five read-only subcommands, built from checked arguments and run like any command."""
 
 import re
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def run(args: GitArgs, around: ToolContext) -> ToolOutcome:
 def _line(args: GitArgs, around: ToolContext) -> str:
     """Returns the command line; no argument can become an option or another command."""
     if args.rev and not re.fullmatch(_REVISION, args.rev, re.ASCII):
-        raise UsageError(f"{args.rev!a} is no revision, such as HEAD~2, main..topic or a hash.")
+        raise UsageError(f"{args.rev!a} is not a revision, such as HEAD~2, main..topic or a hash.")
     path, rev = _path(args, around), args.rev
     match args.command:
         case "status":
@@ -68,7 +68,7 @@ def _line(args: GitArgs, around: ToolContext) -> str:
 
 
 def _path(args: GitArgs, around: ToolContext) -> str:
-    """Returns the path with `./`: relative to here, in a commit too, and never git's magic."""
+    """Returns the path with `./`: relative to this folder, also in commits, without git's magic."""
     return f"./{display_path(resolve_path(around, args.path))}" if args.path else ""
 
 

@@ -1,4 +1,4 @@
-"""glob: the files whose paths match a pattern, by path, ignored files left out."""
+"""glob: the files whose paths match a pattern, sorted by path, without ignored files."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -32,10 +32,10 @@ def run(args: GlobArgs, around: ToolContext) -> ToolOutcome:
     found = list_files(around, folder)
     below = len(folder) + 1 if folder else 0
     paths = [path for path in found.files if pattern.matches(path[below:])]
-    notes = [] if paths else ["No file matches."]
+    notes = [] if paths else ["No files match."]
     notes += [MORE] if found.cut else []
     limit = max(1, args.limit)
-    notes += [f"{limit} of {len(paths)} files; raise limit."] if len(paths) > limit else []
+    notes += [f"{limit} of {len(paths)} files shown; raise limit."] if len(paths) > limit else []
     text = "\n".join(map(one_line, paths[:limit]))
     return limited_outcome(text, args.pattern, notes, count=len(paths))
 

@@ -69,7 +69,7 @@ def run(args: GrepArgs, around: ToolContext) -> ToolOutcome:
 
 def _query(args: GrepArgs, folder: bytes) -> SearchQuery:
     if args.file_type and args.file_type not in TYPES:
-        raise UsageError(f"There is no type {args.file_type!a} here; use include, such as *.py.")
+        raise UsageError(f"Unknown file type {args.file_type!a}; use include, such as *.py.")
     globs = (args.include, TYPES.get(args.file_type, ""))
     return SearchQuery(
         args.pattern,
@@ -84,7 +84,7 @@ def _query(args: GrepArgs, folder: bytes) -> SearchQuery:
 
 
 def _first(hits: Sequence[SearchHit], limit: int) -> Iterator[SearchHit]:
-    """Yields hits until so many of them match."""
+    """Yields hits until `limit` of them match."""
     left = limit
     for hit in hits:
         left -= not hit.context
@@ -106,7 +106,7 @@ def _count(lines: int, show: str) -> str:
 
 def _notes(found: SearchResult, cut: str) -> Iterator[str]:
     if not found.hits:
-        yield "No line matches."
+        yield "No lines match."
     if cut:
         yield f"{cut}; narrow the search or raise limit."
     yield from found.notes

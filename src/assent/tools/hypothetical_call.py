@@ -1,4 +1,4 @@
-"""Hypothetical calls: a tool call made from a resource alone, to be judged and never run."""
+"""Hypothetical calls: a tool call made only from a resource, to be judged and never run."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -14,17 +14,17 @@ PERMISSION_TOOLS: Final = {"plan": "write_plan"}
 
 
 def tool_named(word: str) -> str:
-    """Returns the tool that a word stands for: a permission, a name or an alias; else the word."""
+    """Returns the tool for a word: a permission, a name or an alias; else the word itself."""
     return PERMISSION_TOOLS.get(word) or ALIASES.get(normalized_name(word), word)
 
 
 def unsupported_reason(word: str) -> str:
-    """Returns why nothing here does what a word of other programs means; mostly nothing."""
+    """Returns why a tool of other programs is not supported here; mostly nothing."""
     return UNSUPPORTED.get(normalized_name(word), "")
 
 
 def hypothetical_call(tool: str, resource: str) -> ToolCall:
-    """Returns a call of one of our own tools that is about something."""
+    """Returns a call of a built-in tool on a resource."""
     return ToolCall("explained", tool, ARGUMENT_BUILDERS[tool](resource))
 
 
@@ -40,7 +40,7 @@ def _patch(path: str) -> Args:
 def _move(paths: str) -> Args:
     path, arrow, to = paths.partition(ARROW)
     if not arrow:
-        raise UsageError(f"Say where it moves: `PATH{ARROW}PATH`.")
+        raise UsageError(f"Give both paths: `PATH{ARROW}PATH`.")
     return {"path": path, "to": to}
 
 

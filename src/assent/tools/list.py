@@ -1,4 +1,4 @@
-"""list: the tree of a folder, as deep as fits, ignored files left out."""
+"""list: the tree of a folder, as deep as fits, without ignored files."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated
@@ -27,7 +27,7 @@ class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _FolderNode:
-    """A folder: the folders and files in it, and how many files lie below."""
+    """A folder: its folders and files, and the number of files below."""
 
     def __init__(self) -> None:
         self.folders: dict[bytes, _FolderNode] = {}
@@ -57,10 +57,10 @@ def run(args: ListArgs, around: ToolContext) -> ToolOutcome:
 
 
 def _outside(outside: OutsideFiles, path: bytes) -> ToolOutcome:
-    """Lists one level of what lies outside the workspace."""
+    """Lists one level of a folder outside the workspace."""
     title = one_line(path)
     if not outside.is_folder(path):
-        raise NotFound(f"{title} is no folder.")
+        raise NotFound(f"{title} is not a folder.")
     lines = [one_line(name) + "/" * is_folder for name, is_folder in outside.names(path).items()]
     return limited_outcome("\n".join(lines), title, [] if lines else ["No files."])
 
@@ -79,7 +79,7 @@ def _tree(paths: Sequence[bytes]) -> _FolderNode:
 
 
 def _parents(path: bytes) -> Iterator[bytes]:
-    """Yields the folders above a path, the outermost first."""
+    """Yields the folders above a path, outermost first."""
     at = path.find(b"/")
     while at >= 0:
         yield path[:at]
@@ -87,7 +87,7 @@ def _parents(path: bytes) -> Iterator[bytes]:
 
 
 def _fitting(top: _FolderNode, deepest: int) -> list[str]:
-    """Returns the deepest tree that is not too long; its first level is always whole."""
+    """Returns the deepest tree that is not too long; its first level is always complete."""
     best = [*_lines(top, 1, "")]
     for depth in range(2, min(deepest, MAX_DEPTH) + 1):
         lines = [*_lines(top, depth, "")]

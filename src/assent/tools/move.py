@@ -17,14 +17,14 @@ class MoveArgs(msgspec.Struct, frozen=True):
 
 
 def touches(args: MoveArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    """Names both ends; what moves could be read under its new name, so that is asked as well."""
+    """Returns both paths; the moved content could be read at its new path, so that is asked too."""
     pairs = _pairs(args, around)
     named = [request for old, new in pairs for request in (edit_access(old), edit_access(new))]
     return (*named, *[read_access(old) for old, _ in pairs])
 
 
 def run(args: MoveArgs, around: ToolContext) -> ToolOutcome:
-    """Returns the renaming of all that lies there."""
+    """Returns the move of all files at a path."""
     goals = dict(_pairs(args, around))
     depth = entry_path(args.path, around).count(b"/")
     operations = tuple(
@@ -48,7 +48,7 @@ def _pairs(args: MoveArgs, around: ToolContext) -> list[tuple[bytes, bytes]]:
         to = to + b"/" + base_name(path)
     check_editable(to, around)
     if is_inside(to, path):
-        raise ImpossibleOperations(f"{one_line(path)} cannot move to itself or into itself.")
+        raise ImpossibleOperations(f"{one_line(path)} cannot be moved to itself or into itself.")
     return [(file, to + file[len(path) :]) for file in files_under(path, around)]
 
 
@@ -57,7 +57,7 @@ def _check_free(operations: tuple[MoveFile, ...], around: ToolContext) -> None:
         taken = around.overlay.state(op.to) is not None
         listed = base_name(op.to) in around.overlay.names(parent(op.to))
         if taken and (listed or casefolded(op.to) != casefolded(op.path)):
-            raise ImpossibleOperations(f"{one_line(op.to)} exists. Nothing was changed.")
+            raise ImpossibleOperations(f"{one_line(op.to)} already exists. Nothing was changed.")
 
 
 MOVE = Tool("move", MoveArgs, touches, run, Action.EDIT)

@@ -48,12 +48,12 @@ def touches(args: MultiEditArgs, around: ToolContext) -> tuple[ResourceAccess, .
 def run(args: MultiEditArgs, around: ToolContext) -> ToolOutcome:
     """Returns the file with all pieces replaced."""
     if not args.edits:
-        raise UsageError("edits: there are none. Nothing was changed.")
+        raise UsageError("edits: must not be empty. Nothing was changed.")
     return edited_file(args.path, args.edits, around)
 
 
 def edit_accesses(argument: str, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    """Returns what an edit touches: it changes the file, and shows lines of it."""
+    """Returns what an edit accesses: it changes the file, and shows lines of it."""
     path = around.overlay.locate(argument)
     if is_plan(argument, path, around):
         return (plan_file.plan_access(around),)
@@ -79,7 +79,7 @@ def edited_file(argument: str, pieces: list[TextEdit], around: ToolContext) -> T
 def _edited(
     text: str, form: TextEncoding, pieces: list[TextEdit]
 ) -> tuple[str, int, tuple[int, int]]:
-    """Returns the new text, how many places changed, and the first place of the last piece."""
+    """Returns the new text, the number of changes, and the first position of the last piece."""
     count, last = 0, (0, 0)
     for at, piece in enumerate(pieces):
         spell = escape_spelling(text, piece.old, form)

@@ -60,7 +60,7 @@ def _opened(text: str, start: int, sign: str) -> int:
 
 
 def _values(text: str, at: int) -> Iterator[JsonSpan]:
-    """Yields the values up to the end of what is open; keys are values, too."""
+    """Yields the values up to the end of the open object or array; keys are values too."""
     depth, begun = 0, 0
     match = _token().match
     while (token := match(text, at)) is not None:
@@ -85,12 +85,12 @@ def _token() -> re.Pattern[str]:
 
 
 def _broken(at: int) -> UsageError:
-    return UsageError(f"The file is no JSON as notebooks have it, near character {at}.")
+    return UsageError(f"The notebook is not valid JSON near character {at}.")
 
 
 ENDING = b".ipynb"
 TOO_DEEP = f"The notebook is nested more than {MAX_DEPTH} levels deep. Nothing was changed."
-RESULT_TEXTS = {"replace": "is replaced", "insert": "is new", "delete": "is gone"}
+RESULT_TEXTS = {"replace": "replaced", "insert": "inserted", "delete": "deleted"}
 
 
 class NotebookEditArgs(msgspec.Struct, frozen=True):
@@ -110,14 +110,14 @@ def run(args: NotebookEditArgs, around: ToolContext) -> ToolOutcome:
     """Returns the notebook with one cell changed."""
     path = edit_target(args.path, around)
     if not path.lower().endswith(ENDING):
-        raise UsageError(f"{one_line(path)} is no notebook (.ipynb). Use `edit`.")
+        raise UsageError(f"{one_line(path)} is not a notebook (.ipynb). Use `edit`.")
     before, content = load_file(path, around)
     text, form = decode_text(content, one_line(path))
     _check(text)
     top = members(text, 0)
     if "cells" not in top:
         raise UsageError(
-            f"{one_line(path)} has no cells of notebook format 4. Nothing was changed."
+            f"{one_line(path)} has no cells in notebook format 4. Nothing was changed."
         )
     cells = elements(text, top["cells"][0])
     at = _index(args, text, cells)
@@ -133,7 +133,9 @@ def _check(text: str) -> None:
     try:
         found = msgspec.json.decode(text.encode("utf-8", "surrogateescape"))
     except msgspec.DecodeError as error:
-        raise UsageError(f"The notebook is no JSON: {error}. Nothing was changed.") from error
+        raise UsageError(
+            f"The notebook is not valid JSON: {error}. Nothing was changed."
+        ) from error
     except RecursionError:
         raise UsageError(TOO_DEEP) from None
     if is_too_deep(found):
@@ -141,7 +143,7 @@ def _check(text: str) -> None:
 
 
 def _index(args: NotebookEditArgs, text: str, cells: list[JsonSpan]) -> int:
-    """Returns the cell that is meant; for one to insert, where it will stand."""
+    """Returns the index of a cell; for an insertion, where it will be."""
     after = args.action == "insert"
     if after and not (args.cell and cells):
         return 0
@@ -150,7 +152,9 @@ def _index(args: NotebookEditArgs, text: str, cells: list[JsonSpan]) -> int:
         return ids.index(args.cell) + after
     if args.cell.isdecimal() and int(args.cell) < len(cells):
         return int(args.cell) + after
-    raise NotFound(f"cell: there is no {args.cell!r}; there are {len(cells)}. Nothing was changed.")
+    raise NotFound(
+        f"cell: {args.cell!r} not found; the notebook has {len(cells)} cells. Nothing was changed."
+    )
 
 
 def _value(text: str, cell: JsonSpan, name: str) -> Any:
@@ -193,7 +197,7 @@ def _inserted(text: str, cells: list[JsonSpan], at: int, args: NotebookEditArgs)
 
 
 def _cell(text: str, like: JsonSpan | None, at: int, args: NotebookEditArgs) -> str:
-    """Returns a new cell as the others are written: with an id if they have one."""
+    """Returns a new cell in the style of the others: with an id if they have one."""
     kind, unit = args.kind or "code", _unit(text)
     indent = _indent(text, like[0]) if like else ""
     inner = indent + unit
@@ -233,7 +237,7 @@ def _indent(text: str, at: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """Returns what the notebook is indented with; nothing if it stands on one line."""
+    """Returns the indentation of the notebook; empty if it is on one line."""
     first, _, rest = text.partition("\n")
     return rest[: len(rest) - len(rest.lstrip(" \t"))] if first.strip() == "{" else ""
 

@@ -1,4 +1,4 @@
-"""Outcomes: what a model reads of a call, with size limits and line numbers.
+"""Outcomes: what a model reads about a call, with size limits and line numbers.
 
 The text comes from a command's output, a refusal or an error.
 """
@@ -34,7 +34,7 @@ def failed_outcome(tool: str, error: Exception) -> ToolOutcome:
 
 
 def missing_capability(error: AssentError) -> dict[str, str]:
-    """Returns what is missing on this machine for a call, as its metadata say it."""
+    """Returns what is missing on this machine for a call, as metadata."""
     lacks = error.lacks if isinstance(error, Refused) else ""
     return {MISSING_CAPABILITY: lacks} if lacks else {}
 
@@ -45,9 +45,9 @@ def access_line(request: ResourceAccess) -> str:
 
 
 def _next(step: str) -> str:
-    """Says what to do next; a command of Assent's own is the person's to run, not the model's."""
+    """Returns the next step; a command of Assent itself is for the user to run, not the model."""
     if step.startswith("assent "):
-        return f" The person can run `{step}`."
+        return f" The user can run `{step}`."
     return f" Next: {step}" if step else ""
 
 
@@ -61,9 +61,9 @@ KEPT_BYTES = 1 << 20  # bytes of the whole result that are kept in a file
 def limited_outcome(
     text: str, title: str = "", notes: Iterable[str] = (), *, failed: bool = False, **metadata: Any
 ) -> ToolOutcome:
-    """Returns an outcome whose text keeps to the limits and says what is missing.
+    """Returns an outcome whose text is within the limits and says what is missing.
 
-    Notes come after it, whatever was cut.
+    Notes are always added after it.
     """
     begun = truncated(text)
     if begun == text:
@@ -71,14 +71,14 @@ def limited_outcome(
         return ToolOutcome(whole, title, failed, metadata=metadata)
     lines, size = _counted(text)
     shown = begun.count("\n") + 1
-    cut = f"[Cut here: {shown} of {lines} lines, {len(begun.encode())} of {size} bytes are shown.]"
+    cut = f"[Truncated: {shown} of {lines} lines, {len(begun.encode())} of {size} bytes shown.]"
     rest = text.encode("utf-8", "backslashreplace")[:KEPT_BYTES]
     whole = "\n".join([begun, cut, *[f"[{note}]" for note in notes]])
     return ToolOutcome(whole, title, failed, metadata=metadata, rest=rest)
 
 
 def truncated(text: str, lines: int = LINES, size: int = BYTES) -> str:
-    """Returns as many whole lines as the limits allow; of one endless line, its beginning."""
+    """Returns as many whole lines as the limits allow; of one very long line, its beginning."""
     end = -1
     for _ in range(lines):
         end = text.find("\n", end + 1)
@@ -101,7 +101,7 @@ def _counted(text: str) -> tuple[int, int]:
 
 
 _PREFIX = r"[ \t]*\d+(?:[:-](?: |$)|[\t→])"
-HINT = "Numbers in front of lines are not content: leave them out of `old` and `new`."
+HINT = "Line numbers are not content: omit them from `old` and `new`."
 
 
 def numbered(number: int, line: str, sign: str = ":") -> str:
@@ -110,12 +110,12 @@ def numbered(number: int, line: str, sign: str = ":") -> str:
 
 
 def has_line_numbers(text: str) -> bool:
-    """Tells whether a line of a text begins as if it had been copied with its number."""
+    """Tells whether a line of a text looks as if it was copied with its number."""
     return any(re.match(_PREFIX, line) for line in text.splitlines())
 
 
 def without_line_numbers(text: str) -> str:
-    """Returns a text without the numbers; as it is, unless every line has one."""
+    """Returns a text without line numbers; unchanged unless every line has one."""
     lines = text.split("\n")
     body = lines[:-1] if len(lines) > 1 and not lines[-1] else lines
     if not all(re.match(_PREFIX, line) for line in body):
@@ -126,17 +126,15 @@ def without_line_numbers(text: str) -> str:
 # Turns the output of a read-only command line into a tool outcome.
 
 
-DRAFT_NOTE = (
-    "This is the disk; what is staged is not in it. `read`, `grep` and `glob` see the draft."
-)
+DRAFT_NOTE = "This is the disk without staged changes. `read`, `grep` and `glob` include them."
 
 
 def collect_output(
     parts: Iterator[OutputChunk | ProcessResult], title: str, line: str = ""
 ) -> ToolOutcome:
-    """Collects what a command prints, as much as is kept, and how it ended.
+    """Collects the output of a command, up to a limit, and how it ended.
 
-    `line`: what was run, which says whether its exit code is an answer, as after `grep`.
+    `line` is the command, which determines whether its exit code is an answer, as for `grep`.
     """
     output, dropped, complained = bytearray(), 0, False
     ended = ProcessResult(0)
@@ -150,9 +148,9 @@ def collect_output(
         dropped += max(0, len(part.content) - room)
     text = output.decode("utf-8", "backslashreplace").rstrip("\n")
     notes = [f"{dropped} more bytes were dropped."] if dropped else []
-    notes += [f"It was ended early: {ended.cut}."] if ended.cut else []
+    notes += [f"It was stopped early: {ended.cut}."] if ended.cut else []
     signal = "" if ended.cut else signal_of(ended.code)
-    by = f", as after {signal}" if signal else ""
+    by = f" ({signal})" if signal else ""
     notes += [f"Exit code {ended.code}{by}."] if ended.code else []
     notes += [] if text or notes else ["No output."]
     answer = not ended.cut and is_expected_exit(line, ended.code, complained=complained)
@@ -162,7 +160,7 @@ def collect_output(
 
 
 def with_draft_note(outcome: ToolOutcome, around: ToolContext) -> ToolOutcome:
-    """Adds to what a program saw that the draft is not in it, where there is one."""
+    """Adds a note that a program did not see the draft, if there is one."""
     if not around.overlay.drafted():
         return outcome
     return msgspec.structs.replace(
@@ -171,5 +169,5 @@ def with_draft_note(outcome: ToolOutcome, around: ToolContext) -> ToolOutcome:
 
 
 def quote_argument(word: str) -> str:
-    """Returns a word as the small grammar reads it back, whatever is in it."""
+    """Returns a word quoted so that the read-only shell parses it back, whatever it contains."""
     return "'" + word.replace("'", "'\"'\"'") + "'"

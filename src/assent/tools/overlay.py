@@ -1,4 +1,4 @@
-"""The overlay: the person's files as they will be, with the draft on top; it only reads."""
+"""The overlay: the user's files with the draft applied; it only reads."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -25,7 +25,7 @@ _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
 
 class Overlay:
-    """Files with the draft applied. A path is a workspace path; only `locate` follows symlinks."""
+    """Files with the draft applied; takes workspace paths, and only `locate` follows symlinks."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Overlay:
         readable_own: Sequence[bytes] = (),
         largest: int = 0,
     ) -> None:
-        """With `largest`, a file of more bytes is refused before all of it has to be read."""
+        """With `largest`, a file of more bytes is refused before it is read completely."""
         self._files = files
         self._largest = largest
         self._blobs = blobs
@@ -53,21 +53,21 @@ class Overlay:
         self._pruned = frozenset(prunable_folders(moving))
 
     def locate(self, argument: str) -> bytes:
-        """Returns the real path of what a model typed: from the root, or absolute and inside.
+        """Returns the real path of what a model typed: relative to the root or absolute inside it.
 
-        Symlinks are followed; what lies outside the workspace is refused, with its name.
+        Symlinks are followed; a path outside the workspace is refused, with its name.
         """
         path = self._walk(_typed(argument))
         if is_inside(path, STATE) and not any(is_inside(path, own) for own in self._own):
-            raise Refused(f"{display_path(path)} is Assent's own; it holds nothing of the project.")
+            raise Refused(f"{display_path(path)} belongs to Assent and is not part of the project.")
         return path
 
     def follow(self, path: bytes) -> bytes:
-        """Returns where a path of the workspace leads; what it leads to outside is refused."""
+        """Returns the target of a workspace path; a target outside is refused."""
         return self._walk(path)
 
     def outside_target(self, argument: str) -> bytes | None:
-        """Returns where a path leads to outside, absolute or from the root; None if it stays."""
+        """Returns the outside target of a path, absolute or from the root; None if it is inside."""
         try:
             self._walk(_typed(argument))
         except _LeftWorkspace as left:
@@ -75,7 +75,7 @@ class Overlay:
         return None
 
     def state(self, path: bytes) -> PathState:
-        """Returns what stands under a name."""
+        """Returns the state of a path."""
         if not path or path in self._made:
             return "folder"
         if path in self._drafted:
@@ -91,8 +91,8 @@ class Overlay:
     def _check_size(self, path: bytes) -> None:
         if self._largest and (size := self._files.size(path)) > self._largest:
             raise Refused(
-                f"{one_line(path)} has {size} bytes; tools work with files of at most "
-                f"{self._largest}. A person can stage it by hand, with `assent stage`."
+                f"{one_line(path)} has {size} bytes; the limit for tools is {self._largest}. The "
+                "user can stage it with `assent stage`."
             )
 
     def content(self, path: bytes, limit: int = WHOLE_FILE) -> bytes:
@@ -101,13 +101,13 @@ class Overlay:
         for chunk in self.chunks(path):
             held += chunk
             if len(held) > limit:
-                raise Refused(f"{one_line(path)} has more than {limit} bytes; that is too much.")
+                raise Refused(f"{one_line(path)} is larger than {limit} bytes, which is the limit.")
         return bytes(held)
 
     def chunks(self, path: bytes) -> Iterator[bytes]:
         """Streams a file's content; of a symlink, its target."""
         if path in self._made or (path in self._drafted and not self._drafted[path]):
-            raise NotFound(f"{one_line(path)} is no file, with the draft applied.")
+            raise NotFound(f"{one_line(path)} is not a file with the draft applied.")
         state = self._drafted.get(path)
         if state is None:
             return self._from_disk(path)
@@ -116,18 +116,18 @@ class Overlay:
         return self._from_disk(self._origins.get(state, path))
 
     def is_file(self, path: bytes) -> bool:
-        """Tells whether a file or symlink stands there, without reading it."""
+        """Tells whether a path is a file or symlink, without reading it."""
         if path in self._drafted:
             return self._drafted[path] is not None
         took = path in self._made or any(above in self._drafted for above in ancestors(path))
         return not took and self._files.is_file(path)
 
     def on_disk(self, path: bytes) -> PathState:
-        """Returns what stands under a name now, before the draft."""
+        """Returns the current state of a path on disk, without the draft."""
         return self._files.read_states((path,))[path] if path else "folder"
 
     def names(self, folder: bytes) -> dict[bytes, bool]:
-        """Returns the names in a folder, and whether each is a folder; nothing if it is none."""
+        """Returns the names in a folder, and whether each is a folder; empty for a file."""
         if any(self._drafted.get(path) for path in (folder, *ancestors(folder))):
             return {}
         prefix = folder + b"/" if folder else b""
@@ -142,7 +142,7 @@ class Overlay:
         return dict(sorted(found.items()))
 
     def below(self, folder: bytes) -> list[bytes]:
-        """Lists the files and symlinks below a folder; nothing if it is none."""
+        """Lists the files and symlinks below a folder; empty if it is not a folder."""
         if any(self._drafted.get(path) for path in (folder, *ancestors(folder))):
             return []
         here = self._on_disk_in(folder, self._files.below)
@@ -151,11 +151,11 @@ class Overlay:
         return sorted(found)
 
     def drafted(self) -> dict[bytes, FileState | None]:
-        """Returns what the draft makes of each path that it touches; None: it is gone."""
+        """Returns the draft's state of each path that it touches; None if it is deleted."""
         return dict(self._drafted)
 
     def link_target(self, path: bytes) -> bytes | None:
-        """Returns where a symlink points to; None if it is none."""
+        """Returns the target of a symlink; None if it is not a symlink."""
         if path in self._drafted:
             state = self._drafted[path]
             return self.content(path) if state and state.kind == "link" else None
@@ -164,7 +164,7 @@ class Overlay:
         return self._files.link_target(path)
 
     def _stands(self, path: bytes) -> bool:
-        """Tells whether a name that is on disk is still there as it is."""
+        """Tells whether a name on disk is unchanged by the draft."""
         if path in self._drafted:
             return False  # gone, or listed with the draft
         if any(above in self._drafted for above in ancestors(path)):
@@ -172,7 +172,7 @@ class Overlay:
         return path not in self._pruned or bool(self.below(path))
 
     def _on_disk_in(self, folder: bytes, listed: Callable[[bytes], list[bytes]]) -> list[bytes]:
-        """Lists what is on disk in a folder; nothing in one where a file or symlink stood."""
+        """Lists what is on disk in a folder; empty if it was a file or symlink before the draft."""
         took = any(path in self._drafted for path in (folder, *ancestors(folder)))
         return [] if took else listed(folder)
 
@@ -185,7 +185,7 @@ class Overlay:
                 yield chunk
 
     def _walk(self, typed: bytes) -> bytes:
-        """Follows a path name by name, as the kernel would with the draft on disk."""
+        """Follows a path name by name, as the kernel would if the draft was on disk."""
         waiting = self._from_root(typed, typed, b"").split(b"/")[::-1]
         done, hops, leads_to = b"", 0, typed
         while waiting:
@@ -204,16 +204,16 @@ class Overlay:
                 continue
             hops, leads_to = hops + 1, target
             if hops > _HOPS:
-                raise Refused(f"{display_path(typed)} is a symlink that leads back to itself.")
+                raise Refused(f"{display_path(typed)} is a symlink that points to itself.")
             done = b"" if target.startswith(b"/") else done
             rest = b"/".join(waiting[::-1])
             waiting += self._from_root(target, typed, rest).split(b"/")[::-1]
         return done
 
     def _from_root(self, path: bytes, typed: bytes, rest: bytes) -> bytes:
-        """Returns a path as seen from the root, still with its symlinks; it may be relative.
+        """Returns a path relative to the root, still with its symlinks.
 
-        The rest is what is to be followed after it.
+        `rest` is the part that is followed after it.
         """
         if not path.startswith(b"/"):
             return path
@@ -227,14 +227,14 @@ class Overlay:
         return found
 
     def _on_disk(self, path: bytes) -> bytes | None:
-        """Returns where an absolute path leads in the workspace; None if it leads out of it."""
+        """Returns the workspace path of an absolute path; None if it points outside."""
         try:
             return parent(self._files.locate(path + b"/x"))
         except AssentError:
             return None
 
     def _spelled(self, folder: bytes, name: bytes) -> bytes:
-        """Returns the path of a name; one that was shown with escapes means what it stands for."""
+        """Returns the path of a name; one that was shown with escapes means the real name."""
         prefix = folder + b"/" if folder else b""
         if b"\\" not in name:
             return prefix + name
@@ -247,22 +247,22 @@ class Overlay:
 
 
 class _LeftWorkspace(Refused):
-    """A path leads out of the workspace: what was typed, the step that left, and where to."""
+    """A path points outside the workspace: what was typed, the step that left, and the target."""
 
     def __init__(self, typed: bytes, step: bytes, path: bytes) -> None:
         self.path = path
-        words = f"{display_path(typed)} lies outside the workspace, where nothing is read."
+        words = f"{display_path(typed)} is outside the workspace and cannot be read."
         if typed != step:
-            words = f"{display_path(typed)} leads to {display_path(step)} outside the workspace. "
-            words += "Nothing there is read."
+            words = f"{display_path(typed)} points to {display_path(step)} outside the workspace. "
+            words += "It cannot be read."
         super().__init__(words)
 
 
 def _typed(argument: str) -> bytes:
-    """Returns what a model typed as bytes; refuses what is no path."""
+    """Returns what a model typed as bytes; refuses what is not a path."""
     typed = argument.encode("utf-8", "backslashreplace")
     if b"\0" in typed:
-        raise Refused(f"{display_path(typed)} holds a zero byte; no file has such a name.")
+        raise Refused(f"{display_path(typed)} contains a null byte, which file names cannot.")
     if typed.count(b"/") > MAX_FOLDERS:
-        raise Refused(f"A path has at most {MAX_FOLDERS} folders here; this one has more.")
+        raise Refused(f"The path has more than {MAX_FOLDERS} folders.")
     return typed

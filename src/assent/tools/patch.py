@@ -48,7 +48,7 @@ NO_END = "\\"  # `\ No newline at end of file`
 
 
 class PatchToolHunk(msgspec.Struct):
-    """Lines to find and lines to put there. `rows` has both, each with its sign in front."""
+    """Lines to find and their replacement; `rows` has both, each with its sign in front."""
 
     rows: list[str] = []
     anchor: str = ""  # a line somewhere before them
@@ -66,7 +66,7 @@ class PatchToolHunk(msgspec.Struct):
 
 
 class PatchToolFile(msgspec.Struct):
-    """What becomes of one file."""
+    """The change of one file."""
 
     kind: Literal["add", "update", "delete"]
     path: str
@@ -75,14 +75,14 @@ class PatchToolFile(msgspec.Struct):
 
 
 def parse_patch(patch: str) -> list[PatchToolFile]:
-    """Reads a patch of either form; raises UsageError with the line that makes no sense."""
+    """Parses a patch of either form; raises UsageError with the line that is not valid."""
     lines = patch.replace("\r\n", "\n").strip("\n").split("\n")
     begun = [at for at, line in enumerate(lines) if line.strip() == BEGIN]
     found = _marked(lines[begun[0] + 1 :]) if begun else _unified(lines)
     if not found:
         raise UsageError(
-            f"patch: it names no file. Begin with `{BEGIN}`, or send a unified diff. "
-            "Nothing was changed."
+            f"patch: names no file. Start with `{BEGIN}`, or send a unified diff. Nothing was "
+            "changed."
         )
     return found
 
@@ -142,7 +142,7 @@ def _open(file: PatchToolFile) -> PatchToolHunk:
 
 
 def _begin(numbers: re.Match[str]) -> int:
-    """Returns the line that a hunk begins at; one without old lines stands after its number."""
+    """Returns the first line of a hunk; one without old lines comes after its number."""
     return int(numbers[1]) + (numbers[2] == "0")
 
 
@@ -220,7 +220,7 @@ def _name(line: str) -> str:
 
 
 def _merged(files: list[PatchToolFile]) -> list[PatchToolFile]:
-    """Makes one of the two mentions that git gives a file which is renamed and changed."""
+    """Joins the two entries that git has for a file that is renamed and changed."""
     found: list[PatchToolFile] = []
     for file in files:
         before = found[-1] if found else None
@@ -232,7 +232,7 @@ def _merged(files: list[PatchToolFile]) -> list[PatchToolFile]:
 
 
 def _odd(number: int, line: str) -> UsageError:
-    return UsageError(f"patch, line {number}: {line[:80]!r} makes no sense there.")
+    return UsageError(f"patch, line {number}: unexpected {line[:80]!r}.")
 
 
 # Applies the hunks of a patch to a file's lines, at the one place where each fits.
@@ -249,7 +249,7 @@ LINE_NORMALIZERS: tuple[Callable[[str], str], ...] = (
 
 
 def apply_hunks(text: str, hunks: list[PatchToolHunk]) -> tuple[str, tuple[int, int]]:
-    """Returns the new text, and the place of its first change; raises NoMatch."""
+    """Returns the new text, and the position of its first change; raises NoMatch."""
     lines, tail, end = _split(text)
     cursor, first = 0, -1
     for number, hunk in enumerate(hunks, 1):
@@ -266,7 +266,7 @@ def apply_hunks(text: str, hunks: list[PatchToolHunk]) -> tuple[str, tuple[int, 
 
 
 def _split(text: str) -> tuple[list[str], bool, str]:
-    """Returns the lines, each still with its `\\r`, whether the last has an end, and the usual."""
+    """Returns the lines, each with its `\\r`, whether the last is ended, and the usual ending."""
     end = line_end(text)
     if not text:
         return [], True, end
@@ -300,7 +300,7 @@ def _found(lines: list[str], cursor: int, hunk: PatchToolHunk, number: int) -> i
             return found[0]
         if found:
             where = ", ".join(str(at + 1) for at in found[:10])
-            several = f"fits several places, at lines {where}; give more lines."
+            several = f"matches several places, at lines {where}; include more lines."
             raise NoMatch(f"hunk {number} {several} {UNCHANGED}")
     near = nearest_lines("\n".join(lines), "\n".join(old))
     raise NoMatch(f"hunk {number} was not found after line {start}. {UNCHANGED} {near}")
@@ -324,7 +324,7 @@ def _anchored(lines: list[str], cursor: int, hunk: PatchToolHunk, number: int) -
         if found:
             # The anchor may be the hunk's first line as well.
             return found[0] if hunk.old[:1] == [lines[found[0]].rstrip("\r")] else found[0] + 1
-    raise NoMatch(f"hunk {number}: no line is like {hunk.anchor!r}. {UNCHANGED}")
+    raise NoMatch(f"hunk {number}: no line matches {hunk.anchor!r}. {UNCHANGED}")
 
 
 def _inserted(lines: list[str], start: int, hunk: PatchToolHunk) -> int:
@@ -334,7 +334,7 @@ def _inserted(lines: list[str], start: int, hunk: PatchToolHunk) -> int:
 
 
 def _rows(real: list[str], hunk: PatchToolHunk, end: str) -> list[str]:
-    """Returns the new lines: the context as the file has it, what is added fitted to it."""
+    """Returns the new lines: the context as in the file, added lines adapted to it."""
     crlf = any(line.endswith("\r") for line in real) if real else end == "\r\n"
     known = indentation(zip(hunk.old, real, strict=True))
     fits = all(theirs == ours for theirs, ours in known.items())
@@ -363,7 +363,7 @@ class LocatedFilePatch(msgspec.Struct, frozen=True):
 
 
 def touches(args: PatchArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    """Names every file; what is updated is also shown, or carried to another name."""
+    """Returns the access for every file; an updated one is also shown, or moved to another name."""
     found = _located(args.patch, around)
     paths = [path for each in found for path in (each.path, each.to) if path]
     shown = [each.path for each in found if each.file.kind == "update"]
@@ -371,7 +371,7 @@ def touches(args: PatchArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
 
 
 def run(args: PatchArgs, around: ToolContext) -> ToolOutcome:
-    """Returns all of the patch, or raises for the first file where it does not fit."""
+    """Returns all changes of the patch, or raises for the first file where it does not fit."""
     changes: list[EditedFile] = []
     others: list[FileOperation] = []
     words: list[str] = []
@@ -389,7 +389,7 @@ def run(args: PatchArgs, around: ToolContext) -> ToolOutcome:
 def _gone(
     each: LocatedFilePatch, change: EditedFile | None, around: ToolContext
 ) -> list[FileOperation]:
-    """Returns what becomes of a file's old name: it goes, or the file moves as it is."""
+    """Returns the change of a file's old name: it is deleted, or moved unchanged."""
     if change and not each.to:
         return []
     before = expected_state(each.path, around)
@@ -408,14 +408,14 @@ def _located(patch: str, around: ToolContext) -> list[LocatedFilePatch]:
     paths = [path for each in found for path in (each.path, each.to) if path]
     twice = [path for path in paths if paths.count(path) > 1]
     if twice:
-        raise ImpossibleOperations(f"{one_line(twice[0])} is named twice; put its hunks together.")
+        raise ImpossibleOperations(f"{one_line(twice[0])} is named twice; combine its hunks.")
     return found
 
 
 def _change(each: LocatedFilePatch, around: ToolContext) -> EditedFile:
     goal = each.to or each.path
     if (each.file.kind == "add" or each.to) and expected_state(goal, around) is not None:
-        raise ImpossibleOperations(f"{one_line(goal)} exists. Nothing was changed.")
+        raise ImpossibleOperations(f"{one_line(goal)} already exists. Nothing was changed.")
     if each.file.kind == "add":
         return _added(each)
     before, content = load_file(each.path, around)

@@ -9,24 +9,24 @@ from assent.core.tool import Action, ResourceAccess
 from assent.ports import OutsideFiles
 from assent.tools.tool import ToolContext
 
-PATH_CHANGED = "That is not what was asked about, so nothing was read."
+PATH_CHANGED = "That is not what permission was given for, so nothing was read."
 
 
 def resolve_path(around: ToolContext, argument: str) -> bytes:
-    """Returns the real path in the workspace; refuses what lies outside, and our own secrets."""
+    """Returns the real path in the workspace; refuses outside paths and Assent's own secrets."""
     path = around.overlay.locate(argument)
     if is_private(around, path):
-        raise Refused(f"{one_line(path)} is Assent's own; nothing there is ever read.")
+        raise Refused(f"{one_line(path)} belongs to Assent and cannot be read.")
     return path
 
 
 def is_private(around: ToolContext, path: bytes) -> bool:
-    """Tells whether a path lies in the state or configuration of Assent itself."""
+    """Tells whether a path is in Assent's own state or configuration."""
     return any(is_inside(casefolded(path), casefolded(own)) for own in around.private)
 
 
 def read_accesses(around: ToolContext, argument: str) -> tuple[ResourceAccess, ...]:
-    """Returns what looking at a path touches: outside the workspace, the folder as well."""
+    """Returns the access for reading a path: outside the workspace, the folder as well."""
     found = _outer(around, argument)
     if found is None:
         return (read_access_of(around, argument),)
@@ -34,9 +34,9 @@ def read_accesses(around: ToolContext, argument: str) -> tuple[ResourceAccess, .
 
 
 def outside_accesses(around: ToolContext, names: Sequence[str]) -> tuple[ResourceAccess, ...]:
-    """Returns what a command looks at outside by these names of files, symlinks followed.
+    """Returns the access for outside files that a command names, symlinks followed.
 
-    What nobody is shown is refused where a symlink hides it; else its name says what it is.
+    A hidden file is refused if a symlink leads to it; else its name shows what it is.
     """
     found: list[ResourceAccess] = []
     for name in names:
@@ -53,32 +53,32 @@ def outside_accesses(around: ToolContext, names: Sequence[str]) -> tuple[Resourc
 
 
 def read_access_of(around: ToolContext, argument: str) -> ResourceAccess:
-    """Returns what looking at a path in the workspace touches."""
+    """Returns the access for reading a path in the workspace."""
     return ResourceAccess(Action.READ, display_path(resolve_path(around, argument)) or ".")
 
 
 def search_accesses(
     places: tuple[ResourceAccess, ...], word: str, what: str = ""
 ) -> tuple[ResourceAccess, ...]:
-    """Returns what a tool that looks around touches: places, and what its own rules speak of.
+    """Returns the access of a search tool: folders, and the subject of its own rules.
 
-    That is what it looks for; without such a thing it is the place itself.
+    That is the search pattern; without one it is the folder itself.
     """
     text = display_path(what.encode("utf-8", "backslashreplace"))  # half of a pair is no text
     return (*places, ResourceAccess(Action.SEEK, text or places[-1].resource, word))
 
 
 def outside_path(around: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | None:
-    """Returns the way to what lies outside, and its real path; None if it lies in the workspace.
+    """Returns access to an outside file, and its real path; None if it is in the workspace.
 
-    Only what the gate has judged counts: a symlink may lead elsewhere by now.
+    Only what the gate has judged counts: a symlink may point elsewhere by now.
     """
     found = _outer(around, argument)
     if found and any(
         asked not in around.judged for asked in _touched(around.root, *found, argument)
     ):
         raise Refused(
-            f"{one_line(argument.encode())} leads to {one_line(found[1])} now. {PATH_CHANGED}"
+            f"{one_line(argument.encode())} now points to {one_line(found[1])}. {PATH_CHANGED}"
         )
     return found
 
@@ -96,7 +96,7 @@ def _touched(
 
 
 def _outer(around: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | None:
-    """Returns the real path of what lies outside, where a person can be asked about it."""
+    """Returns the real path of an outside file, if the user can be asked about it."""
     way = around.overlay.outside_target(argument) if around.outside else None
     if way is None or around.outside is None:
         return None

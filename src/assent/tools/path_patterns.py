@@ -24,16 +24,16 @@ _BRACES = r"\{([^{}]*,[^{}]*)\}"
 
 
 class PathGlob:
-    """A glob. Without a slash it is about names in any folder, else about paths from the top."""
+    """A glob; without a slash it matches names in any folder, else paths from the top."""
 
     def __init__(self, glob: str, *, anchored: bool = False) -> None:
         if not glob or len(glob) > MAX_PATTERN_CHARS or "\0" in glob:
-            raise UsageError("A pattern is 1 to 1000 characters long, such as `**/*.py`.")
+            raise UsageError("A pattern must be 1 to 1000 characters long, such as `**/*.py`.")
         plain = glob.removeprefix("./").lstrip("/")
         wide = plain if anchored or "/" in plain else f"**/{plain}"
         found = list(islice(_alternatives(wide), MAX_ALTERNATIVES + 1))
         if len(found) > MAX_ALTERNATIVES:
-            raise UsageError(f"The braces of {glob!a} stand for too many patterns; use fewer.")
+            raise UsageError(f"The braces in {glob!a} expand to too many patterns; use fewer.")
         # What each name has to match; None stands for any number of folders.
         self._parts = [
             [None if part == "**" else compile_glob(part, SHELL_NAME) for part in each.split("/")]
@@ -41,19 +41,19 @@ class PathGlob:
         ]
 
     def matches(self, path: bytes) -> bool:
-        """Tells whether a path, seen from the folder that was asked about, is meant."""
+        """Tells whether a path, relative to the folder in question, matches."""
         names = path.decode("utf-8", "surrogateescape").split("/")
         return any(_fits(names, parts) for parts in self._parts)
 
     @property
     def last(self) -> str | None:
-        """The expression that the last name of a path has to match; None if any may."""
+        """The expression that the last name of a path must match; None if any may."""
         ends = [parts[-1] for parts in self._parts]
         found = [end.pattern for end in ends if end is not None]
         return "|".join(f"(?:{one})" for one in found) if len(found) == len(ends) else None
 
     def covers(self, path: bytes) -> bool:
-        """Tells whether a path or a folder above it is meant."""
+        """Tells whether a path or a folder above it matches."""
         names = path.split(b"/")
         return any(self.matches(b"/".join(names[:end])) for end in range(1, len(names) + 1))
 
@@ -68,7 +68,7 @@ def _alternatives(glob: str) -> Iterator[str]:
 
 
 def _fits(names: Sequence[str], parts: Sequence[re.Pattern[str] | None]) -> bool:
-    """Goes through the names once, with the set of parts that may come next."""
+    """Matches the names in one pass, with the set of parts that may come next."""
     open_at = _skipping({0}, parts)
     for name in names:
         following: set[int] = set()
@@ -83,7 +83,7 @@ def _fits(names: Sequence[str], parts: Sequence[re.Pattern[str] | None]) -> bool
 
 
 def _skipping(places: set[int], parts: Sequence[re.Pattern[str] | None]) -> set[int]:
-    """Adds the places behind each `**`, which may stand for nothing."""
+    """Adds the positions after each `**`, which may match nothing."""
     found = set(places)
     for at in sorted(places):
         while at < len(parts) and parts[at] is None:
@@ -109,7 +109,7 @@ class IgnoreRule(msgspec.Struct, frozen=True):
 
 
 class FolderIgnoreRules(msgspec.Struct, frozen=True):
-    """The rules of one folder, the last first; `names` says quickly that none of them fits."""
+    """The rules of one folder, the last first; `names` is a quick test that none matches."""
 
     rows: list[IgnoreRule]
     names: re.Pattern[str] | None = None
@@ -119,16 +119,16 @@ class FolderIgnoreRules(msgspec.Struct, frozen=True):
 
 
 class IgnoreMatcher:
-    """The rules on the way from the root to a folder; those nearer to a file count more."""
+    """The rules from the root down to a folder; those nearer to a file take precedence."""
 
     def __init__(self, overlay: Overlay, present: Container[bytes] | None = None) -> None:
-        """Whoever knows which files there are can spare it looking for rules in each folder."""
+        """`present` are the known files, if any, so that folders need not be searched for rules."""
         self._overlay = overlay
         self._present = present
         self._rules: dict[bytes, FolderIgnoreRules] = {}
 
     def covers(self, path: bytes, *, folder: bool) -> bool:
-        """Tells whether a name is left out; a folder above it that is left out does not count."""
+        """Tells whether a name is excluded; an excluded folder above it does not count."""
         if base_name(path) == b".git":
             return True
         above = parent(path)

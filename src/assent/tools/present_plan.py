@@ -1,4 +1,4 @@
-"""present_plan: freezes the plan and shows it to the person, who decides (F35)."""
+"""present_plan: freezes the plan and shows it to the user, who decides (F35)."""
 
 import msgspec
 
@@ -15,9 +15,9 @@ def touches(args: PresentPlanArgs, around: ToolContext) -> tuple[ResourceAccess,
 
 
 def run(args: PresentPlanArgs, around: ToolContext) -> ToolOutcome:
-    """Returns the wish; the engine refuses it for an empty plan."""
+    """Returns the request; the engine refuses it for an empty plan."""
     return ToolOutcome(
-        "The plan is presented; the person decides.", "plan", effect=PresentPlanEffect()
+        "The plan is presented; the user decides.", "plan", effect=PresentPlanEffect()
     )
 
 

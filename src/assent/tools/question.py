@@ -1,4 +1,4 @@
-"""question: asks the person something that only they can decide (F129)."""
+"""question: asks the user something that only they can decide (F129)."""
 
 from typing import Annotated
 
@@ -36,30 +36,30 @@ def touches(args: QuestionArgs, around: ToolContext) -> tuple[ResourceAccess, ..
 def run(args: QuestionArgs, around: ToolContext) -> ToolOutcome:
     """Returns the questions, if each can be answered."""
     if not 0 < len(args.questions) <= MAX_QUESTIONS:
-        raise UsageError(f"questions: 1 to {MAX_QUESTIONS} are asked at once.")
+        raise UsageError(f"questions: send 1 to {MAX_QUESTIONS} at once.")
     for at, wanted in enumerate(args.questions):
         if wrong := _wrong(wanted):
-            raise UsageError(f"questions[{at}].{wrong} Nobody was asked.")
+            raise UsageError(f"questions[{at}].{wrong} The user was not asked.")
     asked = tuple(_question(wanted) for wanted in args.questions)
     title = asked[0].header if len(asked) == 1 else f"{len(asked)} questions"
-    return ToolOutcome("The person is asked.", title, effect=QuestionsEffect(asked))
+    return ToolOutcome("The user is asked.", title, effect=QuestionsEffect(asked))
 
 
 def _wrong(wanted: SingleQuestionArgs) -> str:
     labels = [choice.label.strip() for choice in wanted.options]
     checks = (
         (len(wanted.header) > MAX_HEADER_CHARS, f"header: {MAX_HEADER_CHARS} characters at most."),
-        (not wanted.question.strip(), "question: it is blank."),
+        (not wanted.question.strip(), "question: must not be blank."),
         (not all(labels), "options: a label is blank."),
         (len(set(labels)) < len(labels), "options: two labels are the same."),
         (len(labels) > MAX_OPTIONS, f"options: {MAX_OPTIONS} at most."),
-        (not labels and not wanted.custom, "options: none, and free text is off."),
+        (not labels and not wanted.custom, "options: none given, and free text is off."),
     )
     return next((words for wrong, words in checks if wrong), "")
 
 
 def _header(question: str) -> str:
-    """Returns as many of the question's first words as make a header."""
+    """Returns the question's first words as a header."""
     words, header = question.split(), ""
     for word in words:
         if len(header) + len(word) >= MAX_HEADER_CHARS:

@@ -1,6 +1,6 @@
-"""read: a file with line numbers, a picture, or the names in a folder.
+"""read: a file with line numbers, an image, or the names in a folder.
 
-The instruction files of the folders around it come along.
+The instruction files of the folders around it are included.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -101,7 +101,7 @@ class NestedInstructions(msgspec.Struct, frozen=True):
 
 
 def nested_instructions(around: ToolContext, file: bytes) -> list[NestedInstructions]:
-    """Returns what was not said yet, the nearest last; the root's are in the prompt already."""
+    """Returns instructions that were not given yet, nearest last; the root's are in the prompt."""
     found = [
         next((each for name in NAMES for each in _read(around, folder, name)), None)
         for folder in reversed(ancestors(file))
@@ -165,17 +165,20 @@ def run(args: ReadArgs, around: ToolContext) -> ToolOutcome:
 
 
 def _limit(args: ReadArgs) -> int:
-    """Returns how many lines are wanted; `end_line` is the last one, unless it is none."""
+    """Returns how many lines to read; `end_line` is the last one, if given."""
     limit = min(max(1, args.limit), LINES)
     if args.end_line < 1:
         return limit
     if args.end_line < args.offset:
-        raise UsageError(f"Line {args.end_line} comes before line {args.offset}. Nothing was read.")
+        raise UsageError(
+            f"The last line {args.end_line} is before the first line {args.offset}. "
+            "Nothing was read."
+        )
     return min(limit, args.end_line - max(1, args.offset) + 1)
 
 
 def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
-    """Reads what lies outside the workspace. No instructions come from there."""
+    """Reads a file outside the workspace; instructions are never read there."""
     title = one_line(path)
     if outside.is_folder(path):
         return _names(title, outside.names(path))
@@ -193,12 +196,12 @@ def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
 
 def _check_offset(title: str, size: int, found: LinePage) -> None:
     if not found.lines and size:
-        raise NotFound(f"{title} has {found.total} lines; {found.first} is past its end.")
+        raise NotFound(f"{title} has {found.total} lines; line {found.first} is past its end.")
 
 
 def _check_picture(title: str, size: int) -> None:
     if size > MAX_IMAGE_BYTES:
-        raise Refused(f"{title} is a picture of {size} bytes; that is too large.")
+        raise Refused(f"{title} is an image of {size} bytes, which is too large.")
 
 
 def _text(path: bytes, state: FileState, found: LinePage, around: ToolContext) -> ToolOutcome:
@@ -216,7 +219,7 @@ def _notes(found: LinePage) -> Iterator[str]:
     if not found.lines:
         yield "[The file is empty.]"
     if found.more:
-        yield f"[There is more: go on with offset {found.first + len(found.lines)}.]"
+        yield f"[More lines follow: continue with offset {found.first + len(found.lines)}.]"
     if found.foreign:
         yield "[Not UTF-8: read as Latin-1.]"
 

@@ -1,4 +1,4 @@
-"""remember: keeps one short fact about the workspace for later sessions."""
+"""remember: stores one short fact about the workspace for later sessions."""
 
 import msgspec
 
@@ -21,7 +21,9 @@ def run(args: RememberArgs, around: ToolContext) -> ToolOutcome:
     """Returns the fact on one line."""
     fact = " ".join(args.fact.split())
     if not 0 < len(fact) <= MAX_MEMORY_CHARS:
-        raise UsageError(f"fact: it needs 1 to {MAX_MEMORY_CHARS} characters, and has {len(fact)}.")
+        raise UsageError(
+            f"fact: must have 1 to {MAX_MEMORY_CHARS} characters, but has {len(fact)}."
+        )
     return ToolOutcome(f"Remembered: {fact}", "fact", effect=MemoryEffect(fact))
 
 

@@ -1,7 +1,8 @@
 """How a model sees a tool: its description and the JSON schema of its arguments.
 
-The arguments that a model sent are decoded here, and unambiguous mistakes repaired. msgspec
-could make the schemas; its module costs more at the start than all of this, and says more.
+The arguments that a model sent are decoded here, and unambiguous mistakes are corrected. msgspec
+could make the schemas, but importing its module takes longer than all of this, and its schemas are
+longer.
 """
 
 import re
@@ -26,7 +27,7 @@ _kept: dict[str, str] = {}
 
 
 def description(tool: Tool) -> str:
-    """Returns a tool's description; it is read once, when it is first offered."""
+    """Returns a tool's description; it is read once, when the tool is first offered."""
     if tool.text:
         return tool.text
     module = tool.args.__module__
@@ -51,14 +52,14 @@ _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def tool_definition(tool: Tool, absent: Collection[str] = ()) -> ToolDefinition:
-    """Returns a tool as a model gets to see it, beside others than the absent ones."""
+    """Returns a tool as a model sees it, without references to absent tools."""
     own = tool.schema if tool.schema is not None else schema(tool.args)
     return ToolDefinition(tool.name, without_missing_tools(description(tool), absent), own)
 
 
 @cache
 def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Returns the JSON schema of a struct, with everything in its place instead of references."""
+    """Returns the JSON schema of a struct, without references."""
     offered = {
         name: _kind(hint)
         for name, hint in _hints(struct)
@@ -71,7 +72,7 @@ def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def field_schema(struct: type[msgspec.Struct], field: str) -> dict[str, Any]:
-    """Returns the JSON schema of one field, offered or not; nothing if there is none."""
+    """Returns the JSON schema of one field, offered or not; empty if there is no such field."""
     hints = dict(_hints(struct))
     return _kind(hints[field]) if field in hints else {}
 
@@ -142,9 +143,9 @@ def decode_arguments(tool: Tool, call: ToolCall) -> msgspec.Struct:
 
 
 def _free(tool: Tool, schema: dict[str, Any], args: dict[str, Any]) -> RawArguments:
-    """Returns arguments as they came; whether they fit in all is for the one who made the schema.
+    """Returns arguments as they came; only the author of the schema can validate them fully.
 
-    A list or object that was sent as a string of JSON is read, where nothing else can be meant.
+    A list or object that was sent as a JSON string is parsed, if nothing else can be meant.
     """
     needed = schema.get("required", ())
     if missing := [f"`{name}` is missing" for name in needed if name not in args]:
@@ -171,7 +172,7 @@ def _check_names(tool: Tool, args: dict[str, Any]) -> None:
 
 
 def _mended(value: Any, kind: str) -> Any:
-    """Reads a list or object that was sent as a string of JSON, and a number as its digits."""
+    """Parses a list or object that was sent as a JSON string, and a number sent as digits."""
     if kind == "string":
         return str(value) if type(value) is int else value
     if not kind or not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
@@ -187,12 +188,12 @@ def _unfit(tool: Tool, error: msgspec.ValidationError) -> UsageError:
     words, _, place = str(error).partition(" - at ")
     where = f"`{place.strip('`').removeprefix('$.')}`: " if place else ""
     values = ", ".join(_values(tool, place))
-    choice = f"; it is one of {values}" if values else ""
+    choice = f"; use one of {values}" if values else ""
     return UsageError(f"{tool.name}: {where}{words}{choice}. Nothing was done; call it again.")
 
 
 def _values(tool: Tool, place: str) -> list[str]:
-    """Returns the values that may stand at a place such as `$.todos[0].status`, if few may."""
+    """Returns the allowed values at a path such as `$.todos[0].status`, if there are few."""
     first, *further = re.findall(r"\.(\w+)", place) or [""]
     found = field_schema(tool.args, first)
     for step in further:
@@ -204,7 +205,7 @@ def _values(tool: Tool, place: str) -> list[str]:
 def _unreadable(tool: Tool, raw: str) -> UsageError:
     try:
         found = msgspec.json.decode(raw)
-        why = "they are no JSON object"
+        why = "they are not a JSON object"
         if isinstance(found, dict) and is_too_deep(found):
             why = TOO_DEEP
     except RecursionError:
@@ -213,6 +214,6 @@ def _unreadable(tool: Tool, raw: str) -> UsageError:
         why = str(error)
     began = raw[:SHOWN] + ("..." if len(raw) > SHOWN else "")
     return UsageError(
-        f"The arguments of {tool.name} could not be read: {why}. They began: {began!r}. "
+        f"The arguments of {tool.name} could not be parsed: {why}. They start with: {began!r}. "
         "Nothing was done; send them again as one JSON object."
     )

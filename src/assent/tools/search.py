@@ -1,6 +1,6 @@
 """search: finds where a name is defined, or lists what one file defines.
 
-A definition comes with its kind and signature, for the languages that people use.
+A definition is shown with its kind and signature, for the common languages.
 """
 
 import re
@@ -27,7 +27,7 @@ _WORD = r"[\w$]+"
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """What a line defines; kinds that matter more have a lower rank."""
+    """What a line defines; more important kinds have a lower rank."""
 
     name: str
     kind: str
@@ -198,10 +198,10 @@ def run(args: SearchArgs, around: ToolContext) -> ToolOutcome:
     if name:
         return _defined(around, path, name)
     if not isinstance(state, FileState):
-        raise UsageError("Give a name, or the path of one file to see what it defines.")
+        raise UsageError("Give a name, or the path of one file to list its definitions.")
     found = search_text(around, SearchQuery(r"\w", path))
     lines = [numbered(hit.line, f"{kind} {text}") for hit, kind, text in _outline(found.hits)]
-    notes = [] if lines else ["No definition was recognised."]
+    notes = [] if lines else ["No definitions found."]
     return limited_outcome("\n".join(lines), one_line(path), notes)
 
 
@@ -217,12 +217,12 @@ def _defined(around: ToolContext, path: bytes, name: str) -> ToolOutcome:
     lines = [line for _, line in ranked[:MAX_DEFINITIONS]]
     notes = [] if lines else [_nowhere(whole, name)]
     if len(ranked) > MAX_DEFINITIONS:
-        notes.append(f"{MAX_DEFINITIONS} of {len(ranked)} definitions; narrow it by path.")
+        notes.append(f"{MAX_DEFINITIONS} of {len(ranked)} definitions shown; narrow it by path.")
     return limited_outcome("\n".join(lines), name, [*notes, *whole.notes], count=len(ranked))
 
 
 def _ranked(found: SearchResult, name: str) -> Iterator[tuple[tuple[bool, int, bytes, int], str]]:
-    """Yields definitions with what orders them: tests come last, then by kind and place."""
+    """Yields definitions with their sort key: tests last, then by kind and position."""
     for hit in found.hits:
         what = definition(hit.path, hit.text, name)
         if what is None:
@@ -236,10 +236,10 @@ def _line(hit: SearchHit, what: Definition) -> str:
 
 def _nowhere(found: SearchResult, name: str) -> str:
     if not found.hits:
-        return f"{name} occurs nowhere."
+        return f"{name} was not found."
     first = found.hits[0]
     used = f"{len(found.hits)} lines mention it, first {one_line(first.path)}:{first.line}"
-    return f"No definition of {name} was recognised; {used}. grep shows them."
+    return f"No definition of {name} found; {used}. Use grep to see them."
 
 
 SEARCH = Tool("search", SearchArgs, touches, run, action=Action.READ)

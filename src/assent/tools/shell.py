@@ -41,7 +41,7 @@ def run(args: ShellArgs, around: ToolContext) -> ToolOutcome:
         return with_draft_note(collect_output(parts, args.command, args.command), around)
     except NotReadOnly as refused:
         if around.posture.mode == "plan" and not around.posture.staging:
-            message = f"{refused.message} Only commands that read run here; nothing was run."
+            message = f"{refused.message} Only read-only commands run here; nothing was run."
             raise Refused(message, refused.next) from None
         why = refused.message if around.posture.mode == "plan" else ""
         return _wish(args, folder, without_missing_tools(why, around.absent))
@@ -58,10 +58,10 @@ def _wish(args: ShellArgs, folder: bytes, text: str = "") -> ToolOutcome:
 
 
 def _folder(args: ShellArgs, around: ToolContext) -> bytes:
-    """Returns where the command runs; only a folder of the workspace that is on disk will do."""
+    """Returns where the command runs; it must be a folder of the workspace on disk."""
     folder = resolve_path(around, args.folder) if args.folder else b""
     if folder and around.overlay.on_disk(folder) != "folder":
-        raise NotFound(f"{one_line(folder)} is no folder on disk. Nothing was run.")
+        raise NotFound(f"{one_line(folder)} is not a folder on disk. Nothing was run.")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""task: has a sub-agent work on something in a session of its own (F100)."""
+"""task: lets a sub-agent work on something in its own session (F100)."""
 
 from typing import Annotated
 
@@ -24,20 +24,22 @@ def touches(args: TaskArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     if around.kinds is not None and name not in around.kinds:
         listed = ", ".join(around.kinds) or "none"
         raise UsageError(
-            f"There is no kind of sub-agent {name!a}. There are: {listed}. Nobody was started."
+            f"Sub-agent type {name!a} not found. Available: {listed}. No sub-agent was started."
         )
     return (ResourceAccess(Action.TASK, name),)
 
 
 def run(args: TaskArgs, around: ToolContext) -> ToolOutcome:
-    """Returns the task, if somebody could work on it."""
+    """Returns the task, if an agent is available for it."""
     if not args.prompt.strip():
-        raise UsageError("prompt: it is blank. Nobody was started.")
+        raise UsageError("prompt: must not be blank. No sub-agent was started.")
     if len(args.prompt) > MAX_PROMPT_CHARS:
-        raise UsageError(f"prompt: {MAX_PROMPT_CHARS} characters at most. Nobody was started.")
+        raise UsageError(
+            f"prompt: {MAX_PROMPT_CHARS} characters at most. No sub-agent was started."
+        )
     title = title_of(args)
     task = TaskEffect(args.prompt, title, args.agent.strip(), args.session.strip(), args.background)
-    return ToolOutcome("A sub-agent works on it.", f"{task.agent}: {title}", effect=task)
+    return ToolOutcome("A sub-agent is working on it.", f"{task.agent}: {title}", effect=task)
 
 
 def title_of(args: TaskArgs) -> str:
@@ -45,7 +47,7 @@ def title_of(args: TaskArgs) -> str:
 
 
 def _title(text: str) -> str:
-    """Returns the first line of a text, cut where it is long."""
+    """Returns the first line of a text, shortened."""
     words = " ".join(text.strip().partition("\n")[0].split())
     return words if len(words) <= MAX_TITLE_CHARS else f"{words[: MAX_TITLE_CHARS - 1]}…"
 

@@ -1,9 +1,9 @@
 """Text matching: finds the one place that an edit means, exactly or nearly.
 
-Each way is tried in order: as it is, with other line ends, with other blanks at the ends of
-lines, with another indentation, and last without the numbers that results show in front of
-lines. Only a way that finds exactly one place counts (F130), and a file is decoded so that
-unedited bytes stay the same.
+These ways are tried in order: as it is, with other line endings, with other blanks at the ends of
+lines, with another indentation, and last without the line numbers that results show. Only a way
+that finds exactly one place counts (F130), and a file is decoded so that unedited bytes stay the
+same.
 """
 
 import re
@@ -22,16 +22,16 @@ _ESCAPE = r"\\x([89a-f][0-9a-f])"
 
 
 class TextEncoding(msgspec.Struct, frozen=True):
-    """How a file is written down; odd bytes of one that is not UTF-8 are kept as they are."""
+    """How a file is encoded; odd bytes of a file that is not UTF-8 are kept as they are."""
 
     bom: bytes = b""
     foreign: bool = False
 
 
 def decode_text(content: bytes, name: str) -> tuple[str, TextEncoding]:
-    """Returns a file's text and its form; refuses a binary file."""
+    """Returns a file's text and its encoding; refuses a binary file."""
     if b"\0" in content:
-        raise Refused(f"{name} is binary; it can only be written whole, moved or deleted.")
+        raise Refused(f"{name} is binary; it can only be overwritten, moved or deleted.")
     bom = BOM if content.startswith(BOM) else b""
     try:
         return content[len(bom) :].decode("utf-8"), TextEncoding(bom)
@@ -42,17 +42,19 @@ def decode_text(content: bytes, name: str) -> tuple[str, TextEncoding]:
 
 
 def encode_text(text: str, form: TextEncoding, name: str) -> bytes:
-    """Returns the bytes of a text in a file's form."""
+    """Returns the bytes of a text in a file's encoding."""
     try:
         return form.bom + text.encode("utf-8", "surrogateescape" if form.foreign else "strict")
     except UnicodeEncodeError as error:
-        raise Refused(f"The new text of {name} is no Unicode. Nothing was changed.") from error
+        raise Refused(
+            f"The new text of {name} is not valid Unicode. Nothing was changed."
+        ) from error
 
 
 def escape_spelling(text: str, old: str, form: TextEncoding) -> Callable[[str], str]:
-    """Returns how the odd bytes of a file are spelled in what is looked for.
+    """Returns a function that spells a file's odd bytes in a searched text as the file does.
 
-    They are shown as `\\xNN`; a model may also know them as the letters of Latin-1.
+    They are shown as `\\xNN`; a model may also write them as Latin-1 letters.
     """
     if not form.foreign or old in text:
         return str
@@ -91,7 +93,7 @@ WORD = r"\w+"
 
 
 class TextReplacement(msgspec.Struct, frozen=True):
-    """Where the old text stands, and what takes its place."""
+    """The position of the old text, and its replacement."""
 
     start: int
     end: int
@@ -112,8 +114,8 @@ def find_replacements(
     if len(found) > 1 and not every:
         lines = ", ".join(str(line_of(text, start)) for start, _ in found[:10])
         raise NoMatch(
-            f"`old` fits {len(found)} places, at lines {lines}. "
-            "Nothing was changed. Give more lines around it, or set replace_all."
+            f"`old` matches {len(found)} places, at lines {lines}. Nothing was changed. Include "
+            "more surrounding lines, or set replace_all."
         )
     if exact:
         return [
@@ -134,12 +136,12 @@ def apply_replacements(text: str, found: list[TextReplacement]) -> str:
 
 
 def indentation(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Returns which indentation of the wanted lines is which in the file."""
+    """Returns the mapping from the indentation of the searched lines to that of the file."""
     return {_indent(theirs): _indent(real) for theirs, real in pairs if theirs.strip()}
 
 
 def indented(line: str, known: Mapping[str, str]) -> str:
-    """Returns a new line with the file's indentation, as far as the lines around it tell."""
+    """Returns a new line with the file's indentation, as far as the lines around it show it."""
     indent = _indent(line)
     if not line.strip() or not known:
         return line
@@ -152,9 +154,9 @@ def indented(line: str, known: Mapping[str, str]) -> str:
 
 
 def _without_numbers(old: str, new: str) -> tuple[str, str] | None:
-    """Returns both texts without the numbers of their lines, if it is plain that they have some.
+    """Returns both texts without line numbers, if they clearly have them.
 
-    It is not where the content itself begins with numbers, or where only some lines have them.
+    That is not clear if the content itself begins with numbers, or if only some lines have them.
     """
     plain = without_line_numbers(old), without_line_numbers(new)
     return None if plain[0] == old or any(map(has_line_numbers, plain)) else plain
@@ -169,7 +171,7 @@ def _exact(text: str, old: str) -> list[tuple[int, int]]:
 
 
 def _nearly(text: str, old: str) -> list[tuple[int, int]]:
-    """Returns the places that the first way finds which finds any."""
+    """Returns the places found by the first pattern that finds any."""
     lines = old.replace("\r\n", "\n").split("\n")
     if not old.strip() or (lines[-1] and not lines[-1].strip()):
         return []  # blanks alone fit everywhere; at the end they belong to a line that is not told
@@ -203,7 +205,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def _fitted(text: str, span: tuple[int, int], old: str, new: str) -> str:
-    """Returns the new text with the indentation and the line ends of what it replaces."""
+    """Returns the new text with the indentation and line endings of what it replaces."""
     start, end = span
     real = text[start:end].replace("\r\n", "\n")
     plain = old.replace("\r\n", "\n")
@@ -216,7 +218,7 @@ def _fitted(text: str, span: tuple[int, int], old: str, new: str) -> str:
 
 
 def _with_ends(text: str, start: int, end: int, new: str) -> str:
-    """Gives the new text the line ends of what it replaces, or else of the lines around it."""
+    """Returns the new text with the line endings of what it replaces, or of the lines around it."""
     if "\n" not in new:
         return new
     close = text[start:end] if "\n" in text[start:end] else text[start : text.find("\n", end) + 1]
@@ -228,7 +230,7 @@ def _indent(line: str) -> str:
 
 
 def nearest_lines(text: str, old: str) -> str:
-    """Shows the lines that have most in common with what was looked for."""
+    """Returns the lines that are most similar to the searched text."""
     wanted = [set(re.findall(WORD, line)) for line in old.split("\n") if line.strip()]
     lines = text.removesuffix("\n").split("\n")
     if not wanted or not text.strip():
@@ -236,7 +238,7 @@ def nearest_lines(text: str, old: str) -> str:
     scores = [len(wanted[0].intersection(re.findall(WORD, line))) for line in lines]
     best = max(range(len(lines)), key=scores.__getitem__)
     if not scores[best]:
-        return "No line of the file is like it; read the file again."
+        return "No line of the file is similar; read the file again."
     first = max(0, best - 1)
     nearest = lines[first : first + MAX_NEAREST_LINES]
     return f"The nearest lines are:\n{numbered_lines(nearest, first + 1)}"

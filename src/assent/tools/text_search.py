@@ -1,7 +1,7 @@
 """Text search: finds matching lines, in files and in staged contents.
 
-Files are searched by ripgrep where it runs, staged contents by Python. Regular expressions end
-in bounded time.
+Files are searched by ripgrep if it runs, staged contents by Python. Regular expressions end in
+bounded time.
 """
 
 import re
@@ -38,26 +38,26 @@ _TOKEN = (
 
 
 def compile_regex(pattern: str, *, literal: bool = False) -> tuple[re.Pattern[str], int]:
-    """Returns the expression, and how far it may look into a line; refuses what might not end."""
+    """Returns the expression, and how far it may look into a line; refuses unbounded ones."""
     if literal:
         return re.compile(re.escape(pattern)), STEPS
     far = regex_reach(pattern)
     if not far:
         raise UsageError(
-            "This expression could take very long where ripgrep cannot run. "
-            "Use `literal`, or one with fewer repeats."
+            "This expression may be too slow without ripgrep. Use `literal`, or one with fewer "
+            "repetitions."
         )
     try:
         return re.compile(pattern), far
     except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"{pattern!a} is no regular expression: {error}.") from None
+        raise UsageError(f"{pattern!a} is not a valid regular expression: {error}.") from None
 
 
 def regex_reach(pattern: str) -> int:
-    """Returns how many characters of a line an expression can be let loose on; 0 if on none.
+    """Returns how many characters of a line an expression may be run on; 0 if it may not run.
 
-    What explodes has a repeat or a choice inside a repeat. All else takes as many steps as the line
-    has characters, once more for each repeat, in each of the ways that its choices leave.
+    An expression explodes if a repeat contains a repeat or a choice. Any other takes as many steps
+    as the line has characters, to the power of its repeats, for each of its choices.
     """
     scan = _RegexScan()
     tokens = re.finditer(_TOKEN, pattern.removeprefix("(?i)"))
@@ -69,7 +69,7 @@ def regex_reach(pattern: str) -> int:
 
 
 class _RegexScan:
-    """Goes over an expression once and remembers what each open group holds."""
+    """Scans an expression once and remembers what each open group contains."""
 
     def __init__(self) -> None:
         self._manifold = [False]  # whether a group holds a repeat or a choice
@@ -82,7 +82,7 @@ class _RegexScan:
         return len(self._manifold) - 1
 
     def take(self, token: re.Match[str]) -> bool:
-        """Takes one token; False if the expression may explode."""
+        """Adds one token; False if the expression may explode."""
         sign = token[0]
         if sign in ("*", "+", "?") or (token["range"] is not None and sign != "{}"):
             return self._repeat(token)
@@ -119,7 +119,7 @@ class _RegexScan:
 
 
 def _most(token: re.Match[str]) -> int:
-    """Returns how often the atom before may come; all that is more than a few is as good as one."""
+    """Returns the maximum count of a repeat; any large number is treated the same."""
     if token[0] == "?":
         return 1
     if token["range"] is None or (token["range"] and not token["most"]):
@@ -140,7 +140,7 @@ _OPTIONS = (
 
 
 class SearchQuery(msgspec.Struct, frozen=True):
-    """What to look for, and where."""
+    """What to search for, and where."""
 
     pattern: str
     folder: bytes
@@ -154,7 +154,7 @@ class SearchQuery(msgspec.Struct, frozen=True):
 
 
 class SearchHit(msgspec.Struct, frozen=True):
-    """A line of a file; `context` if it only stands near one that matches."""
+    """A line of a file; `context` if it is only near a line that matches."""
 
     path: bytes
     line: int
@@ -163,16 +163,16 @@ class SearchHit(msgspec.Struct, frozen=True):
 
 
 class SearchResult(msgspec.Struct, frozen=True):
-    """The hits by path and line, and what was left out and why."""
+    """The hits by path and line, and what was omitted and why."""
 
     hits: tuple[SearchHit, ...]
     notes: tuple[str, ...] = ()
 
 
 def search_text(around: ToolContext, query: SearchQuery) -> SearchResult:
-    """Searches files with the draft applied; what needs a person's consent is left out."""
+    """Searches files with the draft applied; files that need the user's permission are omitted."""
     if not query.pattern or "\0" in query.pattern or "\n" in query.pattern:
-        raise UsageError("The pattern is empty or has several lines; a match lies in one line.")
+        raise UsageError("The pattern is empty or has several lines; a match is within one line.")
     filtered = _SearchFilter(around, query)
     alone = _is_small_file(around.overlay, query)  # then no program need be started
     printed = None if alone else run_ripgrep(around, _options(query), query.folder)
@@ -186,20 +186,20 @@ def search_text(around: ToolContext, query: SearchQuery) -> SearchResult:
         hits = [hit for hit in found if hit.path not in drafted and filtered.takes(hit.path)]
         coming = [p for p, after in drafted.items() if after and is_inside(p, query.folder)]
         hits += _drafted(around.overlay, query, filter(filtered.takes, coming), notes)
-        notes += [f"The search was cut short ({printed.cut})."] if printed.cut else []
+        notes += [f"The search was stopped early ({printed.cut})."] if printed.cut else []
     hits.sort(key=lambda hit: (hit.path, hit.line))
     return SearchResult(tuple(hits), (*filtered.notes(), *notes))
 
 
 def _is_small_file(overlay: Overlay, query: SearchQuery) -> bool:
-    """Tells whether one file is to be searched that Python can search as well."""
+    """Tells whether a single file is searched that is small enough for Python."""
     state = overlay.state(query.folder)
     small = isinstance(state, FileState) and state.size <= MAX_FILE_BYTES
     return small and (query.literal or regex_reach(query.pattern) > MAX_FILE_BYTES)
 
 
 class _SearchFilter:
-    """Decides by path, once for each."""
+    """Decides which files are searched, once for each path."""
 
     def __init__(self, around: ToolContext, query: SearchQuery) -> None:
         self._around = around
@@ -225,12 +225,12 @@ class _SearchFilter:
         return readable
 
     def notes(self) -> Iterator[str]:
-        """Says how many files were not looked into, by what kept them from it."""
+        """Yields how many files were not searched, by reason."""
         secrets = sum(bool(secret_reason(path)) for path in self._skipped)
         if secrets:
-            yield f"{secrets} files that may hold secrets were left out."
+            yield f"{secrets} files that may contain secrets were skipped."
         if ruled := len(self._skipped) - secrets:
-            yield f"{ruled} files that may not be read, or not unasked, were left out."
+            yield f"{ruled} files that need permission or may not be read were skipped."
 
 
 def _options(query: SearchQuery) -> list[bytes]:
@@ -273,11 +273,11 @@ def _looked(
         for path in paths:
             yield from _in_file(overlay, path, matches, query)
     except TimeoutError:
-        notes.append(f"The search was cut short after {SECONDS:g} seconds.")
+        notes.append(f"The search was stopped after {SECONDS:g} seconds.")
 
 
 def _timed(expression: re.Pattern[str], far: int, until: float) -> Callable[[str], bool]:
-    """Returns a search of the beginning of a line, which ends it all when the time is over."""
+    """Returns a search of the beginning of a line, which raises when the time is up."""
 
     def matches(line: str) -> bool:
         if time.monotonic() > until:

@@ -1,4 +1,4 @@
-"""todo: replaces the list of what is to be done (F127)."""
+"""todo: replaces the todo list (F127)."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ def touches(args: TodoArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
 
 
 def run(args: TodoArgs, around: ToolContext) -> ToolOutcome:
-    """Returns the list, if it holds together."""
+    """Returns the list, if it is consistent."""
     _check(args.todos)
     todos = tuple(Todo(" ".join(item.content.split()), item.status) for item in args.todos)
     lines = [f"{MARKS[todo.status]} {todo.content}" for todo in todos]
@@ -36,14 +36,14 @@ def run(args: TodoArgs, around: ToolContext) -> ToolOutcome:
 
 def _check(items: list[TodoItemArgs]) -> None:
     if len(items) > MAX_TODOS:
-        raise UsageError(f"todos: these are {len(items)} items; {MAX_TODOS} is the most.")
+        raise UsageError(f"todos: {len(items)} items given; the limit is {MAX_TODOS}.")
     blank = [at for at, item in enumerate(items) if not item.content.strip()]
     if blank:
-        raise UsageError(f"todos[{blank[0]}].content: it is blank. The list stays as it was.")
+        raise UsageError(f"todos[{blank[0]}].content: must not be blank. The list was not changed.")
     going = [at for at, item in enumerate(items) if item.status == "in_progress"]
     if len(going) > 1:
         places = ", ".join(f"todos[{at}]" for at in going)
-        raise UsageError(f"{places}: only one may be in_progress. The list stays as it was.")
+        raise UsageError(f"{places}: only one may be in_progress. The list was not changed.")
 
 
 TODO = Tool("todo", TodoArgs, touches, run, Action.PLAN)

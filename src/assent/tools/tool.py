@@ -1,4 +1,4 @@
-"""What a tool is: a name, typed arguments, what it touches, and what it answers."""
+"""What a tool is: a name, typed arguments, what it accesses, and what it returns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from assent.tools.overlay import Overlay
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """What a call may look at. Everything here only reads."""
+    """What a call may read; nothing here writes."""
 
     overlay: Overlay
     open_process: Callable[[], ProcessRunner]  # most calls start no program
@@ -45,13 +45,13 @@ class ToolContext(msgspec.Struct, frozen=True):
 
 
 class RawArguments(msgspec.Struct, frozen=True):
-    """Arguments as they came, for a tool whose schema nobody here knows beforehand."""
+    """Arguments as they came, for a tool whose schema is not known beforehand."""
 
     values: dict[str, Any]
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One tool; its description for the model is the Markdown file beside it."""
+    """One tool; its description for the model is the Markdown file next to it."""
 
     name: str
     args: type[msgspec.Struct]

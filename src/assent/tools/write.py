@@ -1,4 +1,4 @@
-"""write: makes a file, or replaces all of one."""
+"""write: creates a file, or replaces all of its content."""
 
 import msgspec
 
@@ -46,10 +46,10 @@ def run(args: WriteArgs, around: ToolContext) -> ToolOutcome:
     path = edit_target(args.path, around)
     before = expected_state(path, around)
     if before is not None and before.kind == "link":
-        raise Refused(f"{one_line(path)} is a symlink that leads nowhere. Nothing was changed.")
+        raise Refused(f"{one_line(path)} is a broken symlink. Nothing was changed.")
     content = _in_form(args.content, path, before, around)
     lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
-    kind = "all of it is replaced" if before else "new file"
+    kind = "replaced" if before else "new file"
     return edit_outcome([EditedFile(path, before, content, f"{kind}, {lines} lines.")])
 
 

@@ -20,7 +20,7 @@ def run(args: WritePlanArgs, around: ToolContext) -> ToolOutcome:
     """Returns the text as the plan's new text."""
     check_plan_text(args.text)
     return ToolOutcome(
-        "The plan's text is written.", "plan", effect=PlanTextEffect(args.text, args.name)
+        "The plan's text was written.", "plan", effect=PlanTextEffect(args.text, args.name)
     )
 
 

@@ -74,10 +74,8 @@ if TYPE_CHECKING:
 
 LEAVE_S: Final = 3.0  # for a turn that was told to end
 TICK_S: Final = 0.5
-ANSWER_KEPT: Final = (
-    "What you wrote was for a question that is gone. It stands in the prompt, unsent."
-)
-PASTE_CUT: Final = "That paste was too long: only its first 4,000,000 characters are kept."
+ANSWER_KEPT: Final = "That question is no longer open. Your answer is in the prompt, unsent."
+PASTE_CUT: Final = "Paste too long: only the first 4,000,000 characters were kept."
 
 
 class TerminalApp(BaseApp):
@@ -128,7 +126,7 @@ class TerminalApp(BaseApp):
 
     @property
     def slug(self) -> str:
-        """The name of the session that is shown; nothing before there is one."""
+        """The name of the session on the screen; empty before there is one."""
         return self.session_controller.record.slug if self.session_controller.record else ""
 
     @property
@@ -138,7 +136,7 @@ class TerminalApp(BaseApp):
         return self.ready and idle and not self.status_poller.looking
 
     def get_driver_class(self) -> "type[Driver]":
-        """Has the terminal read by a driver of our own."""
+        """Returns the driver class of this package."""
         return TerminalDriver
 
     def on_mount(self) -> None:
@@ -152,7 +150,7 @@ class TerminalApp(BaseApp):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Opens everything that the first paint does not wait for."""
+        """Opens everything that the first paint does not need."""
         self.messages.work(lambda: self.session_controller.begin(self._start_options))
         from assent.tui.parts import learn  # while the engine opens
 
@@ -273,26 +271,26 @@ class TerminalApp(BaseApp):
         self._rest()
 
     def _shell_activity(self, message: ShellPrinted | ShellOver) -> None:
-        """Shows what a command printed where it was typed; elsewhere only that it ended."""
+        """Shows a command's output where it was typed; elsewhere only that it ended."""
         place, here = message.place, self.session_controller.is_shown(message.place)
         if isinstance(message, ShellPrinted):
             if here:
                 self.conversation.print(message.text)
             return
-        whose = f"of session {place.name}" if place.name else "that you typed before"
+        whose = f"in session {place.name}" if place.name else "you ran earlier"
         words = message.words if here else f"The command {whose} ended. {message.words}"
         self.add_note(Line("dim", visible_line(words)))
         self._rest()
 
     def _rest(self) -> None:
-        """Looks where things stand, after something came to its end."""
+        """Refreshes the status after something ended."""
         self.refresh_status()
         self.draw_status()
 
     # What everybody may ask for.
 
     def say(self, words: str) -> None:
-        """Says something to the model, as if it was typed at the prompt."""
+        """Sends text to the model, as if it was typed at the prompt."""
         with self.failing():
             if self.session_controller.at_work:
                 self._put_below(words)  # it is refused, and what was typed is not lost
@@ -308,13 +306,13 @@ class TerminalApp(BaseApp):
             run(self, text)
 
     def run_shell(self, line: str) -> None:
-        """Runs a command line of the person's own."""
+        """Runs a command line that the user typed."""
         with self.failing():
             self.shell_controller.run(line)
             self.add_note(Line("said", f"! {visible_line(line)}"))
 
     def add_note(self, *told: Line | str) -> None:
-        """Puts a note into the conversation; what is being read for it comes first."""
+        """Adds a note to the conversation, after the session that is being loaded for it."""
         if not self.ready:
             self.deferred.add_note(*told)
             return
@@ -326,14 +324,14 @@ class TerminalApp(BaseApp):
         self.conversation.add_note(lines)
 
     def fail(self, error: AssentError) -> None:
-        """Says what could not be done, and what to do next."""
+        """Shows what failed, and what to do next."""
         self.add_note(Line("risk", visible_line(redact(with_screen_commands(error.message)))))
         if error.next:
             self.add_note(Line("dim", f"next: {visible_line(redact(next_step(error.next)))}"))
 
     @contextmanager
     def failing(self) -> Iterator[None]:
-        """Has what goes wrong inside told on the screen."""
+        """Shows internal errors of this context on the screen."""
         try:
             yield
         except AssentError as error:
@@ -351,12 +349,12 @@ class TerminalApp(BaseApp):
         if named:
             opened(named)
             return
-        self.deferred.lead("Looking for the plan", plans.find, lambda one: opened(one.plan_id))
+        self.deferred.lead("Finding the plan", plans.find, lambda one: opened(one.plan_id))
 
     def build_plan(self, plan_id: str, digest: str = "", *, prose: bool = False) -> None:
-        """Has a plan that is approved built: by the executor, or by a model.
+        """Builds an approved plan: by the executor, or by a model.
 
-        Whoever was shown one says which digest it had: then nothing else is built.
+        `digest` is the one that the user was shown: then nothing else is built.
         """
         with self.failing():
             if prose:
@@ -372,16 +370,16 @@ class TerminalApp(BaseApp):
         return report_lines(report)
 
     def show_run(self) -> None:
-        """Opens the view of the run that is at work, or of the last one."""
+        """Opens the view of the current run, or of the last one."""
         self._open_once("run")
 
     def ask_next(self) -> None:
-        """Opens the panel of the question that waits longest."""
+        """Opens the panel of the oldest open question."""
         self._due = False
         self._open_once("question")
 
     def has_pending_question(self) -> None:
-        """Opens a question when nobody is typing; until then the line above the prompt tells."""
+        """Opens a question unless the user is typing; until then a line by the prompt says so."""
         self._due = True
         self._open_due()
 
@@ -399,9 +397,9 @@ class TerminalApp(BaseApp):
         self.draw_activity()
 
     def restore_input(self, words: str) -> None:
-        """Puts words into the prompt that were written for what is gone meanwhile; sends nothing.
+        """Puts text into the prompt that was written for something closed meanwhile; sends nothing.
 
-        They stand below whatever is there already.
+        It is added below the text that is already there.
         """
         self._put_below(words)
         self.add_note(Line("risk", ANSWER_KEPT))
@@ -412,7 +410,7 @@ class TerminalApp(BaseApp):
     def open_panel(
         self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
     ) -> None:
-        """Opens a panel; a yes to one that asks once more is for the session it was asked for."""
+        """Opens a panel; an answer to a confirmation only counts for the session it was for."""
         if then and panel.for_one_session:
             then = self.deferred.for_current_session(then)
         super().open_panel(panel, then)
@@ -436,7 +434,7 @@ class TerminalApp(BaseApp):
             self.open(name)
 
     def open_session(self, record: SessionRecord | None) -> None:
-        """Shows another session, or an empty one that begins with what is said next."""
+        """Shows another session, or an empty one that begins with the next message."""
         with self.failing():
             self.session_controller.switch(record)
             self.status_snapshot = initial_snapshot(
@@ -450,8 +448,8 @@ class TerminalApp(BaseApp):
             self.refresh_status()
 
     def plan_chosen(self, plan: PlanRecord, session: SessionRecord | None) -> None:
-        """Works with another plan from now on; the model is told of it with the next words."""
-        told = f"Plan {plan.name} is chosen. The model is told of it with what you say next."
+        """Switches to another plan; the model is told of it with the next message."""
+        told = f"Plan {plan.name} selected. The model gets it with your next message."
         if self.session_controller.record is None and session is not None:
             self.open_session(session)
             self.deferred.add_note(told)
@@ -479,7 +477,7 @@ class TerminalApp(BaseApp):
         return None
 
     def set_mode(self, name: str) -> None:
-        """Changes the mode because the person says so."""
+        """Changes the mode on the user's request."""
         seq = self.conversation.feed.seq
 
         def act() -> None:
@@ -489,28 +487,28 @@ class TerminalApp(BaseApp):
         self.deferred.lead("", act, lambda _: None)
 
     def set_theme(self, name: str) -> None:
-        """Changes what everything looks like: dark, light or plain."""
+        """Changes the theme: dark, light or plain."""
         self.theme_name = name if name in THEMES else THEMES[0]
         self.theme = TEXTUAL[self.theme_name]
         self.draw_status()
 
     def notice(self, words: str, took_s: float = 0.0) -> None:
-        """Gets the person's attention, unless they look here and it took only a moment."""
+        """Notifies the user, unless they are looking here and it took only a moment."""
         if self.app_focus and took_s < self.host.notify_after:
             return
         self.ring(words)
 
     def ring(self, words: str) -> None:
-        """Has the terminal ring, or show a notification, as the settings say."""
+        """Makes the terminal ring, or show a notification, depending on the settings."""
         if self.terminal_driver is not None:
             self.terminal_driver.write(self.host.signal(words))
 
     def refresh_status(self) -> None:
-        """Reads anew where session, plan and questions are, and shows it."""
+        """Reads the current state of session, plan and questions, and shows it."""
         self.status_poller.refresh()
 
     def apply_status(self, standing: StatusSnapshot) -> None:
-        """Shows where things stand."""
+        """Shows the current state."""
         self.status_snapshot = standing
         if standing.news and standing.session == self.conversation.feed.session:
             self.conversation.add_events(standing.news)
@@ -518,7 +516,7 @@ class TerminalApp(BaseApp):
         self.draw_side()
 
     def follow(self) -> None:
-        """Has open panels follow what was recorded meanwhile, whoever did it."""
+        """Updates open panels with new events from any source."""
         for screen in [*self.screen_stack]:
             if isinstance(screen, PanelScreen):
                 screen.follow()
@@ -535,7 +533,7 @@ class TerminalApp(BaseApp):
         self.draw_activity()
 
     def draw_activity(self) -> None:
-        """Says what is at work, and for how long."""
+        """Shows what is running, and for how long."""
         if not self.is_there:
             return
         if self.at_work or self.tasks.activity_text:
@@ -546,17 +544,17 @@ class TerminalApp(BaseApp):
             self.activity(key_actions.QUESTION_WAITING if self._due else "")
 
     def draw_side(self) -> None:
-        """Has the side area read and show its parts, if it is in sight."""
+        """Updates the sidebar, if it is visible."""
         if self.screen_stack[0].has_class("side") and self.ready:
             from assent.tui.parts import draw_sidebar
 
             draw_sidebar(self)
 
     def leave(self) -> None:
-        """Lets go of everything, after the screen is gone; a turn is ended in good order.
+        """Closes everything after the screen has closed; a turn is ended properly.
 
-        One that waits for an answer is left as it is: whoever opens the session next is asked.
-        Commands do not outlive the screen: nobody would see them, or could end them.
+        One that waits for an answer stays as it is: opening the session again asks the question
+        again. Commands do not outlive the screen: they could no longer be seen or ended.
         """
         self.shell_controller.end()
         self.run_controller.end()
@@ -572,17 +570,17 @@ class TerminalApp(BaseApp):
     # Keys.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Has keys of the screen mean nothing while a panel is open, but for leaving."""
+        """Disables the keys of the main screen while a panel is open, except for leaving."""
         of_screen = action == "do" and parameters != (key_actions.LEAVE_ACTION,)
         return not (of_screen and len(self.screen_stack) > 1)
 
     def action_do(self, habit: str) -> None:
-        """Does what a key of the table stands for."""
+        """Runs the action of a key in the table."""
         with self.failing():
             key_actions.KEY_ACTIONS[habit](self)
 
     def action_toggle_side(self) -> None:
-        """Shows or hides the side area; where there is no room for both, over the rest."""
+        """Shows or hides the sidebar; on a narrow screen it covers the rest."""
         screen = self.screen_stack[0]
         self.side_wanted = not screen.has_class("side")
         screen.set_class(self.side_wanted, "side")
@@ -590,7 +588,7 @@ class TerminalApp(BaseApp):
         self.call_after_refresh(self._focus_what_is_seen)
 
     def _focus_what_is_seen(self) -> None:
-        """Gives the keys to the side area where it stands over the prompt, else to the prompt."""
+        """Focuses the sidebar if it covers the prompt, else the prompt."""
         if not key_actions.is_covered(self):
             self.prompt.focus_text()
             return

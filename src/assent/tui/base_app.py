@@ -34,7 +34,7 @@ SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area has room besi
 
 
 class BaseApp(DrivenApp):
-    """Conversation, sidebar, prompt and status line; and a stack of panels."""
+    """Shows conversation, sidebar, prompt and status line, with a stack of panels."""
 
     TITLE = "Assent"
     ENABLE_COMMAND_PALETTE = False
@@ -87,7 +87,7 @@ class BaseApp(DrivenApp):
 
     @property
     def is_there(self) -> bool:
-        """Whether the screen can be drawn on: not before it is made, nor while it goes away."""
+        """Whether the screen can be drawn on: not before it is mounted, nor while it closes."""
         return self.is_running and any(
             screen.is_attached and screen.query("#status") for screen in self.screen_stack[:1]
         )
@@ -110,17 +110,17 @@ class BaseApp(DrivenApp):
     def open_panel(
         self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
     ) -> None:
-        """Opens a panel; what was typed before the person could see it is dropped."""
+        """Opens a panel; keys typed before the user could see it are dropped."""
         self.push_screen(panel, then)
         self.debounce_keys(panel)
 
     def debounce_keys(self, panel: PanelScreen[Any]) -> None:
-        """Has keys count in a panel only once what it shows now was painted, and all is quiet."""
+        """Ignores keys in a panel until its content was painted and typing has paused."""
         panel.ready_at = inf
         panel.call_after_refresh(self._panel_shown, panel)
 
     def pop_screen(self) -> AwaitComplete:
-        """Closes the panel on top; what is typed on for one that decides reaches nobody else."""
+        """Closes the top panel; keys still typed for a panel that decides go nowhere else."""
         if isinstance(self.screen, PanelScreen) and self.screen.decides and not self.screen.left:
             self._aftermath = KeyDebounce(self.close_s, max(self.typed_at, Event().time))
         return super().pop_screen()
@@ -130,7 +130,7 @@ class BaseApp(DrivenApp):
         return any(isinstance(screen, kind) for screen in self.screen_stack)
 
     def hint(self, words: str) -> None:
-        """Shows a few words for a moment: above the prompt, or as the last line of a panel."""
+        """Shows a short hint for a moment: above the prompt, or as the last line of a panel."""
         self.unhint()
         where = "#panel-keys" if len(self.screen_stack) > 1 else "#activity"
         for line in self.screen.query(where).results(Static):
@@ -139,7 +139,7 @@ class BaseApp(DrivenApp):
             self._hint_ends = self.set_timer(self.again_s, self.unhint)
 
     def unhint(self) -> None:
-        """Puts back what stood where a hint is, unless something else stands there by now."""
+        """Restores what a hint replaced, unless something else is shown there by now."""
         if self._hint_ends is not None:
             self._hint_ends.stop()
         if self._hinted is not None:
@@ -149,7 +149,7 @@ class BaseApp(DrivenApp):
         self._hinted = self._hint_ends = None
 
     def activity(self, words: str) -> None:
-        """Shows what is at work."""
+        """Shows what is running."""
         line = self.screen_stack[0].query_one("#activity", Static)
         if self._hinted is not None and self._hinted[0] is line:
             self._hinted = (line, words, self._hinted[2])  # it is shown after the hint
@@ -165,15 +165,15 @@ class BaseApp(DrivenApp):
         await super().on_event(event)
 
     def _disarm(self, event: Key | Paste) -> None:
-        """Has a key that means more if repeated mean that no more, once another is pressed."""
+        """Resets a key that does more when repeated, once another key is pressed."""
         if not isinstance(event, Key) or event.key not in self.pressed:
             self.pressed = {}
             self.unhint()
 
     def _is_early(self, event: Event) -> bool:
-        """Tells whether something was typed before the panel that would get it was in sight.
+        """Tells whether something was typed before the panel that would get it was visible.
 
-        One that decides wants a moment of silence besides, and so does the prompt after one.
+        A panel that decides also requires a pause in typing, and so does the prompt after it.
         """
         key = event.key if isinstance(event, Key) else ""
         if key == "ctrl+c":

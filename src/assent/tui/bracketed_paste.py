@@ -24,13 +24,13 @@ CONTROL_PICTURES: Final = {
 
 
 class TypedText(msgspec.Struct, frozen=True):
-    """What was typed, or sent by the terminal itself."""
+    """Text that was typed, or sent by the terminal itself."""
 
     text: str
 
 
 class PastedText(msgspec.Struct, frozen=True):
-    """One paste in full, or its beginning."""
+    """One paste, complete or truncated."""
 
     text: str
     cut: bool = False  # whether there was more than is kept
@@ -40,7 +40,7 @@ TerminalInput = TypedText | PastedText
 
 
 class BracketedPasteParser:
-    """Takes what is read, in whatever portions it comes. `now` counts seconds."""
+    """Separates pastes from typed text, in chunks of any size; `now` is in seconds."""
 
     def __init__(self, most: int = MAX_PASTE_CHARS) -> None:
         self._most = most
@@ -50,7 +50,7 @@ class BracketedPasteParser:
         self._heard = 0.0
 
     def take(self, text: str, now: float) -> list[TerminalInput]:
-        """Returns what is complete now; what was typed is never held back."""
+        """Returns what is complete now; typed text is never held back."""
         self._heard = now
         pieces: list[TerminalInput] = []
         while text:
@@ -58,14 +58,14 @@ class BracketedPasteParser:
         return pieces
 
     def tick(self, now: float) -> list[TerminalInput]:
-        """Ends a paste of which nothing was heard for long, so that keys count again."""
+        """Ends a paste that has been silent for too long, so that keys count again."""
         if self._parts is None or now - self._heard < PASTE_TIMEOUT_S:
             return []
         self._keep(self._last)
         return [self._over()]
 
     def _type(self, text: str, pieces: list[TerminalInput]) -> str:
-        """Takes what comes before a paste; returns the rest."""
+        """Takes the text before a paste; returns the rest."""
         before = len(self._last)
         known = self._last + text
         at = known.find(START)
@@ -78,7 +78,7 @@ class BracketedPasteParser:
         return known[end:]
 
     def _paste(self, text: str, pieces: list[TerminalInput]) -> str:
-        """Takes what belongs to a paste; returns the rest."""
+        """Takes the text of a paste; returns the rest."""
         known = self._last + text
         at = known.find(END)
         end = max(len(known) - len(END) + 1, 0) if at < 0 else at

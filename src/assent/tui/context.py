@@ -61,7 +61,7 @@ class PanelScreen(ModalScreen[R], Generic[R]):
         return False
 
     def interrupted(self) -> bool:
-        """Takes back what is asked or answered; tells whether there was anything (Ctrl+C)."""
+        """Cancels the open question or delayed answer; tells whether there was one (Ctrl+C)."""
         return False
 
     def follow(self) -> None:

@@ -12,9 +12,7 @@ from assent.tui.session_controller import SessionController
 from assent.tui.workers import BackgroundTasks
 
 T = TypeVar("T")
-SESSION_CHANGED: Final = (
-    "You were asked about another session than the one on the screen: nothing changed."
-)
+SESSION_CHANGED: Final = "That was about a different session; nothing changed."
 
 
 class DeferringApp(Protocol):
@@ -34,7 +32,7 @@ class DeferringApp(Protocol):
 
 
 class DeferredActions:
-    """Input does not wait for a session to load: it is queued for it, in order."""
+    """Queues input for a session that is still loading, in order."""
 
     def __init__(self, app: DeferringApp) -> None:
         self._app = app
@@ -44,24 +42,24 @@ class DeferredActions:
 
     @property
     def is_free(self) -> bool:
-        """Whether what a person asks for now is meant for what is on the screen."""
+        """Whether the user's input is meant for what is on the screen."""
         return self._app.ready and not self._leading
 
     def add_note(self, *told: Line | str) -> None:
-        """Puts a note into the conversation once the session that is being read is there."""
+        """Adds a note to the conversation once the session that is being loaded is shown."""
         self._told += told
         if self._app.ready:
             self.release_notes()
 
     def do(self, act: Callable[[], None]) -> None:
-        """Does what a person asked for, once the session that it is meant for is there."""
+        """Runs an action once the session that it is meant for is shown."""
         self._acts.append(act)
         self.release_actions()
 
     def lead(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
-        """Does an errand that leads elsewhere; what is asked for behind it waits until it is over.
+        """Runs a task that may change session, plan or mode; later actions wait until it is done.
 
-        Also where it fails: then that is told first.
+        They also wait if it fails: then the error is shown first.
         """
         self._leading += 1
         failed = partial(self._led, self._app.fail)
@@ -74,7 +72,7 @@ class DeferredActions:
         self.release_actions()
 
     def for_current_session(self, then: Callable[[T], None]) -> Callable[[T], None]:
-        """Has an answer count for the session alone that is on the screen while it is asked."""
+        """Makes an answer count only for the session that was on the screen when it was asked."""
         sitting = self._app.session_controller
         asked = sitting.session
 
@@ -87,18 +85,18 @@ class DeferredActions:
         return answered
 
     def slash(self, text: str) -> None:
-        """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
+        """Runs a command such as `/mode ask` in the same way, below a line that shows it."""
         self.do(partial(self._app.add_note, echo_line(text)))
         self.do(partial(self._app.run_slash, text))
 
     def release_notes(self) -> None:
-        """Tells what waited."""
+        """Shows the queued notes."""
         told, self._told = self._told, []
         if told:
             self._app.add_note(*told)
 
     def release_actions(self) -> None:
-        """Does what waited; what such an act makes wait again comes behind it, in order."""
+        """Runs the queued actions; what they queue in turn comes after them, in order."""
         while self._acts and self.is_free:
             with self._app.failing():
                 self._acts.pop(0)()

@@ -7,11 +7,11 @@ NO_MATCH_RANK: Final = (4, 0)  # of what does not have the letters
 
 
 def fuzzy_matches(query: str, texts: Sequence[str], names: Sequence[str] = ()) -> list[int]:
-    """Returns the places of the texts that have all words of a query in them.
+    """Returns the indexes of the texts that contain all words of a query.
 
-    Where no text has a word as it is, its letters in their order will do. With names, which are
-    parts of the texts, letters in order will always do there, and the nearest names come first,
-    then the nearest texts; else all stay in their order.
+    If no text contains a word, its letters in order are enough. With names, which are parts of the
+    texts, letters in order are always enough there, and the best names come first, then the best
+    texts; else all keep their order.
     """
     words = query.casefold().split()
     folded = [text.casefold() for text in texts]
@@ -33,9 +33,10 @@ def fuzzy_matches(query: str, texts: Sequence[str], names: Sequence[str] = ()) -
 
 
 def match_rank(word: str, text: str) -> tuple[int, int]:
-    """Returns how far a text is from a word: the less, the nearer.
+    """Returns the distance of a text from a word; lower is better.
 
-    It begins with it, a word in it does, it has it, or it has its letters with gaps between them.
+    In this order: the text begins with it, a word in the text does, the text contains it, or the
+    text has its letters with gaps between them.
     """
     plain = text.lstrip("/")
     if plain.startswith(word):
@@ -48,13 +49,13 @@ def match_rank(word: str, text: str) -> tuple[int, int]:
 
 
 def is_subsequence(word: str, text: str) -> bool:
-    """Tells whether a text has the letters of a word in their order."""
+    """Tells whether a text contains the letters of a word in order."""
     letters = iter(text)
     return all(letter in letters for letter in word)
 
 
 def _gaps(word: str, text: str) -> int:
-    """Counts the letters of a word that do not stand right behind the one before."""
+    """Counts the letters of a word that do not directly follow the one before."""
     gaps, at = 0, -1
     for letter in word:
         found = text.find(letter, at + 1)

@@ -1,4 +1,4 @@
-"""Translates commands that a message advises into slash commands and keys of this screen."""
+"""Translates commands in messages into slash commands and keys of this screen."""
 
 import re
 import shlex
@@ -9,8 +9,8 @@ from assent.core.errors import AssentError
 from assent.render.lines import GUTTER, Line, Style
 
 SHELL: Final = "in a shell: "
-SAY: Final = "say what should be done"
-SAY_NEXT: Final = "say what comes next"
+SAY: Final = "describe the task"
+SAY_NEXT: Final = "say what to do next"
 # What a command begins with, and what does the same here; the longest beginning counts. {one} is
 # the plan, run or session that it names, {all} everything behind that beginning.
 TABLE: Final[dict[str, str]] = {
@@ -53,7 +53,7 @@ TABLE: Final[dict[str, str]] = {
     "sessions rewind": "/rewind",
     "sessions export": "/export",
     "sessions diff": "/diff turns",
-    "sessions pause": "Esc, where it is at work",
+    "sessions pause": "Esc, where it is running",
     "waiting": "/waiting",
     "questions": "/questions",
     "rules": "/rules {all}",
@@ -85,7 +85,7 @@ _OURS: Final[frozenset[Style]] = frozenset({"plain", "dim", "risk", "heading", "
 
 
 def next_step(text: str) -> str:
-    """Returns the next step of an error as one that can be taken on this screen."""
+    """Returns the next step of an error as one that works on this screen."""
     text = _WAYS.sub(r"\1", text)
     if text.partition(" ")[0] in PROGRAMS:
         return f"{SHELL}{text}"
@@ -95,7 +95,7 @@ def next_step(text: str) -> str:
 
 
 def with_screen_commands(text: str) -> str:
-    """Returns a sentence of ours with what does it here, wherever it advises a command."""
+    """Returns one of our sentences with its commands replaced by those of this screen."""
     if "assent " not in text:
         return text
     text = _QUOTED.sub(_quoted, text)
@@ -103,18 +103,18 @@ def with_screen_commands(text: str) -> str:
 
 
 def error_text(error: AssentError) -> str:
-    """Returns an error and its next step in one sentence after the other."""
+    """Returns an error followed by its next step."""
     step = f"Next: {next_step(error.next)}" if error.next else ""
     return f"{with_screen_commands(error.message)} {step}".strip()
 
 
 def lines_with_screen_commands(lines: Iterable[Line]) -> list[Line]:
-    """Returns lines with steps that can be taken here; what others wrote stays as it is."""
+    """Returns lines with commands that work here; text by others stays as it is."""
     return [_hinted(line) for line in lines]
 
 
 def screen_command(command: str) -> str:
-    """Returns what does a command here: a slash command, a key, or the command in a shell."""
+    """Returns the equivalent of a command here: a slash command, a key, or the shell command."""
     words = _words(command)
     beginning = _beginning(words)
     behind = words[len(beginning.split()) :]
@@ -128,7 +128,7 @@ def screen_command(command: str) -> str:
 
 
 def _beginning(words: list[str]) -> str:
-    """Returns the longest beginning of a command that the table knows."""
+    """Returns the longest prefix of a command that is in the table."""
     known = [" ".join(words[:count]) for count in (2, 1)]
     if known[0] in ONLY_SHELL:
         return ""
@@ -136,12 +136,12 @@ def _beginning(words: list[str]) -> str:
 
 
 def _said(words: list[str]) -> str:
-    """Returns what stands for a goal, which is no command: saying it."""
+    """Returns the equivalent of a goal, which is not a command: sending it as a message."""
     return SAY if words and (" " in words[0] or words == ["GOAL"]) else ""
 
 
 def _one(words: list[str]) -> str:
-    """Returns what a command is about, without its options."""
+    """Returns the argument of a command, without its options."""
     if "--plan" in words[:-1]:
         return words[words.index("--plan") + 1]
     before = ["", *words]
@@ -161,7 +161,7 @@ def _words(command: str) -> list[str]:
 
 
 def _last(found: re.Match[str]) -> str:
-    """Returns what a line ends with; one that only begins with our name stays as it is."""
+    """Translates the command at the end of a line; a line that only begins with our name stays."""
     if not found["lead"].strip() and not _beginning(_words(found["rest"])):
         return found[0]
     return found["lead"] + next_step(f"assent {found['rest']}")

@@ -43,7 +43,7 @@ class CommandLineResult(msgspec.Struct, frozen=True):
 
 
 class ScreenHost(Protocol):
-    """Opens engines and models, and knows the machine. Its methods may be slow: call in threads."""
+    """Opens engines and models, and knows the machine; its methods may be slow: use threads."""
 
     @property
     def folder(self) -> str:
@@ -51,59 +51,59 @@ class ScreenHost(Protocol):
 
     @property
     def root(self) -> str:
-        """The workspace's own folder: that one, or one above it."""
+        """The workspace's root: that folder, or one above it."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of the process, such as NO_COLOR, EDITOR, TERM."""
+        """The process's environment variables, such as NO_COLOR, EDITOR, TERM."""
 
     def engine(self) -> "Engine":
         """Returns the engine of the workspace, opened once; it needs no model."""
 
     def defaults(self) -> StartOptions:
-        """Returns mode and model of a session for which the person names none; may be slow."""
+        """Returns the default mode and model of a session; may be slow."""
 
     def work(self, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
         """Opens what a turn needs, on the same workspace; raises UsageError without a model."""
 
     def process(self) -> "ProcessRunner":
-        """Returns what runs commands of the person's own."""
+        """Returns the runner for commands that the user typed."""
 
     def models(self) -> tuple[list[dict[str, object]], list[str]]:
-        """Returns which models can be used here as rows, and what did not answer."""
+        """Returns the available models as rows, and the providers that did not answer."""
 
     def agents(self) -> "list[Agent]":
-        """Returns who can work in a session here."""
+        """Returns the agents that are available here."""
 
     def custom_commands(self) -> "list[SlashCommand]":
-        """Returns the commands that the person and the project wrote themselves."""
+        """Returns the custom commands of the user and the project."""
 
     def expand_command(
         self, command: "SlashCommand", arguments: str, tooling: "ToolEnvironment"
     ) -> str:
-        """Returns what such a command says to the model; raises Refused for what it may not."""
+        """Returns the prompt of a custom command; raises Refused if it is not allowed."""
 
     def findings(self) -> SetupFindings:
-        """Returns what was looked for to find a model, and what there is."""
+        """Returns what was searched to find a model, and what was found."""
 
     def command(self, arguments: Sequence[str]) -> CommandLineResult:
-        """Runs a command of the command line that asks nothing, and returns what it says."""
+        """Runs a command of the command line that asks nothing, and returns its output."""
 
     def files(self) -> list[str]:
         """Returns the workspace's files that are not ignored, for completion."""
 
     def edit(self, path: str) -> None:
-        """Opens a file in the person's editor and waits; the screen has to be suspended."""
+        """Opens a file in the user's editor and waits; the screen must be suspended."""
 
     def signal(self, words: str) -> str:
-        """Returns what is written to the terminal to get the person's attention; maybe nothing."""
+        """Returns the escape codes that notify the user; maybe nothing."""
 
     @property
     def notify_after(self) -> float:
-        """How many seconds a turn takes before its end is worth a signal to a person who looks."""
+        """How many seconds a turn must take before its end is notified to an active user."""
 
     def demo(self) -> "ScreenHost":
-        """Returns a host for the demonstration: a scratch workspace and a scripted model."""
+        """Returns a host for the demo: a scratch workspace and a scripted model."""
 
     def close(self) -> None:
-        """Lets go of everything that is not at work."""
+        """Releases everything that is not in use."""

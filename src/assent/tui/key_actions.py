@@ -1,4 +1,4 @@
-"""The actions behind the keys of the main screen."""
+"""The actions of the keys of the main screen."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -9,21 +9,21 @@ from assent.render.lines import Line
 from assent.tui.context import AppContext, PanelScreen
 
 DOUBLE_PRESS_S: Final = 2.0  # in which a key that is pressed again means more
-REWIND: Final = "Esc once more goes back to an earlier message."
-LEAVE: Final = "Ctrl+C once more leaves. Everything is kept: `assent -c` goes on."
-ANSWER: Final = "Waiting for your answer · F2 opens what is asked · Esc interrupts"
-PRESS_AGAIN_TO_LEAVE: Final = "Ctrl+C once more stops it and leaves."
-STOP_HINT: Final = "Esc stops it. Ctrl+C three times stops it and leaves."
+REWIND: Final = "Esc again to rewind to an earlier message."
+LEAVE: Final = "Ctrl+C again to exit. Everything is saved; `assent -c` continues."
+ANSWER: Final = "Waiting for your answer · F2 open question · Esc interrupt"
+PRESS_AGAIN_TO_LEAVE: Final = "Ctrl+C again to stop it and exit."
+STOP_HINT: Final = "Esc stops it. Ctrl+C three times stops it and exits."
 CONFIRMED_LEAVE: Final = "leave"  # the person was told what leaving stops
 STOPPING: Final = "Interrupting…"
-QUESTION_WAITING: Final = "A question waits: F2 opens it"
+QUESTION_WAITING: Final = "Question pending: F2 open it"
 YOLO: Final = "yolo"
 
 
 def next_mode(name: str, modes: CustomModes) -> str:
-    """Returns the mode after one: from the strictest on, those of one's own beside their base.
+    """Returns the next mode, strictest first; custom modes follow their base.
 
-    Never yolo, nor what narrows it: that takes words and a confirmation.
+    Never yolo, nor a mode based on it: that takes a command and a confirmation.
     """
     ring: list[str] = []
     for mode in MODES:
@@ -34,12 +34,12 @@ def next_mode(name: str, modes: CustomModes) -> str:
 
 
 def cycle_mode(app: AppContext) -> None:
-    """Goes on to the next mode."""
+    """Switches to the next mode."""
     app.set_mode(next_mode(app.status_snapshot.mode, app.engine.sessions.modes))
 
 
 def step_back(app: AppContext) -> None:
-    """Interrupts what is at work; where nothing is, a second time goes back."""
+    """Interrupts the current work; if there is none, a second press rewinds."""
     if is_covered(app):
         app.action_toggle_side()
     elif app.at_work:
@@ -53,7 +53,7 @@ def step_back(app: AppContext) -> None:
 
 
 def interrupt(app: AppContext) -> bool:
-    """Ends whatever is at work, in good order; in a thread."""
+    """Ends the current work properly, in a thread."""
     return (
         app.shell_controller.interrupt()
         or app.run_controller.interrupt()
@@ -62,10 +62,10 @@ def interrupt(app: AppContext) -> bool:
 
 
 def clear_or_leave(app: AppContext) -> None:
-    """Clears what is typed; where nothing is, a second time leaves, or a third where it stops work.
+    """Clears the input; if it is empty, a second press exits, or a third if that stops work.
 
-    What a panel asks, and an answer that it keeps back, is taken back first; a side area over the
-    prompt is closed first. A run that is left halts as one does whose command was interrupted.
+    An open question of a panel, and an answer that it delays, are cancelled first; a sidebar over
+    the prompt is closed first. A run that is left stops as if its command was interrupted.
     """
     if isinstance(app.screen, PanelScreen) and app.screen.interrupted():
         app.pressed = {}
@@ -88,13 +88,13 @@ def clear_or_leave(app: AppContext) -> None:
 
 
 def leave_if_empty(app: AppContext) -> None:
-    """Leaves, unless something is typed."""
+    """Exits, unless something is typed."""
     if not app.prompt.text:
         leave(app)
 
 
 def leave(app: AppContext) -> None:
-    """Leaves, unless something is at work that would be stopped by it."""
+    """Exits, unless that would stop something that is running."""
     if unfinished_work_text(app):
         app.add_note(Line("risk", f"{unfinished_work_text(app)} {STOP_HINT}"))
     else:
@@ -102,14 +102,14 @@ def leave(app: AppContext) -> None:
 
 
 def unfinished_work_text(app: AppContext) -> str:
-    """Says what leaving would stop halfway; nothing, where nothing is at work but the model."""
+    """Returns what exiting would stop halfway; nothing if only the model is working."""
     if app.shell_controller.at_work:
         return "Your command is running."
-    return "A run is at work." if app.run_controller.at_work else ""
+    return "Run in progress." if app.run_controller.at_work else ""
 
 
 def pressed_again(app: AppContext, key: str) -> bool:
-    """Tells whether a key was pressed a moment ago, too."""
+    """Tells whether a key was also pressed a moment ago."""
     now = monotonic()
     again = now - app.pressed.get(key, -app.again_s) < app.again_s
     app.pressed = {} if again else {key: now}
@@ -117,13 +117,13 @@ def pressed_again(app: AppContext, key: str) -> bool:
 
 
 def page(app: AppContext, way: int) -> None:
-    """Scrolls the conversation by most of what is in sight, laid out by Textual already or not."""
+    """Scrolls the conversation by most of a page, whether Textual has laid it out or not."""
     paper = app.conversation
     paper.scroll_relative(y=way * max(paper.size.height - 2, 1), animate=False, force=True)
 
 
 def activity_text(app: AppContext, took: float) -> str:
-    """Says what is at work, or that it is the person's turn."""
+    """Returns what is running, or that the user can type."""
     if not app.at_work:
         return f"{app.tasks.activity_text} · {took:.0f} s"
     if app.shell_controller.at_work:
@@ -131,22 +131,22 @@ def activity_text(app: AppContext, took: float) -> str:
     elif app.session_controller.at_work and has_pending_question(app):
         return ANSWER
     elif app.run_controller.at_work:
-        who = "The run is at work"
+        who = "Run in progress"
     else:
         who = "The model is working"
     waits = f" · {QUESTION_WAITING}" if app.status_snapshot.waiting else ""
-    return f"{who} · {took:.0f} s · Esc interrupts{waits}"
+    return f"{who} · {took:.0f} s · Esc interrupt{waits}"
 
 
 def has_pending_question(app: AppContext) -> bool:
-    """Tells whether the session on the screen, or a child of it, asks the person something."""
+    """Tells whether the session on the screen, or a child of it, has an open question."""
     record = app.session_controller.record
     asking = {pending.root.session for pending in app.status_snapshot.waiting}
     return record is not None and record.session in asking
 
 
 def is_covered(app: AppContext) -> bool:
-    """Tells whether the side area stands over the prompt."""
+    """Tells whether the sidebar covers the prompt."""
     screen = app.screen_stack[0]
     return screen.has_class("side") and screen.has_class("narrow")
 

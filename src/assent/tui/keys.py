@@ -1,6 +1,6 @@
-"""Keys: the table of what each does and where, and when a key counts by its time.
+"""Keys: the table of what each does and where, and when a key is accepted.
 
-Nothing is decided by a key that was typed for something else.
+A key that was typed for something else decides nothing.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Where: TypeAlias = Literal["anywhere", "prompt", "conversation"]
 
 
 class KeyHelp(msgspec.Struct, frozen=True):
-    """One key. Without an action its widget binds it itself, and only the help lists it."""
+    """One key; without an action its widget binds it, and only the help lists it."""
 
     keys: str  # as Textual names them; several by commas
     shown: str
@@ -28,36 +28,36 @@ class KeyHelp(msgspec.Struct, frozen=True):
 
 
 KEYS: Final = (
-    KeyHelp("enter", "Enter", "say what is typed", "prompt"),
-    KeyHelp("ctrl+j", "Ctrl+J", "begin another line; so does Alt+Enter", "prompt"),
-    KeyHelp("up,down", "Up, Down", "what was said before and after", "prompt"),
-    KeyHelp("ctrl+r", "Ctrl+R", "search what was said before", "prompt"),
-    KeyHelp("at", "@", "complete a file's name", "prompt"),
+    KeyHelp("enter", "Enter", "send the message", "prompt"),
+    KeyHelp("ctrl+j", "Ctrl+J", "insert a new line (also Alt+Enter)", "prompt"),
+    KeyHelp("up,down", "Up, Down", "previous and next message", "prompt"),
+    KeyHelp("ctrl+r", "Ctrl+R", "search earlier messages", "prompt"),
+    KeyHelp("at", "@", "complete a file name", "prompt"),
     KeyHelp("slash", "/", "a command; Tab completes it", "prompt"),
-    KeyHelp("exclamation_mark", "!", "run a command line of your own", "prompt"),
-    KeyHelp("question_mark", "?", "this help, where nothing is typed", "prompt"),
+    KeyHelp("exclamation_mark", "!", "run a shell command", "prompt"),
+    KeyHelp("question_mark", "?", "this help, when the prompt is empty", "prompt"),
     KeyHelp("shift+tab", "Shift+Tab", "next mode: plan, ask, auto-edit", action="cycle_mode",
         priority=True),
-    KeyHelp("escape", "Esc", "interrupt what is at work; twice: go back to an earlier message",
+    KeyHelp("escape", "Esc", "interrupt; twice: rewind to an earlier message",
         action="step_back"),
-    KeyHelp("ctrl+c", "Ctrl+C", "take an answer back, or clear what is typed; twice: leave",
+    KeyHelp("ctrl+c", "Ctrl+C", "cancel an answer or clear the prompt; twice: exit",
         action="clear_or_leave", priority=True),
-    KeyHelp("ctrl+d", "Ctrl+D", "leave, where nothing is typed", action="leave_if_empty"),
-    KeyHelp("ctrl+b", "Ctrl+B", "show or hide the side area", action="toggle_side", priority=True),
-    KeyHelp("tab", "Tab", "to the side area and back; there 1 to 4 choose a part, Enter opens"),
+    KeyHelp("ctrl+d", "Ctrl+D", "exit, when the prompt is empty", action="leave_if_empty"),
+    KeyHelp("ctrl+b", "Ctrl+B", "show or hide the sidebar", action="toggle_side", priority=True),
+    KeyHelp("tab", "Tab", "focus the sidebar or prompt; 1 to 4 choose a tab, Enter opens it"),
     KeyHelp("ctrl+t", "Ctrl+T", "review the plan", action="review", priority=True),
-    KeyHelp("ctrl+g", "Ctrl+G", "open the plan's text in your editor", action="edit_plan",
+    KeyHelp("ctrl+g", "Ctrl+G", "edit the plan's text in your editor", action="edit_plan",
         priority=True),
-    KeyHelp("f2", "F2", "open the question that waits", action="question", priority=True),
-    KeyHelp("f9", "F9", "the demo, which needs no model", action="demo"),
-    KeyHelp("ctrl+p", "Ctrl+P", "everything that can be done, by name", action="palette"),
-    KeyHelp("ctrl+o", "Ctrl+O", "unfold or fold results and reasoning; a click does it for one",
+    KeyHelp("f2", "F2", "open the pending question", action="question", priority=True),
+    KeyHelp("f9", "F9", "open the demo; needs no model", action="demo"),
+    KeyHelp("ctrl+p", "Ctrl+P", "search all commands", action="palette"),
+    KeyHelp("ctrl+o", "Ctrl+O", "expand or collapse results and reasoning; click one to toggle",
         "conversation", "fold"),
-    KeyHelp("pageup", "PgUp", "scroll back", "conversation", "page_back", priority=True),
-    KeyHelp("pagedown", "PgDn", "scroll on", "conversation", "page_on", priority=True),
-    KeyHelp("ctrl+home", "Ctrl+Home", "to the beginning", "conversation", "to_start",
+    KeyHelp("pageup", "PgUp", "scroll up", "conversation", "page_back", priority=True),
+    KeyHelp("pagedown", "PgDn", "scroll down", "conversation", "page_on", priority=True),
+    KeyHelp("ctrl+home", "Ctrl+Home", "go to the start", "conversation", "to_start",
         priority=True),
-    KeyHelp("ctrl+end", "Ctrl+End", "to the end, and stay there", "conversation", "to_end",
+    KeyHelp("ctrl+end", "Ctrl+End", "go to the end and follow", "conversation", "to_end",
         priority=True),
 )  # fmt: skip
 KEY_CONTEXTS: Final[tuple[Where, ...]] = ("anywhere", "prompt", "conversation")
@@ -73,7 +73,7 @@ def bindings() -> list[Binding]:
 
 
 def rows_of(where: Where) -> Iterator[tuple[str, str]]:
-    """Returns the keys of one place with what they do, for the help."""
+    """Returns the keys of one context with what they do, for the help."""
     return ((row.shown, row.what) for row in KEYS if row.where == where)
 
 
@@ -89,8 +89,8 @@ ANSWER_S: Final = 0.25  # before an answer and after it, in which no other key c
 BURST_S: Final = 0.02  # between keys that nobody types: they were pasted
 CLOSE_S: Final = 0.4  # of silence, before keys count at the prompt after a panel closed
 MAX_TYPED_BURST: Final = 4  # keys that may come in one go and were typed nevertheless
-TOO_QUICK: Final = "Too quick: nothing was decided."
-ANSWER_CANCELLED: Final = "Taken back: nothing was decided."
+TOO_QUICK: Final = "Too fast: nothing was decided."
+ANSWER_CANCELLED: Final = "Cancelled: nothing was decided."
 CONFIRM_KEY: Final = "ctrl+y"  # a yes to what is hard to take back: no sentence ends in it
 # Keys that are no part of any sentence, and decide nothing: what was opened can be read at once.
 SCROLL_KEYS: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "escape"})
@@ -104,7 +104,7 @@ class KeyDebounce:
         self._since = since
 
     def breaks(self, at: float, key: str = "") -> bool:
-        """Tells whether something typed comes too early to count."""
+        """Tells whether something was typed too early to count."""
         if at < self._since + self._need:
             if key not in SCROLL_KEYS:
                 self._since = max(self._since, at)
@@ -114,9 +114,9 @@ class KeyDebounce:
 
 
 class BurstDetector:
-    """Tells typed keys from those that arrive all at once.
+    """Distinguishes typed keys from those that arrive all at once.
 
-    A slow line delivers a few at a time that were typed by hand; a paste is more than a few.
+    A slow connection delivers a few typed keys at a time; a paste is more than a few.
     """
 
     def __init__(self) -> None:
@@ -130,14 +130,14 @@ class BurstDetector:
         return self._many > MAX_TYPED_BURST
 
     def take(self, at: float, need: float) -> None:
-        """Takes a key, or a paste, into account."""
+        """Counts a key or a paste."""
         self.soon = at < self._last + need
         self._many = self._many + 1 if self.soon else 0
         self._last, self.need = at, need
 
 
 class AnswerTiming:
-    """Decides whether a key answers a question, by when it was painted and the key before."""
+    """Decides whether a key answers a question, from the paint time and the previous key."""
 
     def __init__(self) -> None:
         self._need = ANSWER_S
@@ -148,49 +148,49 @@ class AnswerTiming:
 
     @property
     def seen(self) -> bool:
-        """Whether what is asked is on the screen."""
+        """Whether the question is on the screen."""
         return self._painted < inf
 
     @property
     def has_pending(self) -> bool:
-        """Whether an answer waits for the moment after it to pass."""
+        """Whether an answer is being delayed."""
         return self._held is not None
 
     def ask(self) -> None:
-        """Says that something new is asked, which nobody has seen yet."""
+        """Starts a new question, which the user has not seen yet."""
         self._painted = inf
 
     def paint(self, at: float, need: float) -> None:
-        """Says when it was painted, and how much quiet an answer takes."""
+        """Records when the question was painted, and the pause that an answer requires."""
         self._painted, self._need = at, need
 
     def is_early(self, at: float) -> bool:
-        """Tells whether a key was typed before anybody could see what it would do."""
+        """Tells whether a key was typed before the user could see what it would do."""
         return at <= self._painted
 
     def is_quick(self, at: float) -> bool:
-        """Takes a key at an open question; tells whether it comes too soon to be an answer."""
+        """Records a key at an open question; tells whether it is too early for an answer."""
         quick = at <= self._painted or at < max(self._painted, self._before) + self._need
         self._before = at
         return quick
 
     def note(self, at: float) -> bool:
-        """Takes a key where nothing is asked; tells whether it goes on with what was too quick."""
+        """Records a key without a question; tells whether it belongs to an earlier burst."""
         rest = self._hasty and at < self._before + self._need
         self._hasty, self._before = rest, at
         return rest
 
     def cancel(self) -> None:
-        """Takes a question back because of haste; the rest of the burst does not count either."""
+        """Closes a question because of fast typing; the rest of the burst is ignored too."""
         self._hasty, self._held = True, None
 
     def hold(self, at: float) -> bool:
-        """Keeps an answer back for the moment after it; tells whether there is one to wait for."""
+        """Delays an answer for a moment; tells whether it is delayed."""
         self._held = at if self._need > 0 else None
         return self.has_pending
 
     def is_overtaken(self, at: float) -> bool:
-        """Takes a key after an answer; tells whether it comes so soon that there was no answer."""
+        """Records a key after an answer; tells whether it came soon enough to cancel the answer."""
         soon = self._held is not None and at < self._held + self._need
         if soon:
             self._before = at
@@ -198,11 +198,11 @@ class AnswerTiming:
         return soon
 
     def release(self) -> bool:
-        """Lets the answer go that is kept back; tells whether there is one still."""
+        """Releases the delayed answer; tells whether there still is one."""
         held, self._held = self._held, None
         return held is not None
 
     @property
     def wait(self) -> float:
-        """How long an answer is kept back."""
+        """How long an answer is delayed."""
         return self._need

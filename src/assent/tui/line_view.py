@@ -31,7 +31,7 @@ _PIECE: Final = re.compile(r"(`[^`]+`)|\*\*(?=\S)[^*]+(?<=\S)\*\*")
 
 
 def emphasis_segments(text: str, theme: str, style: Look) -> Iterator[Segment]:
-    """Yields one row of prose in segments; what begins on another row is left as it is."""
+    """Yields one row of text as segments; emphasis that begins on another row is ignored."""
     at = 0
     for found in _PIECE.finditer(text):
         yield Segment(text[at : found.start()], style)
@@ -47,18 +47,18 @@ EIGHTHS: Final = 8  # of a row, in which a bar is drawn
 
 
 class ScrollThumb:
-    """Remembers where the thumb was drawn. Drawing a whole bar costs as much as a page of text."""
+    """Remembers where the thumb was drawn; drawing a whole bar costs as much as a page of text."""
 
     def __init__(self) -> None:
         self._edges: tuple[int, int] | None = None
         self._size = (0, 0)  # of the bar, and of what it is for
 
     def forget(self) -> None:
-        """Has all of the bar drawn with the next move."""
+        """Draws the whole bar with the next move."""
         self._edges = None
 
     def move(self, bar: ScrollBar, rows: int, top: float) -> None:
-        """Tells a bar how many rows there are, and which is the first in sight."""
+        """Sets how many rows a bar has, and which is the first visible one."""
         bar.set_reactive(ScrollBar.window_virtual_size, rows)
         bar.set_reactive(ScrollBar.position, top)
         before, size = self._edges, (bar.size.height, bar.window_size)
@@ -80,7 +80,7 @@ def _edges(height: int, seen: int, rows: int, top: float) -> tuple[int, int]:
 
 
 def _moved(before: tuple[int, int], after: tuple[int, int]) -> Iterator[Region]:
-    """Returns the rows between where each edge was and where it is."""
+    """Yields the rows between the old and the new position of each edge."""
     for old, new in zip(before, after, strict=True):
         if old != new:
             first, last = sorted((old // EIGHTHS, new // EIGHTHS))
@@ -107,9 +107,9 @@ POINTER: Final = "▸"
 
 
 class LineView(ScrollView, can_focus=True):
-    """A scrolling list of sections. With `following` it stays at its end.
+    """A scrolling list of sections; with `following` it stays at its end.
 
-    With `pointing` it has a cursor, which the person moves line by line.
+    With `pointing` it has a cursor, which the user moves line by line.
     """
 
     DEFAULT_CSS = """
@@ -130,7 +130,7 @@ class LineView(ScrollView, can_focus=True):
     ]
 
     class EndReached(Message):
-        """The last line came into sight."""
+        """The last line became visible."""
 
         def __init__(self, paper: "LineView") -> None:
             super().__init__()
@@ -170,7 +170,7 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def rows(self) -> int:
-        """How many rows there are at this width; none before it was laid out."""
+        """How many rows there are at this width; none before the layout."""
         return self._paged.rows
 
     @property
@@ -180,16 +180,16 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def searching(self) -> bool:
-        """Whether keys are letters of a search, and nothing else."""
+        """Whether keys are the letters of a search."""
         return self._finding.typing
 
     @property
     def height(self) -> int:
-        """How many rows are in sight at a time."""
+        """How many rows are visible at a time."""
         return max(self.scrollable_content_region.height - self._finding.is_open, 1)
 
     def show(self, sheets: Iterable[Section]) -> None:
-        """Shows these sheets and no others, from the beginning."""
+        """Shows only these sections, from the beginning."""
         self._paged.show(sheets)
         self.reached_end = False
         self.cursor = min(self.cursor, 0)
@@ -199,7 +199,7 @@ class LineView(ScrollView, can_focus=True):
         self._changed()
 
     def renew(self, sheets: Iterable[Section]) -> None:
-        """Shows these sheets and no others; whoever reads in them stays at the same line."""
+        """Shows only these sections; the reading position stays at the same line."""
         top, cursor = self.at(self.scroll_offset.y), self.position
         changed = self._paged.show(sheets)
         self.reached_end = self.reached_end and not changed
@@ -207,18 +207,18 @@ class LineView(ScrollView, can_focus=True):
         self._hold(top, cursor)
 
     def put(self, *sheets: Section) -> None:
-        """Adds sheets at the end; one whose key is known takes its place."""
+        """Adds sections at the end; one with a known key replaces the earlier one."""
         changed = self._paged.put(sheets)
         self.reached_end = self.reached_end and not changed
         self._changed(self._paged.kept if self._following else 0)
 
     def mark(self, marks: Mapping[LinePosition, str]) -> None:
-        """Shows a sign before each of these lines, and before no others."""
+        """Shows a sign before each of these lines only."""
         self._marks = dict(marks)
         self.refresh()
 
     def at(self, row: int) -> LinePosition | None:
-        """Returns which line of which sheet a row shows."""
+        """Returns which line of which section a row shows."""
         piece = self._paged.piece(row)
         return piece.spot if piece else None
 
@@ -227,24 +227,24 @@ class LineView(ScrollView, can_focus=True):
         return max(self._paged.row_of(spot), 0)
 
     def reveal(self, spot: LinePosition) -> None:
-        """Brings a line to the top, with the cursor on it."""
+        """Scrolls a line to the top, with the cursor on it."""
         row = self.row_of(spot)
         if self._pointing:
             self.point(row)
         self._scroll(row)
 
     def bring(self, spot: LinePosition) -> None:
-        """Scrolls no further than it takes to have a line in sight."""
+        """Scrolls just far enough to make a line visible."""
         self._bring(self.row_of(spot))
 
     def point(self, row: int) -> None:
-        """Puts the cursor on a row, and the row in sight."""
+        """Moves the cursor to a row, and makes it visible."""
         self.cursor = max(0, min(row, self.rows - 1))
         self._bring(self.cursor)
         self.refresh()
 
     def recolor(self, theme: str) -> None:
-        """Draws everything anew in a theme; an empty one is the app's."""
+        """Redraws everything in a theme; an empty name is the app's theme."""
         self.theme_name = theme
         self.refresh()
 
@@ -359,14 +359,14 @@ class LineView(ScrollView, can_focus=True):
         return Strip(segments).adjust_cell_length(width, style)
 
     def _end_drawn(self, width: int) -> None:
-        """Takes note that the last row is on the screen, at the width that it is shown with."""
+        """Records that the last row is on the screen, at the current width."""
         fits = width - self._gutter == self._paged.width
         if fits and not self.reached_end and not self._following and self._is_seen():
             self.reached_end = True
             self.post_message(self.EndReached(self))
 
     def _is_seen(self) -> bool:
-        """Tells whether nothing lies over it: no other screen, nor what covers one too small."""
+        """Tells whether nothing covers it: no other screen, and no overlay."""
         screen = self.screen
         covers = any(
             small.display or is_too_small(screen.size) for small in screen.query(TooSmallOverlay)
@@ -374,9 +374,9 @@ class LineView(ScrollView, can_focus=True):
         return screen.is_active and not covers
 
     def _measure(self, kept: int = 0) -> None:
-        """Says how much there is to scroll over: all rows, and the one that a search takes.
+        """Sets the scrollable size: all rows, and the one that a search takes.
 
-        The first rows may be kept as they are drawn.
+        The first `kept` rows may stay as they are drawn.
         """
         rows = self.rows + self._finding.is_open
         size = Size(self.scrollable_content_region.width, rows)
@@ -391,7 +391,7 @@ class LineView(ScrollView, can_focus=True):
         self._refresh_from(kept)
 
     def _is_laid_out(self, size: Size) -> bool:
-        """Tells whether the screen is laid out alike with so much to scroll over."""
+        """Tells whether the layout stays the same with this scrollable size."""
         seen = self.container_size.height
         alike = size.width == self.virtual_size.width and not self.styles.auto_dimensions
         return alike and seen > 0 and (size.height > seen) == self.show_vertical_scrollbar
@@ -401,7 +401,7 @@ class LineView(ScrollView, can_focus=True):
             self._thumb.move(self.vertical_scrollbar, self.virtual_size.height, self.scroll_y)
 
     def _refresh_from(self, row: int) -> None:
-        """Has rows drawn anew, from one that may be out of sight."""
+        """Redraws rows, from one that may be out of sight."""
         if not row:
             self.refresh()
         elif (left := self.size.height + self.scroll_offset.y - row) > 0:
@@ -415,7 +415,7 @@ class LineView(ScrollView, can_focus=True):
             self._scroll(self.max_scroll_y)
 
     def _hold(self, top: LinePosition | None, cursor: LinePosition | None) -> None:
-        """Brings the person back to the lines that they were at."""
+        """Scrolls back to the lines where the user was."""
         if self._pointing and cursor is not None:
             self.cursor = max(self._paged.row_of(cursor), 0)
         if top is not None and not self._stuck and (row := self._paged.row_of(top)) >= 0:
@@ -429,7 +429,7 @@ class LineView(ScrollView, can_focus=True):
         self.point(max(top, min(self.cursor, top + self.height - 1)) + by)
 
     def _scroll(self, row: float) -> None:
-        """Scrolls at once, although Textual may not know yet that there is anything to scroll."""
+        """Scrolls at once, although Textual may not know the new size yet."""
         self.scroll_to(y=max(0, min(row, self.max_scroll_y)), animate=False, force=True)
 
     def _bring(self, row: int) -> None:
@@ -440,7 +440,7 @@ class LineView(ScrollView, can_focus=True):
             self._scroll(row - height + 1)
 
     def _first_hit(self, hits: Sequence[LinePosition]) -> int:
-        """Returns which hit comes first from where the person is."""
+        """Returns the first search hit from the current position."""
         here = self.cursor if self._pointing else self.scroll_offset.y
         return next((at for at, hit in enumerate(hits) if self.row_of(hit) >= here), 0)
 
@@ -456,7 +456,7 @@ class LineView(ScrollView, can_focus=True):
 
 
 def _lit(text: str, spans: Sequence[tuple[int, int]], style: Look) -> list[Segment]:
-    """Returns a text in segments, those of the spans lit."""
+    """Returns a text as segments, with the spans highlighted."""
     found, at = [], 0
     for start, end in spans:
         found += [Segment(text[at:start], style), Segment(text[start:end], style + FOUND)]

@@ -28,7 +28,7 @@ class Deliver(Message, bubble=False):
 
 @dataclass
 class SessionActivity(Message):
-    """Something happened in a session: an event that is stored, or a piece that is live only."""
+    """Something happened in a session: a stored event, or a streamed piece."""
 
     session: str
     what: StoredEvent | StreamDelta
@@ -43,7 +43,7 @@ class TurnBegan(Message):
 
 @dataclass
 class TurnOver(Message):
-    """A turn came to rest; `error` if it could not go on."""
+    """A turn ended; `error` if it could not continue."""
 
     session: str
     error: AssentError | None = None
@@ -67,7 +67,7 @@ class RunActivity(Message):
 
 @dataclass
 class RunOver(Message):
-    """A run came to rest: with a report, or with the error that kept it from going on."""
+    """A run stopped: with a report, or with the error that prevented it from continuing."""
 
     verb: str
     report: "RunReport | None" = None
@@ -75,7 +75,7 @@ class RunOver(Message):
 
 
 class ShellOrigin(msgspec.Struct, frozen=True):
-    """Where a command was typed: in a session, or on a screen on which none had begun yet."""
+    """Where a command was typed: in a session, or on a screen without one."""
 
     session: str = ""
     name: str = ""
@@ -87,7 +87,7 @@ NOWHERE: Final = ShellOrigin()
 
 @dataclass
 class ShellPrinted(Message):
-    """A command of the person's own printed something."""
+    """A command that the user typed printed something."""
 
     text: str
     place: ShellOrigin = NOWHERE
@@ -95,7 +95,7 @@ class ShellPrinted(Message):
 
 @dataclass
 class ShellOver(Message):
-    """A command of the person's own ended."""
+    """A command that the user typed ended."""
 
     words: str
     place: ShellOrigin = NOWHERE
@@ -111,28 +111,28 @@ class WorkspaceReady(Message):
 
 @dataclass
 class WorkspaceFailed(Message):
-    """There is no engine, because of a setting or the workspace; nothing can be done here."""
+    """The engine could not be opened, because of a setting or the workspace."""
 
     error: AssentError
 
 
 @dataclass
 class SessionLoadFailed(Message):
-    """A session that the person wanted could not be read; the reason is reported separately."""
+    """A session that the user requested could not be read; the reason is reported separately."""
 
     session: str
 
 
 @dataclass
 class NoModel(Message):
-    """No model can be used here; `found` says what was looked for."""
+    """No model can be used here; `found` says what was searched."""
 
     found: SetupFindings
 
 
 @dataclass
 class TaskDone(Message):
-    """A background task is over; `then` shows its result, unless it failed."""
+    """A background task has ended; `then` shows its result, unless it failed."""
 
     words: str
     then: Callable[[], object] | None = None
@@ -140,11 +140,11 @@ class TaskDone(Message):
 
 @dataclass
 class QuestionArrived(Message):
-    """A question waits for the person."""
+    """A question waits for an answer."""
 
 
 @dataclass
 class TaskFailed(Message):
-    """Something could not be done; nothing else is affected."""
+    """Something failed; nothing else is affected."""
 
     error: AssentError

@@ -17,7 +17,7 @@ LEAVES: Final = "ctrl+c"
 
 
 class TooSmallOverlay(Widget):
-    """Covers a screen while it is too small. What is typed there decides nothing."""
+    """Covers a screen while it is too small; keys typed there decide nothing."""
 
     SCOPED_CSS = False  # the size is said by a class of the screen
     DEFAULT_CSS = """
@@ -28,18 +28,18 @@ class TooSmallOverlay(Widget):
     """
 
     def render(self) -> Text:
-        """Says what is needed, and what can be done meanwhile."""
+        """Returns the text that says which size is needed, and what can be done meanwhile."""
         size = self.app.size
         least = f"{MIN_SIZE.width}x{MIN_SIZE.height}"
-        told = f"{size.width}x{size.height} is too small; {least} is the least."
-        return Text(f"{told} Make it larger. Nothing is decided. Ctrl+C twice leaves.")
+        told = f"{size.width}x{size.height} is too small; minimum {least}."
+        return Text(f"{told} Make it larger. Nothing was decided. Ctrl+C twice exits.")
 
 
 def is_too_small(size: Size) -> bool:
-    """Tells whether there is too little room."""
+    """Tells whether the screen is too small."""
     return size.width < MIN_SIZE.width or size.height < MIN_SIZE.height
 
 
 def is_ignored_input(event: Event, size: Size) -> bool:
-    """Tells whether an input means nothing because the screen that would get it is too small."""
+    """Tells whether an input is ignored because its screen is too small."""
     return is_too_small(size) and not (isinstance(event, Key) and event.key == LEAVES)

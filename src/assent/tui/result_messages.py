@@ -1,4 +1,4 @@
-"""Short texts about what the person did on this screen and its outcome."""
+"""Short texts about what the user did on this screen and its outcome."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -25,33 +25,33 @@ from assent.render.rows import operation_kind
 SHORT: Final = 8  # letters of a digest
 MAX_NAMED: Final = 4  # operations that are named
 UNDO_HINTS: Final = {
-    "build": "/undo takes it back.",
-    "recover": "/undo takes it back.",
-    "redo": "/undo takes it back.",
-    "undo": "/redo does it again.",
+    "build": "/undo reverts it.",
+    "recover": "/undo reverts it.",
+    "redo": "/undo reverts it.",
+    "undo": "/redo applies it again.",
 }
 OUTCOMES: Final[dict[ReportedOutcome, tuple[Style, str]]] = {
     "done": ("heading", "done."),
-    "partial": ("risk", "partly done; what it left alone is named in the run (/run)."),
-    "nothing": ("heading", "there was nothing to do."),
-    "rolled_back": ("risk", "rolled back; every file is as it was before, in content and mode."),
-    "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
+    "partial": ("risk", "partly done; /run shows what was skipped."),
+    "nothing": ("heading", "nothing to do."),
+    "rolled_back": ("risk", "rolled back; all files have their previous content and mode."),
+    "needs_you": ("risk", "needs your decision: /recover."),
 }
 PLAN_STATES: Final = {  # by what came of its last run; of a plan that waits the conversation tells
-    "": "The plan was built, and is completed. /undo takes it back.",
-    "all": "The plan was built, and undone. /redo does it again.",
-    "some": "The plan was built, and partly undone. /undo takes the rest back.",
-    PlanState.HALTED: "The build of the plan halted: /recover shows the ways on.",
-    PlanState.EXECUTING: "The build of the plan has not come to its end: /recover.",
-    PlanState.DISCARDED: "The plan was discarded.",
+    "": "Plan built. /undo reverts it.",
+    "all": "Plan built, then undone. /redo applies it again.",
+    "some": "Plan built, then partly undone. /undo reverts the rest.",
+    PlanState.HALTED: "The build stopped: /recover shows your options.",
+    PlanState.EXECUTING: "The build is not finished: /recover.",
+    PlanState.DISCARDED: "Plan discarded.",
 }
 UNDONE: Final = {"": "redone", "some": "partly undone", "all": "undone"}
-BUILDING: Final = "The build of the plan has not come to its end: /build goes on."
-APPROVED: Final = "The plan is approved, and not built yet: /build."
+BUILDING: Final = "The build is not finished: /build continues it."
+APPROVED: Final = "Plan approved, not built yet: /build."
 
 
 def plan_state_text(plan: PlanRecord, undone: str, *, approved: bool) -> str:
-    """Says where a plan stands that was decided about; nothing of one that waits, or is a draft."""
+    """Returns the state of a decided plan; empty if it is a draft or waits for approval."""
     if approved:
         return APPROVED
     if plan.building:
@@ -61,7 +61,7 @@ def plan_state_text(plan: PlanRecord, undone: str, *, approved: bool) -> str:
 
 
 def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list[Line]:
-    """Says to what the person said yes, without what, and with which words."""
+    """Returns what the user approved, what was excluded, and their note."""
     less = f" without {operation_names(without)}" if without else ""
     lines = [
         Line("said", f"You approved {digest[:SHORT]}{less}{', with a note:' if note else '.'}")
@@ -70,10 +70,10 @@ def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list
 
 
 def decision_text(plan: PlanRecord, events: Sequence[Event], named: str = "") -> str:
-    """Says who decided about a plan elsewhere, and what; nothing, if these events decide nothing.
+    """Returns who decided about a plan elsewhere, and how; empty if these events decide nothing.
 
-    What was decided last counts. Nobody is named where the record names nobody. `named` is what
-    names the plan in a command: the screen may be about another one.
+    The last decision counts. No one is named if the record has no name. `named` is how a command
+    names the plan: the screen may show another one.
     """
     found = (_decided(plan, event, named or plan.name) for event in reversed(events))
     what = next(filter(None, found), "")
@@ -81,7 +81,7 @@ def decision_text(plan: PlanRecord, events: Sequence[Event], named: str = "") ->
 
 
 def undone_text(run: str, name: str, what: str, by: "tuple[PlanRecord, PlanRun] | None") -> str:
-    """Says that a run of the plan with that name was undone or redone elsewhere, and by whom."""
+    """Returns that a run of the named plan was undone or redone elsewhere, and by whom."""
     who = ""
     if by is not None:
         plan, note = by
@@ -97,13 +97,13 @@ def _decided(plan: PlanRecord, event: Event, named: str) -> str:
             who = _by(approval.approver.user, approval.approver.channel)
             return f"was approved{who}; /build {visible_line(named)} builds it"
         case PlanRejected(user=user):
-            return f"was rejected{_by(user)}, and is a draft again"
+            return f"was rejected{_by(user)} and is a draft again"
         case PlanDiscarded(user=user):
             return f"was discarded{_by(user)}"
         case RunStarted(run, approval=yes):
             return f"is being built by run {run}{_approved(plan, yes)}"
         case RunHalted(run):
-            return f"was built by run {run}, which waits for a decision: /recover"
+            return f"stopped in run {run} and needs a decision: /recover"
         case RunEnded(run, outcome):
             spent = next((c.approval.id for c in plan.consents if c.run == run), "")
             how = "was built" if outcome == "done" else f"was built ({outcome.replace('_', ' ')})"
@@ -123,11 +123,11 @@ def _by(user: str, channel: str = "") -> str:
 
 
 def feedback_sent_lines(feedback: Feedback, comments: int) -> list[Line]:
-    """Says what the person wants different."""
+    """Returns the feedback that was sent."""
     many = f", with {comments} comment{'' if comments == 1 else 's'}" if comments else ""
     said = feedback.text()
     return [
-        Line("said", f"You sent the plan back{many}{':' if said.strip() else '.'}"),
+        Line("said", f"You rejected the plan{many}{':' if said.strip() else '.'}"),
         *_words(said),
     ]
 
@@ -135,7 +135,7 @@ def feedback_sent_lines(feedback: Feedback, comments: int) -> list[Line]:
 def run_ended_lines(
     verb: str, outcome: ReportedOutcome, operations: Sequence[Operation]
 ) -> list[Line]:
-    """Says how a run ended, what it changed, and what takes it back."""
+    """Returns how a run ended, what it changed, and how to undo it."""
     style, words = OUTCOMES[outcome]
     lines = [Line(style, f"{verb.capitalize()}: {words}")]
     if outcome != "done":
@@ -145,14 +145,14 @@ def run_ended_lines(
 
 
 def operation_names(operations: Sequence[Operation]) -> str:
-    """Names operations, the first of many."""
+    """Returns the names of operations, shortened if there are many."""
     shown = [f"{operation_kind(op)} {operation_brief(op)}" for op in operations[:MAX_NAMED]]
     more = len(operations) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def echo_line(line: str) -> Line:
-    """Returns a command that the person typed, as it stands above what it says."""
+    """Returns a command that the user typed, as it is shown above its output."""
     return Line("said", visible_line(redact(line.strip())))
 
 

@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 MAX_OUTPUT_LINES: Final = 5000  # lines of output that are kept to be looked at
 BAR: Final = 30
 SURROUNDING_OPERATIONS: Final = 6  # operations before and after the present one that are listed
-STATE_MARKS: Final = {"done": "✓", "at work": "▶", "waits": "·"}
+STATE_MARKS: Final = {"done": "✓", "running": "▶", "waits": "·"}
 _WORDS: Final[dict[RunStep, str]] = {
-    RunStep.PREPARE: "writing new contents beside the files",
+    RunStep.PREPARE: "writing new file contents",
     RunStep.FINISH: "putting files in place",
     RunStep.CONTINUE: "putting files in place",
-    RunStep.REVERSE: "putting files back",
-    RunStep.ABANDON: "cleaning up what was prepared",
-    RunStep.SWEEP: "removing what is no longer needed",
+    RunStep.REVERSE: "restoring files",
+    RunStep.ABANDON: "discarding prepared files",
+    RunStep.SWEEP: "removing temporary files",
     RunStep.ENTER: "checking files",
-    RunStep.TURN: "working out how to go back",
+    RunStep.TURN: "preparing the rollback",
 }
 
 
@@ -70,7 +70,7 @@ class RunProgressView:
         self._end: tuple[Line, ...] = ()
 
     def take(self, live: RunUpdate) -> None:
-        """Takes in one report."""
+        """Adds one report."""
         with self._lock:
             match live:
                 case StepProgress():
@@ -85,30 +85,30 @@ class RunProgressView:
                     self._add([_output(text) for text in self._spoken.take(live)])
 
     def end(self, lines: Sequence[Line]) -> None:
-        """Takes in how it ended."""
+        """Adds how it ended."""
         with self._lock:
             self._add([_output(text) for text in self._spoken.rest()])
             self._progress = None
             self._end = tuple(lines)
 
     def fail(self, error: AssentError) -> None:
-        """Takes in why it could not go on."""
+        """Adds why it could not continue."""
         told = [Line("risk", visible_line(redact(error.message)))]
         if error.next:
             told.append(Line("plain", f"Next: {visible_line(redact(error.next))}"))
         self.end(told)
 
     def lines(self) -> tuple[Line, ...]:
-        """Returns everything so far; of very much output, the end."""
+        """Returns everything so far; of long output, the end."""
         with self._lock:
-            cut = [Line("dim", f"({self._left_out:,} lines before are not shown here.)")]
+            cut = [Line("dim", f"({self._left_out:,} earlier lines not shown)")]
             before = cut if self._left_out else []
             now = [_progress_line(self._progress)] if self._progress else []
             listed = [] if self._end else self._listed()
             return (*before, *self._lines, *listed, *now, *self._end)
 
     def _listed(self) -> list[Line]:
-        """Renders each operation with where it is; of very many, those around the present ones."""
+        """Renders each operation with its state; of very many, those around the current ones."""
         last = self._first
         while last + 1 < len(self._operations) and not self._is_command(last + 1):
             last += 1
@@ -127,7 +127,7 @@ class RunProgressView:
         return [*before, *lines, *([Line("dim", f"… {more:,} more")] if more > 0 else [])]
 
     def _row(self, at: int, op: Operation, last: int) -> str:
-        state = "done" if at < self._first else "at work" if at <= last else "waits"
+        state = "done" if at < self._first else "running" if at <= last else "waits"
         return (
             f"{STATE_MARKS[state]} {state:<7}  {at + 1}. {operation_kind(op)} "
             f"{redact(operation_brief(op))}"
@@ -147,7 +147,7 @@ def _output(text: str) -> Line:
 
 
 def _progress_line(progress: StepProgress) -> Line:
-    """Renders how far a step is, as a bar of characters and in numbers."""
+    """Renders the progress of a step, as a bar of characters and in numbers."""
     words = _WORDS.get(progress.step, progress.step.value)
     if not progress.total:
         return Line("plain", words)
@@ -157,11 +157,11 @@ def _progress_line(progress: StepProgress) -> Line:
 
 
 PAUSE_S = 0.05
-BUSY = "A run is at work; wait for its end, or interrupt its command with Esc."
+BUSY = "A run is in progress; wait for it or interrupt its command with Esc."
 
 
 class RunController:
-    """One run at a time. The files themselves change only in the executor."""
+    """Drives one run at a time; only the executor changes files."""
 
     def __init__(
         self,
@@ -179,23 +179,23 @@ class RunController:
         self.report: RunReport | None = None  # how that one ended
 
     def build(self, plan_id: str, digest: str = "") -> None:
-        """Applies a plan of operations that was approved; with a digest, only that one."""
+        """Applies an approved plan of operations; with a digest, only that one."""
         self._start("build", plan_id, lambda: self._host.engine().runs.build(plan_id, digest))
 
     def recover(self, way: RecoveryChoice = "auto", run: str = "") -> None:
-        """Takes up the unfinished run, the way the person chose for the one that they saw."""
+        """Recovers the unfinished run that the user saw, with the option they chose."""
         self._start("recover", "", lambda: _taken_up(self._host.engine(), way, run))
 
     def undo(self, preview: "UndoPlan", channel: str) -> None:
-        """Takes back what the person saw and agreed to."""
+        """Applies the undo that the user saw and approved."""
         verb = "redo" if preview.extent.again else "undo"
         engine = self._host.engine()
         self._start(verb, "", lambda: _taken_back(engine, preview, channel))
 
     def end(self) -> None:
-        """Has a run at work come to rest, and waits for it: its command ends, files are finished.
+        """Stops the current run and waits for it: its command ends, its files are finished.
 
-        It may not have come as far as to be interrupted, so it is told until it hears.
+        The run may not be interruptible yet, so the request is repeated until it is.
         """
         while self._thread is not None and self._thread.is_alive():
             self.interrupt()
@@ -208,11 +208,11 @@ class RunController:
 
     @property
     def halted(self) -> bool:
-        """Whether the last run waits for a person's decision."""
+        """Whether the last run waits for a user's decision."""
         return self.report is not None and self.report.outcome == "needs_you"
 
     def interrupt(self) -> bool:
-        """Ends the command that a run is in; files are never left halfway."""
+        """Ends the current command of a run; files are never left halfway."""
         return self.at_work and self._host.engine().runs.interrupt()
 
     def _start(
@@ -248,7 +248,7 @@ class RunController:
         self.at_work = False
 
     def _operations(self, plan_id: str) -> "tuple[Operation, ...]":
-        """Returns what a plan is about to do; an undo says it in the preview."""
+        """Returns the operations of a plan; an undo shows them in its preview."""
         if not plan_id:
             return ()
         ledger = self._host.engine().plans.repository()
@@ -270,11 +270,11 @@ class RunController:
 def _taken_back(
     engine: "Engine", preview: "UndoPlan", channel: str
 ) -> "Generator[RunUpdate, None, RunReport]":
-    """Applies an undo or redo; with a whole run, the todos of its session go back, too (F128)."""
+    """Applies an undo or redo; for a whole run, the session's todos are restored too (F128)."""
     report = yield from engine.undo.apply(preview, channel)
     whole = preview.source.plan_id and not preview.target.only and not preview.extent.again
     if whole and report.outcome in DONE:
-        with engine.runs.housekeeping("The todos were not set back"):
+        with engine.runs.housekeeping("The todos were not restored"):
             engine.sessions.restore_todos(preview.source, preview.target.runs[0])
     return report
 
@@ -282,12 +282,12 @@ def _taken_back(
 def _taken_up(
     engine: "Engine", way: RecoveryChoice, run: str
 ) -> "Generator[RunUpdate, None, RunReport]":
-    """Takes up an unfinished run; the end of an undo is told as the undo's own."""
+    """Recovers an unfinished run; the end of an undo is reported as the undo's own."""
     report = yield from engine.runs.recover(way, run)
     _, told = engine.undo.recorded(report) or (None, report)
     return told
 
 
 def _on_screen(error: AssentError) -> AssentError:
-    """Returns an error whose words name what can be done on this screen."""
+    """Returns an error that names the commands of this screen."""
     return AssentError(with_screen_commands(error.message), next_step(error.next))

@@ -38,7 +38,7 @@ _BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
 
 
 def wrapped_line(line: Line, width: int) -> list[Line]:
-    """Returns a line as pieces that fit; nothing of it is left out."""
+    """Returns a line as pieces that fit; nothing is omitted."""
     text = line.text.expandtabs(TAB) if "\t" in line.text else line.text
     if (text.isascii() and len(text) <= width) or cell_len(text) <= width:
         return [line] if text is line.text else [Line(line.style, text)]
@@ -55,7 +55,7 @@ def wrapped_line(line: Line, width: int) -> list[Line]:
 
 
 def _hang(style: Style, text: str, lead: int) -> int:
-    """Returns how deep a line goes on: what is said, below its first word."""
+    """Returns the indentation of continuation rows: for a message, below its first word."""
     if style not in TEXT_STYLES or not lead:
         return lead + HANGING_INDENT
     bullet = _BULLET.match(text)
@@ -63,7 +63,7 @@ def _hang(style: Style, text: str, lead: int) -> int:
 
 
 def _cut(text: str, width: int) -> list[str]:
-    """Breaks wherever the width ends, and marks what goes on."""
+    """Breaks at the width, and marks the continuation."""
     head, rest = _split(text, width)
     found = [head]
     while rest:
@@ -73,7 +73,7 @@ def _cut(text: str, width: int) -> list[str]:
 
 
 def _between_words(text: str, width: int, hang: str) -> list[str]:
-    """Breaks between words where there are any, and goes on behind what hangs there."""
+    """Breaks between words if possible, and indents the continuation."""
     found: list[str] = []
     before, rest = "", text
     while rest:
@@ -130,7 +130,7 @@ class LinePosition(msgspec.Struct, frozen=True):
 
 
 class LineSearch:
-    """The query and where it was found. Case does not matter."""
+    """The query and its matches; case does not matter."""
 
     def __init__(self) -> None:
         self.query = ""
@@ -149,23 +149,23 @@ class LineSearch:
 
     @property
     def status_text(self) -> str:
-        """What its row says."""
+        """The text of its row."""
         sought = f"/{visible_line(self.query)}"
         if self.typing and not self.query:
-            return f"{sought}   Enter keeps it, Esc ends it"
+            return f"{sought}   Enter keep, Esc close"
         found = f"{self.at + 1} of {len(self.hits)}" if self.hits else "not found"
-        return f"{sought}   {found}   {'Enter keeps it' if self.typing else 'n N'}, Esc ends it"
+        return f"{sought}   {found}   {'Enter keeps it' if self.typing else 'n N'}, Esc close"
 
     def begin(self) -> None:
-        """Begins to take keys as letters of the query."""
+        """Starts to take keys as letters of the query."""
         self.typing, self.query, self.hits, self.at = True, "", (), 0
 
     def end(self) -> None:
-        """Searches for nothing any more."""
+        """Ends the search."""
         self.typing, self.query, self.hits = False, "", ()
 
     def take(self, event: Key) -> bool:
-        """Takes a key while a query is typed; tells whether the query changed."""
+        """Handles a key while a query is typed; tells whether the query changed."""
         before = self.query
         match event.key:
             case "enter":
@@ -184,16 +184,16 @@ class LineSearch:
         return self.query != before and self.typing
 
     def found(self, hits: Sequence[LinePosition], first: int) -> None:
-        """Takes in where the query stands, and which of these places comes first."""
+        """Stores the matches of the query, and which of them comes first."""
         self.hits, self.at = hits, first if first < len(hits) else 0
 
     def step(self, by: int) -> None:
-        """Goes to another place; after the last comes the first."""
+        """Moves to another match; after the last comes the first."""
         if self.hits:
             self.at = (self.at + by) % len(self.hits)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Returns where the query stands in a text; nothing where folding changes its length."""
+        """Returns the matches in a text; none if case folding changes its length."""
         wanted, folded = self.query.lower(), text.lower()
         if not wanted or len(folded) != len(text):
             return []
@@ -219,7 +219,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class SectionRow(msgspec.Struct, frozen=True, gc=False):
-    """What one row shows: a line or a piece of one, its position, and whether it begins it."""
+    """The content of one row: a line or a piece of one, its position, and whether it begins it."""
 
     line: Line
     spot: LinePosition
@@ -234,7 +234,7 @@ class _WrappedSection(msgspec.Struct, gc=False):
 
 
 class SectionList:
-    """Sections in order, at one width. Only what changed is wrapped again; at width 0 nothing."""
+    """Sections in order, at one width; only changes are wrapped again, and at width 0 nothing."""
 
     def __init__(self) -> None:
         self._sheets: list[Section] = []
@@ -258,15 +258,15 @@ class SectionList:
         return self._starts[-1]
 
     def fit(self, width: int) -> None:
-        """Wraps everything for another width, when it is next looked at."""
+        """Sets another width; everything is wrapped again when it is next used."""
         self.width = width
         self._wrapped = [None] * len(self._sheets)
         self._starts = [0]
 
     def show(self, sheets: Iterable[Section]) -> bool:
-        """Holds these sheets and no others, and tells whether anything is new.
+        """Replaces all sections, and tells whether anything is new.
 
-        The very sheets that were there before stay wrapped.
+        Sections that are the same objects as before stay wrapped.
         """
         before = self._sheets
         known = dict(zip(map(id, before), self._wrapped, strict=True))
@@ -277,7 +277,7 @@ class SectionList:
         return self._sheets != before
 
     def put(self, sheets: Iterable[Section]) -> bool:
-        """Adds sheets at the end, or in the place of their keys; tells whether any is new."""
+        """Adds sections at the end, or replaces those with their keys; tells whether any is new."""
         changed, self.kept = False, self.rows
         for sheet in sheets:
             at = self._places.setdefault(sheet.key, len(self._sheets))
@@ -292,7 +292,7 @@ class SectionList:
         return changed
 
     def _replace(self, at: int, sheet: Section) -> None:
-        """Puts a sheet in the place of another, and keeps how its first lines were wrapped."""
+        """Replaces a section, and keeps the wrapping of its first lines if they are the same."""
         before, wrapped = self._sheets[at], self._wrapped[at]
         self._sheets[at], self._wrapped[at] = sheet, None
         kept = 0
@@ -306,7 +306,7 @@ class SectionList:
         del self._starts[at + 1 :]
 
     def piece(self, row: int) -> SectionRow | None:
-        """Returns what a row shows."""
+        """Returns the content of a row."""
         if not 0 <= row < self.rows:
             return None
         place = bisect_right(self._starts, row) - 1
@@ -319,7 +319,7 @@ class SectionList:
         )
 
     def row_of(self, spot: LinePosition) -> int:
-        """Returns the first row that shows a line; the last of its sheet if it has fewer lines."""
+        """Returns the first row that shows a line; the section's last row if it has fewer lines."""
         place = self._places.get(spot.key, NO_ROW)
         if place == NO_ROW or not self.rows:
             return NO_ROW
@@ -331,7 +331,7 @@ class SectionList:
         return self._starts[place] + inside
 
     def matching(self, wanted: str) -> Iterator[LinePosition]:
-        """Returns the lines that have some letters in them, small or capital."""
+        """Yields the lines that contain a text, ignoring case."""
         wanted = wanted.lower()
         for sheet in self._sheets:
             for at, line in enumerate(sheet.lines):
@@ -352,7 +352,7 @@ def _wrap(
     known: Sequence[Line] = (),
     of_known: Sequence[int] | None = None,
 ) -> _WrappedSection:
-    """Wraps a sheet; of the lines that are done, the pieces and their origins are known."""
+    """Wraps a section; for the lines that are done, the pieces and their origins are known."""
     pieces = list(known)
     origins = list(range(done)) if of_known is None else list(of_known[: len(pieces)])
     for origin, line in enumerate(sheet.lines[done:], done):
@@ -368,7 +368,7 @@ def _wrap(
 
 
 def _alike(one: Sequence[Line], other: Sequence[Line]) -> int:
-    """Returns how many lines two texts begin with alike."""
+    """Returns the length of the common prefix of two lists of lines."""
     least = min(len(one), len(other))
     start = max(least - MAX_SMALL_UPDATE, 0)  # a text mostly grows at its end
     start = start if one[:start] == other[:start] else 0

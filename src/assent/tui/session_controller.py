@@ -1,6 +1,6 @@
 """Controls the session on the screen: the thread of its turns, and its pending questions.
 
-One thread alone drives the turns.
+A single thread drives the turns.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,10 +40,10 @@ POLL_INTERVAL_S: Final = 0.1
 
 
 class PanelAsker:
-    """Implements ports.Asker: waits until somebody answers, here or elsewhere.
+    """Implements ports.Asker: waits until a question is answered, here or elsewhere.
 
-    It never answers itself. When the screen ends while a question is open, nobody returns from
-    here: the question stays on record, and whoever opens the session next is asked again.
+    It never answers itself. When the screen closes while a question is open, the call never
+    returns: the question stays on record, and is asked again when the session is opened next.
     """
 
     defers = False
@@ -63,30 +63,26 @@ class PanelAsker:
         return None
 
     def wake(self) -> None:
-        """Has whoever waits look at once, because something was answered here."""
+        """Wakes waiting threads, because something was answered here."""
         self._look.set()
 
 
-BUSY = "The model is at work. Press Esc to interrupt it first."
-BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."
+BUSY = "The model is working. Press Esc to interrupt it first."
+BUILT = "The build stopped early. Its changes are kept, and continuing needs no new approval."
 
-OTHER_MODE = "This session is in {} mode now: somebody changed it elsewhere. Nothing was said."
-REPEAT_HINT = "say it again if that is right"
-NOTED = (
-    "Somebody else is at work here. What you said is on record: "
-    "the turn of this session that is at work hears it, or else it waits."
-)
-LATER = "say `go on` when that has ended"
+OTHER_MODE = "The mode was changed to {} elsewhere. Your message was not sent."
+REPEAT_HINT = "send it again to continue in this mode"
+NOTED = "This session is in use elsewhere; your message is queued."
+LATER = "send `continue` when it is idle"
 
 UNFINISHED = (
-    "An earlier run has not come to its end: /recover shows it and the ways on, "
-    "/waiting everything that waits for you."
+    "An earlier run is not finished: /recover shows your options, /waiting all pending decisions."
 )
 LOST = (
-    "Slots of a run that the log does not know exist here, and nothing is built over them: "
-    "`assent recover` lists them and the ways on."
+    "Files of an unknown run were found, and builds are blocked until they are handled: `assent "
+    "recover` lists them and your options."
 )
-CONTINUE_HINT: Final = "say `go on`; what was said and staged so far is kept"
+CONTINUE_HINT: Final = "send `continue`; messages and staged changes are kept"
 TRIES, PAUSE_S = 100, 0.05
 
 Events = Iterator["StoredEvent | StreamDelta"]
@@ -125,7 +121,7 @@ class TurnWatcher:
 
 
 class SessionController:
-    """Says, drives and interrupts. Its thread reports by messages only."""
+    """Sends messages, drives turns and interrupts them; its thread only reports by messages."""
 
     def __init__(self, host: ScreenHost, messages: Coalescer, start: StartOptions) -> None:
         self.host = host
@@ -161,7 +157,7 @@ class SessionController:
 
     @property
     def plan_id(self) -> str:
-        """The plan that is worked on; empty: the current one of the workspace, if there is one."""
+        """The plan in use; empty: the current one of the workspace, if there is one."""
         return self.chosen_plan or (self.record.plan_id if self.record else "")
 
     def is_shown(self, place: ShellOrigin) -> bool:
@@ -170,11 +166,11 @@ class SessionController:
 
     @property
     def work(self) -> "SessionRuntime | None":
-        """What turns are driven with, once one was."""
+        """The runtime of the turns, once there was one."""
         return self._work
 
     def begin(self, start: StartOptions) -> None:
-        """Opens the engine, and the session that the person wants to go on with; in a thread."""
+        """Opens the engine, and the session that the user wants to continue; in a thread."""
         try:
             engine = self.engine
         except AssentError as error:
@@ -194,41 +190,41 @@ class SessionController:
         )
 
     def resolve_defaults(self) -> None:
-        """Finds out which mode and model a new session has; slow, where servers are asked."""
+        """Determines the mode and model of a new session; slow if servers are asked."""
         found = self.host.defaults()
         self._usual = self._usual or found.mode
         self.mode = self.mode or self._usual
         self.shown_model = self.model or found.model
 
     def base(self, name: str) -> Mode:
-        """Returns which of the four a mode of that name is, or narrows; else the strictest."""
+        """Returns the built-in mode of a name, or the base of a custom one; else the strictest."""
         modes = self.engine.sessions.modes
         known = [mode for mode in MODES if mode == name]
         return modes[name].base if name in modes else known[0] if known else MODES[0]
 
     def say(self, words: str) -> None:
-        """Says something and drives the turn that follows; what fails is reported."""
+        """Adds a message and drives the turn that follows; errors are reported."""
         self._start(lambda: self._heard(self._said(words)), words)
 
     def say_custom(self, name: str, arguments: str) -> None:
-        """Says what a command of the person's own stands for, as `say` does."""
+        """Sends the prompt of a custom command, as `say` does."""
         typed = f"/{name} {arguments}".rstrip()
         self._start(lambda: self._heard(self._said_own(name, arguments)), typed)
 
     def go_on(self) -> None:
-        """Drives the session without saying anything: answers wait, or something was cut off."""
+        """Drives the session without a new message: after answers, or after a cut-off turn."""
         record = self.record
         if record is not None:
             self._start(lambda: self._turn(record))
 
     def build(self, plan_id: str, digest: str = "") -> None:
-        """Has a model carry out a plan of prose that was approved, in the plan's session."""
+        """Has a model build an approved text plan, in the plan's session."""
         self._start(lambda: self._built(plan_id, digest))
 
     def interrupt(self) -> bool:
         """Ends the turn that this screen drives; tells whether there is one.
 
-        It may not have come as far as to be ended, so this waits for it a while: in a thread.
+        It may not be ready to be ended yet, so this waits for it a while: call in a thread.
         """
         for _ in range(TRIES):
             if not self.at_work:
@@ -250,15 +246,15 @@ class SessionController:
             self._know(self.engine.sessions.set_mode(record, name))
 
     def saw(self, record: SessionRecord | None) -> None:
-        """Takes over a session as it was shown to the person; not while a turn is begun or driven.
+        """Takes over a session as it was shown to the user; not while a turn is begun or driven.
 
-        Whoever said something meanwhile, said it to what was shown before.
+        A message sent meanwhile was meant for what was shown before.
         """
         if record is not None and not self.at_work:
             self._know(record)
 
     def switch(self, record: SessionRecord | None) -> None:
-        """Shows another session, or none yet; refused while one is driven."""
+        """Switches to another session, or to none yet; refused while one is driven."""
         if self.at_work:
             raise Busy(BUSY)
         with self._changing:
@@ -267,18 +263,18 @@ class SessionController:
             self.view += 1
 
     def choose(self, model: str) -> None:
-        """Asks another model from now on; it is opened at once, in a thread, or nothing changes."""
+        """Switches to another model; it is opened at once, in a thread, or nothing changes."""
         if self.at_work:
             raise Busy(BUSY)
         with self._opening:
             self._work, self.model = self.host.work(self.asker, model, self.agent), model
 
     def forget(self) -> None:
-        """Has model and tools opened anew by the next turn."""
+        """Makes the next turn open model and tools again."""
         self._work = None
 
     def join(self, seconds: float) -> bool:
-        """Waits for the turn's end as long as that; tells whether it came."""
+        """Waits at most `seconds` for the turn's end; tells whether it came."""
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.at_work
@@ -301,7 +297,7 @@ class SessionController:
             return ()
 
     def _said(self, words: str, agent: str = "", model: str = "") -> SessionRecord:
-        """Says words; agent and model are those of the person, or else these."""
+        """Adds a message; agent and model are the user's choice, or else these."""
         self._check_mode()
         work, sessions = self._opened(), self.engine.sessions
         agent, model = self.agent or agent, self.model or model
@@ -312,13 +308,13 @@ class SessionController:
     def _said_own(self, name: str, arguments: str) -> SessionRecord:
         own = next((each for each in self.host.custom_commands() if each.name == name), None)
         if own is None:
-            raise UsageError(f"There is no /{name} any more.", "/help")
+            raise UsageError(f"/{name} no longer exists.", "/help")
         self._check_mode()  # before anything runs for it
         words = self.host.expand_command(own, arguments, self._opened(own.model).tooling)
         return self._said(words, own.agent, own.model)
 
     def _check_mode(self) -> None:
-        """Refuses to say words to a session that is in another mode than the person was shown."""
+        """Refuses a message if the session's mode differs from the one the user was shown."""
         with self._moding:
             known = self.record
             if known is None:
@@ -330,13 +326,13 @@ class SessionController:
             raise ConcurrentChange(OTHER_MODE.format(now.custom or now.mode), REPEAT_HINT)
 
     def _know(self, record: SessionRecord) -> None:
-        """Takes over a session as it is by now, unless another one, or a newer state, is there."""
+        """Takes over a session's new state, unless another session or a newer state is there."""
         with self._changing:
             if self.record is not None and self.session == record.session:
                 self.record = max(record, self.record, key=lambda one: one.seq)
 
     def _heard(self, record: SessionRecord) -> Events:
-        """Drives a session in which something was said, which stays so if nobody drives it now."""
+        """Drives a session after a message, which stays queued if the session is in use."""
         events = self._turn(record)
         try:
             first = next(events, None)
@@ -382,7 +378,7 @@ class SessionController:
         self._thread.start()
 
     def _drive(self, prepare: Callable[[], Events], told: str) -> None:
-        """Drives a turn in which the model is told of a plan, if the person has chosen one."""
+        """Drives a turn; the model is told of the plan that the user selected, if any."""
         error: AssentError | None = None
         try:
             for heard in prepare():
@@ -400,7 +396,7 @@ class SessionController:
                 self._messages.post(TurnOver(self.session, error, self._unsaid), self._rest)
 
     def _renew(self) -> None:
-        """Knows the session as the turn left it: it may work on another plan by now."""
+        """Reloads the session after a turn: it may work on another plan by now."""
         with suppress(AssentError):
             if self.record is not None:
                 self._know(self.engine.sessions.load(self.session))
@@ -409,7 +405,7 @@ class SessionController:
         self.at_work = False
 
     def _opened(self, model: str = "") -> "SessionRuntime":
-        """Opens model and tools, once, or again where the person chose another model."""
+        """Opens model and tools, once, or again if the user chose another model."""
         with self._opening:
             if self._work is None:
                 known = self.model or model or (self.record.model if self.record else "")

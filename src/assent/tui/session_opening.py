@@ -15,7 +15,7 @@ from assent.tui.result_messages import plan_state_text
 from assent.tui.session_controller import CONTINUE_HINT
 from assent.tui.status import StatusSnapshot
 
-CUT_OFF: Final = f"The last turn was cut off before its end: {CONTINUE_HINT}."
+CUT_OFF: Final = f"The last turn did not finish: {CONTINUE_HINT}."
 
 
 class OpeningApp(AppContext, Protocol):
@@ -36,7 +36,7 @@ class SessionOpening:
         self._fresh = False  # whether what waits in the session was not asked yet
 
     def load(self, record: SessionRecord) -> None:
-        """Reads and folds a session, in a thread; it is shown when that is done."""
+        """Loads and folds a session in a thread, and shows it when that is done."""
         self.ready, self._wanted = False, record.session
         app = self._app
 
@@ -53,9 +53,7 @@ class SessionOpening:
         """Goes on once the engine is open: with the session that is wanted, or with none."""
         app = self._app
         if message.elsewhere:
-            app.deferred.add_note(
-                Line("dim", f"The workspace is {visible_line(message.elsewhere)}.")
-            )
+            app.deferred.add_note(Line("dim", f"Workspace: {visible_line(message.elsewhere)}"))
         for words in message.warnings:
             app.deferred.add_note(Line("risk", visible_line(words)))
         app.tasks.run("", self._resolve_defaults, lambda _: app.refresh_status())
@@ -65,7 +63,7 @@ class SessionOpening:
             self._open()
 
     def _resolve_defaults(self) -> None:
-        """Finds out what a new session would begin with, in a thread."""
+        """Reads the defaults of a new session, in a thread."""
         app = self._app
         app.session_controller.resolve_defaults()
         record = app.session_controller.record
@@ -73,13 +71,13 @@ class SessionOpening:
             app.messages.post(NoModel(app.host.findings()))
 
     def open_none(self) -> None:
-        """Goes on without a session, and without one that is still being read."""
+        """Continues without a session, and ignores one that is still being loaded."""
         self._wanted = ""
         if not self.ready:
             self._open()
 
     def loaded(self, message: SessionLoaded | SessionLoadFailed) -> None:
-        """Shows a session, as far as it could be read, unless another one is wanted by now."""
+        """Shows a loaded session, or its error, unless another one was requested meanwhile."""
         if isinstance(message, SessionLoadFailed):
             if message.session == self._wanted:
                 self._open()
@@ -88,7 +86,7 @@ class SessionOpening:
             self._open()
 
     def _open(self) -> None:
-        """Goes on with the session that the person wanted."""
+        """Opens the session that the user requested."""
         app = self._app
         self.ready = self._fresh = True
         app.deferred.release_notes()
@@ -106,7 +104,7 @@ class SessionOpening:
         app.deferred.release_actions()
 
     def look_for_questions(self, standing: StatusSnapshot | None) -> None:
-        """Asks what the session that was just opened waits for; what others wait for is told."""
+        """Opens the questions of the session that was just opened; notes those of others."""
         app = self._app
         if standing is None or not self._fresh or not self.ready:
             return
@@ -120,11 +118,11 @@ class SessionOpening:
         if own and not app.at_work:
             app.has_pending_question()
         elif standing.waiting:
-            others = f"{len(standing.waiting)} to answer, of other sessions: /waiting."
+            others = f"{len(standing.waiting)} to answer in other sessions: /waiting."
             app.add_note(Line("risk", others))
 
     def _say_where(self, standing: StatusSnapshot, *, asked: bool) -> None:
-        """Says where the plan stands by now, and that a turn was cut off, if nobody says it yet."""
+        """Shows the state of the plan, and that a turn was cut off, unless shown already."""
         plan = standing.plan
         words = plan_state_text(plan, standing.undone, approved=standing.approved) if plan else ""
         if words:

@@ -1,4 +1,4 @@
-"""Runs the person's own shell commands in a thread, and reports output by messages."""
+"""Runs shell commands that the user typed in a thread, and reports output by messages."""
 
 from codecs import getincrementaldecoder
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from assent.tui.session_controller import SessionController
 from assent.tui.workers import Coalescer
 
 PAUSE_S = 0.05
-BUSY = "A command of yours is running. Press Esc to end it first."
+BUSY = "Your command is still running. Press Esc to stop it first."
 
 
 class ShellController:
-    """One command at a time, on record like every other; see `SessionCommands.run_as_user`."""
+    """Runs one command at a time, on record; see `SessionCommands.run_as_user`."""
 
     def __init__(self, host: ScreenHost, sitting: SessionController, messages: Coalescer) -> None:
         self._host = host
@@ -27,7 +27,7 @@ class ShellController:
         self.at_work = False  # a command runs, and its end was not reported
 
     def run(self, line: str) -> None:
-        """Runs a line that the person typed."""
+        """Runs a line that the user typed."""
         if self.at_work:
             raise Busy(BUSY)
         self.at_work = True
@@ -75,7 +75,7 @@ class ShellController:
 
 
 def _ended(facts: Mapping[str, Any]) -> str:
-    """Says how a command ended, and what it changed as far as that is on record."""
+    """Returns how a command ended, and what it changed, as far as that is recorded."""
     changed: list[str] | None = facts.get("changed")
     files = f" Changed: {', '.join(changed)}." if changed else ""
     return f"Exit code {facts.get('exit', 0)}.{files}"

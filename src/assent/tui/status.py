@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class StatusSnapshot(msgspec.Struct, frozen=True):
-    """The status at one moment. Without a session, mode, agent and model are a new one's."""
+    """The status at one moment; without a session, mode, agent and model of a new one."""
 
     mode: str = "plan"  # a custom one by its own name
     base: str = "plan"  # one of the four
@@ -63,7 +63,7 @@ class StatusSnapshot(msgspec.Struct, frozen=True):
 
 
 def initial_snapshot(sitting: "SessionController", record: SessionRecord | None) -> StatusSnapshot:
-    """Returns as much of where things stand as a session's record tells: who works, and how."""
+    """Returns the part of the status that a session's record contains."""
     if record is None:
         base = sitting.base(sitting.mode)
         agent = sitting.agent or default_agent(base)
@@ -81,7 +81,7 @@ def initial_snapshot(sitting: "SessionController", record: SessionRecord | None)
 
 
 def read_snapshot(sitting: "SessionController", after: int) -> StatusSnapshot:
-    """Reads where things stand, and what happened after an event of the session; in a thread."""
+    """Reads the status, and what happened after an event of the session; in a thread."""
     engine, known = sitting.engine, sitting.record
     waiting = tuple(engine.pending_questions.pending())
     record = engine.sessions.load(known.session) if known else None
@@ -104,7 +104,7 @@ def read_snapshot(sitting: "SessionController", after: int) -> StatusSnapshot:
 
 
 def undone_amount(engine: "Engine", plan: PlanRecord | None) -> "UndoneAmount":
-    """Says how much of what a plan did last was taken back; in a thread."""
+    """Returns how much of a plan's last run was undone; in a thread."""
     if plan is None or plan.state is not PlanState.COMPLETED or not plan.runs:
         return ""
     return engine.history.undone(plan.runs[-1].run)
@@ -118,7 +118,7 @@ MIN_MODEL_CHARS: Final = 8  # letters that are left of a model's name
 GAP: Final = " │ "
 _STATES: Final = {
     PlanState.DRAFTING: "drafting",
-    PlanState.AWAITING_APPROVAL: "awaits you",
+    PlanState.AWAITING_APPROVAL: "in review",
     PlanState.EXECUTING: "executing",
     PlanState.COMPLETED: "completed",
     PlanState.HALTED: "halted",
@@ -135,7 +135,7 @@ _MODES: Final = {
 
 
 class StatusParts(msgspec.Struct, frozen=True):
-    """The status line in its parts, each as short as it has to be."""
+    """The parts of the status line, each as short as necessary."""
 
     mode: str
     rest: tuple[str, ...]
@@ -146,9 +146,9 @@ class StatusParts(msgspec.Struct, frozen=True):
 
 
 def status_parts(standing: StatusSnapshot, width: int, *, working: bool = False) -> StatusParts:
-    """Returns the parts of the status line; what is long is shortened, and nothing is left out."""
+    """Returns the parts of the status line; long ones are shortened, and none is omitted."""
     mode = standing.mode if standing.mode in MODES else f"{standing.mode} ({standing.base})"
-    mode = f"{standing.base} ({standing.missing} is gone)" if standing.missing else mode
+    mode = f"{standing.base} ({standing.missing} missing)" if standing.missing else mode
     shown = visible_line(mode)
     agent, model = visible_line(standing.agent), visible_line(standing.model) or "no model"
     usage = standing.usage
@@ -181,12 +181,12 @@ def status_parts(standing: StatusSnapshot, width: int, *, working: bool = False)
 
 
 def _base(standing: StatusSnapshot) -> Mode:
-    """Returns which of the four modes holds; the strictest where nobody knows the word."""
+    """Returns the built-in mode in effect; the strictest if the name is unknown."""
     return next((mode for mode in MODES if mode == standing.base), MODES[0])
 
 
 def _model(name: str, room: int) -> str:
-    """Returns the end of a model's name, which tells it from others, in so many letters."""
+    """Returns the end of a model's name, which distinguishes it, in at most `room` characters."""
     name = model_name(name)
     if len(name) <= room:
         return name
@@ -215,7 +215,7 @@ class StatusLine(Static):
         self._working = False
 
     def show_snapshot(self, standing: StatusSnapshot, *, working: bool, theme: str) -> None:
-        """Shows where things stand."""
+        """Shows the current status."""
         self._standing, self._working, self._theme = standing, working, theme
         self._draw()
 
@@ -275,14 +275,14 @@ class StatusPoller:
         self.looking = False
 
     def watch(self) -> None:
-        """Reads where things stand once anybody has recorded anything, in another terminal too."""
+        """Reads the status whenever new events are recorded, also by another terminal."""
         stamp = self._controller.engine.stamp()
         if stamp != self._stamp:
             self._stamp, self._news = stamp, True
             self.refresh()
 
     def refresh(self) -> None:
-        """Reads where things stand, soon."""
+        """Reads the status soon."""
         if self.looking:
             self._again = True
             return
@@ -294,7 +294,7 @@ class StatusPoller:
             self._look()
 
     def take(self, message: StatusLoaded) -> None:
-        """Shows what was read, unless it is about a session that was left meanwhile."""
+        """Shows a new status, unless it is about a session that was left meanwhile."""
         if message.asked:
             self.looking, self._looked = False, monotonic()
         if message.standing is not None and message.standing.session == self._controller.session:

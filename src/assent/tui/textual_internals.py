@@ -50,7 +50,7 @@ _KNOWN.setdefault("\x1b\r", (Keys.ControlJ,))
 
 
 class PasteTruncated(Message):
-    """A paste was longer than what is kept of it."""
+    """A paste was longer than the part that was kept."""
 
 
 class DrivenApp(App[int]):
@@ -67,11 +67,11 @@ class DrivenApp(App[int]):
         super()._handle_exception(error)
 
     def _print_error_renderables(self) -> None:
-        """Prints nothing: what failed is told on the terminal as it was before."""
+        """Prints nothing: errors are shown on the terminal after the screen has closed."""
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with `BracketedPasteParser`; ends when the terminal is gone."""
+    """Textual's driver with `BracketedPasteParser`; it exits when the terminal is gone."""
 
     def __init__(
         self,
@@ -87,13 +87,13 @@ class TerminalDriver(LinuxDriver):
             app.terminal_driver = self
 
     def start_application_mode(self) -> None:
-        """Takes the terminal, once whoever ends the screen by a signal has it put back, too."""
+        """Takes the terminal, after making sure that a signal that ends the screen restores it."""
         for number in (signal.SIGTERM, signal.SIGHUP):
             self.loop.add_signal_handler(number, self.owner.exit, 128 + number)
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def _sigcont_application(self, *_: object) -> None:
-        """Comes back after a stop, with everything painted: others had the terminal meanwhile."""
+        """Repaints everything after a stop: other programs had the terminal meanwhile."""
         if not self._auto_restart or not self.owner.is_running:
             return
         if not self._must_signal_resume:  # it was stopped without a word, and let go of nothing
@@ -102,7 +102,7 @@ class TerminalDriver(LinuxDriver):
         self.loop.call_soon_threadsafe(partial(self.owner.refresh, layout=True))
 
     def run_input_thread(self) -> None:
-        """Reads until the screen is closed, or nobody can type any more."""
+        """Reads until the screen is closed, or the terminal is gone."""
         parser, pasting = XTermParser(), BracketedPasteParser()
         decode = getincrementaldecoder("utf-8")("replace").decode
         while not self.exit_event.is_set():
@@ -131,13 +131,13 @@ class TerminalDriver(LinuxDriver):
 
 
 def exit_without_terminal(app: App[int]) -> None:
-    """Ends where the terminal was taken away without a word, as by whoever owned it."""
+    """Exits when the terminal was closed without a signal."""
     if not os.isatty(0):
         app.exit(128 + signal.SIGHUP)
 
 
 def messages(pieces: Iterable[TerminalInput], parser: XTermParser) -> Iterable[Message]:
-    """Returns what the screen gets: keys and such from the parser, and each paste as one."""
+    """Returns the messages for the screen: keys from the parser, and each paste as one message."""
     for piece in pieces:
         match piece:
             case TypedText(text):

@@ -1,6 +1,6 @@
 """Themes: the look of each line style in dark, light and plain, and which fits a terminal.
 
-The colours for Textual's widgets come from them too.
+The colors for Textual's widgets come from them too.
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def style_in_theme(theme: str, style: Style) -> Look:
 
 
 def chosen_theme(registered: str) -> str:
-    """Returns dark, light or plain for the name that Textual knows a theme by."""
+    """Returns dark, light or plain for Textual's name of a theme."""
     name = registered.removeprefix(PREFIX)
     return name if name in THEMES else DARK
 
@@ -103,7 +103,7 @@ _LIGHT_GROUNDS: Final = ("7", "15")  # as terminals tell the colour behind their
 
 
 def detect_theme(wanted: str, environment: Mapping[str, str]) -> str:
-    """Returns the theme that the person wants, else the one that their terminal seems to be."""
+    """Returns the theme that the user wants, else the one that fits their terminal."""
     if wanted in THEMES:
         return wanted
     if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
@@ -113,7 +113,7 @@ def detect_theme(wanted: str, environment: Mapping[str, str]) -> str:
 
 
 def register_themes(app: "App[int]") -> None:
-    """Has Textual know the themes."""
+    """Registers the themes with Textual."""
     for theme in REGISTERED:
         app.register_theme(theme)
 

@@ -45,9 +45,7 @@ def run_in_background(work: Callable[[], object]) -> Thread:
 
 FRAME_S: Final = 1 / 30  # a screen that is drawn more often looks the same and answers keys later
 MAX_JOINED: Final = 4096  # characters to which pieces that wait for the screen are joined
-INTERNAL_ERROR: Final = (
-    "Something inside failed; what it was is told when you leave. Your session is kept."
-)
+INTERNAL_ERROR: Final = "Internal error; details when you exit. Your session is saved."
 
 
 def joined_messages(messages: Iterable[Message]) -> Iterator[Message]:
@@ -101,7 +99,7 @@ class Coalescer:
             self._notify()
 
     def _joined(self, message: Message) -> bool:
-        """Adds a piece of what is being said to the piece before it, if nobody took that yet."""
+        """Joins a streamed piece with the piece before it, if that was not taken yet."""
         last = self._messages[-1] if self._messages else None
         match last, message:
             case SessionActivity(one, StreamDelta(kind, text)), SessionActivity(
@@ -127,7 +125,7 @@ class Coalescer:
         return run_in_background(partial(self._guarded, act))
 
     def internal_error(self, error: Exception) -> AssentError:
-        """Keeps what nobody expected for later, and returns words for the screen."""
+        """Stores an unexpected error for later, and returns an error for the screen."""
         self.mishaps.append("".join(format_exception(error)))
         return AssentError(INTERNAL_ERROR)
 
@@ -147,7 +145,7 @@ T = TypeVar("T")
 
 
 class BackgroundTasks:
-    """Several at a time. A failed task is reported like any error, and shows nothing."""
+    """Runs several tasks at a time; a failed one is reported like any error, and shows nothing."""
 
     def __init__(self, messages: Coalescer) -> None:
         self._messages = messages
@@ -155,9 +153,9 @@ class BackgroundTasks:
 
     @property
     def activity_text(self) -> str:
-        """What is being done, of all of it what began last; nothing if nothing is.
+        """The description of the newest running task; empty if there is none.
 
-        What has no words is done unseen.
+        Tasks without a description are not shown.
         """
         return next(filter(None, reversed(self._words)), "")
 
@@ -168,9 +166,9 @@ class BackgroundTasks:
         then: Callable[[T], object],
         failed: Callable[[AssentError], object] | None = None,
     ) -> None:
-        """Does something slow in a thread; `then` gets what came of it, on the screen's own.
+        """Runs something slow in a thread; `then` gets the result, in the screen's own thread.
 
-        Who wants to say themselves why it was not done, passes `failed`.
+        A caller that wants to report the error itself passes `failed`.
         """
         self._words.append(words)
 
@@ -193,7 +191,7 @@ class BackgroundTasks:
         self._messages.work(errand)
 
     def take(self, message: TaskDone) -> None:
-        """Shows what came of an errand."""
+        """Shows the result of a task."""
         self._words.remove(message.words)
         if message.then is not None:
             message.then()

@@ -36,9 +36,9 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 def folder_stamps(folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
-    """Returns times, size, inode and mode of each name in a folder; None if nobody can tell.
+    """Returns times, size, inode and mode of each name in a folder; None if unknown.
 
-    No symlink in it is followed; a folder that is not there any more holds nothing.
+    Symlinks in it are not followed; a folder that no longer exists is empty.
     """
     found: dict[bytes, tuple[int, ...]] = {}
     try:
@@ -53,7 +53,7 @@ def folder_stamps(folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
 
 
 def _stamp(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
-    """Returns what a change shows in; of what cannot be looked at only that it is there."""
+    """Returns what shows a change of an entry; if that cannot be read, only that it exists."""
     try:
         state = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
@@ -73,7 +73,7 @@ MAX_ENTRIES = 50_000  # names that a look through the whole workspace comes to
 
 
 def slots_of_runs(folders: FolderHandles) -> Iterator[bytes]:
-    """Yields the files in the folders of slots."""
+    """Yields the files in the slot folders."""
     for run, kind in _entries(folders, STAGE):
         if kind == "folder" and SLOTS.fullmatch(run):
             try:
@@ -84,7 +84,7 @@ def slots_of_runs(folders: FolderHandles) -> Iterator[bytes]:
 
 
 def slots_in_folders(folders: FolderHandles, wanted: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the slots that lie directly in these folders."""
+    """Yields the slots directly in these folders."""
     for folder in wanted:
         prefix = folder + b"/" if folder else b""
         for found, _ in _entries(folders, folder):
@@ -93,7 +93,7 @@ def slots_in_folders(folders: FolderHandles, wanted: Iterable[bytes]) -> Iterato
 
 
 def slots_anywhere(folders: FolderHandles) -> Iterator[bytes]:
-    """Yields the slots beside files of the whole workspace, as far as a bounded walk comes."""
+    """Yields the slots next to files in the whole workspace, as far as a bounded walk gets."""
     left, waiting = MAX_ENTRIES, [b""]
     while waiting and left > 0:
         here = waiting.pop(0)  # what is further up comes first
@@ -119,9 +119,9 @@ _PLAIN = ReplacementLoss()
 
 
 class LocalWorkspaceFiles:
-    """Implements WorkspaceFiles for one folder. Every call sees the folders as they are by then.
+    """Implements WorkspaceFiles for one folder; every call sees its current state.
 
-    Calls that only read run side by side, so it may be used from several threads.
+    Calls that only read run in parallel, so it may be used from several threads.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class LocalWorkspaceFiles:
         self._alone = Lock()  # a descriptor of a folder is good until the next call only
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
-        """Returns what stands under each name."""
+        """Returns the state of each path."""
         seen: dict[bytes, PathState] = {}
         for path in paths:
             with self._alone, readable_errors(path):
@@ -150,13 +150,13 @@ class LocalWorkspaceFiles:
         return seen
 
     def locate(self, argument: bytes, target: LinkTarget | None = None) -> bytes:
-        """Turns what a person typed into a workspace path: its real parent and its name."""
+        """Turns what a user typed into a workspace path: its real parent and its name."""
         with self._alone:
             plainly = None if target else self._plainly(argument)
         return plainly or locate(self._disk, self._root, self._cwd, argument, target)
 
     def open(self, path: bytes) -> BinaryIO:
-        """Opens a file's content; of a symlink, its target."""
+        """Opens a file's content; for a symlink, its target."""
         with self._alone, readable_errors(path):
             name, at, found = self._find(path)
             if S_ISLNK(found.st_mode):
@@ -168,13 +168,13 @@ class LocalWorkspaceFiles:
             )
 
     def below(self, folder: bytes) -> list[bytes]:
-        """Lists the files and symlinks below a folder; nothing if it is no folder."""
+        """Lists the files and symlinks below a folder; empty if it is not a folder."""
         with self._alone, readable_errors(folder):
             found = self._folders.below(folder)
             return sorted(path for path, kind in found if kind in ("file", "link"))
 
     def is_file(self, path: bytes) -> bool:
-        """Tells whether a file or symlink stands there, without reading it."""
+        """Tells whether a path is a file or symlink, without reading it."""
         with self._alone, readable_errors(path):
             try:
                 return not S_ISDIR(self._find(path)[2].st_mode)
@@ -182,7 +182,7 @@ class LocalWorkspaceFiles:
                 return False
 
     def link_target(self, path: bytes) -> bytes | None:
-        """Returns where a symlink points to; None if it is none, or nothing is there."""
+        """Returns the target of a symlink; None if it is not one, or does not exist."""
         with self._alone, readable_errors(path):
             try:
                 name, at, found = self._find(path)
@@ -191,7 +191,7 @@ class LocalWorkspaceFiles:
             return self._disk.readlink(name, at) if S_ISLNK(found.st_mode) else None
 
     def names(self, folder: bytes) -> list[bytes]:
-        """Lists the names in a folder; nothing if it is no folder."""
+        """Lists the names in a folder; empty if it is not a folder."""
         with self._alone, readable_errors(folder):
             try:
                 at = self._folders.open_now(folder)
@@ -200,7 +200,7 @@ class LocalWorkspaceFiles:
             return sorted(name for name, _ in self._disk.scan(at))
 
     def size(self, path: bytes) -> int:
-        """Returns how many bytes a file has, without reading it; 0 if it is none."""
+        """Returns the size of a file in bytes, without reading it; 0 if it is not a file."""
         with self._alone, readable_errors(path):
             try:
                 found = self._find(path)[2]
@@ -209,9 +209,9 @@ class LocalWorkspaceFiles:
             return found.st_size if S_ISREG(found.st_mode) else 0
 
     def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
-        """Lists the files in slots of runs: in the folder of slots, and beside these folders.
+        """Lists the files in slots of runs: in the slot folder, and in these folders.
 
-        `everywhere` looks for the latter in the whole workspace, as far as a bounded walk comes.
+        `everywhere` searches the whole workspace for the latter, as far as a bounded walk gets.
         """
         with self._alone:
             found = list(slots_of_runs(self._folders))
@@ -228,10 +228,10 @@ class LocalWorkspaceFiles:
             return sorted((*found, *slots_in_folders(self._folders, wanted)))
 
     def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, ReplacementLoss]:
-        """Tells what replacing files would cost besides their contents; only where it costs.
+        """Returns what replacing files would lose in addition to their contents, if anything.
 
-        Of a file that is gone or out of reach nothing is told. Names of one folder that follow each
-        other share the way to it.
+        Files that are gone or out of reach are omitted. Consecutive names of one folder share the
+        lookup of it.
         """
         with self._alone:
             found = [self._told(folder, here) for folder, here in groupby(paths, parent)]
@@ -261,11 +261,11 @@ class LocalWorkspaceFiles:
         return ReplacementLoss(found.st_nlink, lost_attributes(found, attributes, self._rights))
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
-        """Returns what a change of each name in a folder would show in; None: nobody can tell."""
+        """Returns what shows a change of each name in a folder; None if unknown."""
         return folder_stamps(self._root + b"/" + folder if folder else self._root)
 
     def _plainly(self, argument: bytes) -> bytes | None:
-        """Returns what was typed as it stands, if no symlink and no dots can lead elsewhere."""
+        """Returns the typed path itself, if no symlink and no dots can lead elsewhere."""
         names = argument.split(b"/")
         if self._here is None or not _DOTS.isdisjoint(names) or b"\0" in argument:
             return None
@@ -285,7 +285,7 @@ class LocalWorkspaceFiles:
 
 
 def _prefix(root: bytes, cwd: bytes) -> bytes | None:
-    """Returns what comes before a name typed in the workspace; None if it is typed elsewhere."""
+    """Returns the prefix of a name typed in the workspace; None if it is typed elsewhere."""
     return (cwd + b"/")[len(root) + 1 :] if (cwd + b"/").startswith(root + b"/") else None
 
 

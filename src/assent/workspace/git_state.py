@@ -1,4 +1,4 @@
-"""Reads the branch, and what git is in the middle of, from git's own files.
+"""Reads the branch, and the operation in progress, from git's own files.
 
 No program is started for it.
 """
@@ -39,13 +39,13 @@ _EXPLAINS: Final = {
 
 
 def current_branch(root: bytes) -> str:
-    """Returns the branch that is checked out in a folder; empty where that is not plain."""
+    """Returns the branch that is checked out in a folder; empty if that is unclear."""
     found = git_state(root).branch
     return found if found != DETACHED_HEAD and _PLAIN.fullmatch(found) else ""
 
 
 def git_state(root: bytes) -> GitState:
-    """Returns what git has checked out in a folder, and what it is in the middle of there."""
+    """Returns what git has checked out in a folder, and its operation in progress."""
     folder = _folder(root)
     if folder is None:
         return GitState()
@@ -55,7 +55,7 @@ def git_state(root: bytes) -> GitState:
 
 
 def _folder(root: bytes) -> bytes | None:
-    """Returns git's own folder; that of a linked worktree is named in a file."""
+    """Returns git's own folder; for a linked worktree a file names it."""
     git = os.path.join(root, b".git")
     if os.path.islink(git):
         return None
@@ -73,7 +73,7 @@ def _branch(folder: bytes) -> str:
 
 
 def _read(path: bytes) -> bytes:
-    """Returns the start of a small file; nothing, where it is no file or cannot be read."""
+    """Returns the start of a small file; empty if it is not a file or cannot be read."""
     try:
         fd = os.open(path, _CAREFULLY)
     except OSError:

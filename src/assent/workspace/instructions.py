@@ -1,4 +1,4 @@
-"""Instruction files: what people tell agents about working here, in AGENTS.md or CLAUDE.md."""
+"""Instruction files: what users tell agents about working here, in AGENTS.md or CLAUDE.md."""
 
 import os
 from stat import S_ISREG
@@ -19,7 +19,7 @@ MAX_DEPTH = 40  # folders between the root and where the person is
 def read_instructions(
     root: bytes, cwd: bytes, config: bytes, disk: Disk | None = None
 ) -> tuple[InstructionFile, ...]:
-    """Returns the user's own, the root's and those on the way down to `cwd`: the nearest last."""
+    """Returns the user's own, the root's and those down to `cwd`: the nearest last."""
     disk = disk or Disk()
     found = [_users(disk, config)]
     folders = FolderHandles(disk, root)
@@ -33,7 +33,7 @@ def read_instructions(
 
 
 def _way(root: bytes, cwd: bytes) -> list[bytes]:
-    """Returns the folders from the root down, as workspace paths; the root alone if elsewhere."""
+    """Returns the folders from the root down, as workspace paths; only the root if elsewhere."""
     prefix = root.rstrip(b"/") + b"/"
     names = cwd[len(prefix) :].split(b"/") if cwd.startswith(prefix) else []
     return [b"/".join(names[:depth]) for depth in range(min(len(names), MAX_DEPTH) + 1)]
@@ -49,7 +49,7 @@ def _users(disk: Disk, config: bytes) -> InstructionFile | None:
 
 
 def _told(disk: Disk, folders: FolderHandles, root: bytes, path: bytes) -> InstructionFile | None:
-    """Reads one file; a symlink may lead to another Markdown file of the workspace."""
+    """Reads one file; a symlink may point to another Markdown file of the workspace."""
     prefix = root.rstrip(b"/") + b"/"
     try:
         real = real_path(disk, prefix + path)
@@ -81,5 +81,5 @@ def _instruction(path: bytes, content: bytes) -> InstructionFile | None:
     text = content[:LIMIT].decode("utf-8-sig", "replace").strip()
     if not text:
         return None
-    cut = f"\n(Only the first {LIMIT} bytes are here; read the file for the rest.)"
+    cut = f"\n(Truncated after {LIMIT} bytes; read the file for the rest.)"
     return InstructionFile(display_path(path), text + cut if len(content) > LIMIT else text)

@@ -21,7 +21,7 @@ Identity: TypeAlias = tuple[int, int]  # device and inode
 
 
 class LocalOutsideFiles:
-    """Implements OutsideFiles for the workspace `root`; what lies in `refused` is never shown."""
+    """Implements OutsideFiles for the workspace `root`; files in `refused` are never shown."""
 
     def __init__(
         self, root: bytes, refused: Callable[[], Sequence[bytes]], disk: Disk | None = None
@@ -34,7 +34,7 @@ class LocalOutsideFiles:
         self._alone = Lock()  # a descriptor of a folder is good until the next call only
 
     def real(self, path: bytes) -> bytes:
-        """Returns the real path; raises Refused for what is never shown, such as keys."""
+        """Returns the real path; raises Refused for files that are never shown, such as keys."""
         with readable_errors(path):
             real = real_path(self._disk, path)
             if why := self._why_not(real):
@@ -42,12 +42,12 @@ class LocalOutsideFiles:
         return real
 
     def is_folder(self, path: bytes) -> bool:
-        """Tells whether a real path is a folder, without looking into it."""
+        """Tells whether a real path is a folder, without listing it."""
         with readable_errors(path):
             return self._kind(path) == "folder"
 
     def read(self, path: bytes, limit: int) -> bytes:
-        """Reads a real path; raises Refused for what is no file, or has more bytes."""
+        """Reads a real path; raises Refused if it is not a file, or is too large."""
         self._check(path, "file")
         content = bytearray()
         with self._alone, readable_errors(path):
@@ -60,7 +60,7 @@ class LocalOutsideFiles:
             finally:
                 self._disk.close(fd)
         if len(content) > limit:
-            raise Refused(f"{one_line(path)} has more than {limit} bytes; that is too much.")
+            raise Refused(f"{one_line(path)} is larger than {limit} bytes, which is the limit.")
         return bytes(content)
 
     def names(self, folder: bytes) -> dict[bytes, bool]:
@@ -71,15 +71,15 @@ class LocalOutsideFiles:
         return {each: kind == "folder" for each, kind in sorted(found)}
 
     def _check(self, path: bytes, kind: str) -> None:
-        """Refuses what became a symlink since its path was resolved, and what is no such thing."""
+        """Refuses a path that became a symlink since it was resolved, or is of another kind."""
         if self.real(path) != path:
-            raise Refused(f"{one_line(path)} became a symlink. Nothing was read.")
+            raise Refused(f"{one_line(path)} was replaced by a symlink. Nothing was read.")
         with readable_errors(path):
             found = self._kind(path)
         if found == "nothing":
             raise NotFound(f"{one_line(path)} does not exist.")
         if found != kind:
-            raise Refused(f"{one_line(path)} is no {kind}. Nothing was read.")
+            raise Refused(f"{one_line(path)} is not a {kind}. Nothing was read.")
 
     def _kind(self, path: bytes) -> str:
         try:
@@ -91,24 +91,24 @@ class LocalOutsideFiles:
         return "file" if S_ISREG(mode) else "other"
 
     def _why_not(self, path: bytes) -> str:
-        """Says why a real path is never shown; empty if a person may decide."""
+        """Returns why a real path is never shown; empty if the user may decide."""
         way = [*_way(path)]
         if any(is_inside(path, folder) for folder in SYSTEM_FOLDERS) or self._is_machine(way):
-            return "shows the machine and holds no files."
+            return "is a system path without regular files."
         if not way or (len(way) == 1 and self._kind(path) != "folder"):
-            return "lies at the top of the disk, where one yes would be one to everything."
+            return "is at the top of the disk, where one permission would cover everything."
         if SECRET_FOLDERS.intersection(casefolded(path).split(b"/")):
-            return "lies among keys, which no model reads."
+            return "is in a folder of keys, which models may not read."
         if self._leads_to(way, (casefolded(self._root),), {self._identity(self._root)}):
-            return "lies in the workspace; name it by its path from there."
+            return "is in the workspace; use its path relative to the workspace."
         if self._leads_to(way, self._named, self._known):
-            return "lies where keys and passwords are kept, or is Assent's own."
+            return "is where keys and passwords are kept, or belongs to Assent."
         return ""
 
     def _leads_to(
         self, way: Sequence[bytes], named: Container[bytes], known: set[Identity | None]
     ) -> bool:
-        """Tells whether one of the steps is one of some places, by its name or by what it is."""
+        """Tells whether one of the steps is one of some locations, by its name or its identity."""
         if any(casefolded(step) in named for step in way):
             return True
         return not (known - {None}).isdisjoint(map(self._identity, way))
@@ -123,11 +123,11 @@ class LocalOutsideFiles:
 
     @cached_property
     def _known(self) -> set[Identity | None]:
-        """What refused places are, wherever they lead; looked up once, because there are many."""
+        """The identities of refused locations, symlinks followed; computed once for all."""
         return {self._identity(real_path(self._disk, place)) for place in self._refused}
 
     def _identity(self, path: bytes) -> Identity | None:
-        """Returns what tells a file from all others, by whichever of its names it is called."""
+        """Returns what identifies a file under any of its names."""
         try:
             found = self._disk.lstat(path)
         except OSError:
@@ -135,7 +135,7 @@ class LocalOutsideFiles:
         return found.st_dev, found.st_ino
 
     def _is_machine(self, way: Sequence[bytes]) -> bool:
-        """Tells whether a path lies in a file system such as /proc that is mounted elsewhere."""
+        """Tells whether a path is in a file system such as /proc that is mounted elsewhere."""
         return not (self._devices(SYSTEM_FOLDERS) - self._devices((b"/",))).isdisjoint(
             self._devices(way)
         )
@@ -146,11 +146,11 @@ class LocalOutsideFiles:
 
 def _check_file(mode: int, path: bytes) -> None:
     if not S_ISREG(mode):
-        raise Refused(f"{one_line(path)} is no file. Nothing was read.")
+        raise Refused(f"{one_line(path)} is not a file. Nothing was read.")
 
 
 def _way(path: bytes) -> Iterator[bytes]:
-    """Yields a path and the folders above it, the nearest first, without the top."""
+    """Yields a path and the folders above it, nearest first, without the top."""
     while base_name(path):
         yield path
         path = parent(path)

@@ -17,9 +17,9 @@ _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
 
 def real_path(disk: Disk, path: bytes, read: LinkTarget | None = None) -> bytes:
-    """Returns an absolute path without symlinks and `..`; what is missing is taken as written.
+    """Returns an absolute path without symlinks and `..`; missing parts are taken as written.
 
-    `read` tells where the symlink of an absolute path points to, if it is not the disk that does.
+    `read` returns the target of a symlink at an absolute path, if not the disk should.
     """
     read = read or partial(_target, disk)
     waiting = path.split(b"/")[::-1]
@@ -46,11 +46,11 @@ def real_path(disk: Disk, path: bytes, read: LinkTarget | None = None) -> bytes:
 def locate(
     disk: Disk, root: bytes, cwd: bytes, argument: bytes, target: LinkTarget | None = None
 ) -> bytes:
-    """Turns what a person typed into a workspace path; refuses what lies outside."""
+    """Turns what a user typed into a workspace path; refuses a path outside."""
     if not argument:
-        raise UsageError("A path is empty.")
+        raise UsageError("The path is empty.")
     if b"\0" in argument:
-        raise Refused(f"{display_path(argument)} holds a zero byte; no file has such a name.")
+        raise Refused(f"{display_path(argument)} contains a null byte, which file names cannot.")
     typed = argument if argument.startswith(b"/") else cwd + b"/" + argument
     read = _drafted(disk, root, target) if target else None
     with readable_errors(argument):
@@ -62,12 +62,12 @@ def locate(
             raise Refused(f"{display_path(argument)} is the workspace itself, not a file in it.")
         within = _within(disk, root, folder)
     if within is None:
-        raise Refused(f"{display_path(argument)} lies outside the workspace {display_path(root)}.")
+        raise Refused(f"{display_path(argument)} is outside the workspace {display_path(root)}.")
     return within + b"/" + name if within else name
 
 
 def _drafted(disk: Disk, root: bytes, target: LinkTarget) -> LinkTarget:
-    """Returns what reads symlinks as `target` tells in the workspace, and from disk elsewhere."""
+    """Returns a function that reads symlinks by `target` in the workspace, else from disk."""
     prefix = root.rstrip(b"/") + b"/"
 
     def read(path: bytes) -> bytes | None:
@@ -78,7 +78,7 @@ def _drafted(disk: Disk, root: bytes, target: LinkTarget) -> LinkTarget:
 
 
 def _within(disk: Disk, root: bytes, folder: bytes) -> bytes | None:
-    """Returns the folder as seen from the root, or None if it is not below."""
+    """Returns the folder relative to the root, or None if it is not below."""
     if folder == root:
         return b""
     prefix = root.rstrip(b"/") + b"/"
@@ -88,7 +88,7 @@ def _within(disk: Disk, root: bytes, folder: bytes) -> bytes | None:
 
 
 def _within_by_inode(disk: Disk, root: bytes, folder: bytes) -> bytes | None:
-    """Climbs from the folder to the root: without case, one folder has many spellings."""
+    """Climbs from the folder to the root: if case is ignored, one folder has many spellings."""
     home = disk.lstat(root)
     below = b""
     while folder not in (b"", b"/"):
@@ -104,7 +104,7 @@ def _within_by_inode(disk: Disk, root: bytes, folder: bytes) -> bytes | None:
 
 
 def _target(disk: Disk, path: bytes) -> bytes | None:
-    """Returns a symlink's target, or None if the path is no symlink or not there."""
+    """Returns a symlink's target, or None if the path is not a symlink or does not exist."""
     try:
         return disk.readlink(path)
     except OSError as error:
@@ -141,10 +141,10 @@ def _nearest(disk: Disk, folder: bytes, marks: tuple[bytes, ...]) -> bytes | Non
 
 
 def _is_trusted(disk: Disk, folder: bytes) -> bool:
-    """Tells whether a folder may be the workspace of what lies below it.
+    """Tells whether a folder may be the workspace of the folders below it.
 
-    In `/` or the home folder that would be everything, by one mistake; and where all may write, as
-    in /tmp, anybody can have put a mark there.
+    In `/` or the home folder that would include everything, by one mistake; and where everyone may
+    write, as in /tmp, anyone can have put a marker there.
     """
     if folder in (b"/", os.path.expanduser(b"~")):
         return False

@@ -28,7 +28,7 @@ class LocalSourceFolder:
         self._files = LocalWorkspaceFiles(root, root, self._disk)
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
-        """Returns what stands under each name."""
+        """Returns the state of each path."""
         seen: dict[bytes, PathState] = {}
         for path in paths:
             with readable_errors(self._root + b"/" + path):
@@ -36,19 +36,19 @@ class LocalSourceFolder:
         return seen
 
     def entries(self, folder: bytes) -> dict[bytes, FolderEntryKind]:
-        """Lists the names in a folder, sorted, and what each is."""
+        """Lists the names in a folder, sorted, and the kind of each."""
         with readable_errors(self._root + b"/" + folder):
             return dict(sorted(self._disk.scan(self._folders.open_now(folder))))
 
     def open(self, path: bytes) -> BinaryIO:
-        """Opens a file's content; of a symlink, its target."""
+        """Opens a file's content; for a symlink, its target."""
         return self._files.open(path)
 
 
 def open_source_folder(root: bytes, cwd: bytes, argument: bytes) -> LocalSourceFolder:
-    """Opens a folder that a person named; refuses the workspace, what is in it and around it."""
+    """Opens a folder that a user named; refuses the workspace, and folders in or around it."""
     if not argument:
-        raise UsageError("The folder to compare with is empty.", _HELP)
+        raise UsageError("The name of the source folder is empty.", _HELP)
     disk = Disk()
     typed = argument if argument.startswith(b"/") else cwd + b"/" + argument
     try:
@@ -58,12 +58,12 @@ def open_source_folder(root: bytes, cwd: bytes, argument: bytes) -> LocalSourceF
         told = readable_error(error, argument)
         raise type(told)(told.message, _HELP) from error
     if not is_folder:
-        raise UsageError(f"{display_path(argument)} is no folder.", "assent stage patch FILE")
+        raise UsageError(f"{display_path(argument)} is not a folder.", "assent stage patch FILE")
     same = _identity(disk, other) == _identity(disk, root)
     if same or _within(disk, other, root) or _within(disk, root, other):
-        relation = "is" if same else "holds" if _within(disk, root, other) else "lies in"
+        relation = "is" if same else "contains" if _within(disk, root, other) else "is inside"
         raise Refused(
-            f"{display_path(argument)} {relation} the workspace; name a copy that lies elsewhere. "
+            f"{display_path(argument)} {relation} the workspace; name a copy that is elsewhere. "
             "Nothing was staged.",
             _HELP,
         )
@@ -71,7 +71,7 @@ def open_source_folder(root: bytes, cwd: bytes, argument: bytes) -> LocalSourceF
 
 
 def _within(disk: Disk, path: bytes, folder: bytes) -> bool:
-    """Tells whether a real path lies in a folder, by name or by what the folders above it are."""
+    """Tells whether a real path is in a folder, by name or by the identity of its parents."""
     if is_inside(path, folder.rstrip(b"/")):
         return True
     home = _identity(disk, folder)

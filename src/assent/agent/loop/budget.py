@@ -1,4 +1,4 @@
-"""The budget of an invocation: steps, tokens, dollars and seconds, allowed and spent."""
+"""The budget of an invocation: steps, tokens, dollars and seconds, allowed and used."""
 
 import time
 from collections.abc import Callable, Generator
@@ -17,7 +17,7 @@ BudgetKind: TypeAlias = Literal["dollars", "tokens", "seconds"]
 
 
 class BudgetLimits(msgspec.Struct, frozen=True):
-    """How far an invocation may go before a person is asked; None or 0: as far as it takes."""
+    """How far an invocation may go before the user is asked; None or 0: no limit."""
 
     max_turns: int | None = None  # steps of one turn
     max_budget: float | None = None  # dollars
@@ -35,7 +35,7 @@ class BudgetSpent(msgspec.Struct, frozen=True):
 
 
 class BudgetReached(msgspec.Struct, frozen=True):
-    """A limit that is reached: in words, and as a question whether to go on."""
+    """A limit that is reached: as a message, and as a question whether to continue."""
 
     kind: BudgetKind
     most: float
@@ -44,7 +44,7 @@ class BudgetReached(msgspec.Struct, frozen=True):
 
 
 class Budget:
-    """What remains of the budget. A turn and its child sessions share one."""
+    """The remaining budget; a turn and its child sessions share one."""
 
     def __init__(self, limits: BudgetLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
@@ -66,28 +66,28 @@ class Budget:
 
     @property
     def closed(self) -> bool:
-        """Whether a person did not want to go on in this turn; nobody asks again in it."""
+        """Whether the user declined to continue in this turn; then no question follows in it."""
         return self._closed
 
     def begin(self) -> None:
-        """Begins a turn: its time starts, and a person may be asked again."""
+        """Begins a turn: its time starts, and the user may be asked again."""
         with self._lock:
             self._began = self._clock()
             self._most["seconds"] = self._by["seconds"]
             self._closed = False
 
     def seconds_left(self) -> float | None:
-        """Returns the seconds that are left of the turn; None where nobody set a limit."""
+        """Returns the remaining seconds of the turn; None without a limit."""
         most = self._most["seconds"]
         return max(0.0, most - self.spent.seconds) if most else None
 
     def check(self, opened: OpenedModel) -> BudgetReached | None:
-        """Returns a limit that is reached; raises UsageError where that cannot be known."""
+        """Returns a limit that is reached; raises UsageError if that cannot be determined."""
         if self._by["dollars"] and opened.prices is None:
             raise UsageError(
-                f"The prices of {opened.name} are not known, so a budget cannot be kept. "
-                "Nothing was asked.",
-                f'leave --max-budget out, or add [models."{opened.name}"] prices',
+                f"Prices for {opened.name} are unknown, so the budget cannot be enforced. No "
+                "request was sent.",
+                f'omit --max-budget, or add [models."{opened.name}"] prices',
             )
         spent = self.spent
         with self._lock:
@@ -97,20 +97,20 @@ class Budget:
         return None
 
     def extend(self, reached: BudgetReached) -> None:
-        """Allows as much again, because a person said yes; two who asked at once get it once."""
+        """Extends the budget after the user agreed; two simultaneous requests extend it once."""
         spent = getattr(self.spent, reached.kind)
         with self._lock:
             if self._most[reached.kind] == reached.most:
                 self._most[reached.kind] = max(reached.most, spent) + self._by[reached.kind]
 
     def close(self) -> None:
-        """Remembers that a person does not want to go on."""
+        """Remembers that the user does not want to continue."""
         self._closed = True
 
     def spend(
         self, opened: OpenedModel, usage: TokenUsage, *, guessed: bool = False
     ) -> float | None:
-        """Spends tokens and what they cost; returns the latter if it is known."""
+        """Counts used tokens and their cost; returns the cost if it is known."""
         cost = opened.prices.of(usage) if opened.prices else None
         with self._lock:
             self._spent = msgspec.structs.replace(
@@ -123,22 +123,22 @@ class Budget:
 
 
 def _words(kind: BudgetKind, spent: BudgetSpent, most: float, by: float) -> tuple[str, str]:
-    """Says that a limit is reached, and asks whether to go on."""
+    """Returns the message that a limit is reached, and the question whether to continue."""
     match kind:
         case "dollars":
             return (
-                f"The budget of ${most:.2f} is spent (${spent.dollars:.4f} so far).",
-                f"${spent.dollars:.2f} are spent; go on with another ${by:.2f}?",
+                f"The budget of ${most:.2f} is used up (${spent.dollars:.4f} so far).",
+                f"${spent.dollars:.2f} used. Continue with another ${by:.2f}?",
             )
         case "tokens":
             return (
-                f"The budget of {most:.0f} tokens is spent ({spent.tokens} so far).",
-                f"{spent.tokens} tokens are spent; go on with another {by:.0f}?",
+                f"The budget of {most:.0f} tokens is used up ({spent.tokens} so far).",
+                f"{spent.tokens} tokens used. Continue with another {by:.0f}?",
             )
         case "seconds":
             return (
-                f"The turn has taken {spent.seconds:.0f} seconds, and its limit is {most:g}.",
-                f"The turn has taken {spent.seconds:.0f} seconds; go on for another {by:g}?",
+                f"The turn took {spent.seconds:.0f} seconds; its limit is {most:g}.",
+                f"The turn has taken {spent.seconds:.0f} seconds. Continue for another {by:g}?",
             )
 
 
@@ -146,7 +146,7 @@ def _words(kind: BudgetKind, spent: BudgetSpent, most: float, by: float) -> tupl
 
 
 class StepLimit:
-    """Counts the steps of one turn. Past `most` the person is asked; `fixed` holds whatever."""
+    """Counts the steps of one turn; at `most` the user is asked, at `fixed` the turn ends."""
 
     def __init__(self, most: int = 0, fixed: int = 0) -> None:
         self.taken = 0
@@ -155,7 +155,7 @@ class StepLimit:
         self._fixed = fixed
 
     def take(self, turn: Turn) -> Generator[StoredEvent, None, bool]:
-        """Takes a step; tells whether it is the last, which must end in words (F109)."""
+        """Counts a step; tells whether it is the last, which must end with a message (F109)."""
         self.taken += 1
         fixed = min((each for each in (turn.agent.steps, self._fixed) if each), default=0)
         if self.taken == fixed:
@@ -172,4 +172,4 @@ class StepLimit:
     def _question(self) -> str:
         done = self.taken - 1
         taken = f"{done} step" if done == 1 else f"{done} steps"
-        return f"The turn has taken {taken}, and the next is its last; go on with {self._by} more?"
+        return f"The turn has taken {taken}, and the next is its last. Allow {self._by} more?"

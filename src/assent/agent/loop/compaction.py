@@ -1,6 +1,6 @@
-"""Compaction: summarises the older part of a session before it exceeds the model's context.
+"""Summarizes the older part of a session before it exceeds the model's context.
 
-When to do so follows from an estimate of tokens.
+An estimate of tokens decides when.
 """
 
 from collections.abc import Generator, Sequence
@@ -38,32 +38,32 @@ TOOLS_TOKENS = 1_500  # tokens of all tools together, about, until a provider te
 
 
 class TokenMeter:
-    """Estimates by characters and, once a provider has counted, by its number (F114)."""
+    """Estimates tokens from characters and, once a provider has counted, from its number (F114)."""
 
     def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
-        """Forgets everything: the messages are others now."""
+        """Forgets everything, because the messages were replaced."""
         self._tokens = 0
         self._counted = 0  # messages
         self._told = False
 
     def estimate(self, system: Sequence[str], messages: Sequence[ChatMessage]) -> int:
-        """Returns the tokens of a request; looks only at messages that it has not seen."""
+        """Returns the tokens of a request; only counts messages that it has not seen."""
         self._tokens += sum(map(estimated_tokens, messages[self._counted :]))
         self._counted = len(messages)
         fixed = 0 if self._told else TOOLS_TOKENS + sum(map(len, system)) // CHARS_PER_TOKEN
         return self._tokens + fixed
 
     def update(self, usage: TokenUsage, sent: int) -> None:
-        """Takes in what a provider counted for a request with so many messages, and its answer."""
+        """Takes in a provider's token count for a request with `sent` messages, and its answer."""
         if usage.input:
             self._tokens, self._counted, self._told = usage.input + usage.output, sent + 1, True
 
 
 def estimated_tokens(message: ChatMessage) -> int:
-    """Returns how many tokens a message has, about."""
+    """Returns roughly how many tokens a message has."""
     return sum(map(_tokens, message.parts))
 
 
@@ -87,7 +87,7 @@ MAX_RESULT_CHARS = 2_000  # characters of a tool's output that the summary is ma
 KEPT_SHARES = (1, 0.25, 0)  # of that, if the one before was too much
 ATTEMPTS = len(KEPT_SHARES)
 MIN_TOKENS = 200  # tokens; less is not worth a request
-OMITTED = "(What came before is left out.)\n"
+OMITTED = "(Earlier content omitted.)\n"
 
 
 def context_window(opened: OpenedModel) -> int:
@@ -97,12 +97,12 @@ def context_window(opened: OpenedModel) -> int:
 
 
 def is_full(used: int, opened: OpenedModel) -> bool:
-    """Tells whether it is time to make room."""
+    """Tells whether the session must be compacted."""
     return used > FULL_SHARE * context_window(opened)
 
 
 def kept_messages(messages: Sequence[ChatMessage], most: int) -> int:
-    """Returns how many of the newest messages stay; a result never stays without its call."""
+    """Returns how many of the newest messages are kept; a result is never kept without its call."""
     size, stay = 0, 0
     for count, message in enumerate(reversed(messages), start=1):
         size += estimated_tokens(message)
@@ -114,7 +114,7 @@ def kept_messages(messages: Sequence[ChatMessage], most: int) -> int:
 
 
 class Compaction:
-    """Makes room in a turn; each attempt keeps fewer of the newest messages as they are."""
+    """Compacts the session of a turn; each attempt keeps fewer of the newest messages."""
 
     def __init__(self, turn: Turn, opened: OpenedModel, pay: RecordUsage) -> None:
         self._turn = turn
@@ -122,7 +122,7 @@ class Compaction:
         self._pay = pay
 
     def run(self, attempt: int = 0) -> Generator[SessionOutput, None, bool]:
-        """Summarises what is old; tells whether there was anything worth it."""
+        """Summarizes the older messages; tells whether there were enough to summarize."""
         messages = self._turn.messages
         room = context_window(self._opened)
         for share in KEPT_SHARES[attempt:]:
@@ -140,7 +140,7 @@ class Compaction:
     def _summarise(
         self, old: Sequence[ChatMessage], stay: int, most: int
     ) -> Generator[SessionOutput, None, Compacted]:
-        """Asks for a summary, of less where the model cannot read it all."""
+        """Asks for a summary, of fewer messages if the model cannot read them all."""
         for attempt in range(1, ATTEMPTS + 1):
             told = ChatMessage("user", (TextPart(transcript_text(old, most >> attempt)),))
             try:
@@ -171,10 +171,10 @@ class Compaction:
                         pass
         finally:
             answers.close()
-        raise ModelError(f"{self._opened.name} broke off while it summarised the session.")
+        raise ModelError(f"{self._opened.name} stopped while summarizing the session.")
 
     def _reminder(self) -> tuple[MessageAdded, ...]:
-        """Says anew what holds now: mode, plan, todos and approvals are in no summary (F33)."""
+        """Repeats the current mode, plan, todos and approvals, which no summary contains (F33)."""
         text = self._turn.reminder()
         record = self._turn.record
         if not text:
@@ -185,7 +185,7 @@ class Compaction:
 
 
 def transcript_text(messages: Sequence[ChatMessage], most: int) -> str:
-    """Returns messages as plain text of at most so many characters; the oldest go first."""
+    """Returns messages as plain text of at most `most` characters; the oldest are cut first."""
     first = _words(messages[0]) + "\n" if messages and _summary(messages[0]) else ""
     rest = messages[1:] if first else messages
     text = "\n".join(map(_words, rest))
@@ -195,7 +195,7 @@ def transcript_text(messages: Sequence[ChatMessage], most: int) -> str:
 
 def _words(message: ChatMessage) -> str:
     said = [words for part in message.parts if (words := _part_words(part))]
-    who = "Agent" if message.role == "assistant" else "Person or tool"
+    who = "Agent" if message.role == "assistant" else "User or tool"
     return f"# {who}\n" + "\n".join(said) + "\n"
 
 
@@ -208,7 +208,7 @@ def _part_words(part: MessagePart) -> str:
         case ToolResult(_, text, failed):
             return f"[{'failed' if failed else 'result'}] {_short(text)}"
         case ImagePart():
-            return "[a picture]"
+            return "[image]"
         case ReasoningPart():
             return ""
 
@@ -231,5 +231,5 @@ def _summary(message: ChatMessage) -> bool:
 
 def _checked(summary: str, name: str) -> str:
     if not summary.strip():
-        raise ModelError(f"{name} gave no summary of the session.")
+        raise ModelError(f"{name} returned no summary of the session.")
     return summary.strip()

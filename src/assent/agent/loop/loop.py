@@ -30,48 +30,43 @@ from assent.ports.session import Turn
 # The events and messages with which a turn ends.
 
 
-CONTINUE_COMMAND = 'assent -c -p "go on"'
+CONTINUE_COMMAND = 'assent -c -p "continue"'
 RESUME_COMMAND = "assent -c"  # after an interruption, by somebody who sits there
 KEPT_STAGED = (
-    f"What was said and staged so far is kept; `{CONTINUE_COMMAND}` continues."  # while planning
+    f"Messages and staged changes are kept; `{CONTINUE_COMMAND}` continues."  # while planning
 )
-KEPT_DONE = f"What was said and done so far is kept; `{CONTINUE_COMMAND}` continues."
-CONTEXT_FULL = "What was said and staged so far is kept, but this model cannot read it all."
-LARGER_MODEL_COMMAND = "assent -c --model PROVIDER/MODEL, with one that reads more"
+KEPT_DONE = f"Messages and changes are kept; `{CONTINUE_COMMAND}` continues."
+CONTEXT_FULL = "Messages and staged changes are kept, but they exceed this model's context."
+LARGER_MODEL_COMMAND = "assent -c --model PROVIDER/MODEL, with a larger context"
 ANSWER_CUT_OFF = (
-    "The answer reached its greatest length before this call was complete, so it was not carried "
-    "out. Make smaller calls, and fewer of them in one answer."
+    "The answer reached the output limit before this call was complete, so it was not run. Make "
+    "smaller calls, and fewer of them per answer."
 )
-NO_TOOLS_IN_LAST_STEP = (
-    "No tool can be used in the last step of a turn. The call was not carried out."
-)
+NO_TOOLS_IN_LAST_STEP = "No tool can be used in the last step of a turn. The call was not run."
 
 
 def kept_work_text(mode: Mode) -> str:
-    """Says what is left of a turn, and how to go on; only while planning anything is staged."""
+    """Returns what was kept of a turn, and how to continue; only plan mode stages anything."""
     return KEPT_STAGED if mode == "plan" else KEPT_DONE
 
 
 def budget_end(spent: str, mode: Mode) -> TurnEnded:
-    """Returns the end of a turn that would cost too much."""
+    """Returns the end of a turn that exceeds its budget."""
     return TurnEnded("budget", f"{spent} {kept_work_text(mode)}")
 
 
 def end_events(
     answered: ModelAnswer, name: str, limit: int, mode: Mode = "plan"
 ) -> tuple[SessionEvent, ...]:
-    """Returns the end of a turn after its last answer; `limit` is the number of steps, if reached.
+    """Returns the events that end a turn; `limit` is the number of steps, if that was reached.
 
-    Raises ModelError where the model refused.
+    Raises ModelError if the model refused.
     """
     if answered.stop is StopReason.REFUSED:
         said = f": {answered.words.rstrip('.')}" if answered.words else ""
         raise ModelError(f"{name} refused to answer{said}.")
     if answered.stop is StopReason.LENGTH:
-        words = (
-            f"The answer of {name} is cut off: it reached its greatest length. "
-            f"{kept_work_text(mode)}"
-        )
+        words = f"The answer of {name} was cut off at the output limit. {kept_work_text(mode)}"
         return *declined_calls(answered.calls, ANSWER_CUT_OFF), TurnEnded("limit", words)
     if limit:
         steps = f"{limit} {'steps' if limit > 1 else 'step'}"
@@ -81,7 +76,7 @@ def end_events(
 
 
 def error_with_advice(error: ModelError | UsageError, mode: Mode) -> ModelError | UsageError:
-    """Returns an error with what was kept and how to go on."""
+    """Returns an error that also says what was kept and how to continue."""
     if isinstance(error, UsageError):
         return error
     if isinstance(error, ContextOverflow):
@@ -89,7 +84,7 @@ def error_with_advice(error: ModelError | UsageError, mode: Mode) -> ModelError 
     return type(error)(f"{error.message} {kept_work_text(mode)}", error.next or CONTINUE_COMMAND)
 
 
-STOPPED_ELSEWHERE = "The work was stopped from elsewhere."
+STOPPED_ELSEWHERE = "Stopped from another process."
 MAX_CUT_ANSWERS = 3  # answers in a row that were too long to be carried out; then the turn is over
 
 
@@ -114,18 +109,18 @@ class AgentLoop:
         self._steps = 0  # most steps of a child's turn
 
     def child_driver(self, steps: int = 0) -> "AgentLoop":
-        """Returns a driver for a child: it shares the budget, and makes at most so many steps."""
+        """Returns a driver for a child: it shares the budget, and makes at most `steps` steps."""
         limits = replace(self._limits, max_turns=None)
         other = AgentLoop(self._open_model, self._briefing, limits, self._clock)
         other.purse, other._is_child, other._steps = self.purse, True, steps
         return other
 
     def stop(self) -> None:
-        """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
+        """Ends the current request, from any thread; `drive` then raises Interrupted."""
         self._token.cancel(STOPPED_ELSEWHERE)
 
     def drive(self, turn: Turn) -> Iterator[SessionOutput]:
-        """Takes a turn to its end; whichever that is, the session says so."""
+        """Drives a turn to its end, and always records how it ended."""
         asking = ModelRequests(turn, self._briefing, self.purse, self._clock)
         if not self._is_child:
             self.purse.begin()
@@ -180,7 +175,7 @@ class AgentLoop:
                 return
 
     def _unpaid(self, turn: Turn, opened: OpenedModel) -> Generator[SessionOutput, None, str]:
-        """Asks the person where a limit is reached; says why the turn ends if it is no yes."""
+        """Asks the user when a limit is reached; returns why the turn ends if the answer is no."""
         while reached := self.purse.check(opened):
             if self.purse.closed or not (yield from turn.confirm("Budget", reached.question)):
                 self.purse.close()
@@ -198,7 +193,7 @@ class AgentLoop:
 
 
 def _is_at_rest(answered: ModelAnswer, *, last: bool) -> bool:
-    """Tells whether the model has nothing more to do, and could go on if there were."""
+    """Tells whether the model has finished its turn."""
     return not last and not answered.calls and answered.stop in (StopReason.END, StopReason.CALLS)
 
 
@@ -210,7 +205,7 @@ MAX_READ_CHARS = 8_000  # characters of a session that a title is made from
 
 
 def session_title(model: Model, messages: Sequence[ChatMessage]) -> str:
-    """Asks a model for the title of a session; raises ModelError if it gives none."""
+    """Asks a model for a session title; raises ModelError if it returns none."""
     told = ChatMessage("user", (TextPart(transcript_text(messages, MAX_READ_CHARS)),))
     answers = model.stream(ModelRequest((prompt_text("title"),), (told,), kind="title"))
     texts: list[str] = []
@@ -227,7 +222,7 @@ def session_title(model: Model, messages: Sequence[ChatMessage]) -> str:
         answers.close()
     found = _clean(" ".join(texts))
     if not found:
-        raise ModelError("The model gave no title. The session keeps the one it has.")
+        raise ModelError("The model returned no title. The session keeps its current title.")
     return found
 
 

@@ -18,7 +18,7 @@ from assent.ports.session import Turn
 
 
 class ModelRequests:
-    """The requests of one turn. What a step costs here does not grow with the session."""
+    """The requests of one turn; the cost of a step here does not grow with the session."""
 
     def __init__(
         self, turn: Turn, briefing: PromptContext, purse: Budget, clock: Callable[[], float]
@@ -39,7 +39,7 @@ class ModelRequests:
     def answer(
         self, opened: OpenedModel, *, last: bool
     ) -> Generator[SessionOutput, None, ModelAnswer]:
-        """Makes one step; where the model cannot read it all, of less and less."""
+        """Makes one step, with fewer messages if the model cannot read them all."""
         turn, agent = self._turn, self._turn.agent
         yield from self._make_room(opened)
         number = turn.record.steps + 1
@@ -68,15 +68,15 @@ class ModelRequests:
             self._step.hand_over()
 
     def aborted(self) -> tuple[SessionEvent, ...]:
-        """Returns what the person's interruption leaves to be noted."""
+        """Returns the events to record when the user interrupts."""
         return self._step.aborted() if self._step else ()
 
     def failed(self, error: AssentError) -> tuple[SessionEvent, ...]:
-        """Returns what a failure leaves to be noted."""
+        """Returns the events to record after a failure."""
         return self._step.failed(error) if self._step else ()
 
     def _make_room(self, opened: OpenedModel) -> Iterator[SessionOutput]:
-        """Summarises before the window is full; where that does not help, not again."""
+        """Compacts the session before the context is full; not again if that did not help."""
         attempt = 0
         while self._is_full(opened) and not self._stuck:
             done = yield from self._compact(opened, attempt)
@@ -105,7 +105,7 @@ class ModelRequests:
         )
 
     def _system(self, opened: OpenedModel) -> tuple[str, ...]:
-        """Returns the system prompt; the same as long as agent, model and tools are the same."""
+        """Returns the system prompt; it only changes with the agent, the model or the tools."""
         agent, offers = self._turn.agent, self._turn.available_tools()
         told = (agent, opened.name, offers)
         if self._told is None or self._told[0] != told:
@@ -128,6 +128,6 @@ class ModelRequests:
 
 
 def _without_tools(prompt: ModelRequest) -> ModelRequest:
-    """Returns the prompt of a turn's last step, which must end in words (F109)."""
+    """Returns the request of a turn's last step, which must end with a message (F109)."""
     last = ChatMessage("user", (TextPart(prompt_text("last")),))
     return msgspec.structs.replace(prompt, messages=(*prompt.messages, last), tools=())

@@ -29,10 +29,8 @@ MAX_NAME_CHARS = 64  # characters of a tool's name or a call's id
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 
-ANSWER_TOO_LARGE = (
-    "The answer was cut off at a limit before it was complete. The call was not carried out."
-)
-CALL_ABORTED = "The person interrupted the turn before this call began. It was not carried out."
+ANSWER_TOO_LARGE = "The answer was cut off at a limit before it was complete. The call was not run."
+CALL_ABORTED = "The user interrupted the turn before this call started. It was not run."
 
 SessionOutput: TypeAlias = StoredEvent | StreamDelta
 # Turns the tokens of a request into dollars; where none were told, what was said must do.
@@ -49,7 +47,7 @@ class ModelAnswer(msgspec.Struct, frozen=True):
 
 
 class ModelStep:
-    """One request of a turn; `clock` tells how long a part took."""
+    """One request of a turn; `clock` measures how long a part took."""
 
     def __init__(
         self,
@@ -68,7 +66,7 @@ class ModelStep:
         self._handed_over = False
 
     def ask(self, prompt: ModelRequest) -> Generator[SessionOutput, None, ModelAnswer]:
-        """Asks once; wrappers of the model may try again, which voids what was said before."""
+        """Makes one request; wrappers of the model may retry, which voids the earlier parts."""
         answers = self._opened.model.stream(prompt)
         since = self._clock()
         try:
@@ -88,16 +86,16 @@ class ModelStep:
                         return self._end(answer)
         finally:
             answers.close()
-        raise Unavailable("The answer broke off before its end.")
+        raise Unavailable("The response ended early.")
 
     def void(self, attempt: int, wait: float, reason: str) -> tuple[StoredEvent, ...]:
-        """Notes that what was said does not count."""
+        """Records that the parts of an earlier attempt are void."""
         self._said.clear()
         self._ids.clear()
         return self._turn.append_events(StepRetried(attempt, wait, reason))
 
     def failed(self, error: AssentError) -> tuple[SessionEvent, ...]:
-        """Returns what has to be noted where no further attempt follows."""
+        """Returns the events to record if no further attempt follows."""
         if not self._open or not self._said:
             return ()
         if not isinstance(error, AnswerTooLong):
@@ -108,14 +106,14 @@ class ModelStep:
         return cut, *declined_calls(self._calls, ANSWER_TOO_LARGE)
 
     def aborted(self) -> tuple[SessionEvent, ...]:
-        """Returns what has to be noted where the person interrupts: no call is left open."""
+        """Returns the events to record when the user interrupts; no call stays open."""
         if self._handed_over or not self._calls:
             return ()
-        cut = StepEnded(StopReason.END, words="The person interrupted the answer.")
+        cut = StepEnded(StopReason.END, words="The user interrupted the answer.")
         return *((cut,) if self._open else ()), *declined_calls(self._calls, CALL_ABORTED)
 
     def hand_over(self) -> None:
-        """Leaves the calls to somebody else, who brings each of them to an end."""
+        """Leaves the calls to the code that settles each of them."""
         self._handed_over = True
 
     @property
@@ -123,7 +121,7 @@ class ModelStep:
         return tuple(said.part for said in self._said if isinstance(said.part, ToolCall))
 
     def _keep(self, said: PartCompleted, seconds: float) -> None:
-        """Keeps a part; it is durable before anybody waits for what the model says next."""
+        """Stores a part; it is durable before the model's next part is awaited."""
         if isinstance(said.part, ImagePart | ToolResult):
             return  # no model says such a thing
         spoken = said.part
@@ -142,7 +140,7 @@ class ModelStep:
 
 
 def normalized_call(call: ToolCall, taken: Set[str], step: int) -> ToolCall:
-    """Returns a call with a name and an id that every provider takes back in later requests."""
+    """Returns a call with a name and an id that every provider accepts in later requests."""
     name = (
         call.tool
         if _NAME.fullmatch(call.tool)
@@ -154,5 +152,5 @@ def normalized_call(call: ToolCall, taken: Set[str], step: int) -> ToolCall:
 
 
 def declined_calls(calls: tuple[ToolCall, ...], why: str) -> tuple[CallEnded, ...]:
-    """Returns the ends of calls that were not carried out."""
+    """Returns the ends of calls that were not run."""
     return tuple(CallEnded(c.id, c.tool, ToolResult(c.id, why, failed=True)) for c in calls)

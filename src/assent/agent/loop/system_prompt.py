@@ -15,7 +15,7 @@ _kept: dict[str, str] = {}
 
 
 class PromptLayer(msgspec.Struct, frozen=True):
-    """One part of the system prompt; an empty one is left out."""
+    """One part of the system prompt; an empty one is omitted."""
 
     name: str
     text: str
@@ -28,9 +28,9 @@ def prompt_layers(
     message: str = "",
     absent: Collection[str] = (),
 ) -> tuple[PromptLayer, ...]:
-    """Returns every layer; `message` is what is said with the messages and not before them.
+    """Returns every layer; `message` is the one that is sent with the messages.
 
-    No words of our own name a tool that is absent; what people wrote themselves stays as it is.
+    Assent's own texts name no tool that is absent; texts written by users stay as they are.
     """
     prompt = agent.prompt.strip()
     return (
@@ -54,7 +54,7 @@ def system_texts(all_layers: tuple[PromptLayer, ...]) -> tuple[str, ...]:
 
 
 def prompt_text(name: str) -> str:
-    """Returns a text of the package; it is read once."""
+    """Returns a prompt text of the package; it is read once."""
     if name not in _kept:
         content: bytes = __spec__.loader.get_data(os.path.join(_FOLDER, f"{name}.md"))  # type: ignore[union-attr]
         _kept[name] = content.decode("utf-8").strip()
@@ -70,11 +70,11 @@ def _instructions(briefing: PromptContext) -> str:
     if not briefing.instructions:
         return ""
     told = [f"From {each.path}:\n{each.text.strip()}" for each in briefing.instructions]
-    first = "Instructions for this workspace; where they disagree, the later ones count."
+    first = "Instructions for this workspace; where they conflict, the later ones apply."
     return "\n\n".join([first, *told])
 
 
 def _facts(facts: tuple[str, ...]) -> str:
     if not facts:
         return ""
-    return "\n".join(["Remembered about this workspace:", *[f"- {fact}" for fact in facts]])
+    return "\n".join(["Memory of this workspace:", *[f"- {fact}" for fact in facts]])

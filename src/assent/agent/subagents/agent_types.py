@@ -16,18 +16,18 @@ def subagents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
 
 
 def subagents_line(agents: Mapping[str, Agent]) -> str:
-    """Says in one line which kinds of sub-agents there are; nothing if there are none."""
+    """Returns one line that lists the types of sub-agents; nothing if there are none."""
     told = [f"{each.name} ({each.description})".replace(" ()", "") for each in subagents(agents)]
     return f"Sub-agents for `task`: {', '.join(told)}" if told else ""
 
 
 def subagent(agents: Mapping[str, Agent], name: str) -> Agent:
-    """Returns the agent of that name, if it may work as a child; raises UsageError."""
+    """Returns the agent of that name if it may work as a child; else raises UsageError."""
     known = {agent.name: agent for agent in subagents(agents)}
     if name not in known:
         raise UsageError(
-            f"There is no kind of sub-agent {name!a}. There are: {', '.join(known) or 'none'}. "
-            "Nobody was started."
+            f"Sub-agent type {name!a} not found. Available: {', '.join(known) or 'none'}. No "
+            "sub-agent was started."
         )
     return known[name]
 
@@ -40,12 +40,12 @@ def is_read_only(agent: Agent) -> bool:
 
 
 def max_steps(agent: Agent, limits: TaskLimits) -> int:
-    """Returns the most steps of a task; a project's agent can only have fewer than the person's."""
+    """Returns the step limit of a task; a project's agent can only lower the user's limit."""
     return int(_most(agent, agent.steps, limits.steps))
 
 
 def max_seconds(agent: Agent, limits: TaskLimits) -> float:
-    """Returns the most seconds of a task; a project's agent can only have fewer."""
+    """Returns the time limit of a task in seconds; a project's agent can only lower it."""
     return _most(agent, agent.seconds, limits.seconds)
 
 

@@ -16,21 +16,23 @@ ReadEvents = Callable[[str], Sequence[StoredEvent]]  # the events of a session
 
 
 def parent_sessions(doors: Ports, record: SessionRecord) -> tuple[SessionRecord, ...]:
-    """Returns a child's parent, that one's parent and so on, read anew; raises NotFound."""
+    """Returns a child's parent, its parent and so on, in their current state; raises NotFound."""
     found: list[SessionRecord] = []
     diary = SessionRepository(doors, record.workspace)
     while record.parent:
         record = diary.load(record.parent)
         found.append(record)
         if len(found) > MAX_DEPTH:
-            raise NotFound(f"Session {record.slug} has no end of parents.", "assent sessions list")
+            raise NotFound(
+                f"Session {record.slug} has too many parent sessions.", "assent sessions list"
+            )
     return tuple(found)
 
 
 def requested_end(doors: Ports, record: SessionRecord) -> TurnEnded | None:
-    """Returns the end that a person wants for this work, here or above; None if nobody does.
+    """Returns the end that a user requested for this work, here or in a parent; else None.
 
-    A parent that does not work stops nobody: its mark is about the turn that it had last.
+    A parent that is not running stops no child: its request is about its last turn.
     """
     above = [each.halt for each in parent_sessions(doors, record) if each.working]
     halt = next(filter(None, [record.halt, *above]), "")
@@ -38,20 +40,20 @@ def requested_end(doors: Ports, record: SessionRecord) -> TurnEnded | None:
 
 
 def halt_end(halt: str) -> TurnEnded:
-    """Returns the end of a turn that a person stopped from another terminal."""
+    """Returns the end of a turn that the user stopped from another terminal."""
     if halt == "paused":
-        return TurnEnded("paused", "Paused from elsewhere.")
-    return TurnEnded("cancelled", "Cancelled from elsewhere.")
+        return TurnEnded("paused", "Paused from another process.")
+    return TurnEnded("cancelled", "Cancelled from another process.")
 
 
 def children_of(events: Sequence[StoredEvent]) -> dict[str, ChildStarted]:
-    """Returns all children that a session ever had, by id, as each was started last."""
+    """Returns all children that a session ever had, by id, with the newest start of each."""
     found = [one.event for one in events if isinstance(one.event, ChildStarted)]
     return {event.child: event for event in found}
 
 
 def unfinished_children(events: Sequence[StoredEvent]) -> set[str]:
-    """Returns the children of whose end a session knows nothing."""
+    """Returns the children whose end is not recorded in the session."""
     found: set[str] = set()
     for recorded in events:
         match recorded.event:
@@ -67,9 +69,9 @@ def unfinished_children(events: Sequence[StoredEvent]) -> set[str]:
 def waiting_tasks(
     events: Sequence[StoredEvent], left: Set[str] = frozenset()
 ) -> dict[str, ChildStarted]:
-    """Returns the children that wait for an answer and whose calls have no end, by those calls.
+    """Returns the children that wait for an answer and whose calls are open, by call.
 
-    `left` are children that wait, too, though the session was not told so.
+    `left` are further children that wait, though the session has no record of it.
     """
     begun: dict[str, ChildStarted] = {}
     asking = asking_children(events) | left
@@ -89,7 +91,7 @@ def waiting_tasks(
 
 
 def asking_children(events: Sequence[StoredEvent]) -> set[str]:
-    """Returns the children that came to rest with a question, and were not taken up again."""
+    """Returns the children that stopped with a question, and were not resumed."""
     found: set[str] = set()
     for recorded in events:
         match recorded.event:
@@ -105,9 +107,9 @@ def asking_children(events: Sequence[StoredEvent]) -> set[str]:
 def abandoned_while_asking(
     read: ReadEvents, events: Sequence[StoredEvent], depth: int = 0
 ) -> set[str]:
-    """Returns the children that a process left at a question, theirs or one below, as it died.
+    """Returns the children that a process left at a question, theirs or a child's, as it died.
 
-    Nothing was done yet for what they ask about, so they can go on; all others are lost.
+    Nothing was done yet for what they ask about, so they can continue; all others are lost.
     """
     if depth > MAX_DEPTH:
         return set()
@@ -117,7 +119,7 @@ def abandoned_while_asking(
 
 
 def _asks(read: ReadEvents, events: Sequence[StoredEvent], depth: int) -> bool:
-    """Tells whether a session, or one that works for it, waits for an answer and nothing else."""
+    """Tells whether a session, or a child of it, only waits for an answer."""
     if calls_awaiting_answers(events):
         return True
     left = abandoned_while_asking(read, events, depth)
@@ -126,5 +128,5 @@ def _asks(read: ReadEvents, events: Sequence[StoredEvent], depth: int) -> bool:
 
 
 def _behind(events: Sequence[StoredEvent]) -> set[str]:
-    """Returns the children that work in the background."""
+    """Returns the children that run in the background."""
     return {each.child for each in children_of(events).values() if each.background}

@@ -51,8 +51,8 @@ from assent.ports.cancellation import CancelToken
 
 GRACE_S = 3.0  # for children that were told to stop; one in a call may take longer
 CANCEL_AGAIN_S = 0.05  # between two times that a request is cut that may have begun just then
-PARENT_STOPPED = "The session that it works for was stopped. What was done so far is kept."
-PROCESS_ENDED = "Its process ended. What was done so far is kept."
+PARENT_STOPPED = "The parent session was stopped. Work done so far is kept."
+PROCESS_ENDED = "Its process ended. Work done so far is kept."
 
 TurnFactory = Callable[
     [AgentServices, SessionRepository, str, ToolEnvironment, str, CancelToken[TurnEnded]],
@@ -75,10 +75,10 @@ class ParentTurn(Protocol):
 
 
 class ChildSessions:
-    """The children of one turn. Only the parent's thread writes to the parent's session.
+    """The children of one turn; only the parent's thread writes to the parent's session.
 
-    A child in the background is the exception: its end is appended like what a person says
-    meanwhile, and the turn takes it in before its next step.
+    A child in the background is the exception: its end is appended like a message that the user
+    sends meanwhile, and the turn reads it before its next step.
     """
 
     def __init__(
@@ -104,12 +104,12 @@ class ChildSessions:
 
     @property
     def asking(self) -> bool:
-        """Whether a child in the background came to rest with a question that is open."""
+        """Whether a child in the background stopped with an open question."""
         behind = [child for child in self._all if child.errand.task.background and child.over]
         return any(self._end(child)[0] == "waiting" for child in behind)
 
     def end_abandoned(self) -> Iterator[StoredEvent]:
-        """Ends what a process that died left of children, and tells the model (F104)."""
+        """Ends the children of a process that died, and tells the model (F104)."""
         yield from self._park()
         events = self._events()
         yield from self._wake(events)
@@ -124,7 +124,7 @@ class ChildSessions:
         yield from self._parent.append_events(*ended, message)
 
     def run(self, wanted: RequestedTasks) -> Generator[StoredEvent, None, list[EffectResult]]:
-        """Has children work, and waits for those that are not in the background."""
+        """Runs children, and waits for those that are not in the background."""
         begun: list[ChildWorker | EffectResult] = []
         try:
             for call, task in wanted:
@@ -157,13 +157,13 @@ class ChildSessions:
         return self._parent.record.waiting
 
     def new_events(self) -> tuple[StoredEvent, ...]:
-        """Returns what children stored that nobody was shown yet, without waiting for more."""
+        """Returns the children's stored events that were not shown yet, without waiting."""
         with self._change:
             heard, self._heard = self._heard, []
         return tuple(heard)
 
     def cancel(self, end: TurnEnded) -> None:
-        """Wants all children to end like this; returns at once, and may come from any thread."""
+        """Requests that all children end like this; returns at once, from any thread."""
         self._pulled = True
         for child in self._all:
             if not child.over:
@@ -191,7 +191,7 @@ class ChildSessions:
                 self._parent.append_events(*[self._ended(child) for child in ended])
 
     def _hang_up(self, child: ChildWorker) -> None:
-        """Takes questions back on whose answer a child waits, which is a no to them (law 9)."""
+        """Closes the questions that a child waits for, which answers them with no (law 9)."""
         with suppress(AssentError):
             record = self._diary.load(child.errand.record.session)
             for question in record.questions:
@@ -200,15 +200,17 @@ class ChildSessions:
     def _begin(
         self, call: ToolCall, task: TaskEffect
     ) -> Generator[StoredEvent, None, ChildWorker | EffectResult]:
-        """Starts a child session and says the task in it; or returns why there is none."""
+        """Starts a child session with the task as its message; or returns why it cannot start."""
         if call.id in self.waiting:
             return (yield from self._again(self.waiting.pop(call.id), task))
         try:
             own = children_of(self._events()) if task.session else {}
             if task.session in {c.errand.record.session for c in self._all if not c.over}:
-                return not_started(f"The sub-agent {task.session} is still at work. Wait for it.")
+                return not_started(f"The sub-agent {task.session} is still running. Wait for it.")
             if not (yield from self._may()):
-                return not_started("The person does not want more sub-agents. Nobody was started.")
+                return not_started(
+                    "The user does not want more sub-agents. No sub-agent was started."
+                )
             record = self._tasking.begin(self._parent.record, task, own)
             agent = subagent(self._tooling.agents, task.agent)
         except AssentError as error:
@@ -218,7 +220,7 @@ class ChildSessions:
     def _employ(
         self, call: str, task: TaskEffect, record: SessionRecord, agent: Agent
     ) -> Generator[StoredEvent, None, ChildWorker]:
-        """Notes that a child works for a call, and returns it ready to begin."""
+        """Records that a child works for a call, and returns it ready to begin."""
         background = task.background
         yield from self._parent.append_events(
             ChildStarted(call, record.session, agent.name, task.title, background)
@@ -237,7 +239,7 @@ class ChildSessions:
     def _again(
         self, started: ChildStarted, task: TaskEffect
     ) -> Generator[StoredEvent, None, ChildWorker | EffectResult]:
-        """Goes on with a child that waited for an answer, or says what it came to meanwhile."""
+        """Resumes a child that waited for an answer, or returns its result if it has ended."""
         try:
             record = self._diary.load(started.child)
             agent = subagent(self._tooling.agents, started.agent)
@@ -249,7 +251,7 @@ class ChildSessions:
         return child_result(record, task, end_reason(events), final_message(events))
 
     def _park(self) -> Iterator[StoredEvent]:
-        """Has children that were left at a question wait for its answer, as on any other day."""
+        """Lets children that a dead process left at a question wait for its answer."""
         left = sorted(self.left)
         for child in left:
             self._bury(child, "waiting")
@@ -258,7 +260,7 @@ class ChildSessions:
         )
 
     def _wake(self, events: Sequence[StoredEvent]) -> Iterator[StoredEvent]:
-        """Goes on with children in the background that waited for an answer."""
+        """Resumes background children that waited for an answer."""
         asking = asking_children(events)
         behind = [c for c in children_of(events).values() if c.background and c.child in asking]
         for started in behind:
@@ -272,11 +274,11 @@ class ChildSessions:
             yield from self._parent.append_events(ChildEnded(started.child, why), told)
 
     def _may(self) -> Generator[StoredEvent, None, bool]:
-        """Asks the person once more children were started than they reckoned with."""
+        """Asks the user when more children were started than the limit allows."""
         used = self._parent.record.children
         if not self._allowed or used < self._allowed:
             return True
-        asked = f"The session has started {used} sub-agents. May it start more?"
+        asked = f"The session has started {used} sub-agents. Allow more?"
         if not (yield from self._parent.confirm("Budget", asked)):
             return False
         self._allowed = used + self._tooling.tasks.children
@@ -284,7 +286,7 @@ class ChildSessions:
 
     @contextmanager
     def _place(self, child: ChildWorker) -> Iterator[None]:
-        """Waits until few enough others work, and holds the child's session."""
+        """Waits for a free slot, and locks the child's session."""
         record, locks = child.errand.record, self._desk.ports.locks
         with (
             self._places.acquired(lambda: child.token.is_cancelled),
@@ -293,7 +295,7 @@ class ChildSessions:
             yield
 
     def _tell(self, child: ChildWorker, recorded: StoredEvent | None) -> None:
-        """Hears what a child stored; nothing: that it is over. Called in the child's thread."""
+        """Takes an event that a child stored, or None when it has ended; runs in its thread."""
         if recorded is None and child.errand.task.background:
             with suppress(Exception):  # the next turn finds out, too
                 self._report(child)
@@ -305,7 +307,7 @@ class ChildSessions:
             self._change.notify_all()
 
     def _report(self, child: ChildWorker) -> None:
-        """Appends what a child in the background came to, for the parent's model to read."""
+        """Appends the result of a background child, for the parent's model to read."""
         parent, ended = self._diary.load(self._parent.record.session), self._ended(child)
         if ended.why == "waiting":  # its end is told when it has come
             self._diary.append(parent, ended)
@@ -314,7 +316,7 @@ class ChildSessions:
         self._diary.append(parent, ended, self._message(parent, words))
 
     def _wait(self, done: Callable[[], bool]) -> Iterator[StoredEvent]:
-        """Hands on what children store until something is done and nothing is left to show."""
+        """Yields the children's stored events until `done` is true and all are shown."""
         holds = self._tooling.concurrency is not None  # a child itself, which leaves them its place
         with self._places.released(lambda: self._pulled) if holds else nullcontext():
             yield from self._hand_on(done)

@@ -6,7 +6,7 @@ from threading import Condition
 
 
 class ConcurrencyLimit:
-    """Limits one tree. A parent that waits for its children does not count, so they can run."""
+    """Limits one tree; a parent that waits for its children does not count, so they can run."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -15,7 +15,7 @@ class ConcurrencyLimit:
 
     @contextmanager
     def acquired(self, unwanted: Callable[[], bool]) -> Iterator[None]:
-        """Holds a place; does not wait for one once the work is unwanted."""
+        """Holds a slot; stops waiting for one when the work is no longer wanted."""
         self._take(unwanted)
         try:
             yield
@@ -24,7 +24,7 @@ class ConcurrencyLimit:
 
     @contextmanager
     def released(self, unwanted: Callable[[], bool]) -> Iterator[None]:
-        """Leaves one's own place to others meanwhile."""
+        """Releases one's own slot to others in this context."""
         self._give()
         try:
             yield
@@ -32,7 +32,7 @@ class ConcurrencyLimit:
             self._take(unwanted)
 
     def wake(self) -> None:
-        """Lets all who wait look again whether they are still wanted."""
+        """Wakes all who wait, so that they check whether they are still wanted."""
         with self._change:
             self._change.notify_all()
 

@@ -44,10 +44,10 @@ class CancellableChildren(Protocol):
     """The children of a turn, as far as others can cancel them."""
 
     def cancel(self, end: TurnEnded) -> None:
-        """Wants all of them to end like this; returns at once."""
+        """Requests that all of them end like this; returns at once."""
 
     def stop(self) -> None:
-        """Ends all of them, and waits a little."""
+        """Ends all of them, and waits briefly."""
 
 
 class DrivenTurn(Turn, Protocol):
@@ -64,7 +64,7 @@ class DrivenTurn(Turn, Protocol):
 
 
 class ChildTask(msgspec.Struct, frozen=True):
-    """What a child is to do, for which call, and for how long at most."""
+    """The task of a child, the call it belongs to, and its time limit."""
 
     call: str
     task: TaskEffect
@@ -73,7 +73,7 @@ class ChildTask(msgspec.Struct, frozen=True):
 
 
 class ChildWorker:
-    """Drives one child session to its rest. `over` tells that it is, and its lock free again."""
+    """Drives one child session to its end; `over` is set when it has ended and is unlocked."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class ChildWorker:
         self._thread.join(seconds)
 
     def cancel(self, end: TurnEnded) -> None:
-        """Wants the child to end like this, before its next step or in the middle of a request."""
+        """Requests that the child ends, before its next step or in the middle of a request."""
         self.token.cancel(end)
 
     def _run(self) -> None:
@@ -147,14 +147,17 @@ class ChildWorker:
         seconds = self.errand.seconds
         if not seconds:
             return None
-        words = f"Stopped after {seconds:g} seconds, the limit of a task. What was done is kept."
+        words = (
+            f"Stopped after {seconds:g} seconds, the time limit of a task. Work done so far "
+            "is kept."
+        )
         timer = Timer(seconds, self.cancel, (TurnEnded("limit", words),))
         timer.daemon = True
         timer.start()
         return timer
 
     def _hear(self, heard: Iterator[StoredEvent | StreamDelta]) -> None:
-        """Hands on what was stored; what is being said at the moment has no place elsewhere."""
+        """Passes stored events on; streamed deltas are dropped."""
         for one in heard:
             if isinstance(one, StoredEvent):
                 self._tell(self, one)
@@ -176,7 +179,7 @@ OwnChildren = Mapping[str, ChildStarted]
 
 
 class ChildSessionFactory:
-    """Starts tasks. What a child may do follows from its parents as they are now."""
+    """Starts tasks; a child's permissions follow from the current state of its parents."""
 
     def __init__(
         self, desk: AgentServices, diary: SessionRepository, tooling: ToolEnvironment
@@ -188,12 +191,12 @@ class ChildSessionFactory:
         self._clock = desk.ports.clock
 
     def begin(self, parent: SessionRecord, task: TaskEffect, own: OwnChildren) -> SessionRecord:
-        """Returns the child with the task said in it; raises what the model is told instead."""
+        """Returns the child with the task as its message; raises the error that the model reads."""
         depth = self._tooling.tasks.depth
         if self._tooling.driver is None or parent.depth >= depth:
             raise Refused(
-                f"Children start no children of their own here: the depth is {parent.depth}, and "
-                f"`tasks.depth` is {depth}. Nobody was started; do it yourself."
+                f"Sub-agents cannot start sub-agents here: the depth is {parent.depth}, and "
+                f"`tasks.depth` is {depth}. No sub-agent was started; do it yourself."
             )
         agent = subagent(self._tooling.agents, task.agent)
         if task.session:
@@ -221,7 +224,7 @@ class ChildSessionFactory:
         if not self._follows(child):
             mode = stricter_mode(mode, child.mode)
         if mode != child.mode:
-            words = f"The mode is {mode} from now on, no longer {child.mode}. {child_rules(mode)}"
+            words = f"The mode is now {mode}, no longer {child.mode}. {child_rules(mode)}"
             told, new = TextPart(words), self._clock.new_id()
             events.append(ModeChanged(mode, AS_PARENT, child.custom))
             events.append(MessageAdded(new, agent.name, (told,), "mode", child.model))
@@ -229,35 +232,35 @@ class ChildSessionFactory:
         return self._diary.append(child, *events, said)[0]
 
     def _own(self, parent: SessionRecord, task: TaskEffect, own: OwnChildren) -> SessionRecord:
-        """Returns an own child by its id; everybody else's are refused (F103)."""
+        """Returns a child of this session by its id; children of others are refused (F103)."""
         try:
             child = self._diary.load(task.session) if task.session in own else None
         except NotFound:
             child = None
         if child is None or child.parent != parent.session or child.deleted:
             raise Refused(
-                f"This session has no sub-agent {task.session!a}. {_listed(own)} Nobody was "
+                f"This session has no sub-agent {task.session!a}. {_listed(own)} No sub-agent was "
                 "started."
             )
         if child.agent != task.agent:
             raise Refused(
-                f"The sub-agent {task.session} is of the kind {child.agent}; send "
-                f"agent={child.agent} with it. Nobody was started."
+                f"The sub-agent {task.session} has type {child.agent}; call again with "
+                f"agent={child.agent}. No sub-agent was started."
             )
         return child
 
     def _follows(self, child: SessionRecord) -> bool:
-        """Tells whether a child has its parent's mode, and not one that a person chose for it."""
+        """Tells whether a child has its parent's mode, and not one that the user set for it."""
         events = [one.event for one in self._diary.read(child.session)]
         chosen = [event.reason for event in events if isinstance(event, ModeChanged)]
         return not chosen or chosen[-1] == AS_PARENT
 
     def _mode(self, parent: SessionRecord, agent: Agent) -> Mode:
-        """Returns the mode of a child: its parent's, or plan for one that only looks."""
+        """Returns the mode of a child: its parent's, or plan for an agent that only reads."""
         return "plan" if is_read_only(agent) else self._surroundings.mode(parent)
 
     def _message(self, parent: SessionRecord, agent: Agent, prompt: str) -> MessageAdded:
-        """Says the task, to the agent's own model or else to the parent's."""
+        """Returns the message with the task, for the agent's own model or else the parent's."""
         inherited = parent.model or self._surroundings.agent(parent).model
         model = "" if agent.model else inherited
         return MessageAdded(self._clock.new_id(), agent.name, (TextPart(prompt),), model=model)
@@ -273,7 +276,7 @@ class ChildSessionFactory:
 
 def _listed(own: OwnChildren) -> str:
     told = [f"{one.child} ({one.agent}: {one.title})" for one in [*own.values()][-MAX_NAMED:]]
-    return f"Its own are: {', '.join(told)}." if told else "It has none yet."
+    return f"Its sub-agents are: {', '.join(told)}." if told else "It has none yet."
 
 
 # Messages that tell the parent's model what a child session did.
@@ -282,14 +285,14 @@ def _listed(own: OwnChildren) -> str:
 MAX_FINAL_MESSAGE_CHARS = 30_000  # characters of last words
 # What a parent's model is told about a child that did not come to its own end.
 _ENDS: Final[dict[TurnEndReason, str]] = {
-    "limit": "It was stopped before it was done: ",
-    "budget": "It was stopped before it was done: ",
+    "limit": "It was stopped before it finished: ",
+    "budget": "It was stopped before it finished: ",
     "interrupted": "It was interrupted: ",
     "failed": "It failed: ",
-    "declined": "The person said no to it: ",
-    "waiting": "It waits for an answer of the person: ",
-    "paused": "The person paused it: ",
-    "cancelled": "The person cancelled it: ",
+    "declined": "The user denied permission: ",
+    "waiting": "It is waiting for the user's answer: ",
+    "paused": "The user paused it: ",
+    "cancelled": "The user cancelled it: ",
 }
 _FAILED: Final[tuple[TurnEndReason, ...]] = ("interrupted", "failed", "declined", "cancelled")
 
@@ -297,45 +300,45 @@ _FAILED: Final[tuple[TurnEndReason, ...]] = ("interrupted", "failed", "declined"
 def child_result(
     record: SessionRecord, task: TaskEffect, end: tuple[TurnEndReason, str], said: str
 ) -> EffectResult:
-    """Says what a child came to, and how to go on with it."""
+    """Returns the result of a child, and how to continue with it."""
     why, about = end
     told = f"{_ENDS[why]}{about}".strip() if why in _ENDS else ""
-    way_on = f"(session={record.session} agent={task.agent} continues it.)"
-    text = "\n\n".join(filter(None, [said or "It said nothing.", told, way_on]))
+    way_on = f"(To continue it, pass session={record.session} agent={task.agent}.)"
+    text = "\n\n".join(filter(None, [said or "It returned no message.", told, way_on]))
     return EffectResult(text, why in _FAILED, metadata={"child": record.session, "why": why})
 
 
 def declined_children(tasks: Sequence[TaskEffect], of: int) -> str:
-    """Says to the person which children they said no to, and that the others' results are kept."""
-    named = " and ".join(f'the child {task.agent} with the task "{task.title}"' for task in tasks)
-    others = " What the other children came to is kept." if of > len(tasks) else ""
-    return f"You said no to {named}; nothing of what you were asked about was done.{others}"
+    """Tells the user which children they declined, and that the others' results are kept."""
+    named = " and ".join(f'sub-agent {task.agent} (task "{task.title}")' for task in tasks)
+    others = " The results of the other sub-agents are kept." if of > len(tasks) else ""
+    return f"You denied permission to {named}; the action was not done.{others}"
 
 
 def background_started(record: SessionRecord) -> EffectResult:
-    """Says that a child works on while its parent does."""
-    text = f"It works in the background as session={record.session}. A message tells when it ends."
+    """Returns the result that a child continues in the background."""
+    text = f"Running in the background as session={record.session}. You get a message when it ends."
     return EffectResult(text, metadata={"child": record.session, "background": True})
 
 
 def not_started(why: str) -> EffectResult:
-    """Says why nobody was started."""
+    """Returns the result that says why no child was started."""
     return EffectResult(why, failed=True)
 
 
 def background_report(title: str, carried: EffectResult) -> str:
-    """Returns the message with which a child in the background comes back."""
-    return f"The task in the background has ended: {title}\n\n{carried.text}"
+    """Returns the message that reports the result of a background child."""
+    return f"The background task ended: {title}\n\n{carried.text}"
 
 
 def lost_children(lost: Sequence[ChildStarted]) -> str:
     """Returns the message about children whose process died."""
     named = "\n".join(f"- {one.agent}: {one.title} (session={one.child})" for one in lost)
-    return f"These sub-agents were interrupted, as the process ended:\n{named}"
+    return f"These sub-agents were interrupted because the process ended:\n{named}"
 
 
 def final_message(events: Sequence[StoredEvent]) -> str:
-    """Returns what the model said last in some events, cut where it is very long."""
+    """Returns the model's last message in some events, shortened if very long."""
     said, saying = "", list[str]()
     for recorded in events:
         match recorded.event:
@@ -348,10 +351,10 @@ def final_message(events: Sequence[StoredEvent]) -> str:
                 pass
     if len(said) <= MAX_FINAL_MESSAGE_CHARS:
         return said.strip()
-    return f"{said[:MAX_FINAL_MESSAGE_CHARS].strip()}\n(It said more; ask it to be brief.)"
+    return f"{said[:MAX_FINAL_MESSAGE_CHARS].strip()}\n(Truncated; ask it to be brief.)"
 
 
 def end_reason(events: Sequence[StoredEvent]) -> tuple[TurnEndReason, str]:
-    """Returns why the last turn in some events ended, and the words about it."""
+    """Returns why the last turn in some events ended, and the message about it."""
     ends = [one.event for one in events if isinstance(one.event, TurnEnded)]
     return (ends[-1].why, ends[-1].words) if ends else ("interrupted", "")

@@ -59,7 +59,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
 
-NOTHING = "There is nothing to say: no text, and nothing on stdin."
+NOTHING = "No prompt: pass a text or pipe one to stdin."
 
 STDIN_TIMEOUT_S = 3.0  # for a first byte of stdin
 
@@ -146,7 +146,9 @@ def _base(name: str) -> Mode:
 def _said(words: str, output: CliOutput) -> str:
     """Returns the words with what is piped in; a pipe that is merely open is not waited for."""
     if words and is_stdin_silent(STDIN_TIMEOUT_S):
-        output.warn([f"Nothing came on stdin in {STDIN_TIMEOUT_S:g} seconds; it is left out."])
+        output.warn(
+            [f"No input on stdin after {STDIN_TIMEOUT_S:g} seconds; continuing without it."]
+        )
         return words
     return with_context(words, *read_piped(MAX_STDIN_BYTES))
 
@@ -184,7 +186,7 @@ def _switch(goal: Goal, output: CliOutput) -> int:
 
 UNFINISHED = ("failed", "interrupted", "waiting", "paused")  # the model still owes an answer
 CUT_OFF = ("limit", "budget")  # it gave one, and had more to do
-CONTINUE_TEXT = "Go on."
+CONTINUE_TEXT = "Continue."
 
 
 def find_session(engine: Engine, goal: Goal) -> SessionRecord | None:
@@ -216,7 +218,7 @@ class GoalTurn:
         found = find_session(self._engine, self._goal)
         if found is not None and found.halt == "cancelled" and not self._goal.resume:
             way_on = f"{self._prefix} sessions resume {found.slug}"
-            raise IllegalState(f"Session {found.slug} was cancelled. Nothing was said.", way_on)
+            raise IllegalState(f"Session {found.slug} was cancelled. Nothing was sent.", way_on)
         record = self._started(words) if found is None else self._went_on(found, words)
         self._session = record.session
         self._shown.begin(record, fresh=found is None)
@@ -235,7 +237,7 @@ class GoalTurn:
 
     def _started(self, words: str) -> SessionRecord:
         if not words:
-            raise UsageError("There is nothing to say.", f"{self._prefix} -p 'WHAT'")
+            raise UsageError("No prompt given.", f"{self._prefix} -p 'WHAT'")
         self._engine.runs.check_slots(())  # else a session and a draft would begin for nothing
         goal, sessions = self._goal, self._engine.sessions
         mode = goal.mode or self._work.mode
@@ -268,7 +270,7 @@ class GoalTurn:
             return CONTINUE_TEXT
         if ends and ends[-1] in UNFINISHED:
             return ""
-        message = f"Nothing waits for an answer in session {record.slug}."
+        message = f"Session {record.slug} has nothing to continue; say what to do next."
         raise UsageError(message, f"{self._prefix} -c -p 'WHAT NEXT'")
 
     def _drive(self, record: SessionRecord) -> AssentError | None:
@@ -288,8 +290,8 @@ class GoalTurn:
                     for heard in events:
                         self._hear(heard)
         except KeyboardInterrupt:
-            staged = " and staged" if record.mode == "plan" else ""
-            words = f"Interrupted. What was said{staged} so far is kept."
+            staged = " and the staged changes" if record.mode == "plan" else ""
+            words = f"Interrupted. Kept so far: the conversation{staged}."
             return self._kept(Interrupted(words), record)
         except AssentError as error:
             return self._kept(error, record)
@@ -305,7 +307,7 @@ class GoalTurn:
     def _kept(self, error: AssentError, record: SessionRecord) -> AssentError:
         """Adds to an error what is safe and how to go on; the driver has done so to its own."""
         if not isinstance(error, ModelError | Interrupted):
-            error.message += f" What was said is kept in session {record.slug}."
+            error.message += f" The conversation is kept in session {record.slug}."
         way_on = error.next or "assent -c"
         if way_on.startswith("assent "):
             way_on = self._prefix + way_on.removeprefix("assent")

@@ -140,9 +140,9 @@ def _option(word: str, rest: list[str], found: dict[str, Any]) -> bool:
 def _set(found: dict[str, Any], name: str, value: str) -> None:
     field = VALUES[name]
     if field == "form" and value not in OUTPUT_FORMATS:
-        _refuse(f"{name} is one of {', '.join(OUTPUT_FORMATS)}, not {value!a}.")
+        _refuse(f"{name} must be one of {', '.join(OUTPUT_FORMATS)}, not {value!a}.")
     if field in REFERENCES and not value.strip():
-        _refuse(f"{name} needs a name that is not empty.")
+        _refuse(f"{name} must not be empty.")
     if field in ANSWERS:
         found["rules"] = (*found.get("rules", ()), f"{field} {argument_text(value)}")
     else:
@@ -155,7 +155,7 @@ def _number(name: str, value: str) -> float:
     except ValueError:
         number = -1
     if not 0 < number < MAX_LIMIT:
-        _refuse(f"{name} needs a number greater than 0, not {value!a}.")
+        _refuse(f"{name} must be a number greater than 0, not {value!a}.")
     return number
 
 
@@ -176,7 +176,7 @@ def _goal(found: dict[str, Any], words: list[str]) -> Goal:
 
 def _unquoted(words: list[str]) -> UsageError:
     line = " ".join(map(argument_text, words))
-    return UsageError("A goal is one text; put it in quotes.", f'assent -p "{line}"')
+    return UsageError("Put the goal in quotes.", f'assent -p "{line}"')
 
 
 def _like_a_command(word: str) -> bool:
@@ -192,28 +192,28 @@ def _no_such(word: str, words: list[str]) -> UsageError:
     if len(words) > 1 and not near:
         return _unquoted(words)
     hint = f" Did you mean {near[0]}?" if near else ""
-    said = f"There is no command {argument_text(word)!a}.{hint} A goal of one word needs -p."
+    said = f"Unknown command {argument_text(word)!a}.{hint} A single-word goal needs -p."
     return UsageError(said, f"assent {near[0]}" if near else HELP)
 
 
 def _check_command(word: str, found: dict[str, Any]) -> None:
     """Leaves a command's line to the command, unless options of a goal stand before it."""
     if found.keys() - {"folder", "help"}:
-        message = f"{word} is a command; its options stand behind it. As a goal, it needs -p."
+        message = f"{word} is a command; put its options after it. To use it as a goal, add -p."
         raise UsageError(message, f"assent {word} --help")
 
 
 def _check_foreign(word: str, found: dict[str, Any], words: list[str]) -> None:
     """Leaves an option that is no goal's to the root, which knows the rest."""
     if words or found.keys() - {"folder"}:
-        _refuse(f"There is no option {argument_text(word)!a} here.")
+        _refuse(f"Unknown option {argument_text(word)!a}.")
 
 
 def _refuse(message: str) -> NoReturn:
     raise UsageError(message, HELP)
 
 
-KNOWN_COMMANDS = "/plan (plan mode on), /plan off (back to ask), /mode "
+KNOWN_COMMANDS = "/plan (turn on plan mode), /plan off (back to ask mode), /mode "
 _SLASH = re.compile(r"/[A-Za-z][\w-]*(\s|$)")
 _PLAN = {"": "plan", "on": "plan", "off": "ask"}
 
@@ -230,5 +230,5 @@ def mode_of(words: str, modes: Sequence[str] = MODES) -> str:
     mode = tables.get(name, {}).get(value.strip())
     if mode is None:
         known = KNOWN_COMMANDS + "|".join(modes)
-        raise UsageError(f"There is no {words.strip()[:80]!a}. There are: {known}.")
+        raise UsageError(f"Unknown command {words.strip()[:80]!a}. Available: {known}.")
     return mode

@@ -42,7 +42,7 @@ from assent.render.turn_stream import (
     without_question_details,
 )
 
-DISCARDED_NOTE = "(This was cut off and does not count.)"
+DISCARDED_NOTE = "(The answer above was cut off and is discarded.)"
 
 
 class TurnOutput(Protocol):

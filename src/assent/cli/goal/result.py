@@ -201,7 +201,7 @@ def turn_error(ending: TurnResult) -> AssentError | None:
         return None
     first, more = redact(tally.unrun[0]), len(tally.unrun) - 1
     others = f", and {more} more {'command' if more == 1 else 'commands'}" if more else ""
-    message = f"Not run, because no sandbox holds here: {first}{others}. Nothing was staged for it."
+    message = f"Not run, because no sandbox works here: {first}{others}. Nothing was staged for it."
     return SandboxRequired(message, f"{prefix} doctor")
 
 
@@ -211,8 +211,9 @@ def draft_notices(ending: TurnResult) -> list[str]:
     if plan is None or not ending.drafted:
         return []
     return [
-        f"Draft, not presented for approval: {_count(ending)}, text in {visible_path(plan.path)}.",
-        f"Go on: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} propose{ending.option}",
+        f"Draft, not proposed for approval: {_count(ending)}, text in {visible_path(plan.path)}.",
+        f"Continue: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} "
+        f"propose{ending.option}",
     ]
 
 
@@ -271,28 +272,31 @@ def refused_notices(ending: TurnResult) -> list[str]:
         f"{words}{times_suffix(count)}" for words, count in [*alike.items()][:MAX_REFUSED_SHOWN]
     ]
     more = [f"And {len(alike) - MAX_REFUSED_SHOWN} more."] if len(alike) > MAX_REFUSED_SHOWN else []
-    way = f"Go on where you can be asked (`{ending.prefix} -c 'GO ON'`), or allow more (`--mode`)."
-    return [f"{calls} refused, because nobody could be asked.", *listed, *more, way]
+    way = (
+        f"Continue in a terminal, where you can be asked (`{ending.prefix} -c 'continue'`), or "
+        "allow more with `--mode`."
+    )
+    return [f"{calls} denied, because you could not be asked.", *listed, *more, way]
 
 
 def turn_result_lines(ending: TurnResult) -> Iterator[Line]:
     """Renders what a person should know, and can type, after the model's last words."""
     tally, go_on = ending.tally, f"{ending.prefix} -c -p"
     if tally.why in _HALTS:
-        yield Line("plain", f"{tally.words.rstrip('.')}; go on: {_next(ending)}")
+        yield Line("plain", f"{tally.words.rstrip('.')}; continue: {_next(ending)}")
         return
     if tally.words and tally.why != "limit":  # which is told as an error
         yield from wrapped_lines("dim", visible_line(redact(tally.words)))
     if tally.why == "declined":
-        yield Line("plain", f"Go on: {_next(ending)}")
+        yield Line("plain", f"Continue: {_next(ending)}")
     if ending.session.questions or tally.why == "waiting":
         yield Line("plain", f"Answer: {ending.prefix} questions list")
     elif asked := [one.question for one in tally.asked if one.call]:  # a budget's is over
         yield from open_questions_lines(redacted_row(asked), go_on)
     if ending.plan is not None and ending.plan.state is PlanState.EXECUTING:
         yield BLANK
-        yield Line("heading", "The build of the plan has not ended.")
-        yield Line("plain", f"End it:    {ending.prefix} build{ending.option}")
+        yield Line("heading", "The build of the plan is unfinished.")
+        yield Line("plain", f"Continue:  {ending.prefix} build{ending.option}")
         yield Line("plain", f"Roll back: {ending.prefix} recover --roll-back")
     elif ending.session.mode == "plan" and ending.plan is not None:
         yield from _plan_lines(ending, ending.plan)
@@ -304,7 +308,7 @@ def _plan_lines(ending: TurnResult, plan: PlanRecord) -> Iterator[Line]:
         return
     yield BLANK
     yield from wrapped_lines(
-        "heading", f"The plan waits for you: {_count(ending)}, text in {where}."
+        "heading", f"Plan ready for review: {_count(ending)}, text in {where}."
     )
     yield Line("digest", plan.digest)
     yield Line("plain", f"Review:  {prefix} review{of}")

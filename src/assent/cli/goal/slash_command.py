@@ -53,7 +53,9 @@ def find_custom_command(goal: Goal, output: CliOutput) -> CustomCommandCall:
     name = _name(goal.words)
     command = commands.get(name[1:])
     if command is None:
-        raise UsageError(f"There is no {visible_line(name[:80])}. There are: {_listed(commands)}.")
+        raise UsageError(
+            f"Unknown command {visible_line(name[:80])}. Available: {_listed(commands)}."
+        )
     return CustomCommandCall(command, goal.words.strip().removeprefix(name).strip())
 
 

@@ -1,1 +1,1 @@
-"""Patches: unified and git diffs as values, and what they make of a content."""
+"""Patches: unified and git diffs as values, and how they change a file's content."""

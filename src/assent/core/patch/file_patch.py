@@ -18,9 +18,9 @@ PatchKind: TypeAlias = Literal["change", "create", "delete", "rename", "copy"]
 
 
 class Hunk(msgspec.Struct, frozen=True, gc=False):
-    """Lines to find and lines to put there, with their line ends, counted from 1.
+    """Lines to find and their replacement, with their line ends, counted from 1.
 
-    `lead` and `trail` are how many lines of context stand before and after what changes.
+    `lead` and `trail` are the numbers of context lines before and after the change.
     """
 
     old_start: int
@@ -32,7 +32,7 @@ class Hunk(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reversed(self) -> "Hunk":
-        """The hunk that takes this one back."""
+        """The hunk that reverts this one."""
         return Hunk(self.new_start, self.new, self.old_start, self.old, self.lead, self.trail)
 
 
@@ -44,10 +44,10 @@ class BinaryPatch(msgspec.Struct, frozen=True, gc=False):
 
 
 class FilePatch(msgspec.Struct, frozen=True, gc=False):
-    """What becomes of one file. `old` and `new` are the same name unless it is renamed or copied.
+    """The changes to one file. `old` and `new` are the same unless it is renamed or copied.
 
-    `ids` are git's names of the contents before and after, maybe shortened. Files of one `group`
-    are seen from the same tree; the next group from the tree that it left.
+    `ids` are git's ids of the contents before and after, maybe shortened. Files of one `group`
+    apply to the same tree; the next group applies to the tree that results.
     """
 
     how: PatchKind
@@ -76,17 +76,17 @@ def is_executable(mode: int) -> bool:
 
 
 def with_executable(mode: int, wanted: bool) -> int:
-    """Returns a mode with which whoever may read a file can also run it, or nobody can."""
+    """Returns a mode in which everyone who may read a file may also run it, or no one may."""
     if is_executable(mode) == wanted:
         return mode
     return mode | (mode & 0o444) >> 2 if wanted else mode & ~0o111
 
 
 def git_mode(mode: int) -> int:
-    """Returns what a mode in a patch means: a type, and of a file no more rights than git gives.
+    """Returns what a mode in a patch means: a type and, for a file, no more rights than git gives.
 
-    Fewer are kept, because our own diffs name them. What its owner could not even read nobody
-    means: that is one of git's two.
+    Fewer rights are kept, because Assent's own diffs name them. A mode in which the owner cannot
+    read the file is taken as one of git's two.
     """
     if mode & MODE_TYPE != MODE_FILE:
         return mode & MODE_TYPE
@@ -119,7 +119,7 @@ def decoded_row(line: bytes) -> bytes:
 def inflate_exactly(packed: bytes, size: int) -> bytes:
     """Returns what was deflated; refuses anything but exactly that many bytes."""
     if size > MAX_CONTENT_BYTES:
-        raise Refused(f"it brings {size} bytes, and a patch may bring {MAX_CONTENT_BYTES}.")
+        raise Refused(f"it contains {size} bytes; the limit is {MAX_CONTENT_BYTES}.")
     stream = zlib.decompressobj()
     try:
         found = stream.decompress(packed, size + 1)
@@ -136,7 +136,7 @@ def rebuild_content(binary: BinaryPatch, before: bytes) -> bytes:
 
 
 def blob_id(content: bytes, like: str) -> str:
-    """Returns git's name of a content, by the hash that another name was made with."""
+    """Returns git's id of a content, with the hash function that another id was made with."""
     title = b"blob %d\0" % len(content)
     if len(like) == sha256().digest_size * 2:
         return sha256(title + content).hexdigest()
@@ -144,14 +144,14 @@ def blob_id(content: bytes, like: str) -> str:
 
 
 def is_full_id(identity: str) -> bool:
-    """Tells whether a name of git's is given in full."""
+    """Tells whether a git id is given in full."""
     return len(identity) in (sha1(usedforsecurity=False).digest_size * 2, sha256().digest_size * 2)
 
 
 def _apply_delta(delta: bytes, before: bytes) -> bytes:
     size, at = _delta_number(delta, 0)
     if size != len(before):
-        raise Refused("its binary part was made for another content.")
+        raise Refused("its binary part was made for different content.")
     wanted, at = _delta_number(delta, at)
     made, length = [], 0
     while at < len(delta) and length <= min(wanted, MAX_CONTENT_BYTES):
@@ -216,22 +216,22 @@ def is_link(file: FilePatch, before: FileState | None) -> bool:
 def check_kind(file: FilePatch, before: FileState) -> None:
     """Refuses to change a symlink as a file, a file as a symlink, and one into the other.
 
-    Git writes the last as two: a file that goes, and one that comes with a content of its own.
+    Git writes the last kind as two changes: a deletion and a new file.
     """
     if file.old_mode is not None and _kind_of_mode(file.old_mode) != before.kind:
         thing = _THINGS[before.kind]
-        raise NoMatch(f"it is {thing} here, and the patch was made for something else.")
+        raise NoMatch(f"it is {thing} here, but the patch expects something else.")
     if file.how == "delete" or file.new_mode is None:
         return
     if _kind_of_mode(file.new_mode) != before.kind:
         old, new = _THINGS[before.kind], _THINGS[_kind_of_mode(file.new_mode)]
-        raise NoMatch(f"it is {old} here, and a new mode does not make {new} of it.")
+        raise NoMatch(f"it is {old} here, and a mode change cannot turn it into {new}.")
 
 
 def check_target(content: bytes) -> None:
-    """Refuses a symlink that could not be made."""
+    """Refuses a symlink that could not be created."""
     if not content or b"\0" in content:
-        raise NoMatch("it is a symlink, and the patch does not say where to.")
+        raise NoMatch("it is a symlink, but the patch names no target.")
 
 
 def target_mode(file: FilePatch, before: FileState | None) -> int:
@@ -251,19 +251,19 @@ def _kind_of_mode(mode: int) -> Literal["file", "link"]:
 
 
 def binary_content(file: FilePatch, old: bytes, *, fresh: bool) -> bytes:
-    """Rebuilds a binary content; what it is made from and what it becomes must be as named."""
+    """Rebuilds a binary content; the old and the new content must match their ids."""
     assert file.binary is not None
     was, becomes = file.ids
     if not is_full_id(was) or not is_full_id(becomes):
-        raise Refused("a binary patch needs the whole names of both contents on its index line.")
+        raise Refused("a binary patch needs the full IDs of both contents on its index line.")
     now = blob_id(old, was)
     if now == becomes and file.how == "change":
         return old
     if not fresh and now != was:
-        raise NoMatch(f"its content is {now[:12]}…, and the binary patch was made for {was[:12]}….")
+        raise NoMatch(f"its content is {now[:12]}…, but the binary patch was made for {was[:12]}….")
     made = rebuild_content(file.binary, old)
     if file.how != "delete" and blob_id(made, becomes) != becomes:
-        raise Refused("its binary part is damaged: it makes another content than it names.")
+        raise Refused("its binary part is damaged: the result does not match its ID.")
     return made
 
 
@@ -274,7 +274,7 @@ _LONGEST = 120  # characters of a line in a message
 
 
 class AppliedHunks(msgspec.Struct, frozen=True):
-    """A content with the hunks applied; `moved` are those that did not stand where they said.
+    """A content with the hunks applied; `moved` are those found at another place than stated.
 
     Each of these is a hunk's number and how many lines further down it was found.
     """
@@ -284,7 +284,7 @@ class AppliedHunks(msgspec.Struct, frozen=True):
 
 
 def apply_hunks(content: bytes, hunks: Sequence[Hunk]) -> AppliedHunks:
-    """Applies hunks; all their lines must be there, where they say or in one other place alone."""
+    """Applies hunks; all their lines must be at the stated place, or at exactly one other."""
     text = _LineText(content)
     made: list[bytes] = []
     moved = []
@@ -376,16 +376,16 @@ def _is_anchored(hunk: Hunk) -> bool:
 
 def _misfit(text: _LineText, hunk: Hunk, number: int, stated: int) -> str:
     if not hunk.old:
-        words = "has no line of context, and the file is not empty"
-        return f"hunk {number} {words}; make the patch with context."
+        words = "has no context lines, and the file is not empty"
+        return f"hunk {number} {words}; create the patch with context."
     if not _is_anchored(hunk) and len(list(islice(text.places(b"".join(hunk.old), 0), 2))) > 1:
         return (
-            f"hunk {number} does not fit at line {stated + 1}, and its lines stand in more than "
-            "one other place."
+            f"hunk {number} does not apply at line {stated + 1}, and its lines occur in several "
+            "other places."
         )
-    told = f"hunk {number} does not fit at line {_first_other(text, hunk, stated)}"
+    told = f"hunk {number} does not apply at line {_first_other(text, hunk, stated)}"
     if is_applied(text.content, (hunk,)):
-        told += " It looks as if it were applied already."
+        told += " It seems to be applied already."
     return told
 
 
@@ -397,11 +397,11 @@ def _first_other(text: _LineText, hunk: Hunk, stated: int) -> str:
             there = "the end of the file" if found is None else _told(found)
             return f"{at + 1}: expected {_told(expected)}, found {there}."
     edge = "end" if hunk.lead else "beginning"
-    return f"{stated + 1}: expected the {edge} of the file there."
+    return f"{stated + 1}: expected the {edge} of the file."
 
 
 def _told(line: bytes) -> str:
     words = one_line(line.removesuffix(b"\n"))
     more = "…" if len(words) > _LONGEST else ""
-    end = "" if line.endswith(b"\n") else " without a line end"
+    end = "" if line.endswith(b"\n") else " without a newline"
     return f"`{words[:_LONGEST]}{more}`{end}"

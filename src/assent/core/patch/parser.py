@@ -31,13 +31,13 @@ _STAMP = re.compile(rb"(1969-12-31|1970-01-01) (\d\d):(\d\d):00(?:\.0+)? ([-+])(
 
 
 def unquoted_name(name: bytes) -> bytes:
-    """Returns a name as it is on disk: what stands in quotes without them and their escapes."""
+    """Returns a name as it is on disk, without quotes and escapes."""
     quoted = _QUOTED.fullmatch(name)
     return _unescaped(quoted[1]) if quoted else name
 
 
 def split_label(label: bytes) -> tuple[bytes, bytes]:
-    """Splits what follows `---` or `+++` into the name and the time behind it."""
+    """Splits what follows `---` or `+++` into the name and the time after it."""
     quoted = _QUOTED.match(label)
     if quoted:
         return _unescaped(quoted[1]), label[quoted.end() :].strip()
@@ -66,15 +66,15 @@ def common_name(title: bytes, strip: int) -> bytes | None:
 
 
 def has_no_prefix(title: bytes) -> bool:
-    """Tells whether a `diff --git` line has the same name twice, so nothing stands in front."""
+    """Tells whether a `diff --git` line has the same name twice, so there is no prefix."""
     half = len(title) // 2
     return title[half : half + 1] == b" " and title[:half] == title[half + 1 :]
 
 
 def strip_components(name: bytes, count: int, *, strict: bool = True) -> bytes | None:
-    """Returns a name without its first parts; one that begins with a slash has an empty one first.
+    """Returns a name without its first components; a leading slash counts as an empty one.
 
-    Strictly, one that has too few parts is an error; else it is None.
+    If there are too few components, raises when strict, else returns None.
     """
     rest = name
     for _ in range(count):
@@ -87,15 +87,16 @@ def strip_components(name: bytes, count: int, *, strict: bool = True) -> bytes |
     if not strict:
         return None
     raise UsageError(
-        f"{one_line(name)} has no name left without its first {count} parts. Nothing was staged.",
+        f"{one_line(name)} has no name left after removing its first {count} parts. Nothing was "
+        "staged.",
         "assent stage patch FILE -p 0",
     )
 
 
 def workspace_path(name: bytes) -> bytes:
-    """Returns a name of a patch as a path of the workspace; refuses one that leads out of it."""
+    """Returns a name in a patch as a workspace path; refuses one outside the workspace."""
     if b".." in name.split(b"/"):
-        raise Refused(f"The patch names {one_line(name)}, which leads upwards. Nothing was staged.")
+        raise Refused(f"The patch names {one_line(name)}, which contains `..`. Nothing was staged.")
     return normalize(name)
 
 
@@ -141,9 +142,9 @@ _BACKUPS = (b".orig", b".old", b".bak", b"~")
 
 
 def parse_patch(content: bytes, strip: int | None = None) -> tuple[FilePatch, ...]:
-    """Reads every file of a patch; raises with the line that makes no sense.
+    """Parses every file of a patch; the error for an invalid patch names the line.
 
-    `strip` is how many parts in front of a name do not count: one, unless a diff has none.
+    `strip` is how many leading components of a name are dropped: one, unless a diff has none.
     """
     lines = content.split(b"\n")
     if lines[-1] == b"":
@@ -154,7 +155,7 @@ def parse_patch(content: bytes, strip: int | None = None) -> tuple[FilePatch, ..
     found = _PatchReader(lines, strip).files()
     if not found:
         raise UsageError(
-            "The patch names no file; a unified diff is needed. Nothing was staged.",
+            "The patch names no file; it must be a unified diff. Nothing was staged.",
             "git diff --binary | assent stage patch -",
         )
     return tuple(found)
@@ -195,28 +196,28 @@ class _PatchReader:
         """Refuses what is no text around a patch but a part of one that cannot be used."""
         if line.startswith(_COMBINED):
             raise Refused(
-                f"Line {self._at + 1} of the patch is a combined diff, which shows a merge and "
-                "cannot be applied. Nothing was staged.",
+                f"Line {self._at + 1} of the patch is a combined diff of a merge, which cannot be "
+                "applied. Nothing was staged.",
                 "git diff --binary FROM TO",
             )
         if _LOGGED.match(line):
             raise Refused(
-                f"Line {self._at + 1} of the patch tells of a submodule; a plan is about files. "
+                f"Line {self._at + 1} of the patch changes a submodule; plans change only files. "
                 "Nothing was staged.",
                 _WITHOUT_SUBMODULES,
             )
         if _HUNK.match(line):
-            raise self._nonsense("a hunk stands there without the names of a file")
+            raise self._nonsense("the hunk has no file names")
         if _EMPTY.fullmatch(line):
             raise Refused(
-                f"Line {self._at + 1} of the patch says that binary files differ, and not how. "
-                "Nothing was staged.",
+                f"Line {self._at + 1} of the patch says that binary files differ but does not "
+                "contain the changes. Nothing was staged.",
                 "git diff --binary | assent stage patch -",
             )
 
     def _nonsense(self, why: str) -> UsageError:
         return UsageError(
-            f"Line {self._at + 1} of the patch makes no sense: {why}. Nothing was staged."
+            f"Line {self._at + 1} of the patch is invalid: {why}. Nothing was staged."
         )
 
     def _plain_file(self) -> FilePatch:
@@ -228,7 +229,7 @@ class _PatchReader:
         fresh = old == DEV_NULL or (is_epoch(before) and not hunks[0].old)
         gone = new == DEV_NULL or (is_epoch(after) and not hunks[0].new)
         if fresh and gone:
-            raise self._nonsense("a file comes from nowhere and goes nowhere")
+            raise self._nonsense("a file is both created and deleted")
         names = [self._name(name) for name in (old, new) if name != DEV_NULL]
         name = _same(*names) if len(names) > 1 else names[0]
         how: PatchKind = "create" if fresh else "delete" if gone else "change"
@@ -279,7 +280,7 @@ class _PatchReader:
         modes = [self._mode(mode) for mode in (old, new)]
         if _SUBMODULE in modes:
             raise Refused(
-                f"The patch changes the submodule {one_line(found.new)}; a plan is about files. "
+                f"The patch changes the submodule {one_line(found.new)}; plans change only files. "
                 "Nothing was staged.",
                 _WITHOUT_SUBMODULES,
             )
@@ -290,7 +291,7 @@ class _PatchReader:
         if not text:
             return None
         if not _MODE.fullmatch(text):
-            raise self._nonsense("the file above it has a mode that no file has")
+            raise self._nonsense("the file above it has an invalid mode")
         return git_mode(int(text, 8))
 
     def _names(
@@ -303,15 +304,15 @@ class _PatchReader:
             inside = max(self._strip - 1, 0)  # these have no `a/` in front
             pair = [workspace_path(strip_components(name, inside) or b"") for name in (old, new)]
             if named and named != pair:
-                raise self._nonsense("the names of a renamed file do not agree")
+                raise self._nonsense("the names of a renamed file do not match")
             return pair[0], pair[1]
         if not named:
             name = common_name(title, self._strip)
             if name is None:
-                raise self._nonsense("no name of the file above it can be read")
+                raise self._nonsense("the file above it has no readable name")
             named = [workspace_path(name)]
         if len(set(named)) > 1:
-            raise self._nonsense("a file has two names and is not renamed")
+            raise self._nonsense("a file has two names but is not renamed")
         return named[0], named[0]
 
     def _hunks(self) -> tuple[Hunk, ...]:
@@ -332,7 +333,7 @@ class _PatchReader:
             raise self._nonsense("the hunk above it changes nothing")
         sides = [tuple(row for sign, row in rows if sign != other) for other in (b"+", b"-")]
         if any(not row.endswith(b"\n") for side in sides for row in side[:-1]):
-            raise self._nonsense("a line without an end is not the last one")
+            raise self._nonsense("a line without a newline is not the last one")
         trail = len(rows) - 1 - changed[-1]
         return Hunk(numbers[0], sides[0], numbers[2], sides[1], changed[0], trail)
 
@@ -350,10 +351,10 @@ class _PatchReader:
                 rows.append((sign, row + b"\n"))
                 old, new = old - (sign != b"+"), new - (sign != b"-")
             if (sign == b"\\" and not rows) or sign not in b" -+\\" or min(old, new) < 0:
-                raise self._nonsense("the hunk above it has fewer lines than it says")
+                raise self._nonsense("the hunk above it has fewer lines than its header says")
             self._at += 1
         if self._line()[:1] in (b" ", b"+", b"-") and not self._is_over():
-            raise self._nonsense("the hunk above it has more lines than it says")
+            raise self._nonsense("the hunk above it has more lines than its header says")
         return rows
 
     def _is_over(self) -> bool:

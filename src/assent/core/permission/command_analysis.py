@@ -33,7 +33,7 @@ class CommandPart(msgspec.Struct, frozen=True):
 
 
 class CommandAnalysis(msgspec.Struct, frozen=True):
-    """What a look at the text of a command line found; the sandbox holds whatever it missed."""
+    """What the text of a command line shows; the sandbox contains whatever this misses."""
 
     commands: tuple[str, ...]  # each command in it, also inside substitutions, as rules see it
     certain: bool = True  # false: not every command in it could be told
@@ -104,11 +104,10 @@ def sensitive_mentions(texts: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def outside_mentions(code: str) -> tuple[str, ...]:
-    """Returns the paths in code that may lead away: absolute ones, a home's, and those with `..`.
+    """Returns the paths in code that may be outside: absolute, in a home folder, or with `..`.
 
-    The top of the disk alone is none (`'/'.join(x)`), and neither are the places of the system
-    that programs read by themselves. What may as well be a regular expression is one only below
-    a folder that systems have.
+    The root alone is not one (`'/'.join(x)`), nor are system paths that programs read anyway. What
+    may also be a regular expression counts only below a folder that systems have.
     """
     text = re.sub(r"\bfile://(?=/)", "", re.sub(_URL, " ", code))
     at = [(path[0], path.start()) for path in re.finditer(_PATH, text)]

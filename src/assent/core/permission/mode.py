@@ -1,4 +1,4 @@
-"""Modes: how much may happen without asking. Only a person raises one (law 9)."""
+"""Modes: how much may happen without asking. Only a user raises one (law 9)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
@@ -13,7 +13,7 @@ MODES: tuple[Mode, ...] = ("plan", "ask", "auto-edit", "yolo")  # from the stric
 
 
 class CustomMode(msgspec.Struct, frozen=True):
-    """A mode of the person's or the project's own: one of the four, narrowed."""
+    """A custom mode of the user or the project: one of the four, restricted."""
 
     id: str  # kebab-case
     base: Mode
@@ -34,33 +34,33 @@ def stricter_mode(one: Mode, other: Mode) -> Mode:
 
 
 def default_agent(mode: Mode) -> str:
-    """Returns the agent that works in a mode unless a person names another."""
+    """Returns the agent that works in a mode unless the user names another."""
     return "plan" if mode == "plan" else "build"
 
 
 def mode_names(modes: CustomModes) -> tuple[str, ...]:
-    """Returns every name that a person may choose a mode by."""
+    """Returns every name by which a user may choose a mode."""
     return tuple(dict.fromkeys((*MODES, *modes)))
 
 
 def resolve_mode(name: str, modes: CustomModes) -> tuple[Mode, str]:
-    """Returns the base of a mode that a person names, and its id if it is one of their own."""
+    """Returns the base of a mode that a user names, and its id if it is a custom mode."""
     for mode in MODES:
         if name == mode:
             return mode, ""  # whatever narrows it holds anyway
     if name not in modes:
         known = ", ".join(mode_names(modes))
-        raise UsageError(f"There is no mode {name!a}. There are: {known}.", "assent modes list")
+        raise UsageError(f"Mode {name!a} not found. Available modes: {known}.", "assent modes list")
     return modes[name].base, name
 
 
 def effective_mode(
     mode: Mode, custom: str, modes: CustomModes
 ) -> tuple[Mode, tuple[CustomMode, ...]]:
-    """Returns the mode that holds in a session, and everything that narrows it.
+    """Returns the mode that applies in a session, and everything that restricts it.
 
-    A mode of one's own that nobody knows any more is plan mode (F11). One whose base was raised
-    since it was chosen is as it was: only a person raises a mode.
+    A custom mode that no longer exists is plan mode (F11). If the base of one was raised after it
+    was chosen, the earlier base applies: only a user raises a mode.
     """
     own = modes.get(custom) if custom else None
     if custom and own is None:
@@ -71,25 +71,25 @@ def effective_mode(
 
 
 def custom_mode_name(narrowing: Iterable[CustomMode]) -> str:
-    """Returns what the modes of one's own are called that hold; nothing where one of the four does.
+    """Returns the name of the custom modes that apply; empty for one of the four.
 
-    An answer that is remembered counts under this name alone.
+    A remembered answer counts only under this name.
     """
     return " and ".join(dict.fromkeys(each.id for each in narrowing if each.id not in MODES))
 
 
 def missing_mode(custom: str, modes: CustomModes) -> str:
-    """Returns the name of a mode that nobody knows any more; nothing where it is known."""
+    """Returns the name of a mode that no longer exists; empty if it exists."""
     return "" if custom in modes else custom
 
 
 def unknown_mode_text(custom: str, modes: CustomModes) -> str:
-    """Says what a person should know where the mode of a session is gone; mostly nothing."""
+    """Returns a note for the user if the session's mode no longer exists; else an empty string."""
     if not missing_mode(custom, modes):
         return ""
     return (
-        f"The session's mode {custom!a} is not known any more, so it is in plan mode. "
-        "`assent modes list` shows those that there are."
+        f"The session's mode {custom!a} no longer exists, so the session is in plan mode. `assent "
+        "modes list` shows the available modes."
     )
 
 

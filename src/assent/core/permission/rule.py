@@ -36,9 +36,9 @@ class RuleLayer(msgspec.Struct, frozen=True):
 
 
 class PermissionPolicy(msgspec.Struct, frozen=True):
-    """Every layer but the agent's, in order, and where the workspace and home are.
+    """Every layer except the agent's, in order, and the paths of the workspace and home.
 
-    The layer of the command line comes after the agent's, which a posture brings along.
+    The command line layer comes after the agent's, which the permission context adds.
     """
 
     layers: tuple[RuleLayer, ...] = ()
@@ -59,15 +59,15 @@ _MAX_COMPILED = 4096  # compiled patterns
 
 
 def wildcard_matches(text: str, pattern: str) -> bool:
-    """Tells whether a pattern stands for a text."""
+    """Tells whether a pattern matches a text."""
     return bool(wildcard_matcher(pattern)(text))
 
 
 @lru_cache(_MAX_COMPILED)
 def wildcard_matcher(pattern: str) -> WildcardMatcher:
-    """Returns what tells whether the pattern stands for a text.
+    """Returns a function that tells whether the pattern matches a text.
 
-    Most patterns have one `*`, at the end; for those nothing is compiled, which takes long.
+    Most patterns have one `*`, at the end; these are not compiled, because that is slow.
     """
     head = pattern.removesuffix("*")
     if "*" in head or "?" in head:
@@ -80,7 +80,7 @@ def wildcard_matcher(pattern: str) -> WildcardMatcher:
 
 
 def fixed_prefix(pattern: str) -> str:
-    """Returns what every text begins with that a pattern stands for."""
+    """Returns the prefix of every text that a pattern matches."""
     return before_wildcard(pattern.removesuffix(" *"))
 
 
@@ -90,7 +90,7 @@ def before_wildcard(pattern: str) -> str:
 
 
 def matches_everything(pattern: str) -> bool:
-    """Tells whether a pattern names nothing in particular."""
+    """Tells whether a pattern matches everything."""
     return not pattern.strip("*?/ ")
 
 
@@ -121,14 +121,14 @@ OPENCODE_EDIT_TOOLS = ("write", "edit", "patch", "multiedit")
 
 
 class InvalidRuleTable(Exception):
-    """A table that cannot be used, and why."""
+    """A rule table that is invalid, and why."""
 
 
 def parse_rules(table: object, source: str = "") -> tuple[PermissionRule, ...]:
-    """Returns the rules of a table; raises BadTable where it makes no sense."""
+    """Returns the rules of a table; raises InvalidRuleTable if it is invalid."""
     written = {"*": table} if isinstance(table, str) else table
     if not isinstance(written, Mapping):
-        raise InvalidRuleTable(f"permission is neither a word nor a table: {written!r}")
+        raise InvalidRuleTable(f"permission must be a word or a table, not {written!r}")
     return tuple(
         PermissionRule(permission, pattern, action, source=source)
         for permission, row in written.items()
@@ -137,9 +137,9 @@ def parse_rules(table: object, source: str = "") -> tuple[PermissionRule, ...]:
 
 
 def parse_tool_rules(tools: object, source: str = "") -> tuple[PermissionRule, ...]:
-    """Returns the rules behind OpenCode's older `tools`; only what is switched off counts."""
+    """Returns the rules in OpenCode's older `tools`; only tools that are switched off count."""
     if not isinstance(tools, Mapping):
-        raise InvalidRuleTable(f"tools is no table: {tools!r}")
+        raise InvalidRuleTable(f"tools must be a table, not {tools!r}")
     off = [
         "edit" if name in OPENCODE_EDIT_TOOLS else str(name)
         for name, on in tools.items()
@@ -154,25 +154,25 @@ def rule_text(rule: PermissionRule) -> str:
 
 
 def failed_examples(rule: PermissionRule, home: str = "") -> tuple[str, ...]:
-    """Returns which of a rule's own examples it does not keep, in words."""
+    """Describes which of its own examples a rule fails."""
     pattern = expand_home(rule.pattern, home)
     missed = [
         text for text in rule.matches if not wildcard_matches(expand_home(text, home), pattern)
     ]
     caught = [text for text in rule.misses if wildcard_matches(expand_home(text, home), pattern)]
     return (
-        *[f"it should match {text!r} and does not" for text in missed],
-        *[f"it should not match {text!r} and does" for text in caught],
+        *[f"it should match {text!r} but does not" for text in missed],
+        *[f"it should not match {text!r} but does" for text in caught],
     )
 
 
 def _table_row(permission: object, row: Any) -> Iterator[tuple[str, RuleAction]]:
     if not isinstance(permission, str):
-        raise InvalidRuleTable(f"a permission is no word: {permission!r}")
+        raise InvalidRuleTable(f"a permission name must be a word, not {permission!r}")
     for pattern, action in (row if isinstance(row, Mapping) else {"*": row}).items():
         if action not in RULE_ACTIONS or not isinstance(pattern, str):
             said = f"the permission of {permission} is {action!r}"
-            raise InvalidRuleTable(f"{said}, and not one of {', '.join(RULE_ACTIONS)}")
+            raise InvalidRuleTable(f"{said}; it must be one of {', '.join(RULE_ACTIONS)}")
         yield pattern, action
 
 
@@ -185,12 +185,12 @@ _ARGUMENT_HELP = "assent --deny 'bash:git push *' \"GOAL\""
 
 
 def parse_rule_argument(text: str) -> PermissionRule:
-    """Returns the rule in an answer, a permission and perhaps a pattern; raises UsageError."""
+    """Returns the rule in an action, a permission and an optional pattern; raises UsageError."""
     answer, _, about = text.partition(" ")
     permission, colon, pattern = about.strip().partition(":")
     if answer not in _ACTIONS_BY_WORD or not permission.strip() or (colon and not pattern):
         raise UsageError(
-            f"{about!a} is no permission with a pattern, such as bash:git *.", _ARGUMENT_HELP
+            f"{about!a} is not a permission with a pattern, such as bash:git *.", _ARGUMENT_HELP
         )
     return PermissionRule(
         permission.strip(), pattern or "*", _ACTIONS_BY_WORD[answer], source=_ARGUMENT_SOURCE
@@ -204,9 +204,9 @@ GrantScope: TypeAlias = Literal["session", "project"]
 
 
 class PermissionPattern(msgspec.Struct, frozen=True):
-    """What a remembered answer would cover: a permission's word and a pattern as rules have them.
+    """What a remembered answer would cover: a permission and a pattern, as in rules.
 
-    `exact`: the pattern is the very text and no wildcard in it means anything.
+    `exact`: the pattern is literal text; wildcards in it mean nothing.
     """
 
     permission: str
@@ -231,13 +231,13 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class GrantGiven(msgspec.Struct, frozen=True, tag="grant_given"):
-    """A user's answer is to be remembered."""
+    """A user's answer is remembered."""
 
     grant: Grant
 
 
 class GrantRevoked(msgspec.Struct, frozen=True, tag="grant_revoked"):
-    """A remembered answer does not count any more."""
+    """A remembered answer was revoked."""
 
     grant: str
     user: str = ""
@@ -255,9 +255,9 @@ PathPredicate: TypeAlias = Callable[[bytes, bool], bool]
 
 
 class PathLimits(msgspec.Struct, frozen=True):
-    """What no program reads, and what none changes; None: no rule speaks of it.
+    """What programs may not read, and what they may not change; None if no rule applies.
 
-    The same rules make the same value, so that whoever looks through folders can remember them.
+    Equal rules give equal values, so that scans of folders can be cached.
     """
 
     hides: PathPredicate | None = None
@@ -273,7 +273,7 @@ class PathLimits(msgspec.Struct, frozen=True):
 
 
 class CommandLimits(msgspec.Struct, frozen=True):
-    """What rules forbid one command, whoever approved its plan (law 9)."""
+    """What rules forbid to one command, even if its plan is approved (law 9)."""
 
     hidden: tuple[str, ...] = ()  # patterns of files that no confined command reads
     kept: tuple[str, ...] = ()  # patterns of files that none changes

@@ -73,7 +73,7 @@ class ExplainedDecision(msgspec.Struct, frozen=True):
 
 
 class CompiledRuleLayer:
-    """One layer, ready to be asked often."""
+    """One layer, compiled for many lookups."""
 
     def __init__(self, layer: RuleLayer, home: str) -> None:
         self.layer = layer
@@ -81,7 +81,7 @@ class CompiledRuleLayer:
         self._rows: dict[tuple[str, Action], RuleRows] = {}
 
     def rows(self, request: ResourceAccess) -> RuleRows:
-        """Returns the rules that speak of such a request, the last first."""
+        """Returns the rules that concern such a request, the last first."""
         key = (request.permission, request.action)
         if key not in self._rows:
             rules = [rule for rule in reversed(self.layer.rules) if rule_covers(rule, request)]
@@ -107,13 +107,13 @@ class CompiledRuleLayer:
 def rule_matches(
     tables: Sequence[CompiledRuleLayer], request: ResourceAccess, forms: ResourceForms
 ) -> tuple[RuleMatch, ...]:
-    """Returns what the layers say, in their order; one that says nothing is left out."""
+    """Returns the matches of the layers, in order; a layer without a match is left out."""
     found = [(table.layer, table.last(request, forms)) for table in tables]
     return tuple(RuleMatch(layer, rule) for layer, rule in found if rule)
 
 
 def deciding_match(said: Sequence[RuleMatch]) -> RuleMatch | None:
-    """Returns the opinion that decides; None: the mode does."""
+    """Returns the match that decides; None if the mode decides."""
     chosen = None
     for opinion in said:
         if opinion.rule.action == "deny":
@@ -125,7 +125,7 @@ def deciding_match(said: Sequence[RuleMatch]) -> RuleMatch | None:
 
 
 def rule_covers(rule: PermissionRule, request: ResourceAccess) -> bool:
-    """Tells whether a rule's permission stands for a request's, by its own or by a wider word."""
+    """Tells whether a rule's permission covers a request's, by its own name or a wider one."""
     if (
         matches_everything(rule.permission)
         and rule.action == "ask"
@@ -153,9 +153,9 @@ def agent_layers(agent: Agent) -> tuple[RuleLayer, ...]:
 
 
 def hiding_rule(layers: Sequence[RuleLayer], tool: str, action: Action) -> PermissionRule | None:
-    """Returns the rule that denies a tool whatever a call of it is about (F97).
+    """Returns the rule that denies every call of a tool (F97).
 
-    Such a tool need not be offered. A bare `*` speaks of the permission alone, not of the name.
+    Such a tool need not be offered. A bare `*` matches the permission, not the tool's name.
     """
     word = PERMISSIONS[action] if action in ACTIONS_AS_PERMISSIONS else tool
     for layer in layers:
@@ -169,11 +169,11 @@ def hiding_rule(layers: Sequence[RuleLayer], tool: str, action: Action) -> Permi
 
 
 def tool_names(key: str) -> tuple[str, ...]:
-    """Returns the tools whose requests carry a word of their own: mostly the word itself."""
+    """Returns the tools whose requests have this key: the key itself, and OpenCode's names."""
     return (key, *[tool for tool, words in OPENCODE_NAMES.items() if key in words])
 
 
 def mode_without_tool(modes: Sequence[CustomMode], names: Sequence[str]) -> str:
-    """Returns the id of a mode whose list of tools has none of a tool's names; else nothing."""
+    """Returns the id of a mode whose tool list has none of a tool's names; else an empty string."""
     found = (mode.id for mode in modes if mode.tools is not None and not {*mode.tools} & {*names})
     return next(found, "")

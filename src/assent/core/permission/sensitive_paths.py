@@ -1,4 +1,4 @@
-"""Sensitive paths, in two tables: protected ones, which programs obey, and secret ones."""
+"""Sensitive paths, in two tables: protected ones, which control other programs, and secret ones."""
 
 import re
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ from assent.core.text.glob_pattern import PATH_TABLE, glob_expression
 
 
 class ProtectedPattern(msgspec.Struct, frozen=True):
-    """Globs for whole parts of a path, why they are protected, and paths that prove it.
+    """Globs for whole parts of a path, why they are protected, and example paths.
 
-    `because` says it of one file, in the middle of a sentence.
+    `because` is the reason for one file, as a clause.
     """
 
     why: str
@@ -30,8 +30,8 @@ class ProtectedPattern(msgspec.Struct, frozen=True):
 
 # Who changes these changes what an agent may do; so a person is asked, whatever the mode.
 AGENT_FILES: Final = ProtectedPattern(
-    "Agents, and Assent itself, take their orders from these.",
-    "it says how agents and Assent work here",
+    "Agents and Assent itself read their instructions from these.",
+    "it tells agents and Assent how to work here",
     (
         ".opencode", "opencode.json", "opencode.jsonc", "AGENTS.md", "AGENTS.override.md",
         "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".claude", ".claude.json", ".cursor",
@@ -48,8 +48,8 @@ AGENT_FILES: Final = ProtectedPattern(
 
 PROTECTED_PATHS: Final = (
     ProtectedPattern(
-        "Git runs these by itself.",
-        "git runs what it says",
+        "Git runs these automatically.",
+        "git runs it",
         (
             ".husky", ".githooks", ".git-hooks", "githooks", "git-hooks", ".hooks", "lefthook.y*ml",
             ".lefthook.y*ml", ".pre-commit-config.y*ml", ".pre-commit-hooks.y*ml", ".lintstagedrc*",
@@ -60,15 +60,15 @@ PROTECTED_PATHS: Final = (
         ("src/hooks/use_thing.ts", "docs/husky.md"),
     ),
     ProtectedPattern(
-        "Git changes how it treats files because of these.",
-        "git obeys it",
+        "These change how Git treats files.",
+        "it changes how git treats files",
         (".gitmodules", ".gitattributes", ".gitconfig"),
         (".gitmodules", "sub/.gitattributes", ".GitConfig"),
         (".gitignore", "gitmodules"),
     ),
     ProtectedPattern(
-        "Continuous integration runs these, often with secrets at hand.",
-        "continuous integration runs what it says",
+        "CI runs these, often with access to secrets.",
+        "CI runs it",
         (
             ".github/workflows", ".github/actions", ".github/codeowners", ".github/dependabot.y*ml",
             ".gitlab-ci.y*ml", ".gitlab/ci", ".circleci", "Jenkinsfile*", "azure-pipelines.y*ml",
@@ -82,8 +82,8 @@ PROTECTED_PATHS: Final = (
         ("docs/github/workflows.md", "my.travis.yml", ".github/ISSUE_TEMPLATE/bug.md"),
     ),
     ProtectedPattern(
-        "An editor runs tasks and settings from these.",
-        "editors run what it says",
+        "Editors run tasks and apply settings from these.",
+        "editors run tasks from it",
         (".vscode", ".idea", "*.code-workspace", ".devcontainer", ".devcontainer.json", ".zed",
          ".fleet", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el"),
         (".vscode/tasks.json", "a/.idea/x.xml", "app.code-workspace", ".devcontainer/Dockerfile"),
@@ -92,7 +92,7 @@ PROTECTED_PATHS: Final = (
     AGENT_FILES,
     ProtectedPattern(
         "Shells and package managers read settings and secrets from these.",
-        "shells and package managers obey it",
+        "shells and package managers read it",
         (
             ".env", ".env.*", "*.env", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc",
             "pip.conf", ".netrc", "_netrc", ".condarc", ".cargo/config", ".cargo/config.toml",
@@ -128,7 +128,7 @@ _PACKAGES: Final = frozenset({"node_modules", "site-packages"})
 EXECUTED_LATER: Final = (
     ProtectedPattern(
         "Python runs these when it starts, tests, builds or installs.",
-        "Python runs it by itself",
+        "Python runs it automatically",
         (
             "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", "setup.py",
             "noxfile.py", "tox.ini", "fabfile.py", "dodo.py", "SConstruct", "SConscript",
@@ -139,7 +139,7 @@ EXECUTED_LATER: Final = (
     ),
     ProtectedPattern(
         "JavaScript tools run these, or scripts in them, when they install, build or test.",
-        "JavaScript tools run what it says",
+        "JavaScript tools run it",
         (
             "package.json", "gulpfile.*js", "gulpfile.*ts", "gruntfile.*js", "*.config.js",
             "*.config.cjs", "*.config.mjs", "*.config.ts", "*.config.mts", "*.config.cts",
@@ -151,7 +151,7 @@ EXECUTED_LATER: Final = (
     ),
     ProtectedPattern(
         "Build tools and task runners run these.",
-        "build tools run what it says",
+        "build tools run it",
         (
             "Makefile", "GNUmakefile", "*.mk", "Makefile.am", "Makefile.in", "justfile",
             ".justfile", "*.just", "CMakeLists.txt", "*.cmake", "configure", "configure.ac",
@@ -178,7 +178,7 @@ _TEMPLATE = re.compile(r"(?:^|/)\.env\.(?:example|sample|template|dist|defaults?
 
 
 def protected_reason(path: bytes) -> str | None:
-    """Returns why a path is protected, or None, whatever its case and whatever hides in it."""
+    """Returns why a path is protected, or None; case and hidden characters make no difference."""
     row = protecting_pattern(path)
     return row.why if row is not None else None
 
@@ -195,9 +195,9 @@ def protecting_pattern(path: bytes) -> ProtectedPattern | None:
 
 
 def configures_agents(path: bytes) -> bool:
-    """Tells whether agents, or Assent itself, take orders from a path or from what is in it.
+    """Tells whether agents or Assent read instructions from a path or from what is in it.
 
-    Packages bring such files of their own; no agent works in the folders where they lie.
+    Packages contain such files too; no agent works in the folders where those are.
     """
     text = casefolded(path).decode("utf-8", "surrogateescape")
     match = _orders().search(text)
@@ -205,7 +205,7 @@ def configures_agents(path: bytes) -> bool:
 
 
 def executed_later(path: bytes) -> str | None:
-    """Returns why other programs will run a file, or None; a protected path is that alone."""
+    """Returns why other programs will run a file, or None; None for a protected path, too."""
     last = casefolded(base_name(path)).decode("utf-8", "surrogateescape")
     if last not in _EXECUTED and last.rpartition(".")[2] not in _EXECUTED_ENDINGS:
         return None  # as most are, and found out much faster
@@ -216,13 +216,13 @@ def executed_later(path: bytes) -> str | None:
 
 
 def holds_protected(path: bytes) -> bool:
-    """Tells whether a folder of that name is one in which protected names lie."""
+    """Tells whether a folder of that name is one that contains protected names."""
     last = casefolded(base_name(path)).decode("utf-8", "replace")
     return last.startswith(".") and last in _FOLDERS
 
 
 def is_unsafe_link(path: bytes, target: bytes) -> bool:
-    """Tells whether a symlink leads outside or to a protected place, or stands in for one."""
+    """Tells whether a symlink points outside or to a protected path, or replaces one."""
     if (
         target.startswith(b"/")
         or casefolded(base_name(path)).decode("utf-8", "replace") in _FOLDERS
@@ -303,7 +303,7 @@ SECRET_FOLDERS: Final = frozenset({b".ssh", b".gnupg", b".password-store"})
 
 SECRET_FILES: Final = (
     SecretFilePattern(
-        "Settings with passwords in them.",
+        "Settings that contain passwords.",
         (".env", ".env.*", ".env-*", ".env_*", ".env~", "..env.sw*", "*.env", "*.env.*", ".envrc",
          ".envrc.*", ".dev.vars", ".dev.vars.*", ".flaskenv", "local.settings.json",
          "wp-config.php", ".streamlit/secrets.toml", "secret*.tfvars", "*.secrets.tfvars"),
@@ -330,7 +330,7 @@ SECRET_FILES: Final = (
         ("credentials", "config.json", "aws/credentials", "netrc.md"),
     ),
     SecretFilePattern(
-        "Keys of services.",
+        "Service keys.",
         ("credentials.json", "service-account*.json", "service_account*.json",
          "serviceaccount*.json", "client_secret*.json", "*-firebase-adminsdk-*.json",
          "gcp-key*.json", "terraform.tfstate", "terraform.tfstate.*", "*.tfstate",
@@ -348,13 +348,13 @@ SECRET_FILES: Final = (
         ("id_rsa.pub", "id_ed25519.pub", "id_rsa_parser.py"),
     ),
     SecretFilePattern(
-        "What was typed, passwords among it.",
+        "Input history, which may contain passwords.",
         (".*_history", ".*-history", ".lesshst", ".viminfo", "fish_history"),
         (".bash_history", ".psql_history", "fish_history"),
         ("history.md", "_history", "bash_history"),
     ),
     SecretFilePattern(
-        "A private key, if the file says so; certificates and public keys have these names too.",
+        "A private key, if its content says so; certificates and public keys use these names too.",
         ("*.pem", "*.key", "*.p8", "*.pk8", "*.asc", "*.gpg", "*.ovpn", "id_rsa*", "id_dsa*",
          "id_ecdsa*", "id_ed25519*", "*_rsa", "*_ed25519", "*_ecdsa", "private_key", "*.pri",
          "keys.txt", "age.txt"),
@@ -363,7 +363,7 @@ SECRET_FILES: Final = (
         rb"PRIVATE KEY|AGE-SECRET-KEY-",
     ),
     SecretFilePattern(
-        "Package managers' settings, if there is a login in them; mostly they name a registry.",
+        "Package manager settings, if they contain a login; most only name a registry.",
         (".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", "auth.json", "nuget.config",
          ".bundle/config", ".condarc", "pip.conf", "pip.ini", ".cargo/config",
          ".cargo/config.toml", "gradle.properties", "uv.toml"),
@@ -410,10 +410,10 @@ class _SecretFilter(msgspec.Struct, frozen=True):
 
 
 def secret_reason(path: bytes) -> str:
-    """Returns what makes a path a secret; a name that is one only by its content counts, too."""
+    """Returns why a path may be secret, also if only its content could tell."""
     folder, _, name = path.rstrip(b"/").rpartition(b"/")
     if SECRET_FOLDERS.intersection(casefolded(path).split(b"/")):
-        return "It lies among keys."
+        return "It is in a folder of keys."
     found = secret_file(folder.rpartition(b"/")[2], name)
     return found.why if found else ""
 

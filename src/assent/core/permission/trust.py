@@ -13,7 +13,7 @@ class TrustedFile(msgspec.Struct, frozen=True):
 
 
 class TrustList(msgspec.Struct, frozen=True):
-    """Everything that a person trusts on this machine; a file has at most one trusted content."""
+    """Everything that a user trusts on this machine; a file has at most one trusted content."""
 
     trusted: tuple[TrustedFile, ...] = ()
 
@@ -23,17 +23,17 @@ class TrustList(msgspec.Struct, frozen=True):
         return found[-1] if found else None
 
     def with_trusted(self, trust: TrustedFile) -> "TrustList":
-        """Returns the book with this content in place of what was trusted of the file before."""
+        """Returns the list with this content in place of what was trusted of the file before."""
         return TrustList((*self.without(trust.root, trust.path).trusted, trust))
 
     def without(self, root: bytes, path: str) -> "TrustList":
-        """Returns the book without any trust in a file."""
+        """Returns the list without any trust in a file."""
         kept = [each for each in self.trusted if (each.root, each.path) != (root, path)]
         return TrustList(tuple(kept))
 
 
 class Consequence(msgspec.Struct, frozen=True):
-    """One thing that a file of a project would do, in words; a risk is shown first."""
+    """One thing that a project file would do, as text; a risk is shown first."""
 
     text: str
     risk: bool = True

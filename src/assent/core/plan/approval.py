@@ -63,13 +63,13 @@ _CHECKED: Final = object()
 
 @final
 class ApprovedPlan:
-    """A plan together with an approval that was found to fit it. Only `approved` can make one."""
+    """A plan with an approval that was checked against it; only `approved` can create one."""
 
     __slots__ = ("approval", "plan")
 
     def __init__(self, plan: Plan, approval: Approval, checked: object) -> None:
         if checked is not _CHECKED:
-            raise TypeError("An ApprovedPlan is made by approved() alone.")
+            raise TypeError("Only approved() may create an ApprovedPlan.")
         self.plan = plan
         self.approval = approval
 
@@ -79,11 +79,11 @@ def approved(
 ) -> ApprovedPlan:
     """Checks that the approval is genuine, in time, and for exactly these bytes (laws 1 and 2)."""
     if not genuine(approval):
-        raise Refused("The approval's signature does not verify.", "assent approve")
+        raise Refused("The approval has an invalid signature.", "assent approve")
     named = (approval.content_hash, approval.operations_hash, approval.digest)
     if named != (plan.content_hash, plan.operations_hash, plan.digest):
         raise DigestMismatch(
-            f"The approval is for {approval.digest[:12]}…, the plan is {plan.digest[:12]}….",
+            f"The approval is for {approval.digest[:12]}…, but the plan is {plan.digest[:12]}….",
             "assent review",
         )
     if is_expired(approval, now):
@@ -92,9 +92,9 @@ def approved(
 
 
 def is_expired(approval: Approval, now: str, latest: str = "") -> bool:
-    """Tells whether an approval is too old; a clock that went back before the yes counts as no.
+    """Tells whether an approval has expired; it has if the clock went back before it, too.
 
-    `latest` is the latest time that anybody recorded after it: what was too old then stays so.
+    `latest` is the latest time recorded after it: an approval that had expired then stays so.
     """
     if not approval.expires_at:
         return False

@@ -29,7 +29,7 @@ MAX_SHOWN_BYTES = 8 << 20  # bytes of an old content that a diff would still sho
 class BundleOrigin(msgspec.Struct, frozen=True):
     """Who asks for the plan, signed with the key of the machine where it was made.
 
-    `risks` are those that were found there, by operation: a reader elsewhere has not the files.
+    `risks` are those that were found there, by operation: other machines do not have the files.
     """
 
     plan_id: str
@@ -44,7 +44,7 @@ class BundleOrigin(msgspec.Struct, frozen=True):
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """A portable plan and all that a person elsewhere needs to read it, and a machine to do it."""
+    """A portable plan with everything that is needed to review and apply it elsewhere."""
 
     origin: BundleOrigin
     plan: Plan
@@ -58,7 +58,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 def origin_bytes(origin: BundleOrigin) -> bytes:
-    """Returns what the signature of whoever asks covers: every field but the signature itself."""
+    """Returns what the requester's signature covers: every field but the signature itself."""
     fields = (
         origin.plan_id,
         origin.name,
@@ -73,7 +73,7 @@ def origin_bytes(origin: BundleOrigin) -> bytes:
 
 
 def required_contents(plan: Plan) -> dict[str, int]:
-    """Returns the new contents that no machine can do without, with their sizes."""
+    """Returns the new contents that are needed to apply the plan, with their sizes."""
     written = [op.after for op in plan.operations if isinstance(op, WriteFile)]
     return {state.digest: state.size for state in written}
 
@@ -110,17 +110,15 @@ _LINK_MODE = 0o777
 def check_imported_plan(plan: Plan) -> None:
     """Refuses a plan that this program would not have frozen."""
     if plan.workspace or plan.export or plan.is_text_only:
-        raise CorruptFile("It holds no portable plan with operations.")
+        raise CorruptFile("The file contains no portable plan with operations.")
     if len(plan.text) > MAX_TEXT:
-        raise CorruptFile("Its text is longer than a plan's can be.")
+        raise CorruptFile("The plan text is too long.")
     if not _follows_from_text(plan):
-        raise CorruptFile(
-            "Its scope or the files it relies on are not those that its text declares."
-        )
+        raise CorruptFile("The plan's scope or the files it relies on do not match its text.")
     for op in plan.operations:
         _check_operation(op)
     if not _fits_together(plan.operations):
-        raise CorruptFile("Its operations do not fit together.")
+        raise CorruptFile("The plan's operations contradict each other.")
 
 
 def named_paths(operations: Iterable[Operation]) -> list[bytes]:
@@ -153,16 +151,18 @@ def _check_operation(op: Operation) -> None:
     for path, *states in footprint(op):
         _check_path(path)
         if not path or not all(state is None or _is_possible_state(state) for state in states):
-            raise CorruptFile(f"It describes {display_path(path)} in a way that no file can be.")
+            raise CorruptFile(
+                f"The file describes {display_path(path)} in a state that no file can have."
+            )
     match op:
         case RunCommand(cwd=cwd, timeout=timeout):
             _check_path(cwd)
             if timeout < 1 or bool(op.argv) == bool(op.script):
-                raise CorruptFile("It holds a command that cannot be run.")
+                raise CorruptFile("The file contains a command that cannot run.")
         case DeleteFile(path, _, prune) | MoveFile(path, _, _, prune):
             if not 0 <= prune <= path.count(b"/"):
                 raise CorruptFile(
-                    f"It removes more folders above {display_path(path)} than there are."
+                    f"The file removes more folders above {display_path(path)} than there are."
                 )
         case _:
             pass
@@ -184,7 +184,7 @@ def _is_possible_state(state: FileState) -> bool:
 MAX_FILE_BYTES = 128 << 20  # bytes of a file
 MAX_CONTENT_BYTES = 256 << 20  # bytes of all contents in it, unpacked
 _ZLIB_LEVEL = 6
-OTHER_FORMAT = "It is no file of this kind, or of a later version."
+OTHER_FORMAT = "The file has an unknown format or was written by a newer version."
 T = TypeVar("T")
 
 
@@ -215,7 +215,7 @@ _decoder: msgspec.json.Decoder[_BundleLine] = msgspec.json.Decoder(_BundleLine)
 
 
 def bundle_bytes(bundle: Bundle) -> bytes:
-    """Returns the file that holds a bundle; equal bundles make equal files."""
+    """Returns a bundle as a file's bytes; equal bundles give equal bytes."""
     contents = [
         _ContentLine(digest, len(content), zlib.compress(content, _ZLIB_LEVEL))
         for digest, content in sorted(bundle.contents.items())
@@ -231,12 +231,12 @@ def bundle_bytes(bundle: Bundle) -> bytes:
 
 
 def approval_bytes(approval: Approval) -> bytes:
-    """Returns the small file that holds one approval."""
+    """Returns one approval as the bytes of a small file."""
     return _spelled(_ApprovalLine(approval))
 
 
 def read_bundle(content: bytes) -> Bundle:
-    """Returns the bundle that a file holds; refuses one with a single byte out of place."""
+    """Returns the bundle in a file; refuses one with a single wrong byte."""
     lines = _decoded_lines(content)
     head, plan = _line_at(lines, _HeadLine, 0), _line_at(lines, _PlanLine, 1)
     end = _line_at(lines, _EndLine, len(lines) - 1)
@@ -244,24 +244,27 @@ def read_bundle(content: bytes) -> Bundle:
     packed = [line for line in between if isinstance(line, _ContentLine)]
     approvals = tuple(line.approval for line in between if isinstance(line, _ApprovalLine))
     if between != [*packed, *map(_ApprovalLine, approvals)]:
-        raise CorruptFile("Its lines are out of order.")
+        raise CorruptFile("The lines of the file are out of order.")
     if end.sha256 != sha256(content[: -len(_spelled(end))]):
-        raise CorruptFile("Its checksum does not fit: it was cut, or changed on its way.")
+        raise CorruptFile("The checksum does not match: the file is incomplete or was changed.")
     _check_head(head.origin, plan.plan, approvals)
     contents = _contents(plan.plan, packed)
     return Bundle(head.origin, plan.plan, contents, approvals)
 
 
 def read_approval(content: bytes) -> Approval:
-    """Returns the approval that a small file holds."""
+    """Returns the approval in a small file."""
     return _line_at(_decoded_lines(content), _ApprovalLine, 0).approval
 
 
 def _decoded_lines(content: bytes) -> list[_BundleLine]:
     if len(content) > MAX_FILE_BYTES:
-        raise CorruptFile(f"It is larger than {MAX_FILE_BYTES} bytes.")
+        raise CorruptFile(f"The file is larger than {MAX_FILE_BYTES} bytes.")
     if b"\r" in content:
-        raise CorruptFile("Its line ends were rewritten; git does that unless told `-text`.")
+        raise CorruptFile(
+            "The line endings of the file were converted. Git does that unless "
+            ".gitattributes sets `-text` for it."
+        )
     if not content.endswith(b"\n"):
         raise CorruptFile(OTHER_FORMAT)
     return [_decoded_line(text) for text in content[:-1].split(b"\n")]
@@ -275,7 +278,7 @@ def _decoded_line(text: bytes) -> _BundleLine:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise CorruptFile(OTHER_FORMAT) from None
     if not same:
-        raise CorruptFile("A line of it is spelled in a way that hides something.")
+        raise CorruptFile("A line of the file is not in its canonical form and may hide something.")
     return line
 
 
@@ -289,15 +292,15 @@ def _line_at(lines: Sequence[_BundleLine], kind: type[T], at: int) -> T:
 def _check_head(origin: BundleOrigin, plan: Plan, approvals: Iterable[Approval]) -> None:
     check_imported_plan(plan)
     if origin.digest != plan.digest:
-        raise CorruptFile("The plan in it is not the one that its digest names.")
+        raise CorruptFile("The plan in the file does not match its digest.")
     if not ID_PATTERN.fullmatch(origin.plan_id) or len(origin.risks) not in (
         0,
         len(plan.operations),
     ):
-        raise CorruptFile("What it says about the plan does not fit the plan.")
+        raise CorruptFile("The description of the plan in the file does not match the plan.")
     names = [approval.id for approval in approvals]
     if len(set(names)) != len(names) or not all(map(ID_PATTERN.fullmatch, names)):
-        raise CorruptFile("It holds an approval twice, or one without a proper id.")
+        raise CorruptFile("The file contains an approval twice, or one with an invalid ID.")
 
 
 def _contents(plan: Plan, packed: Sequence[_ContentLine]) -> Mapping[str, bytes]:
@@ -305,13 +308,15 @@ def _contents(plan: Plan, packed: Sequence[_ContentLine]) -> Mapping[str, bytes]
     wanted = required_contents(plan) | review_contents(plan)
     sizes = {line.digest: line.size for line in packed}
     if [line.digest for line in packed] != sorted(sizes):
-        raise CorruptFile("It holds a content twice, or out of order.")
+        raise CorruptFile("The file contains content twice or out of order.")
     if sizes.keys() != wanted.keys():
-        raise CorruptFile("It lacks a content that the plan names, or brings one that it does not.")
+        raise CorruptFile(
+            "The file lacks content that the plan needs, or contains content that it does not need."
+        )
     if sizes != wanted:
-        raise CorruptFile("A content of it has another size than the plan says.")
+        raise CorruptFile("Content in the file does not have the size that the plan states.")
     if sum(sizes.values()) > MAX_CONTENT_BYTES:
-        raise CorruptFile(f"Its contents are larger than {MAX_CONTENT_BYTES} bytes.")
+        raise CorruptFile(f"The contents of the file are larger than {MAX_CONTENT_BYTES} bytes.")
     return {line.digest: _unpacked(line) for line in packed}
 
 
@@ -324,7 +329,7 @@ def _unpacked(line: _ContentLine) -> bytes:
         whole, content = False, b""
     named = DIGEST_PATTERN.fullmatch(line.digest) and sha256(content) == line.digest
     if not whole or not named:
-        raise CorruptFile(f"The content {line.digest[:12]}… in it is not what its name says.")
+        raise CorruptFile(f"The content {line.digest[:12]}… in the file does not match its digest.")
     return content
 
 

@@ -32,7 +32,7 @@ def segments(operations: Iterable[Operation]) -> list[tuple[Operation, ...]]:
 
 
 def stage(operations: Iterable[Operation], added: Iterable[Operation]) -> tuple[Operation, ...]:
-    """Adds operations to a draft; what touches a path again is composed with what did before."""
+    """Adds operations to a draft; those on the same path are composed with earlier ones."""
     earlier, current = _last_segment(tuple(operations))
     settled, segment = list(earlier), _DraftSegment(current)
     for op in added:
@@ -45,7 +45,7 @@ def stage(operations: Iterable[Operation], added: Iterable[Operation]) -> tuple[
 
 
 def net_changes(operations: Iterable[Operation]) -> NetChanges:
-    """Returns what the last segment does to each path, whatever the steps."""
+    """Returns the net effect of the last segment on each path."""
     return {
         path: (before, after)
         for op in _last_segment(tuple(operations))[1]
@@ -56,7 +56,7 @@ def net_changes(operations: Iterable[Operation]) -> NetChanges:
 def refuse_similar_names(operations: Iterable[Operation]) -> None:
     """Refuses names, of files or folders, that differ only in case or Unicode form.
 
-    What is gone in the end does not count, so a move may change the case alone.
+    What no longer exists at the end does not count, so a move may change only the case.
     """
     left = {path: after for op in operations for path, _, after in footprint(op)}
     seen: set[bytes] = set()
@@ -77,8 +77,8 @@ def _too_alike(one: bytes, other: bytes) -> Refused:
         names = [name.encode("unicode_escape").decode() for name in names]
     first, second = [one_line(name.encode()) for name in names]
     return Refused(
-        f"{first} and {second} differ only in {told}. Some file systems treat them as one name, "
-        "so one plan cannot have both. Nothing was changed.",
+        f"{first} and {second} differ only in {told}. Some file systems treat them as the same "
+        "name, so a plan cannot contain both. Nothing was changed.",
         "assent stage list",
     )
 
@@ -88,9 +88,9 @@ def check_tree(
     is_file: Callable[[bytes], bool],
     files_below: Callable[[bytes], Iterable[bytes]],
 ) -> None:
-    """Refuses a segment that would make one name a file and a folder at once.
+    """Refuses a segment in which one name would be both a file and a folder.
 
-    What earlier segments delete is gone; what they write may be gone, too, by a command.
+    What earlier segments delete is gone; what they write may be gone, too, because of a command.
     """
     gone: set[bytes] = set()
     for segment in segments(operations):
@@ -115,14 +115,14 @@ def _check_segment(
                 in_the_way[above] = above in kept or (at >= free and is_file(above))
             if in_the_way[above]:
                 raise ImpossibleOperations(
-                    f"{display_path(path)} needs a folder where {display_path(above)} is a file.",
+                    f"{display_path(path)} needs a folder, but {display_path(above)} is a file.",
                     f"assent stage delete {display_path(above)}",
                 )
         left = [] if free else [file for file in files_below(path) if file not in gone]
         if left:
             raise ImpossibleOperations(
-                f"{display_path(path)} is a folder that holds {display_path(left[0])} "
-                f"({len(left)} in all); a file cannot take its place.",
+                f"{display_path(path)} is a folder that contains {display_path(left[0])} "
+                f"({len(left)} in total); a file cannot replace it.",
                 f"assent stage delete {display_path(path)}",
             )
 
@@ -177,7 +177,7 @@ def _composed(group: list[FileOperation]) -> list[FileOperation]:
             first, last = changes.get(path, (before, before))
             if last != before:
                 raise ImpossibleOperations(
-                    f"{display_path(path)} was staged against other content."
+                    f"{display_path(path)} was staged based on different content."
                 )
             changes[path] = (first, after)
     moves = _moves(changes) if any(isinstance(op, MoveFile) for op in group) else {}
@@ -222,7 +222,7 @@ _SHORT = 12  # characters of an operation's id, as lists show it
 
 
 def content_sources(operations: Iterable[Operation]) -> dict[FileState, bytes]:
-    """Returns where on disk each content lies that a draft replaces, removes or moves."""
+    """Returns where on disk each content is that a draft replaces, removes or moves."""
     seen: set[bytes] = set()
     found: dict[FileState, bytes] = {}
     for op in operations:
@@ -234,29 +234,30 @@ def content_sources(operations: Iterable[Operation]) -> dict[FileState, bytes]:
 
 
 def check_dependencies(operations: Iterable[Operation]) -> None:
-    """Refuses a draft in which an operation expects other content than an earlier one leaves."""
+    """Refuses a draft in which an operation expects other content than an earlier one produces."""
     left: dict[bytes, FileState | None] = {}
     for op in operations:
         for path, before, after in footprint(op):
             if left.get(path, before) != before:
                 raise ImpossibleOperations(
-                    f"{display_path(path)} was staged against other content.", "assent stage list"
+                    f"{display_path(path)} was staged based on different content.",
+                    "assent stage list",
                 )
             left[path] = after
 
 
 def without_operation(operations: Sequence[Operation], index: int) -> tuple[Operation, ...]:
-    """Returns a draft without one operation; what a command kept apart is composed.
+    """Returns a draft without one operation; segments that it separated are composed.
 
-    Raises if an operation behind a command rests on what this one does.
+    Raises if an operation after a command depends on this one.
     """
     paths = {path for path, *_ in footprint(operations[index])}
     for at in range(index + 1, len(operations)):
         met = [path for path, *_ in footprint(operations[at]) if path in paths]
         if met:
             raise ImpossibleOperations(
-                f"What is staged for {display_path(met[0])} behind a command rests on this "
-                "operation; remove that first.",
+                f"An operation on {display_path(met[0])} after a command depends on this one; "
+                "remove that one first.",
                 f"assent stage remove {operation_ids(operations)[at][:_SHORT]}",
             )
     return stage((), [op for at, op in enumerate(operations) if at != index])

@@ -1,8 +1,8 @@
 """Front matter: the small, exact subset of YAML in which a plan declares scope and reliance.
 
 Only `scope: {files: [...], commands: [...]}` and `relies_on: [...]` are read, in flow or block
-form; other keys belong to other tools and are passed over. What looks like one of ours and cannot
-be read is an error: a scope that is silently ignored would be wider than the person wrote.
+form; other keys belong to other tools and are skipped. What looks like one of ours and cannot
+be read is an error: a scope that is silently ignored would be wider than the user wrote.
 """
 
 import msgspec
@@ -36,9 +36,9 @@ def front_matter(text: bytes) -> FrontMatter:
 
 
 def misspelled_keys(text: bytes) -> list[tuple[str, str]]:
-    """Returns top-level keys that are not ours and look like it, each with the one it looks like.
+    """Returns unknown top-level keys that look like known ones, each with the one it looks like.
 
-    They declare nothing. Whoever freezes a text says so.
+    They declare nothing. Freezing a text warns about them.
     """
     keys = _blocks(text.decode("utf-8", "backslashreplace"))
     looks = [(key, _LOOKS.get("".join(filter(str.isalnum, key.lower())), "")) for key in keys]
@@ -60,13 +60,13 @@ def _blocks(text: str) -> dict[str, list[str]]:
             current = _entry(blocks, key.rstrip(), rest)
         else:
             current.append(line)
-    raise InvalidPlan("The front matter begins with --- and never ends.")
+    raise InvalidPlan("The front matter starts with --- but is not closed.")
 
 
 def _entry(entries: dict[str, list[str]], key: str, rest: str) -> list[str]:
     """Begins an entry; a key that occurs twice, or one of ours in quotes, is refused."""
     if key in entries:
-        raise InvalidPlan(f"The front matter has `{key}` twice.")
+        raise InvalidPlan(f"The front matter contains `{key}` twice.")
     if key.strip("\"'") in KNOWN_KEYS and key not in KNOWN_KEYS:
         raise InvalidPlan(f"In the front matter, write {key} without quotes.")
     entries[key] = [rest]
@@ -85,7 +85,7 @@ def _mapping(key: str, lines: list[str]) -> dict[str, list[str]]:
         if not line.lstrip().startswith("-") and colon and name in ("files", "commands"):
             current = _entry(found, name, value)
         elif current is None or not line[:1].isspace():
-            raise InvalidPlan(f"`{key}` in the front matter cannot be read at: {line.strip()}")
+            raise InvalidPlan(f"`{key}` in the front matter cannot be parsed at: {line.strip()}")
         else:
             current.append(line)
     return found
@@ -98,7 +98,9 @@ def _flow_pairs(key: str, text: str) -> dict[str, list[str]]:
     for piece in _pieces(key, text[1:-1]):
         name, colon, value = piece.partition(":")
         if not colon or name.strip() not in ("files", "commands"):
-            raise InvalidPlan(f"`{key}` in the front matter knows files and commands, not: {piece}")
+            raise InvalidPlan(
+                f"`{key}` in the front matter allows only files and commands, not: {piece}"
+            )
         _entry(pairs, name.strip(), value.strip())
     return pairs
 
@@ -157,12 +159,14 @@ def _pieces(key: str, text: str) -> list[str]:
         elif char in "]}":
             depth -= 1
             if depth < 0:
-                raise InvalidPlan(f"`{key}` in the front matter closes a bracket that is not open.")
+                raise InvalidPlan(
+                    f"`{key}` in the front matter closes a bracket that was never opened."
+                )
         elif char == "," and depth == 0:
             pieces.append(text[start:at].strip())
             start = at + 1
     if quote or depth:
-        raise InvalidPlan(f"`{key}` in the front matter has an open quote or bracket.")
+        raise InvalidPlan(f"`{key}` in the front matter has an unclosed quote or bracket.")
     return [piece for piece in pieces if piece]
 
 

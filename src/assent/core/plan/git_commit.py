@@ -49,7 +49,7 @@ def commit_command(title: str) -> RunCommand:
 
 
 def is_commit(op: Operation) -> TypeGuard[RunCommand]:
-    """Tells whether an operation is the commit of a plan, and differs from its form in nothing."""
+    """Tells whether an operation is the commit of a plan, in exactly the fixed form."""
     if not isinstance(op, RunCommand) or len(op.argv) <= _TITLE:
         return False
     return op == commit_command(op.argv[_TITLE].decode("utf-8", "replace"))
@@ -62,12 +62,12 @@ def without_commit(operations: Iterable[Operation]) -> tuple[Operation, ...]:
 
 
 def commit_argv(op: RunCommand, digest: str) -> tuple[bytes, ...]:
-    """Returns the words that run: with the digest of the plan in place of the placeholder."""
+    """Returns the arguments to run, with the plan's digest in place of the placeholder."""
     return (*op.argv[:-1], TRAILER.replace(PLACEHOLDER, digest.encode()))
 
 
 def plan_title(text: bytes) -> str:
-    """Returns what a plan's Markdown is called: its first heading."""
+    """Returns the title of a plan's Markdown: its first heading."""
     for line in _body(text.decode("utf-8", "replace").splitlines()):
         words = line.strip()
         rest = words.lstrip("#")

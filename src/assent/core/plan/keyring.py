@@ -1,4 +1,4 @@
-"""The keyring: which public keys may approve plans here besides this machine's own."""
+"""The keyring: which public keys, in addition to this machine's, may approve plans here."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _GROUP = 4
 
 
 class TrustedKey(msgspec.Struct, frozen=True):
-    """A public key, a label that somebody gave it, and where it is listed."""
+    """A public key, its label, and where it is listed."""
 
     key: str
     name: str
@@ -26,7 +26,7 @@ class TrustedKey(msgspec.Struct, frozen=True):
 
 
 class Keyring(msgspec.Struct, frozen=True):
-    """Every key that is listed; one that was revoked does not count wherever it is listed."""
+    """Every listed key; a revoked key does not count, wherever it is listed."""
 
     listed: tuple[TrustedKey, ...] = ()
     revoked: tuple[str, ...] = ()
@@ -46,29 +46,29 @@ class Keyring(msgspec.Struct, frozen=True):
 
 
 def public_key(text: str) -> str:
-    """Accepts a public key in its one spelling, or says what one looks like."""
+    """Returns a valid public key unchanged; raises UsageError for anything else."""
     if not _KEY.fullmatch(text):
         raise UsageError(
-            f"A key is 64 digits of 0-9 and a-f, not {text[:80]!a}.", "assent keys show"
+            f"A key must be 64 hex digits (0-9, a-f), not {text[:80]!a}.", "assent keys show"
         )
     return text
 
 
 def key_name(text: str) -> str:
-    """Accepts a label for a key, or says what one looks like."""
+    """Returns a valid label for a key unchanged; raises UsageError for anything else."""
     if not _NAME.fullmatch(text):
         raise UsageError(
-            f"A key's name is made of letters, digits and @._+-, not {text[:80]!a}.",
+            f"A key name may contain only letters, digits and @._+-, not {text[:80]!a}.",
             "assent keys trust KEY --name NAME",
         )
     return text
 
 
 def grouped_key(key: str) -> str:
-    """Returns a key in groups, as two people read it to each other."""
+    """Returns a key in groups of characters, for two people to compare aloud."""
     return " ".join(key[at : at + _GROUP] for at in range(0, len(key), _GROUP))
 
 
 def listed_keys(table: Iterable[tuple[str, str]], source: KeySource) -> tuple[TrustedKey, ...]:
-    """Returns the keys of one table NAME = KEY; refuses what is none."""
+    """Returns the keys of one NAME = KEY table; refuses invalid ones."""
     return tuple(TrustedKey(public_key(key), key_name(name), source) for name, key in table)

@@ -16,7 +16,7 @@ CommandProfile = Literal["workspace", "commit", "unconfined"]
 
 
 class FileState(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """What stands under a name: content digest, size, permission bits, file or symlink.
+    """The state of a path: content digest, size, permission bits, file or symlink.
 
     A symlink's content is its target; its mode is always 0o777.
     """
@@ -28,7 +28,7 @@ class FileState(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=Tru
 
 
 class WriteFile(msgspec.Struct, frozen=True, gc=False, tag="write", forbid_unknown_fields=True):
-    """Makes or replaces a file or symlink. `before` is None where nothing stood."""
+    """Creates or replaces a file or symlink; `before` is None where nothing exists."""
 
     path: bytes
     before: FileState | None
@@ -95,9 +95,9 @@ def footprint(op: Operation) -> Footprint:
 
 
 def inverse(op: Operation, made: frozenset[bytes] = frozenset()) -> Operation | None:
-    """Returns the operation that takes this one back, or None if none can.
+    """Returns the operation that reverses this one, or None if none can.
 
-    `made` are the folders that the run had to make; the inverse removes them if left empty.
+    `made` are the folders that the run created; the inverse removes them if they are left empty.
     """
     match op:
         case WriteFile(path, before, after):
@@ -118,8 +118,8 @@ def inverse(op: Operation, made: frozenset[bytes] = frozenset()) -> Operation | 
 def reversibility(op: Operation) -> Reversibility:
     """Says before approval how far the operation can be undone.
 
-    Changes of files are recorded and put back, those of a confined command without network too; a
-    command with an undo command is compensated by that; what any other command did stays.
+    File changes are recorded and reversed, including those of a confined command without network. A
+    command with an undo command is compensated by it; what any other command did stays.
     """
     if not isinstance(op, RunCommand):
         return "reversible"
@@ -145,7 +145,7 @@ MAX_NUMBER_DIGITS: Final = 7  # digits; fewer are a number, and no start of an i
 
 
 def matching_operations(ids: Sequence[str], reference: str) -> list[int]:
-    """Returns the indexes of the operations that a reference could mean; it is good if it is one.
+    """Returns the indexes of the operations that a reference matches; it is valid if there is one.
 
     Numbers count from 1, as they are shown.
     """
@@ -161,20 +161,20 @@ def matching_operations(ids: Sequence[str], reference: str) -> list[int]:
 # code: meaning. The order is the order of severity, in which risks are listed and shown.
 RISK_CODES: Final[dict[str, str]] = {
     "any_file": "The scope is the WHOLE WORKSPACE: a model may change any file in it.",
-    "model_writes": "A model may change any file in its scope without a further question.",
-    "deletes": "Removes a file, or empties one.",
-    "protected": "Touches a file that other programs obey or that holds secrets.",
+    "model_writes": "A model may change any file in its scope without asking again.",
+    "deletes": "Deletes or empties a file.",
+    "protected": "Changes a file that controls other programs or contains secrets.",
     "irreversible": "Cannot be undone.",
-    "set_id": "Makes a file with a setuid, setgid or sticky bit: programs may run as its owner.",
-    "writes_outside": "Writes outside the workspace, or could: there nothing is put back.",
-    "out_of_scope": "Lies outside the scope that the plan declares.",
+    "set_id": "Creates a file with a setuid, setgid or sticky bit: programs may run as its owner.",
+    "writes_outside": "Writes or may write outside the workspace, where nothing can be restored.",
+    "out_of_scope": "Is outside the scope that the plan declares.",
     "secret": "Seems to contain a key or a password.",
-    "hidden_text": "Contains characters or lines that do not show what they do.",
-    "lookalike": "Has a name or an address that can be taken for another.",
-    "executable": "Makes a file that can be run as a program.",
-    "executed_later": "Writes a file that other programs run later, such as a build or test tool.",
-    "hard_link": "The file has other names, which will keep the old content.",
-    "metadata_lost": "Attributes of the file besides its content will be lost.",
+    "hidden_text": "Contains characters or lines that hide what they do.",
+    "lookalike": "Has a name or address that can be mistaken for another.",
+    "executable": "Creates an executable file.",
+    "executed_later": "Writes a file that other programs, such as build or test tools, run later.",
+    "hard_link": "The file has other hard links, which keep the old content.",
+    "metadata_lost": "File attributes other than the content will be lost.",
     "installs": "Installs software.",
     "network": "May use the network.",
     "unshown": "Is not shown: its content is binary or too large.",

@@ -39,7 +39,7 @@ def chosen_operations(ids: Sequence[str], references: Iterable[str]) -> tuple[in
         indexes = matching_operations(ids, reference)
         if len(indexes) != 1:
             raise NotFound(
-                f"{reference!a} names {len(indexes)} operations; it must name one.",
+                f"{reference!a} matches {len(indexes)} operations; it must match exactly one.",
                 "assent review",
             )
         found.update(indexes)
@@ -47,9 +47,9 @@ def chosen_operations(ids: Sequence[str], references: Iterable[str]) -> tuple[in
 
 
 def partial_plan(operations: Sequence[Operation], declined: Collection[int]) -> PartialPlan:
-    """Returns the operations without the declined ones and those that cannot stay without them.
+    """Returns the operations without the excluded ones and those that depend on them.
 
-    What a declined command kept apart becomes one segment, in which each path has one operation.
+    What an excluded command separated becomes one segment, with one operation for each path.
     """
     gone = dict.fromkeys(sorted(declined), "")
     touched = [(index, footprint(op)) for index, op in enumerate(operations)]
@@ -102,7 +102,7 @@ def _misfits(
         for path, before, _ in steps if index not in gone else ():
             if left[path] != before and (path in touched or planned[path] == before):
                 gone[index] = (
-                    f"It was made on what a declined operation would leave in {display_path(path)}."
+                    f"It depends on an excluded operation that changes {display_path(path)}."
                 )
         after_it = {path: after for path, _, after in steps}
         planned |= after_it
@@ -181,20 +181,17 @@ def _nested(puts: Mapping[bytes, int]) -> dict[int, str]:
 
 
 def _needs(path: bytes, above: bytes) -> str:
-    return f"{display_path(path)} needs a folder where {display_path(above)} stays a file."
+    return f"{display_path(path)} needs a folder, but {display_path(above)} remains a file."
 
 
 def _holds(path: bytes, file: bytes) -> str:
-    return (
-        f"{display_path(path)} cannot take the place of a folder in which "
-        f"{display_path(file)} stays."
-    )
+    return f"{display_path(path)} cannot replace a folder that still contains {display_path(file)}."
 
 
 def _beside(path: bytes, file: bytes) -> str:
     return (
-        f"{display_path(path)} would stand beside {display_path(file)}, which now stays; "
-        "where case makes no difference they are one name."
+        f"{display_path(path)} would exist next to {display_path(file)}, which now remains; on "
+        "case-insensitive file systems they are the same name."
     )
 
 

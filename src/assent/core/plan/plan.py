@@ -22,23 +22,23 @@ class Scope(msgspec.Struct, frozen=True):
     commands: tuple[str, ...] = ()
 
     def covers(self, path: str) -> bool:
-        """Tells whether a file lies inside the scope; `*` matches any run, `/` too."""
+        """Tells whether a file is inside the scope; `*` matches any characters, `/` too."""
         if not self.files:
             return True
         return any(glob_matches(path, glob, FNMATCH) for glob in self.files)
 
 
 class ReliedOnFile(msgspec.Struct, frozen=True, order=True):
-    """A file that the plan does not touch but rests on."""
+    """A file that the plan does not touch but relies on."""
 
     path: bytes
     digest: str
 
 
 class Plan(msgspec.Struct, frozen=True, dict=True):
-    """What a person approves; what the executor does follows from it alone (law 4).
+    """What a user approves; it alone determines what the executor does (law 4).
 
-    The value never changes, so each name is computed once and kept beside it.
+    The value never changes, so each digest is computed once and cached.
     """
 
     text: bytes
@@ -73,18 +73,18 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_text_only(self) -> bool:
-        """Whether a model has to carry it out: it has no operation but the setting's export."""
+        """Whether a model has to build it: it has no operation except the configured export."""
         return not self.operations or (
             len(self.operations) == 1 and self.is_export(self.operations[0])
         )
 
     @property
     def covers_nothing(self) -> bool:
-        """Whether it is prose in which every single change will be asked about."""
+        """Whether it is a text plan without a scope, so that every single change is asked about."""
         return self.is_text_only and not self.scope.files
 
     def is_export(self, op: Operation) -> bool:
-        """Tells whether an operation is the one that the setting added, not one like it."""
+        """Tells whether an operation is the export that the setting added, not a similar one."""
         return (
             isinstance(op, WriteFile)
             and op.path == self.export
@@ -93,13 +93,13 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
 
 def declared_scope(text: bytes) -> Scope:
-    """Reads the scope that the Markdown declares; there is no way to take files out of it."""
+    """Reads the scope that the Markdown declares; files cannot be excluded from it."""
     declared = front_matter(text)
     for entry in (*declared.files, *declared.commands):
         if entry.startswith("!"):
             raise InvalidPlan(
-                f"In the front matter, the scope has {entry!a}. A scope only adds, so `!` excludes "
-                "nothing; name what the plan may touch.",
+                f"The scope in the front matter contains {entry!a}. `!` cannot exclude anything; "
+                "list only what the plan may change.",
                 "assent plan write FILE",
             )
     return Scope(declared.files, declared.commands)
@@ -111,10 +111,10 @@ def declared_reliance(text: bytes) -> tuple[bytes, ...]:
 
 
 def is_template_text(text: bytes, name: str, goal: str, *, first: bool) -> bool:
-    """Tells whether a plan's text is still the template, or nothing, so that it says nothing.
+    """Tells whether a plan's text is empty or still the template.
 
-    `first`: it is the text that the plan was made with. Notes of earlier approvals may stand behind
-    that template, which nobody has planned for yet.
+    `first`: it is the text that the plan was created with. Notes of earlier approvals may follow
+    that template; they are not planned for yet.
     """
     bare = plan_template(name, goal)
     return not text.strip() or text == bare or (first and text.startswith(bare))

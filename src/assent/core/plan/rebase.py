@@ -24,15 +24,15 @@ from assent.core.text.line_diff import line_changes
 
 
 CONTEXT_LINES = 3  # lines around a change that must be as they were
-CHANGED_BY_OTHERS = "somebody changed these lines, or some beside them"
-MOVED_BY_OTHERS = "somebody moved these lines elsewhere"
+CHANGED_BY_OTHERS = "these lines or lines next to them changed"
+MOVED_BY_OTHERS = "these lines were moved"
 _MAX_CONTEXT_PLACES = 10_000  # places where a line of context stands before it counts as no help
 
 LineEdit: TypeAlias = tuple[int, int, tuple[bytes, ...]]  # lines i:j of the old text become these
 
 
 class MergeConflict(msgspec.Struct, frozen=True):
-    """A change that does not fit: the first and last line of it in the old text, from 1."""
+    """A change that does not apply: its first and last line in the old text, from 1."""
 
     first: int
     last: int
@@ -40,9 +40,9 @@ class MergeConflict(msgspec.Struct, frozen=True):
 
 
 def three_way_merge(before: bytes, after: bytes, now: bytes) -> bytes | MergeConflict:
-    """Returns `now` with what led from `before` to `after`; what it holds already stays as it is.
+    """Returns `now` with the changes from `before` to `after`; those it already has are kept.
 
-    Every change must have its context unchanged around it, in a place that is not in doubt.
+    The context of every change must be unchanged, and its place unambiguous.
     """
     old, there = split_lines(before), split_lines(now)
     theirs, wanted = _edits(old, there), _edits(old, split_lines(after))
@@ -57,7 +57,7 @@ def three_way_merge(before: bytes, after: bytes, now: bytes) -> bytes | MergeCon
         window = old[max(start - CONTEXT_LINES, 0) : end + CONTEXT_LINES]
         counts = {place.count(window) for place in places}
         if len(counts) > 1 or -1 in counts:
-            return MergeConflict(start + 1, max(end, start + 1), "its place is in doubt")
+            return MergeConflict(start + 1, max(end, start + 1), "its position is ambiguous")
     return b"".join(_applied(old, sorted([*ours, *theirs])))
 
 
@@ -147,9 +147,9 @@ ReadContent: TypeAlias = Callable[
 
 
 class RebasedOperation(msgspec.Struct, frozen=True):
-    """The operation that does the same now; None if the files hold it already.
+    """The operation that does the same now; None if the files already have the change.
 
-    `content` is what merging made, if it made any.
+    `content` is the merged content, if there is one.
     """
 
     op: FileOperation | None
@@ -157,7 +157,7 @@ class RebasedOperation(msgspec.Struct, frozen=True):
 
 
 class RebaseConflict(msgspec.Struct, frozen=True):
-    """Why an operation does not fit the files any more."""
+    """Why an operation no longer applies to the files."""
 
     path: bytes
     why: str
@@ -166,7 +166,7 @@ class RebaseConflict(msgspec.Struct, frozen=True):
 def rebase_operation(
     op: FileOperation, look: LookUpState, read: ReadContent
 ) -> RebasedOperation | RebaseConflict:
-    """Returns what an operation becomes on the files as they are now."""
+    """Returns an operation rebased onto the files as they are now."""
     if all(look(path) == before for path, before, _ in footprint(op)):
         return RebasedOperation(op)
     match op:
@@ -189,7 +189,7 @@ def _made(op: WriteFile, now: FileState | None) -> RebasedOperation | RebaseConf
         return RebasedOperation(None)
     if now is not None and (now.digest, now.kind) == (op.after.digest, op.after.kind):
         return RebasedOperation(WriteFile(op.path, now, op.after))
-    return RebaseConflict(op.path, "was to be new, and somebody else made it meanwhile.")
+    return RebaseConflict(op.path, "should be created, but something else was created there.")
 
 
 def _deleted(
@@ -199,7 +199,7 @@ def _deleted(
         return RebasedOperation(None)
     if isinstance(now, FileState) and _content(now) == _content(before):
         return RebasedOperation(DeleteFile(path, now, prune))
-    return RebaseConflict(path, "was to be deleted, and somebody changed it meanwhile.")
+    return RebaseConflict(path, "should be deleted, but it has changed.")
 
 
 def _moved(op: MoveFile, look: LookUpState) -> RebasedOperation | RebaseConflict:
@@ -209,9 +209,9 @@ def _moved(op: MoveFile, look: LookUpState) -> RebasedOperation | RebaseConflict
     if now is None and isinstance(there, FileState) and _content(there) == _content(op.before):
         return RebasedOperation(None)
     if there is not None and not only_case:
-        return RebaseConflict(op.to, "was to be a new name, and something stands there now.")
+        return RebaseConflict(op.to, "should be the new name, but it already exists.")
     if not isinstance(now, FileState) or now.kind != op.before.kind:
-        return RebaseConflict(op.path, "was to be moved, and is no longer there.")
+        return RebaseConflict(op.path, "should be moved, but it no longer exists.")
     return RebasedOperation(MoveFile(op.path, op.to, now, op.prune))
 
 
@@ -219,10 +219,10 @@ def _changed(
     op: WriteFile, before: FileState, now: FileState | None, read: ReadContent
 ) -> RebasedOperation | RebaseConflict:
     if now is None:
-        return RebaseConflict(op.path, "was to be changed, and somebody deleted it.")
+        return RebaseConflict(op.path, "should be changed, but it was deleted.")
     mode = _chosen(before.mode, op.after.mode, now.mode)
     if mode is None:
-        return RebaseConflict(op.path, "got another mode, and the plan gives it a third.")
+        return RebaseConflict(op.path, "has a new mode that conflicts with the mode in the plan.")
     states = [_content(state) for state in (before, op.after, now)]
     chosen = _chosen(*states)
     if chosen is not None:
@@ -230,7 +230,7 @@ def _changed(
         kept = msgspec.structs.replace(source, mode=0o777 if source.kind == "link" else mode)
         return RebasedOperation(None if kept == now else WriteFile(op.path, now, kept))
     if {state.kind for state in (before, op.after, now)} != {"file"}:
-        return RebaseConflict(op.path, "is a symlink, or was one, and both changed it.")
+        return RebaseConflict(op.path, "is or was a symlink, and both sides changed it.")
     return _merged(op, before, now, mode, read)
 
 
@@ -238,15 +238,15 @@ def _merged(
     op: WriteFile, before: FileState, now: FileState, mode: int, read: ReadContent
 ) -> RebasedOperation | RebaseConflict:
     if max(before.size, op.after.size, now.size) > MAX_MERGE_BYTES:
-        return RebaseConflict(op.path, "changed, and is too large to be merged.")
+        return RebaseConflict(op.path, "changed and is too large to merge.")
     texts = [read(op.path, state) for state in (before, op.after, now)]
     if any(b"\0" in text for text in texts):
-        return RebaseConflict(op.path, "changed, and is no text that could be merged.")
+        return RebaseConflict(op.path, "changed and is not text, so it cannot be merged.")
     found = three_way_merge(*texts)
     if isinstance(found, MergeConflict):
         one = found.first == found.last
         where = f"line {found.first}" if one else f"lines {found.first} to {found.last}"
-        return RebaseConflict(op.path, f"does not fit at {where} of what it was: {found.why}.")
+        return RebaseConflict(op.path, f"conflicts at {where} of the old version: {found.why}.")
     after = FileState(sha256(found), len(found), mode)
     if after == now:
         return RebasedOperation(None)
@@ -265,5 +265,5 @@ def _chosen(before: T, after: T, now: T) -> T | None:
 
 
 def conflict_text(conflict: RebaseConflict) -> str:
-    """Says a conflict in one sentence."""
+    """Describes a conflict in one sentence."""
     return f"{display_path(conflict.path)} {conflict.why}"

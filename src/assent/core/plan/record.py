@@ -32,7 +32,7 @@ from assent.core.run.journal import ReportedOutcome, RunOutcome
 
 
 class PlanState(StrEnum):
-    """Where a plan stands."""
+    """The state of a plan."""
 
     DRAFTING = "DRAFTING"
     AWAITING_APPROVAL = "AWAITING_APPROVAL"
@@ -79,9 +79,9 @@ TRANSITIONS: dict[tuple[PlanState, PlanAction], PlanState] = {
 
 _STANDS = {
     PlanState.DRAFTING: "is still a draft",
-    PlanState.AWAITING_APPROVAL: "is proposed and waits for a decision",
+    PlanState.AWAITING_APPROVAL: "is waiting for a decision",
     PlanState.EXECUTING: "is being built",
-    PlanState.HALTED: "stopped in the middle and waits for you",
+    PlanState.HALTED: "stopped and is waiting for your decision",
     PlanState.COMPLETED: "is done",
     PlanState.DISCARDED: "was discarded",
 }
@@ -110,7 +110,7 @@ _WAYS_ON = {
 
 
 def next_state(state: PlanState, moment: PlanAction) -> PlanState:
-    """Returns the state after a moment, or refuses what the table does not know."""
+    """Returns the state after an action; refuses an action that the table does not allow."""
     try:
         return TRANSITIONS[state, moment]
     except KeyError:
@@ -158,7 +158,7 @@ class PlanRun(msgspec.Struct, frozen=True):
 
 
 class PlanRecord(msgspec.Struct, frozen=True):
-    """A plan as its events left it. `seq` is the last event that went in."""
+    """A plan, folded from its events; `seq` is the last event included."""
 
     plan_id: str
     workspace: str
@@ -204,12 +204,12 @@ class PlanRecord(msgspec.Struct, frozen=True):
 
     @property
     def unfinished(self) -> PlanRun | None:
-        """The run of the executor that has begun and not ended, if there is one."""
+        """The unfinished run of the executor, if there is one."""
         return next((n for n in self.runs if n.outcome is None and not n.session), None)
 
     @property
     def building(self) -> PlanRun | None:
-        """The run of prose that has begun and not ended: a session's turn carries it out."""
+        """The unfinished build of a text plan by a session's turn, if there is one."""
         return next((n for n in self.runs if n.outcome is None and n.session), None)
 
     @property
@@ -220,7 +220,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
         return max(ends) if ends and all(ends) else ""
 
     def ending(self, outcome: RunOutcome) -> ReportedOutcome:
-        """Returns how a run of it ended, as people hear of it."""
+        """Returns how a run of it ended, as users are told."""
         left = self.left_alone or self.spared
         return "partial" if outcome == "done" and left else outcome
 
@@ -230,10 +230,10 @@ class PlanRecord(msgspec.Struct, frozen=True):
         return given[-1] if given else ""
 
     def usable(self, now: str, latest: Mapping[str, str] = NOTHING_SEEN) -> Approval | None:
-        """Returns the newest approval of the current digest: not spent, void or expired.
+        """Returns the newest approval of the current digest that is not used, void or expired.
 
-        Of one key only the newest counts, so an older yes counts only if it is somebody else's.
-        `latest` has the latest times that were recorded after approvals, by the ids of those.
+        Of each key only the newest approval counts. `latest` has the latest times recorded after
+        approvals, by approval id.
         """
         for consent in reversed(self.consents):
             fits = consent.approval.digest == self.digest and not consent.run and not consent.void
@@ -258,7 +258,7 @@ def fold_plan(record: PlanRecord | None, recorded: StoredEvent) -> PlanRecord:
 
 
 def fold_plan_events(record: PlanRecord | None, events: Iterable[StoredEvent]) -> PlanRecord | None:
-    """Folds a stretch of a plan's stream; where it is cut makes no difference."""
+    """Folds some events of a plan's stream; they may be split anywhere."""
     for recorded in events:
         record = fold_plan(record, recorded)
     return record

@@ -69,7 +69,7 @@ class EvidenceOperation(msgspec.Struct, frozen=True):
 
 
 class UncoveredPath(msgspec.Struct, frozen=True):
-    """A path that the run, or a command of it, changed and whose content nobody vouches for."""
+    """A path that the run or its command changed and whose content the evidence does not cover."""
 
     path: str
     why: str
@@ -109,7 +109,7 @@ class _InTotoStatement(
 
 
 def statement_bytes(subject: Sequence[Mapping[str, Any]], predicate: Mapping[str, Any]) -> bytes:
-    """Returns a statement as JSON, always spelled alike."""
+    """Returns a statement as JSON in one canonical form."""
     return msgspec.json.encode(
         {
             "_type": STATEMENT_TYPE,
@@ -127,7 +127,7 @@ def pae(payload: bytes) -> bytes:
 
 
 def envelope_bytes(payload: bytes, key: str, signature: str) -> bytes:
-    """Returns the file that holds a signed statement; the signature comes in hex."""
+    """Returns the bytes of a signed statement's file; the signature is given in hex."""
     sig = b64encode(bytes.fromhex(signature)).decode()
     made = DsseEnvelope(PAYLOAD_TYPE, b64encode(payload).decode(), (DsseSignature(key, sig),))
     return msgspec.json.encode(made) + b"\n"
@@ -142,9 +142,9 @@ def open_envelope(content: bytes) -> tuple[bytes, str, str]:
             (each.keyid, b64decode(each.sig, validate=True)) for each in envelope.signatures
         ]
     except (msgspec.MsgspecError, BadBase64, ValueError, RecursionError):
-        raise CorruptFile("It is no DSSE envelope.") from None
+        raise CorruptFile("The file is not a DSSE envelope.") from None
     if envelope.payloadType != PAYLOAD_TYPE or len(signatures) != 1:
-        raise CorruptFile("It is no in-toto statement with one signature.")
+        raise CorruptFile("The file is not an in-toto statement with one signature.")
     key, signature = signatures[0]
     return payload, key, signature.hex()
 
@@ -160,7 +160,7 @@ def subject_of(plan: Plan, left: Mapping[bytes, FileState | None]) -> list[dict[
 
 
 def evidence_operation(id: str, op: Operation, result: OperationResult) -> dict[str, Any]:
-    """Returns an operation with all that its id rests on, in words that need no base64."""
+    """Returns an operation with everything that its id depends on, as text without base64."""
     fact: dict[str, Any] = {"id": id, "kind": str(op.__struct_config__.tag), "result": result}
     if isinstance(op, RunCommand):
         fact |= {
@@ -182,7 +182,7 @@ def evidence_operation(id: str, op: Operation, result: OperationResult) -> dict[
 
 
 def uncovered_path(path: bytes, why: str) -> dict[str, Any]:
-    """Returns a path that is no subject although it changed, and why it is none."""
+    """Returns a path that changed but is not a subject, and why."""
     return {"path": display_path(path), "path_hex": path.hex(), "why": why}
 
 
@@ -193,7 +193,7 @@ def evidence_approval(approval: Approval) -> dict[str, Any]:
 
 
 def journal_hash(entries: Iterable[JournalEntry]) -> str:
-    """Returns one hash over what a run wrote down, entry by entry."""
+    """Returns one hash over the journal entries of a run."""
     return sha256(pack(b"assent.journal.1", *map(msgspec.json.encode, entries)))
 
 
@@ -202,7 +202,7 @@ def read_statement(payload: bytes, key: str) -> Statement:
     try:
         found = msgspec.json.decode(payload, type=_InTotoStatement)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise CorruptFile("It does not say what evidence of a run says.") from None
+        raise CorruptFile("The file is not evidence of a run.") from None
     said, yes = found.predicate, found.predicate.approval
     named = _PlanDigests(yes.digest, yes.content_hash, yes.operations_hash)
     subjects = [(each.name, each.digest.sha256) for each in found.subject]
@@ -212,9 +212,11 @@ def read_statement(payload: bytes, key: str) -> Statement:
         or named != said.plan
         or (PLAN, yes.digest) not in subjects
     ):
-        raise CorruptFile("Its plan, its approval and its subject are not about the same.")
+        raise CorruptFile("The plan, the approval and the subject in the file do not match.")
     if said.outcome == DONE and any(each.result != DONE for each in said.operations):
-        raise CorruptFile("It says that all was done, and of an operation that it was not.")
+        raise CorruptFile(
+            "The file says that everything was done, but lists an operation that was not."
+        )
     files = tuple(pair for pair in subjects if pair[0] != PLAN)
     return Statement(
         said.run, said.outcome, yes.digest, yes, files, key, said.operations, said.not_covered

@@ -24,7 +24,7 @@ RecoveryChoice = Literal["auto", "resume", "roll_back", "accept"]
 
 
 class StartedEntry(msgspec.Struct, frozen=True, tag="started"):
-    """The first record: the approval, or the permit, is spent from here on (law 3).
+    """The first entry: from here on the approval or permit is used up (law 3).
 
     A permitted plan has no stream of its own and so no id.
     """
@@ -37,10 +37,10 @@ class StartedEntry(msgspec.Struct, frozen=True, tag="started"):
 
 
 class RecoveringEntry(msgspec.Struct, frozen=True, tag="recovering"):
-    """A later process took the run up again.
+    """A later process resumed the run.
 
-    Where the records of a run were damaged or lost, a person decides with this one: only the first
-    `trusted` of those before it count from then on.
+    If entries of a run were damaged or lost, a user decides with this one: only the first `trusted`
+    entries before it count from then on.
     """
 
     way: RecoveryChoice = "auto"
@@ -62,7 +62,7 @@ class AbortedEntry(msgspec.Struct, frozen=True, tag="aborted"):
 
 
 class PathConflict(msgspec.Struct, frozen=True):
-    """A name that could not be put back, and the slot that keeps what was to stand there."""
+    """A path that could not be restored, and the slot that keeps its content."""
 
     index: int
     path: bytes
@@ -71,7 +71,7 @@ class PathConflict(msgspec.Struct, frozen=True):
 
 
 class HaltedEntry(msgspec.Struct, frozen=True, tag="halted"):
-    """Reversing was not possible everywhere; a person decides (`recover`)."""
+    """Not everything could be reversed; a user decides (`assent recover`)."""
 
     conflicts: tuple[PathConflict, ...]
     undone: tuple[int, ...] = ()  # operations that were put back
@@ -89,7 +89,7 @@ class SettledEntry(msgspec.Struct, frozen=True, tag="settled"):
 
 
 class SegmentSweptEntry(msgspec.Struct, frozen=True, tag="swept"):
-    """A segment of files is over and its slots are empty; the run has more to do, or to undo."""
+    """A file segment is over and its slots are empty; the run has more to do, or to undo."""
 
     segment: int
     outcome: Literal["done", "rolled_back"]
@@ -98,7 +98,7 @@ class SegmentSweptEntry(msgspec.Struct, frozen=True, tag="swept"):
 
 
 class SegmentEnteredEntry(msgspec.Struct, frozen=True, tag="entered"):
-    """A later segment of files begins: they are as the plan expects them by now."""
+    """A later file segment begins: its files are as the plan expects them."""
 
     segment: int
     layout: SlotLayout
@@ -106,14 +106,14 @@ class SegmentEnteredEntry(msgspec.Struct, frozen=True, tag="entered"):
 
 
 class CommandStartedEntry(msgspec.Struct, frozen=True, tag="running"):
-    """Operation `index`, a command, is about to run; `before` keeps what stood in the workspace."""
+    """Operation `index`, a command, is about to run; `before` is the snapshot of the workspace."""
 
     index: int
     before: str
 
 
 class CommandEndedEntry(msgspec.Struct, frozen=True, tag="ran"):
-    """A command ended; `changes` and `output` are the blobs of what it changed and said."""
+    """A command ended; `changes` and `output` are the blobs of its changes and its output."""
 
     index: int
     code: int
@@ -130,7 +130,7 @@ class RollbackStartedEntry(msgspec.Struct, frozen=True, tag="turned"):
 
 
 class FinishedEntry(msgspec.Struct, frozen=True, tag="finished"):
-    """The last record. `kept` are slots that stay: only copies, and what could not be removed."""
+    """The last entry. `kept` are slots that stay: only copies, and what could not be removed."""
 
     outcome: RunOutcome
     results: tuple[OperationResult, ...]
@@ -155,27 +155,27 @@ JournalEntry: TypeAlias = (
 
 
 class RunStep(Enum):
-    """What a run does next: within a segment of files, and between segments."""
+    """What a run does next: within a file segment, and between segments."""
 
     PREPARE = "write new content to slots"
     ABANDON = "clean up what was prepared"
     FINISH = "do all renames"
-    CONTINUE = "do the renames that the disk says are missing"
+    CONTINUE = "complete the missing renames"
     REVERSE = "reverse the renames"
     ACCEPT = "leave everything as it is"
     SWEEP = "empty the slots"
     ENTER = "check the files of the next segment"
     RUN = "run a command"
-    RECKON = "see what an interrupted command changed"
-    TURN = "work out how to go back"
-    HALT = "stop and say why"
+    RECKON = "check what an interrupted command changed"
+    TURN = "prepare the rollback"
+    HALT = "stop and report why"
     CLOSE = "end the run"
-    WAIT = "a person decides"
+    WAIT = "wait for your decision"
     OVER = "nothing"
 
 
 class StepProgress(msgspec.Struct, frozen=True):
-    """How far a run is, for whoever watches."""
+    """How far a run is, for display."""
 
     step: RunStep
     done: int
@@ -183,7 +183,7 @@ class StepProgress(msgspec.Struct, frozen=True):
 
 
 class LiveCommandOutput(msgspec.Struct, frozen=True):
-    """A piece of what a command says while it runs, for whoever watches; it is on record later."""
+    """A piece of a command's output while it runs, for display; it is recorded later."""
 
     index: int
     content: bytes
@@ -191,9 +191,9 @@ class LiveCommandOutput(msgspec.Struct, frozen=True):
 
 
 class CommandProgress(msgspec.Struct, frozen=True):
-    """Where a run is with a command, for whoever watches; no count tells how long that takes.
+    """Where a run is with a command, for display; it has no count of what remains.
 
-    Before it and after it, all files of the workspace are looked at.
+    Before and after the command, all files of the workspace are scanned.
     """
 
     what: Literal["before", "command", "after"]
@@ -206,12 +206,12 @@ RunUpdate: TypeAlias = StepProgress | LiveCommandOutput | CommandProgress
 
 
 def recorded_outcome(ending: ReportedOutcome) -> RunOutcome:
-    """Returns what the journal says of a run that ended so."""
+    """Returns the outcome that the journal records for a reported outcome."""
     return "done" if ending == "partial" else ending
 
 
 def drive_to_end(work: Generator[RunUpdate, None, R]) -> R:
-    """Drives what works in steps to its end, watched by nobody, and returns its answer."""
+    """Runs a generator to its end, ignores what it yields, and returns its result."""
     while True:
         try:
             next(work)
@@ -229,9 +229,10 @@ _AFTER_HALT: dict[RecoveryChoice, RunStep] = {
 
 
 def next_step(entries: Sequence[JournalEntry]) -> RunStep:
-    """Decides the next step in a segment of files from its entries (law 5), or from all of a run.
+    """Decides the next step in a file segment from its entries (law 5), or from all of a run.
 
-    Disk decides within the step. Where a run has more segments, `core.course` decides between them.
+    The disk decides within the step. Where a run has more segments, `core.run.state` decides
+    between them.
     """
     step = RunStep.PREPARE
     committed = halted = False
@@ -264,7 +265,7 @@ def _taken_up(step: RunStep, way: RecoveryChoice, halted: bool) -> RunStep:
 
 
 def trusted_entries(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
-    """Returns the entries of a run without those that a person's decision has set aside."""
+    """Returns the entries of a run without those that a user's decision set aside."""
     found: list[JournalEntry] = []
     for entry in entries:
         if isinstance(entry, RecoveringEntry) and entry.trusted >= 0:
@@ -276,17 +277,17 @@ def trusted_entries(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
 
 
 def started_entry(entries: Sequence[JournalEntry]) -> StartedEntry:
-    """Returns the first record of a run."""
+    """Returns the first entry of a run."""
     first = entries[0] if entries else None
     if not isinstance(first, StartedEntry):
-        raise StoreError("The log does not tell how the run began.", "assent log --verify")
+        raise StoreError("The log does not show how the run started.", "assent log --verify")
     return first
 
 
 def segment_results(
     entries: Sequence[JournalEntry], motions: Sequence[SlotMove], count: int
 ) -> tuple[OperationResult, ...]:
-    """Says of each operation of a segment what became of it, from the segment's entries."""
+    """Returns the result of each operation of a segment, from the segment's entries."""
     ends = (e for e in reversed(entries) if isinstance(e, SettledEntry | HaltedEntry))
     last_end = next(ends, None)  # a halt after it: the disk contradicts it
     last_settled = last_end if isinstance(last_end, SettledEntry) else None

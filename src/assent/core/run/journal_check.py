@@ -1,4 +1,4 @@
-"""Finds paths in a run's journal that could not have been staged; nothing may act on those."""
+"""Finds paths in a run's journal that could not have been staged; they must not be used."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +32,7 @@ def invalid_paths(
     backs: Rollbacks = NO_ROLLBACKS,
     changes: Callable[[CommandEndedEntry], WorkspaceChanges] = lambda ended: WorkspaceChanges(),
 ) -> list[str]:
-    """Says which paths of operations, and of an entry of a run's journal, nobody may act on.
+    """Describes the paths of operations, and of a journal entry, that must not be used.
 
     Each has to be a plain path inside the workspace that could be staged, or the name of a slot.
     """
@@ -77,7 +77,7 @@ def _named(run: str, layout: SlotLayout) -> list[str]:
     """Says that slots are not those of this run: their names are made from it."""
     if re.fullmatch(rf"{re.escape(run)}(\.\d+)?", layout.run):
         return []
-    return [f"{layout.run!a} is not a name for slots of this run"]
+    return [f"{layout.run!a} is not a valid slot name for this run"]
 
 
 def _strange(path: bytes) -> str:

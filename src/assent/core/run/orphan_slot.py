@@ -34,7 +34,7 @@ class OrphanSlot(msgspec.Struct, frozen=True):
 
 
 class OrphanCleanup(msgspec.Struct, frozen=True):
-    """What became of orphans: files that are back, slots that moved, and files in the way."""
+    """The result of a cleanup: restored files, moved slots, and files in the way."""
 
     put_back: tuple[bytes, ...] = ()
     kept: tuple[tuple[bytes, bytes], ...] = ()  # from, to
@@ -43,7 +43,7 @@ class OrphanCleanup(msgspec.Struct, frozen=True):
 
 
 class ProjectedOperation(msgspec.Struct, frozen=True):
-    """An operation as a readable copy of its plan has it."""
+    """An operation as it is in the readable copy of its plan."""
 
     index: int
     path: bytes
@@ -52,7 +52,7 @@ class ProjectedOperation(msgspec.Struct, frozen=True):
 
 
 def run_of_slot(slot: bytes) -> str:
-    """Returns the run that a slot belongs to; empty if the name is none of a slot."""
+    """Returns the run that a slot belongs to; empty if the name is not a slot's."""
     first = slot[len(STAGE) + 1 :].partition(b"/")[0] if is_inside(slot, STAGE) else b""
     found = SLOTS.fullmatch(first) if first else SLOT_NAME_PATTERN.fullmatch(base_name(slot))
     return found["run"].decode() if found else ""
@@ -61,7 +61,7 @@ def run_of_slot(slot: bytes) -> str:
 def identified_orphan(
     orphan: OrphanSlot, digest: str, copies: Iterable[ProjectedOperation]
 ) -> OrphanSlot:
-    """Says whose content a slot holds: its digest decides, and its number if there are several."""
+    """Says whose content is in a slot: its digest decides, and its number if there are several."""
     index, below = _place(orphan.slot)
     same = [copy for copy in copies if copy.path.endswith(below)]
     for holds, fitting in (

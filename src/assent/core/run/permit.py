@@ -21,7 +21,7 @@ CommandSource: TypeAlias = PermitSource | Literal["person"]
 class Permit(msgspec.Struct, frozen=True):
     """Why one call of a session may change files: a rule, an answer, the mode, or a plan's scope.
 
-    `build` names the run of the plan of prose in whose scope the call was made.
+    `build` names the run of the text plan in whose scope the call was made.
     """
 
     id: str
@@ -53,13 +53,13 @@ _CHECKED: Final = object()
 
 @final
 class PermittedPlan:
-    """A plan together with a permit that was found to fit it. Only `permitted` can make one."""
+    """A plan with a permit that was checked against it; only `permitted` can create one."""
 
     __slots__ = ("permit", "plan")
 
     def __init__(self, plan: Plan, permit: Permit, checked: object) -> None:
         if checked is not _CHECKED:
-            raise TypeError("A PermittedPlan is made by permitted() alone.")
+            raise TypeError("Only permitted() may create a PermittedPlan.")
         self.plan = plan
         self.permit = permit
 
@@ -67,8 +67,8 @@ class PermittedPlan:
 def permitted(plan: Plan, permit: Permit) -> PermittedPlan:
     """Checks that a permit has a source and is for exactly these bytes (laws 1 and 2)."""
     if permit.source not in get_args(PermitSource):
-        raise Refused(f"{permit.source!a} is no consent; nothing was changed.")
+        raise Refused(f"{permit.source!a} is not a valid permit source. Nothing was changed.")
     text = permit_text(permit.session, permit.call, permit.source, permit.detail)
     if permit.digest != plan.digest or plan.text != text:
-        raise DigestMismatch("The permit is for another change; nothing was changed.")
+        raise DigestMismatch("The permit is for another change. Nothing was changed.")
     return PermittedPlan(plan, permit, _CHECKED)

@@ -19,7 +19,7 @@ from assent.core.run.permit import Permit
 
 
 class PermitRun(msgspec.Struct, frozen=True):
-    """A permit with what it allows, and how the run that spent it ended."""
+    """A permit with what it allows, and how the run that used it ended."""
 
     permit: Permit
     run: str
@@ -29,7 +29,7 @@ class PermitRun(msgspec.Struct, frozen=True):
 
 
 class PermitLog(msgspec.Struct, frozen=True):
-    """The permits as their events left them. Only the newest is kept: no other is unfinished."""
+    """The permits, folded from their events. Only the newest is kept: no other is unfinished."""
 
     seq: int = 0
     last: PermitRun | None = None
@@ -37,12 +37,12 @@ class PermitLog(msgspec.Struct, frozen=True):
 
     @property
     def unfinished(self) -> PermitRun | None:
-        """The run that has begun and not ended, if there is one."""
+        """The unfinished run, if there is one."""
         return self.last if self.last and self.last.outcome is None else None
 
 
 def fold_permit(book: PermitLog, recorded: StoredEvent) -> PermitLog:
-    """Returns the book after one more event."""
+    """Returns the log after one more event."""
     match recorded.event:
         case CommandStarted() as command:
             return PermitLog(recorded.seq, book.last, command)

@@ -40,7 +40,7 @@ from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
 def run_results(
     operations: Sequence[Operation], entries: Sequence[JournalEntry], backs: Rollbacks
 ) -> tuple[OperationResult, ...]:
-    """Says of each operation of a plan what became of it, from the journal."""
+    """Returns the result of each operation of a plan, from the journal."""
     there = entries[: rollback_start(entries)]
     found = _segment_results(segment_ranges(operations), there)
     for conflict in _waiting(there):
@@ -64,13 +64,13 @@ def _ways_back(
 
 
 def made_folders(entries: Iterable[JournalEntry]) -> tuple[bytes, ...]:
-    """Returns the folders that a run had to make, in all its segments that are done."""
+    """Returns the folders that a run created, in all its finished segments."""
     done = [e for e in entries if isinstance(e, SettledEntry) and e.outcome == "done"]
     return tuple(dict.fromkeys(folder for settled in done for folder in settled.made))
 
 
 def kept_slots(entries: Iterable[JournalEntry]) -> tuple[bytes, ...]:
-    """Returns the slots of earlier segments that still hold something."""
+    """Returns the slots of earlier segments that are not empty."""
     return tuple(
         slot for entry in entries if isinstance(entry, SegmentSweptEntry) for slot in entry.kept
     )
@@ -188,26 +188,26 @@ def _take_back(
 
 
 _SKIP_REASONS: Final[dict[SkipReason, str]] = {
-    "ignored": "a command changed it, and what git ignores is not recorded",
-    "large": "a command changed it, and it is larger than what is recorded",
-    "too many": "a command changed it, and more changed than is recorded",
-    "odd": "a command changed it, and it is neither a file nor a symlink, or cannot be read",
-    "git": "a command changed it, and it is git's own",
+    "ignored": "a command changed it, but files that Git ignores are not recorded",
+    "large": "a command changed it, but it is too large to be recorded",
+    "too many": "a command changed it, but too many files changed to record them all",
+    "odd": "a command changed it, but it cannot be read or is neither a file nor a symlink",
+    "git": "a command changed it, but it belongs to Git",
     "folder": "a command changed the mode of this folder, which is not recorded",
 }
-UNKNOWN_CHANGES: Final = "a command ran after it was written, and what that changed is not known"
-ACCEPTED_BY_USER: Final = "the run was accepted while it was being changed"
+UNKNOWN_CHANGES: Final = "a command ran after it was written, and the command's changes are unknown"
+ACCEPTED_BY_USER: Final = "the run was accepted while this file was being changed"
 
 
 class FinalFiles(msgspec.Struct, frozen=True):
-    """The files that a run changed, None where one is gone, and the paths it cannot speak for."""
+    """The files that a run changed, None where one is gone, and the paths it cannot vouch for."""
 
     files: Mapping[bytes, FileState | None]
     uncovered: Mapping[bytes, str]
 
 
 def was_accepted(end: FinishedEntry, entries: Iterable[JournalEntry]) -> bool:
-    """Tells whether a run ended because a person took what stood, whatever the plan says."""
+    """Tells whether a run ended because a user accepted the files as they are."""
     settled = any(isinstance(entry, SettledEntry) and entry.accepted for entry in entries)
     return end.outcome == "done" and (settled or not set(end.results) <= {"done"})
 
@@ -218,7 +218,7 @@ def final_files(
     backs: Rollbacks,
     changes: Callable[[CommandEndedEntry], WorkspaceChanges],
 ) -> FinalFiles:
-    """Returns what all that a run and its commands did came to, there and back."""
+    """Returns the net effect of a run and its commands, including any rollback."""
     account = _FinalFilesFold()
     course, at, turned = segment_ranges(operations), 0, False
     end = entries[-1]
@@ -289,12 +289,12 @@ DisplacedSlots: TypeAlias = dict[tuple[bytes, FileState], bytes]
 
 
 def no_displaced(path: bytes, state: FileState) -> bytes | None:
-    """Knows of none."""
+    """Returns None: there are no displaced files."""
     return None
 
 
 def displaces_file(motion: SlotMove) -> TypeGuard[SwapWithSlot | MoveToSlot]:
-    """Tells whether a motion that is done leaves in its slot what stood under its path before."""
+    """Tells whether a finished slot move leaves the old content of its path in its slot."""
     return type(motion) is SwapWithSlot or (type(motion) is MoveToSlot and motion.to is None)
 
 

@@ -31,18 +31,18 @@ from assent.core.undo import (
     invert,
 )
 
-CHANGED_AFTER_RUN = "it was changed after the run wrote it"
-BEHIND_SYMLINK = "a symlink stands where the folder was that it lay in"
-UNREADABLE = "it is no file now, or cannot be read"
+CHANGED_AFTER_RUN = "it changed after the run wrote it"
+BEHIND_SYMLINK = "a symlink has replaced the folder it was in"
+UNREADABLE = "it is no longer a file or cannot be read"
 CHANGED_DURING_RUN = (
-    "something else changed it while the run went on; only what came after that is back"
+    "something else changed it during the run; only the changes after that were reverted"
 )
 
 
 class RunFileChange(msgspec.Struct, frozen=True):
-    """One thing that a run did to files: by operation `index` itself, or by its command.
+    """One change that a run made to files: by operation `index` itself, or by its command.
 
-    What a command did that has an undo of its own, and what that undo did, is `compensated`.
+    Changes of a command with an undo command, and of that undo command, are `compensated`.
     """
 
     index: int
@@ -81,7 +81,7 @@ def command_rollback(commands: Sequence[tuple[int, RunCommand]]) -> Rollback:
 def rolled_back_operations(
     entries: Iterable[JournalEntry], backs: Rollbacks
 ) -> tuple[FileOperation, ...]:
-    """Returns what a run has put back so far, by the segments of its ways back that are done."""
+    """Returns what a run has rolled back so far, by the finished segments of its rollbacks."""
     found: list[FileOperation] = []
     back = Rollback()
     for entry in entries:
@@ -101,10 +101,10 @@ def file_rollback(
     seen: Mapping[bytes, PathState],
     kept: Callable[[str], bool],
 ) -> Rollback:
-    """Returns one segment that puts back what traces tell of; what changed since is left and named.
+    """Returns one segment that reverts the traced changes; later changes are left and reported.
 
-    `seen` says what stands under every path of a trace, and in the folders above. A path that only
-    compensated commands touched is theirs.
+    `seen` is what exists under every path of a trace, and in the folders above. A path that only
+    compensated commands touched is left to them.
     """
     every = _steps(traces)
     steps = {p: taken for p, taken in every.items() if not all(s.compensated for s in taken)}

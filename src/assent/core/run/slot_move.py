@@ -34,7 +34,7 @@ class SlotLayout(msgspec.Struct, frozen=True, dict=True):
         return self.slot_and_folder(index, role, path)[0]
 
     def slot_and_folder(self, index: int, role: str, path: bytes) -> tuple[bytes, bytes]:
-        """Names that slot, and the folder that the path comes, or goes, with; empty if alone."""
+        """Names that slot, and the folder that is moved as a whole with the path, if any."""
         beside = self.elsewhere.get(path) if self.beside else None
         if beside is not None:
             name = b".assent-%s-%d.%s" % (self.run.encode(), index, role.encode())
@@ -70,17 +70,17 @@ class SlotLayout(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def elsewhere(self) -> dict[bytes, bytes]:
-        """The paths whose slots lie beside them, by path."""
+        """The folders of slots next to their paths, by path."""
         return dict(self.beside)
 
     @cached_property
     def folder(self) -> bytes:
-        """Where the slots lie that are not beside a path."""
+        """The folder of all slots that are not next to a path."""
         return STAGE + b"/" + self.run.encode()
 
 
 class MoveToSlot(msgspec.Struct, frozen=True, gc=False):
-    """Moves what stands under a name into a slot; of a moved file, `to` is where it goes next."""
+    """Moves a path's content into a slot; for a moved file, `to` is where it goes next."""
 
     index: int
     path: bytes
@@ -96,7 +96,7 @@ class MoveToSlot(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClearFolder(msgspec.Struct, frozen=True, gc=False):
-    """Moves a folder that earlier moves emptied into a slot, because a file comes in its place."""
+    """Moves a folder that earlier moves emptied into a slot, because a file replaces it."""
 
     index: int
     path: bytes
@@ -104,7 +104,7 @@ class ClearFolder(msgspec.Struct, frozen=True, gc=False):
 
 
 class MoveFromSlot(msgspec.Struct, frozen=True, gc=False):
-    """Moves a slot's content to a free name; of a moved file, `origin` is where it came from."""
+    """Moves a slot's content to a free name; for a moved file, `origin` is where it came from."""
 
     index: int
     path: bytes
@@ -141,7 +141,7 @@ class MoveStatus(Enum):
 
 
 class SlotContent(msgspec.Struct, frozen=True, gc=False):
-    """New content that has to lie in a slot before the run may commit."""
+    """New content that has to be in a slot before the run may commit."""
 
     index: int
     slot: bytes
@@ -154,7 +154,7 @@ class SlotContent(msgspec.Struct, frozen=True, gc=False):
 def slot_contents(
     operations: Sequence[FileOperation], renames: Iterable[SlotMove]
 ) -> list[SlotContent]:
-    """Lists the slots to fill while preparing, for the motions of these operations."""
+    """Lists the slots to fill while preparing, for the slot moves of these operations."""
     found = []
     for motion in renames:
         if type(motion) is SwapWithSlot:
@@ -175,7 +175,7 @@ def _fill(put: MoveFromSlot, op: FileOperation) -> SlotContent:
 
 
 def slot_moves(operations: Iterable[FileOperation], layout: SlotLayout) -> list[SlotMove]:
-    """Returns the motions of a segment in order: first all names are freed, then all are filled."""
+    """Returns the slot moves of a segment in order: first all names are freed, then filled."""
     takes: list[SlotMove] = []
     clears: list[SlotMove] = []
     puts: list[SlotMove] = []
@@ -227,7 +227,7 @@ def needed_folders(operations: Iterable[FileOperation]) -> list[bytes]:
 
 
 def prunable_folders(operations: Iterable[FileOperation]) -> list[bytes]:
-    """Returns the folders that go if the segment leaves them empty, innermost first."""
+    """Returns the folders to remove if the segment leaves them empty, innermost first."""
     left = [op for op in operations if not isinstance(op, WriteFile)]
     depths = {(op.path.rpartition(b"/")[0], op.prune) for op in left if op.prune}
     folders = {above for path, depth in depths for above in _with_above(path)[:depth]}
@@ -240,7 +240,7 @@ def _with_above(folder: bytes) -> list[bytes]:
 
 
 def involved_paths(motion: SlotMove) -> tuple[bytes, ...]:
-    """Returns the names that tell how far a motion got."""
+    """Returns the names that show how far a slot move got."""
     match motion:
         case MoveToSlot(to=other) | MoveFromSlot(origin=other) if other is not None:
             return (motion.path, motion.slot, other)
@@ -249,7 +249,7 @@ def involved_paths(motion: SlotMove) -> tuple[bytes, ...]:
 
 
 def forward_status(motion: SlotMove, seen: Mapping[bytes, PathState]) -> MoveStatus:
-    """Tells from the disk whether a motion is to do, done, or stopped by somebody else's change."""
+    """Tells from the disk whether a slot move is pending, done, or blocked by a foreign change."""
     at_path, at_slot = seen[motion.path], seen[motion.slot]
     match motion:
         case MoveToSlot(before=before, to=to):
@@ -267,7 +267,7 @@ def forward_status(motion: SlotMove, seen: Mapping[bytes, PathState]) -> MoveSta
 
 
 def backward_status(motion: SlotMove, seen: Mapping[bytes, PathState]) -> MoveStatus:
-    """Tells from the disk whether a motion has to be reversed, needs nothing, or cannot be."""
+    """Tells from the disk whether a slot move has to be reversed, needs nothing, or cannot be."""
     at_path, at_slot = seen[motion.path], seen[motion.slot]
     match motion:
         case MoveToSlot():
@@ -318,7 +318,7 @@ _MIN_FOLDER_FILES = 2  # files; for one alone nothing is gained
 
 
 def added_folders(operations: Sequence[FileOperation], missing: Iterable[bytes]) -> list[bytes]:
-    """Returns the outermost missing folders into which only new files come."""
+    """Returns the outermost missing folders that receive only new files."""
     outermost = _OutermostFolders(frozenset(missing))
     if not outermost.folders:
         return []
@@ -334,7 +334,7 @@ def added_folders(operations: Sequence[FileOperation], missing: Iterable[bytes])
 def removed_folders(
     operations: Sequence[FileOperation], below: Callable[[bytes], Iterable[bytes]]
 ) -> list[bytes]:
-    """Returns the outermost folders that go with exactly the files that are below them now."""
+    """Returns the outermost folders that are removed with exactly the files below them now."""
     outermost = _OutermostFolders(frozenset(prunable_folders(operations)))
     files: dict[bytes, set[bytes]] = {}
     others: set[bytes] = {b""}

@@ -66,12 +66,12 @@ class SegmentRange(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> tuple[FileOperation, ...]:
-        """Its operations, none of which is a command; of a command there are none."""
+        """Its file operations; empty for a command."""
         return () if self.command else cast("tuple[FileOperation, ...]", self.operations)
 
 
 class RunState(msgspec.Struct, frozen=True):
-    """Where a run is, as its entries left it. `word` is what a user last chose for recovery."""
+    """The state of a run, folded from its entries; `word` is the user's last recovery choice."""
 
     spans: tuple[SegmentRange, ...]
     back: Rollback | None = None
@@ -92,14 +92,14 @@ class RunState(msgspec.Struct, frozen=True):
 
     @property
     def entered(self) -> StartedEntry | SegmentEnteredEntry:
-        """The entry with which the run came into its segment of files."""
+        """The entry with which the run entered its file segment."""
         first = self.inside[0]
         assert isinstance(first, StartedEntry | SegmentEnteredEntry)
         return first
 
     @property
     def segment_outcome(self) -> SettledEntry:
-        """How the segment of files that the run is in was settled."""
+        """How the file segment that the run is in was settled."""
         return next(entry for entry in reversed(self.inside) if isinstance(entry, SettledEntry))
 
     @property
@@ -117,7 +117,7 @@ class RunState(msgspec.Struct, frozen=True):
 
     @property
     def ends(self) -> bool:
-        """Whether the run is over with the segment of files that it has settled."""
+        """Whether the run is over with the file segment that it has settled."""
         if self.segment_outcome.accepted:
             return True
         if self.back is not None:
@@ -182,7 +182,7 @@ def _lost(now: Lost, entry: JournalEntry) -> Lost:
 
 
 def rollback_start(entries: Sequence[JournalEntry]) -> int:
-    """Returns how many entries a run has from before it was turned back."""
+    """Returns how many entries a run has from before its rollback."""
     turns = (at for at, entry in enumerate(entries) if isinstance(entry, RollbackStartedEntry))
     return next(turns, len(entries))
 
@@ -197,7 +197,7 @@ def command_ends(entries: Sequence[JournalEntry]) -> dict[int, tuple[CommandEnde
 
 
 def effective_entries(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
-    """Leaves out ends of commands without a record of what changed that were reckoned again."""
+    """Leaves out command ends without recorded changes that were determined again later."""
     found: list[JournalEntry] = []
     last = -1  # where such an end is
     for entry in entries:
@@ -212,7 +212,7 @@ def effective_entries(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
 
 
 def succeeded(ended: CommandEndedEntry) -> bool:
-    """Tells whether a command did its work."""
+    """Tells whether a command succeeded."""
     return ended.code == 0 and not ended.cut
 
 

@@ -17,10 +17,10 @@ NO_FILES: Final[FileStateChanges] = {}
 
 
 class SkippedFile(msgspec.Struct, frozen=True):
-    """A file that a command changed and that is not on record as it stands now, and why it is not.
+    """A file that a command changed and whose current content is not recorded, and why.
 
-    If its old content is `kept`, an operation says that it is gone: so it comes back as soon as
-    nothing stands in its place that cannot be read.
+    If its old content is `kept`, an operation records it as deleted, so it is restored as soon as
+    nothing unreadable is in its place.
     """
 
     path: bytes
@@ -30,7 +30,7 @@ class SkippedFile(msgspec.Struct, frozen=True):
 
 
 class WorkspaceChanges(msgspec.Struct, frozen=True):
-    """The files that are other than before. Not `known`: there may be more; they were too many."""
+    """The files that changed. Not `known`: there may be more; they were too many."""
 
     operations: tuple[FileOperation, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
@@ -65,7 +65,7 @@ class SnapshotGaps(msgspec.Struct, frozen=True):
 
 
 def state_changes(operations: Iterable[FileOperation]) -> FileStateChanges:
-    """Returns what operations came to; who changed a file in between is whom the next one met."""
+    """Returns the net effect of operations; after a foreign change, it starts from that."""
     found: dict[bytes, FileStateChange] = {}
     for path, before, after in [step for op in operations for step in footprint(op)]:
         met, left = found.get(path, (before, before))
@@ -82,5 +82,5 @@ def encode_changes(changes: WorkspaceChanges) -> bytes:
 
 
 def decode_changes(content: bytes) -> WorkspaceChanges:
-    """Reads such a blob."""
+    """Decodes the blob of a command's changes."""
     return _decode(content)

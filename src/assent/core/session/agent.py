@@ -8,7 +8,7 @@ from assent.core.permission.rule import PermissionRule
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """Who works in a session. What it leaves empty is decided by the settings."""
+    """An agent of a session; what it leaves empty is decided by the settings."""
 
     name: str
     description: str = ""
@@ -34,7 +34,7 @@ class Agent(msgspec.Struct, frozen=True):
         return self.permission.get(tool, self.permission.get("*")) == "deny"
 
     def narrowed(self, over: "Agent") -> "Agent":
-        """Returns this agent with another's words on top; no tool that it lacks comes back."""
+        """Returns this agent with another's fields on top; tools that it lacks stay unavailable."""
         names = {*self.tools, *over.tools}
         tools = {name: _has(self.tools, name) and _has(over.tools, name) for name in names}
         return msgspec.structs.replace(
@@ -73,14 +73,14 @@ def _denies(permission: dict[str, Any], name: str) -> bool:
 
 
 class InstructionFile(msgspec.Struct, frozen=True):
-    """A file in which people tell agents how to work here."""
+    """A file with instructions for agents that work here."""
 
     path: str
     text: str
 
 
 class PromptContext(msgspec.Struct, frozen=True):
-    """The surroundings of a session. Instructions stand from the farthest to the nearest."""
+    """The surroundings of a session; instructions are ordered from the farthest to the nearest."""
 
     environment: tuple[str, ...] = ()  # one line each: workspace, platform, date, branch
     instructions: tuple[InstructionFile, ...] = ()

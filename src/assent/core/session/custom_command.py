@@ -11,7 +11,7 @@ from assent.core.shell.process import shell_quoted as as_word
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
-    """A text that `/name words` stands for, and who is to read it."""
+    """The template behind `/name arguments`, and the agent and model to use."""
 
     name: str
     template: str
@@ -26,13 +26,13 @@ class TemplateText(msgspec.Struct, frozen=True):
 
 
 class TemplateFile(msgspec.Struct, frozen=True):
-    """A file whose content goes along, as `@path`."""
+    """A file whose content is attached, written as `@path`."""
 
     path: str
 
 
 class TemplateShell(msgspec.Struct, frozen=True):
-    """A command line whose output stands in its place, as !`line`."""
+    """A command line that is replaced by its output, written as !`line`."""
 
     line: str
 
@@ -45,9 +45,9 @@ _WORD = re.compile(r'"([^"]*)"|\'([^\']*)\'|(\S+)')
 
 
 def template_parts(template: str, arguments: str) -> tuple[TemplatePart, ...]:
-    """Takes a template apart, with the words of a person in their places.
+    """Splits a template into parts, with the user's arguments filled in.
 
-    What a person typed is never taken apart: it attaches no file and runs nothing.
+    What a user typed is never parsed: it attaches no file and runs nothing.
     """
     given = _TemplateArguments(template, arguments.strip())
     found: list[TemplatePart] = []
@@ -68,7 +68,7 @@ def template_parts(template: str, arguments: str) -> tuple[TemplatePart, ...]:
 
 
 def joined_template(parts: Sequence[TemplatePart], contents: Mapping[TemplatePart, str]) -> str:
-    """Returns the whole text: outputs in their places, files below it; the rest stays as it is."""
+    """Returns the whole text: outputs in their places, files below it, the rest unchanged."""
     said = "".join(_in_place(part, contents) for part in parts).strip()
     files = [part for part in dict.fromkeys(parts) if isinstance(part, TemplateFile)]
     fences = [fenced_block(f"{file.path}:", contents[file]) for file in files if file in contents]

@@ -41,7 +41,7 @@ class QuestionOption(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What somebody wants to know from the person: a choice, several, or free words."""
+    """A question to the user: one choice, several, or free text."""
 
     header: str
     question: str
@@ -102,7 +102,7 @@ class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
 
 
 class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
-    """A person said something, or Assent did in their place (`synthetic` names what about).
+    """The user sent a message, or Assent did for them (`synthetic` says what about).
 
     The newest message decides the agent of the next step.
     """
@@ -138,7 +138,7 @@ class PartSaid(msgspec.Struct, frozen=True, tag="part_said"):
 
 
 class StepRetried(msgspec.Struct, frozen=True, tag="step_retried"):
-    """An attempt failed; what it had said does not count."""
+    """An attempt failed; its output does not count."""
 
     attempt: int
     wait: float
@@ -179,7 +179,7 @@ class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
 
 
 class CallEnded(msgspec.Struct, frozen=True, tag="call_ended"):
-    """A call ended: completed, or an error the model is told about."""
+    """A call ended: completed, or with an error that the model reads."""
 
     call: str
     tool: str
@@ -192,7 +192,7 @@ class CallEnded(msgspec.Struct, frozen=True, tag="call_ended"):
 
 
 class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
-    """Somebody should answer before the call goes on."""
+    """A question has to be answered before the call continues."""
 
     id: str
     call: str
@@ -208,7 +208,7 @@ class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
 
 
 class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):
-    """The user answered each question by label or text; None: nobody did, which allows nothing."""
+    """The user answered each question by label or text; None: no answer, which allows nothing."""
 
     id: str
     answers: tuple[tuple[str, ...], ...] | None
@@ -217,20 +217,20 @@ class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):
 
 
 class AnswerTaken(msgspec.Struct, frozen=True, tag="answer_taken"):
-    """A turn goes on with an answer: from here on a crash leaves it unknown what the call did."""
+    """A turn continues with an answer; after a crash from here on, the call's effect is unknown."""
 
     id: str
 
 
 class WorkHalted(msgspec.Struct, frozen=True, tag="work_halted"):
-    """A person wants a turn that may run elsewhere to stop before its next step."""
+    """A user wants a turn that may run elsewhere to stop before its next step."""
 
     how: Literal["paused", "cancelled"]
     reason: str = ""
 
 
 class SessionRewound(msgspec.Struct, frozen=True, tag="session_rewound"):
-    """The person went back to before a message of theirs: the model reads nothing since it.
+    """The user rewound to before a message; the model reads nothing from it on.
 
     Plan and files stay as they are. The rest is as it was before that message.
     """
@@ -253,7 +253,7 @@ class ChildStarted(msgspec.Struct, frozen=True, tag="child_started"):
 
 
 class ChildEnded(msgspec.Struct, frozen=True, tag="child_ended"):
-    """A child came to rest, for whichever reason."""
+    """A child session ended, for whatever reason."""
 
     child: str
     why: TurnEndReason
@@ -276,7 +276,7 @@ class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
 
 
 class TurnEnded(msgspec.Struct, frozen=True, tag="turn_ended"):
-    """The session is at rest."""
+    """A turn ended; the session is idle."""
 
     why: TurnEndReason
     words: str = ""
@@ -313,10 +313,12 @@ SessionEvent: TypeAlias = (
 # How a turn ends that the user interrupted.
 
 
-INTERRUPTED_PLANNING: Final = "You interrupted the turn. What was said and staged so far is kept."
-INTERRUPTED_WORK: Final = "You interrupted the turn. What was said and done so far is kept."
+INTERRUPTED_PLANNING: Final = (
+    "You interrupted the turn. Messages and staged operations so far are kept."
+)
+INTERRUPTED_WORK: Final = "You interrupted the turn. Messages and changes so far are kept."
 
 
 def interrupted_turn(mode: Mode) -> TurnEnded:
-    """Returns the end that the person chose; only while planning anything is staged."""
+    """Returns the end of an interrupted turn; its text depends on the mode."""
     return TurnEnded("interrupted", INTERRUPTED_PLANNING if mode == "plan" else INTERRUPTED_WORK)

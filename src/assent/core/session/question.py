@@ -1,4 +1,4 @@
-"""Questions to a person: asked, stored, answered, and what an answer means (law 9)."""
+"""Questions to the user: asked, stored, answered, and what an answer means (law 9)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
@@ -38,15 +38,15 @@ QuestionAnswers: TypeAlias = tuple[tuple[str, ...], ...]
 YES, NO = "Yes", "No"
 SESSION, PROJECT = "Yes, for this session", "Yes, for this project"
 UNCONFINED = "Yes, without the sandbox"
-NOBODY_ANSWERED = "nobody was there to answer."
-REMEMBERED = "To be remembered"  # the header of the question before a yes is
+NOBODY_ANSWERED = "no one was available to answer."
+REMEMBERED = "Don't ask again"  # the header of the question before a yes is
 PERMISSION = "Permission"  # what the header of every question begins with that a gate asks
 
 SCOPES_BY_LABEL: dict[str, GrantScope] = {SESSION: "session", PROJECT: "project"}
 ONCE_LABELS = (YES, UNCONFINED)
 CONFIRM = (
-    "From now on {patterns} runs without asking for the agent {agent} in {mode} mode, {where}, "
-    "until you revoke it with `assent rules revoke {grant}`."
+    "From now on, {patterns} will be allowed without asking for agent {agent} in {mode} mode, "
+    "{where}, until you revoke it with `assent rules revoke {grant}`."
 )
 _WHERE: dict[GrantScope, str] = {
     "session": "in this session",
@@ -55,10 +55,10 @@ _WHERE: dict[GrantScope, str] = {
 
 
 class PermissionAnswer(msgspec.Struct, frozen=True):
-    """What a user answered about a call. Only `yes` lets anything happen.
+    """The user's answer about a call; only `yes` allows anything.
 
-    A plain no ends the turn; a no with words, or with nobody there, lets the model go on; and
-    `later` says that the question is open still, so that the turn ends and waits.
+    A plain denial ends the turn; after a denial with feedback, or when no one could be asked, the
+    model continues. `later` means that the question is still open, so that the turn ends and waits.
     """
 
     yes: bool = False
@@ -74,7 +74,7 @@ class PermissionAnswer(msgspec.Struct, frozen=True):
 
 
 def read_permission_answer(question: Question, answers: QuestionAnswers | None) -> PermissionAnswer:
-    """Reads an answer to a permission question: only the exact label of a yes is a yes."""
+    """Reads an answer to a permission question: only the exact label of a yes allows it."""
     if answers is None:
         return PermissionAnswer(nobody=True, why=NOBODY_ANSWERED)
     offered = {option.label for option in question.options}
@@ -84,10 +84,10 @@ def read_permission_answer(question: Question, answers: QuestionAnswers | None) 
                 yes=True, unconfined=label == UNCONFINED, reach=SCOPES_BY_LABEL.get(label, "")
             )
         case ((label,),) if label == NO:
-            return PermissionAnswer(plain=True, why="they said no.")
+            return PermissionAnswer(plain=True, why="they denied it.")
     said = ", ".join(words for answer in answers for words in answer)
     if not said.strip():
-        return PermissionAnswer(plain=True, why="they gave no answer.")
+        return PermissionAnswer(plain=True, why="they did not answer.")
     return PermissionAnswer(words=said, why=said if said.endswith((".", "!", "?")) else f"{said}.")
 
 
@@ -96,16 +96,16 @@ def permission_options(
 ) -> tuple[QuestionOption, ...]:
     """Returns the answers that a permission question offers, with what each would mean.
 
-    A yes to what is `fixed` counts for one session at most.
+    Permission for what is `fixed` lasts for one session at most.
     """
     if not always and not command:
         return (QuestionOption(YES), QuestionOption(NO))
     listed = ", ".join(pattern_text(each) for each in always)
     kept = (
-        QuestionOption(SESSION, f"from now on, in this session alone: {listed}"),
-        QuestionOption(PROJECT, f"from now on, in every session here: {listed}"),
+        QuestionOption(SESSION, f"don't ask again in this session: {listed}"),
+        QuestionOption(PROJECT, f"don't ask again in any session of this project: {listed}"),
     )
-    free = QuestionOption(UNCONFINED, "once; it could then change whatever you can change")
+    free = QuestionOption(UNCONFINED, "once; it can then change anything that you can change")
     return (
         QuestionOption(YES, "once"),
         *((kept[:1] if fixed else kept) if always else ()),
@@ -115,17 +115,17 @@ def permission_options(
 
 
 def yes_no_question(header: str, question: str) -> Question:
-    """Returns a question that a person answers with yes or no."""
+    """Returns a question that the user answers with yes or no."""
     return Question(header, question, (QuestionOption(YES), QuestionOption(NO)), by="gate")
 
 
 def grant_confirmation(asked: QuestionAsked, reach: GrantScope, grant: str) -> Question:
-    """Returns the question that comes before a yes is remembered, with all that it covers."""
-    return yes_no_question(REMEMBERED, f"{grant_text(asked, reach, grant)} Is that right?")
+    """Returns the question that confirms what will be remembered, with everything it covers."""
+    return yes_no_question(REMEMBERED, f"{grant_text(asked, reach, grant)} Confirm?")
 
 
 def grant_text(asked: QuestionAsked, reach: GrantScope, grant: str) -> str:
-    """Says everything that would follow from a yes that is remembered."""
+    """Describes everything that a remembered permission would allow."""
     patterns = ", ".join(pattern_text(each) for each in asked.questions[0].always)
     return CONFIRM.format(
         patterns=patterns,
@@ -137,17 +137,17 @@ def grant_text(asked: QuestionAsked, reach: GrantScope, grant: str) -> str:
 
 
 def pattern_text(pattern: PermissionPattern) -> str:
-    """Returns what a remembered yes covers, as rules write it."""
+    """Returns what a remembered permission covers, as rules write it."""
     return f"{pattern.permission} `{pattern.pattern}`{' exactly' if pattern.exact else ''}"
 
 
 def is_permission(question: Question) -> bool:
-    """Tells whether the gate asks; a model's words never pass for it."""
+    """Tells whether the gate asked; a model's question never counts as a permission question."""
     return question.by == "gate" and question.header.startswith(PERMISSION)
 
 
 def question_digest(session: str, call: ToolCall, asked: QuestionAsked) -> str:
-    """Returns the name of a question: any changed byte of what a yes would do gives another."""
+    """Returns the digest of a question: any changed byte of what it would allow gives another."""
     args = b"" if call.args is None else msgspec.json.encode(call.args, order="sorted")
     return sha256(
         pack(
@@ -215,7 +215,7 @@ class StoredQuestion(msgspec.Struct, frozen=True):
 
 
 class PendingQuestion(msgspec.Struct, frozen=True):
-    """A question, the session that it comes from, and the one that a person talks to."""
+    """A question, the session that it comes from, and the session that the user talks to."""
 
     inquiry: StoredQuestion
     session: SessionRecord
@@ -242,8 +242,8 @@ def calls_awaiting_answers(
 ) -> tuple[tuple[ToolCall, tuple[StoredQuestion, ...]], ...]:
     """Returns the unsettled calls that only wait for an answer, each with its questions.
 
-    Nothing was done for them yet: the answer to the last question is missing, or no turn has gone
-    on with it. They can be settled again; what became of all others is not known.
+    Nothing was done for them yet: the answer to the last question is missing, or no turn has
+    continued with it. They can be settled again; the effect of all others is unknown.
     """
     board = _fold_questions(events)
     pairs = [(call, board.about(call.id)) for call in board.calls.values()]
@@ -319,11 +319,11 @@ def _end_questions(board: _QuestionFold, event: Event) -> None:
 
 
 QUESTIONS_COMMAND = "assent questions list"
-QUESTION_WITHDRAWN = "The question was taken back; nobody needs an answer any more."
+QUESTION_WITHDRAWN = "The question was withdrawn; it no longer needs an answer."
 
 
 class QuestionReply(msgspec.Struct, frozen=True):
-    """An answer on its way in: from whom, and which patterns they confirmed to have remembered."""
+    """An incoming answer: from whom, and which patterns they confirmed to remember."""
 
     answers: QuestionAnswers | None
     by: str = ""
@@ -332,7 +332,7 @@ class QuestionReply(msgspec.Struct, frozen=True):
 
 
 class AcceptedAnswer(msgspec.Struct, frozen=True):
-    """What an answer brings about: a grant, and answers to other questions of the session."""
+    """The effects of an answer: a grant, and answers to other questions of the session."""
 
     answered: QuestionAnswered
     grant: Grant | None = None
@@ -344,17 +344,16 @@ def check_answerable(one: StoredQuestion, now: str) -> None:
     match one.status(now):
         case "answered":
             raise ConcurrentChange(
-                f"{_was_answered(one)} The first answer counts.", QUESTIONS_COMMAND
+                f"{_was_answered(one)} Only the first answer counts.", QUESTIONS_COMMAND
             )
         case "expired":
             raise Expired(
-                f"Question {one.asked.id} expired at {one.asked.expires_at}, which is a no.",
+                f"Question {one.asked.id} expired at {one.asked.expires_at} and counts as denied.",
                 QUESTIONS_COMMAND,
             )
         case "interrupted":
             raise IllegalState(
-                f"What question {one.asked.id} was about has ended without an answer; nothing "
-                "waits for it.",
+                f"Question {one.asked.id} no longer needs an answer: what it was about has ended.",
                 QUESTIONS_COMMAND,
             )
         case "open":
@@ -362,7 +361,7 @@ def check_answerable(one: StoredQuestion, now: str) -> None:
 
 
 def check_reply(session: str, one: StoredQuestion, digest: str, reply: QuestionReply) -> None:
-    """Raises unless the question is the one that the person saw, and each part has an answer."""
+    """Raises unless the question is the one that the user saw, and each part has an answer."""
     asked = one.asked
     if not digest or digest != asked.digest:
         raise DigestMismatch(
@@ -370,8 +369,8 @@ def check_reply(session: str, one: StoredQuestion, digest: str, reply: QuestionR
         )
     if one.call is None or question_digest(session, one.call, asked) != digest:
         raise DigestMismatch(
-            f"What is stored of question {asked.id} is not what was asked; it was changed since. "
-            "No answer to it counts, and nothing is done.",
+            f"The stored question {asked.id} is not what was asked; it was changed since. It "
+            "cannot be answered, and nothing was done.",
             "assent log --verify",
         )
     if reply.answers is None or len(reply.answers) != len(asked.questions):
@@ -381,7 +380,7 @@ def check_reply(session: str, one: StoredQuestion, digest: str, reply: QuestionR
 
 
 def permission_answer_of(one: StoredQuestion, answers: QuestionAnswers | None) -> PermissionAnswer:
-    """Returns what an answer means where a gate asks; elsewhere it is neither yes nor no."""
+    """Returns what an answer means if the gate asked; an empty answer for other questions."""
     if not _asks_permission(one):
         return PermissionAnswer()
     return read_permission_answer(one.asked.questions[0], answers)
@@ -390,17 +389,17 @@ def permission_answer_of(one: StoredQuestion, answers: QuestionAnswers | None) -
 def grant_from_reply(
     one: StoredQuestion, session: str, reply: QuestionReply, at: str
 ) -> Grant | None:
-    """Returns what is to be remembered; raises unless the person confirmed exactly that."""
+    """Returns the grant to remember; raises unless the user confirmed exactly that."""
     reach, asked = permission_answer_of(one, reply.answers).reach, one.asked
     if not reach:
         return None
     always = asked.questions[0].always
     if asked.mode == "plan" or not always:
-        raise Refused(f"A yes to question {asked.id} cannot be remembered.", _show(one))
+        raise Refused(f"The answer to question {asked.id} cannot be remembered.", _show(one))
     if set(reply.patterns) != set(always):
         listed = " ".join(f"--pattern '{each.pattern}'" for each in always)
         raise Declined(
-            "A yes is remembered only for patterns that you confirm, and for all of them: "
+            "To have the answer remembered, confirm all of its patterns: "
             f"{', '.join(each.pattern for each in always)}",
             f"assent questions answer {asked.id} {reach} --digest {asked.digest} {listed}",
         )
@@ -424,7 +423,7 @@ def accepted_answer(
 
 
 def answered_elsewhere_text(answers: QuestionAnswers | None, by: str) -> str:
-    """Says to somebody who still thinks about a question what was answered, and by whom."""
+    """Describes what was answered, and by whom, for a user who still sees the question."""
     if answers is None:
         return QUESTION_WITHDRAWN
     words = "; ".join(", ".join(answer) for answer in answers if answer)
@@ -442,14 +441,14 @@ def _covers(grant: Grant, one: StoredQuestion) -> bool:
 
 
 def _allowed(other: StoredQuestion, first: QuestionAnswered) -> QuestionAnswered:
-    because = f"{first.by}, by the answer to {first.id}"
+    because = f"{first.by}, through the answer to {first.id}"
     return QuestionAnswered(other.asked.id, ((YES,),), because, first.grant)
 
 
 def _declined(other: StoredQuestion, first: QuestionAnswered) -> QuestionAnswered:
     """Returns the no that another question gets; what a model wants to know nobody answers."""
     no: QuestionAnswers | None = ((NO,),) if _asks_permission(other) else None
-    return QuestionAnswered(other.asked.id, no, f"{first.by}, by the no to {first.id}")
+    return QuestionAnswered(other.asked.id, no, f"{first.by}, through the denial of {first.id}")
 
 
 def _asks_permission(one: StoredQuestion) -> bool:
@@ -461,7 +460,7 @@ def _was_answered(one: StoredQuestion) -> str:
     answered = one.answered
     assert answered is not None, "it is asked only of those that are"
     words = [", ".join(answer) for answer in answered.answers or ()]
-    said = "; ".join(words) if any(words) else "nobody answered, which is a no"
+    said = "; ".join(words) if any(words) else "no answer"
     who = f" by {answered.by}" if answered.by else ""
     return f"Question {one.asked.id} was answered{who} at {one.answered_at}: {said}."
 

@@ -28,7 +28,7 @@ from assent.core.session.event import (
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
-    """A session as its events left it. `seq` is the last event that went in."""
+    """A session, folded from its events; `seq` is the last event included."""
 
     session: str
     workspace: str

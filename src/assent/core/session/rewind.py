@@ -25,7 +25,7 @@ MAX_MESSAGE_CHARS: Final = 80  # characters of a message that the log repeats
 
 
 class UserMessage(msgspec.Struct, frozen=True):
-    """What the person said: its id and text, when, and the turn that answers it."""
+    """A message of the user: its id, text and time, and the turn that answers it."""
 
     id: str
     text: str
@@ -73,13 +73,13 @@ class _UserMessageFold:
 
 
 def messages_before(spoken: Sequence[UserMessage], message: str) -> list[UserMessage]:
-    """Returns what was said before a message."""
+    """Returns the messages before a message."""
     ids = [each.id for each in spoken]
     return list(spoken[: ids.index(message)] if message in ids else spoken)
 
 
 def rewind_targets(events: Iterable[StoredEvent]) -> list[UserMessage]:
-    """Returns the messages of the person to which a session can go back, newest last."""
+    """Returns the user's messages that a session can be rewound to, newest last."""
     return _read(events).spoken
 
 
@@ -87,7 +87,7 @@ def chosen_message(events: Iterable[StoredEvent], message: str) -> UserMessage:
     """Returns the message with an id, or the start of one; the last one, if none is named."""
     hearing = _read(events)
     if not hearing.spoken:
-        why = _SUMMED_UP if hearing.summed_up else "Nobody has said anything in this session yet."
+        why = _SUMMED_UP if hearing.summed_up else "This session has no messages yet."
         raise NotFound(why, LIST_COMMAND)
     if not message:
         return hearing.spoken[-1]
@@ -97,12 +97,14 @@ def chosen_message(events: Iterable[StoredEvent], message: str) -> UserMessage:
     if not found and any(id.startswith(message) for id in hearing.summed_up):
         raise NotFound(_SUMMED_UP, LIST_COMMAND)
     raise NotFound(
-        f"{message!a} names {len(found)} messages to which the session can go back.", LIST_COMMAND
+        f"{message!a} matches {len(found)} messages that the session can be rewound "
+        "to; it must match exactly one.",
+        LIST_COMMAND,
     )
 
 
 def without_rewound(events: Iterable[StoredEvent]) -> list[StoredEvent]:
-    """Returns what happened in a session without what was cut off by going back."""
+    """Returns the events of a session without those that a rewind cut off."""
     kept: list[StoredEvent] = []
     for one in events:
         if isinstance(one.event, SessionRewound):
@@ -112,9 +114,7 @@ def without_rewound(events: Iterable[StoredEvent]) -> list[StoredEvent]:
     return kept
 
 
-_SUMMED_UP: Final = (
-    "That was said before the conversation became a summary; the session cannot go back that far."
-)
+_SUMMED_UP: Final = "That message is now part of a summary; the session cannot be rewound that far."
 
 
 def _start(kept: Sequence[StoredEvent], message: str) -> int:

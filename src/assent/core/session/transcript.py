@@ -1,7 +1,7 @@
-"""The transcript: what a model gets to read of a session, folded from its events.
+"""The transcript: the messages of a session that a model reads, folded from its events.
 
 It is always valid to send: every call has a result, also where a process died between the two.
-A message object is made once and stays the same object, so that wires encode it once.
+A message object is created once and stays the same object, so that wires encode it once.
 """
 
 import msgspec
@@ -29,13 +29,16 @@ from assent.core.session.event import (
 )
 from assent.core.session.rewind import LEADING_KINDS
 
-LOST = "The call was interrupted and has no result. Whether it did anything is not known."
-NEVER_BEGAN = "The call was interrupted before it began. It was not carried out."
-SUMMARY = "Summary of the conversation so far, in place of the messages themselves:\n\n"
+LOST = (
+    "The call was interrupted and has no result. Its effects are unknown; check before you "
+    "repeat it."
+)
+NEVER_BEGAN = "The call was interrupted before it started. It was not run."
+SUMMARY = "Summary of the conversation so far, replacing the original messages:\n\n"
 
 
 class MessageMark(msgspec.Struct, frozen=True):
-    """Where a message begins: behind so many others, and behind a part of one that was unread."""
+    """Where a message begins: after how many messages, and after which unread message."""
 
     count: int
     last: ChatMessage | None = None
@@ -67,7 +70,7 @@ class Transcript:
         return tuple(call for call in self._open if call.id not in self._results)
 
     def add(self, event: Event) -> None:
-        """Takes in one more event."""
+        """Adds one more event."""
         match event:
             case MessageAdded() as said:
                 self._hear(said)

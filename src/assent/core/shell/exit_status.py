@@ -72,7 +72,7 @@ _GIT: Final[dict[str, Callable[[_Words], bool]]] = {
 
 
 def is_expected_exit(line: str, code: int, *, complained: bool = False) -> bool:
-    """Tells whether the code that a command line ended with is what it was asked for.
+    """Tells whether the exit code of a command line is a normal answer, not a failure.
 
     It is for `grep` without a match, a `test` that does not hold and a `diff` of two different
     files, also at the end of a pipe. `complained`: something was written to stderr.

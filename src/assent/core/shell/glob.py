@@ -1,4 +1,4 @@
-"""Shell globs: which names a wildcard pattern stands for, given what the folders hold."""
+"""Shell globs: which names a wildcard pattern matches, given the entries of the folders."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -44,7 +44,7 @@ def literal_text(pattern: str) -> str | None:
 def _few(paths: Iterator[bytes]) -> list[bytes]:
     found = list(islice(paths, MAX_PATHS + 1))
     if len(found) > MAX_PATHS:
-        raise Refused(f"A wildcard stands for more than {MAX_PATHS} files; name a folder.")
+        raise Refused(f"A wildcard matches more than {MAX_PATHS} files; name a folder.")
     return found
 
 

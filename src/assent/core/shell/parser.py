@@ -1,6 +1,6 @@
-"""Command lines: a lexer as bash has it, and the small grammar of planning, without a shell.
+"""Command lines: a lexer that follows bash, and the small planning grammar, without a shell.
 
-What `parse` accepts has exactly the words that bash would have made of it; all else is refused.
+What `parse_command_line` accepts has exactly the words that bash would see; all else is refused.
 """
 
 import re
@@ -26,7 +26,7 @@ _REVISION = re.compile(r"\{[\w/-]*(\.[\w/-]+)*\}", re.ASCII)  # HEAD@{1}, v1^{}
 _NO_ERRORS = re.compile(r"2>[ \t]*/dev/null(?=[ \t|&;]|$)")
 _MERGED = re.compile(r"2>&1(?=[ \t|&;]|$)")
 _CLASS = re.compile(r"\[[:.=]")
-_STAGE = "use the `write` or `edit` tool (by hand: `assent stage write`)"
+_STAGE = "use the `write` or `edit` tool (manually: `assent stage write`)"
 _SAID = {
     ">": f"`>` writes to a file; leave it out, or {_STAGE}.",
     "<": "`<` feeds a file or text to a command; name the file as an argument instead.",
@@ -38,7 +38,7 @@ _SAID = {
     "{": "`{` can expand to several words; write them out, or quote it.",
     "}": "`}` belongs to a brace expansion; quote it if it is meant as text.",
     "#": "`#` starts a comment; leave it out, or quote it.",
-    "~": "`~` stands for a home folder; write the path out, or quote it.",
+    "~": "`~` expands to a home folder; write the path out, or quote it.",
 }
 
 
@@ -89,7 +89,7 @@ def _check_characters(text: str) -> None:
         if char == "\t" or " " <= char <= "~":
             continue
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            raise Refused(f"U+{ord(char):04X} is a character that nobody sees; leave it out.")
+            raise Refused(f"U+{ord(char):04X} is an invisible character; leave it out.")
 
 
 def _operator(text: str, at: int) -> tuple[ShellToken, int] | None:
@@ -98,7 +98,7 @@ def _operator(text: str, at: int) -> tuple[ShellToken, int] | None:
             continue
         following = text[at + len(sign) : at + len(sign) + 1]
         if sign in ";|" and following in ("&", sign):
-            raise Refused(f"`{sign}{following}` is not in the grammar; `&&`, `||`, `;`, `|` are.")
+            raise Refused(f"`{sign}{following}` is not supported; use `&&`, `||`, `;` or `|`.")
         return ShellOperator(sign), at + len(sign)
     return None
 
@@ -144,7 +144,7 @@ class _WordReader:
             case "$" | "`":
                 raise Refused(_expansion(self._text, self._at))
             case _ if not char.isascii():
-                raise Refused(f"`{char}` stands outside quotes; put it in single quotes.")
+                raise Refused(f"`{char}` is not allowed outside quotes; put it in single quotes.")
             case _:
                 self._bare(char)
 
@@ -155,7 +155,9 @@ class _WordReader:
             return
         tilde = char == "~" and before in ("", "=", ":")
         if self._text.startswith("{}", self._at):
-            raise Refused("`{}` stands for what another command finds; run that command first.")
+            raise Refused(
+                "`{}` is a placeholder for what another command finds; run that command first."
+            )
         if char in "{}" or tilde or (char == "#" and not before):
             raise Refused(_SAID[char])
         self._wild = self._wild or char in GLOB_CHARS
@@ -185,9 +187,11 @@ class _WordReader:
 
     def _escape(self) -> None:
         self._at += 1
-        char = self._next("A `\\` stands at the end.")
+        char = self._next("The command ends with a `\\`.")
         if not " " <= char <= "~":
-            raise Refused("A `\\` before a line break or a letter outside ASCII; use quotes.")
+            raise Refused(
+                "A `\\` cannot precede a line break or a non-ASCII character; use quotes."
+            )
         self._take(char)
 
     def _next(self, otherwise: str) -> str:
@@ -210,7 +214,7 @@ def _expansion(text: str, at: int) -> str:
         return "`$(` runs a command inside another; run it by itself first."
     name = re.match(r"\$\w*", text[at:], re.ASCII)
     part = name[0] if name else "$"
-    return f"`{part}` stands for something else; write its value out, or use single quotes."
+    return f"`{part}` expands to something else; write its value out, or use single quotes."
 
 
 MAX_COMMANDS = 50
@@ -280,13 +284,13 @@ class _PipelineBuilder:
 
     def end_command(self, where: str) -> None:
         if not self.words:
-            raise Refused(f"{where} there is no command.")
+            raise Refused(f"{where} a command is missing.")
         _check_name(self.words[0])
         errors = self._errors[0] if self._errors else StderrMode.KEPT
         self._commands.append(ParsedCommand(tuple(self.words), errors))
         self.words, self._errors = [], []
         if len(self._commands) + sum(len(p.commands) for p in self._pipelines) > MAX_COMMANDS:
-            raise Refused(f"These are more than {MAX_COMMANDS} commands; send fewer at a time.")
+            raise Refused(f"There are more than {MAX_COMMANDS} commands; send fewer at a time.")
 
     def end_pipeline(self, joint: ListOperator, where: str) -> None:
         self.end_command(where)
@@ -302,14 +306,14 @@ class _PipelineBuilder:
 
 def _check_name(word: ShellWord) -> None:
     if not word.text:
-        raise Refused("An empty word stands where a command should.")
+        raise Refused("An empty word cannot be a command.")
     if word.text == "!":
-        raise Refused("`!` turns an exit code round; leave it out.")
+        raise Refused("`!` inverts an exit code; leave it out.")
     if _RESERVED.fullmatch(word.text):
-        raise Refused(f"`{word.text}` belongs to the shell's language; write plain commands.")
+        raise Refused(f"`{word.text}` is shell syntax; write plain commands.")
     if word.text.startswith("%"):
-        raise Refused(f"`{word.text}` names a job of the shell; there are none.")
+        raise Refused(f"`{word.text}` refers to a shell job; there are none.")
     if _ASSIGNMENT.match(word.text):
-        raise Refused(f"`{word.text}` sets a variable; planning commands run without any.")
+        raise Refused(f"`{word.text}` sets a variable; planning commands run without variables.")
     if word.pattern:
-        raise Refused(f"`{word.text}`: a command's name cannot hold a wildcard; write it out.")
+        raise Refused(f"`{word.text}`: a command name cannot contain a wildcard; write it out.")

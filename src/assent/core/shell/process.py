@@ -22,10 +22,10 @@ class StderrMode(StrEnum):
 
 
 class Program(msgspec.Struct, frozen=True):
-    """One program of a pipeline: an absolute path, its arguments, and the little it is told.
+    """One program of a pipeline: an absolute path, its arguments and its environment.
 
     `environment` adds to the few variables that every program gets; none is inherited. Only the
-    first program of a pipeline can be given something to read.
+    first program of a pipeline can be given input.
     """
 
     argv: tuple[bytes, ...]
@@ -49,12 +49,12 @@ MIN_SECONDS = 0.1  # seconds of a command that begins when the time of its turn 
 
 
 def never_stopped() -> bool:
-    """Tells that nobody wants it to end."""
+    """Never asks a program to stop."""
     return False
 
 
 class ProcessLimits(msgspec.Struct, frozen=True):
-    """How much one call may use before it is ended, and who tells that it is to end at once."""
+    """How much one call may use before it is stopped, and how to stop it at once."""
 
     seconds: float = 60
     output: int = 4 << 20
@@ -101,7 +101,7 @@ def signal_of(code: int) -> str:
 
 
 class SandboxState(StrEnum):
-    """What stands between a program and the machine."""
+    """How programs are confined."""
 
     HELD = "held"  # a sandbox that its self-test could not leave
     NONE = "none"  # no sandbox can be had here: only the narrower class of commands runs
@@ -131,18 +131,18 @@ _REFUSED_VARIABLES: Final = (
 
 
 def refuse_variables(variables: Iterable[tuple[bytes, bytes]]) -> None:
-    """Refuses variables that no command is given, with what to do instead."""
+    """Refuses variables that commands never receive, and says what to do instead."""
     known: set[bytes] = set()
     for name, value in variables:
         if not re.fullmatch(_VARIABLE_NAME, name):
-            raise Refused(f"{one_line(name)!a} is no name of a variable.", _HELP)
+            raise Refused(f"{one_line(name)!a} is not a valid variable name.", _HELP)
         if b"\0" in value:
-            told = f"The value of {one_line(name)} has a zero byte, which no program takes."
+            told = f"The value of {one_line(name)} contains a null byte."
             raise Refused(told, _HELP)
         if re.fullmatch(_REFUSED_VARIABLES, name):
             raise Refused(
-                f"{one_line(name)} decides which programs run, so no command is given it. A script "
-                "can set it for one program, where a reviewer reads it.",
+                f"{one_line(name)} controls which programs run, so commands do not receive it. A "
+                "script can set it for one program, where a reviewer sees it.",
                 "assent stage run --script 'NAME=VALUE PROGRAM'",
             )
         if name in known:
@@ -157,7 +157,7 @@ _PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
 def shell_quoted(word: str) -> str:
-    """Returns a word as the shell reads it back, whatever is in it."""
+    """Returns a word quoted for the shell."""
     if _PLAIN_WORD.fullmatch(word):
         return word
     return "'" + word.replace("'", "'\"'\"'") + "'"

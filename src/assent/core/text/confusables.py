@@ -67,7 +67,7 @@ _ALPHABETS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "L
 
 
 def skeletons(names: Iterable[bytes]) -> Siblings:
-    """Arranges the names of a folder by what they look like, once for all who live in it."""
+    """Groups the names of a folder by what they look like."""
     found: dict[str, tuple[bytes, ...]] = {}
     for name in names:
         for skeleton in _skeletons(name):
@@ -80,7 +80,7 @@ def confusable_name(name: bytes, siblings: Siblings = NO_SIBLINGS) -> str | None
     for skeleton in _skeletons(name) if siblings else ():
         for sibling in siblings.get(skeleton, ()):
             if sibling != name:
-                return f"looks like its sibling {display_path(sibling)}"
+                return f"looks like {display_path(sibling)} in the same folder"
     return None if name.isascii() else confusable_letters(display_path(name))
 
 
@@ -107,13 +107,13 @@ def confusable_letters(name: str) -> str | None:
             return f"mixes {' and '.join(script.title() for script in scripts)} letters"
     foreign = any(char.isalpha() and not char.isascii() for char in name)
     skeleton = _folded(name)
-    return f"can be read as {skeleton}" if foreign and skeleton.isascii() else None
+    return f"can be mistaken for {skeleton}" if foreign and skeleton.isascii() else None
 
 
 def confusable_text(text: str) -> str | None:
     """Returns why a name or an address inside a text passes for another one, or None.
 
-    Words that are all in one alphabet are left alone, unless they stand where names do.
+    Words in a single alphabet are ignored, unless they are where names are expected.
     """
     if text.isascii() or _FOREIGN.search(text) is None:
         return None

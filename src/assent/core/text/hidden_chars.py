@@ -107,7 +107,7 @@ class _EscapeTable(dict[int, str]):
 
 @cache
 def hidden_kind(char: str) -> HiddenKind | None:
-    """Says in which way a character hides, or None if it shows itself."""
+    """Returns how a character hides, or None if it is visible."""
     if char in "\n\t ":
         return None
     code = ord(char)
@@ -124,25 +124,25 @@ def is_combining_mark(char: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """Writes out what hides. Line feeds and tabs stay; the CR of a CR LF becomes a mark.
+    """Escapes hidden characters. Line feeds and tabs stay; the CR of a CR LF becomes a mark.
 
-    Of many empty lines in a row only their number is shown, behind a sign of ours.
+    Of many empty lines in a row only the number is shown, after a mark.
     """
     return _counted(text, _RUN, _written_out)
 
 
 def visible_diff(text: str) -> str:
-    """Writes out what hides in a diff, where a line is empty that has nothing after its sign."""
+    """Escapes hidden characters in a diff, where a line with nothing after its sign is empty."""
     return _counted(text, _SIGNED_RUN, _written_out)
 
 
 def visible_text(text: str) -> str:
-    """Writes out what hides, but for what people write every day: joined emoji, hard spaces."""
+    """Escapes hidden characters except everyday ones: joined emoji, non-breaking spaces."""
     return _counted(text, _RUN, _spoken_out)
 
 
 def collapse_empty_lines(lines: Sequence[str], *, signed: bool = False) -> list[str]:
-    """Returns lines that were made visible before, with empty ones counted where they are many."""
+    """Returns lines that are already escaped, with many empty lines in a row only counted."""
     text = _counted("\n".join([*lines, ""]), _RUN, str)
     text = _counted(text, _SIGNED_RUN, str) if signed else text
     return text.split("\n")[:-1]
@@ -161,7 +161,7 @@ def source_lines(line: str) -> list[str]:
 
 
 def visible_line(text: str) -> str:
-    """Writes out what hides, line feeds and tabs too, so that the text stays on one line."""
+    """Escapes hidden characters, line feeds and tabs too, so that the text stays on one line."""
     if _plain(text) and "\n" not in text and "\t" not in text:
         return text
     text = _NOTATION.sub(_notation(ord("<")), text)
@@ -180,7 +180,7 @@ def visible_path(path: bytes) -> str:
 
 
 def visible_word(word: bytes) -> str:
-    """Shows a word of a command on one line; where it ends, the quotes around it say."""
+    """Shows a word of a command on one line; quotes show where it ends."""
     text = word.decode("utf-8", "surrogateescape")
     if text.isascii() and text.isprintable() and "<U+" not in text and "\\x" not in text:
         return text
@@ -190,7 +190,7 @@ def visible_word(word: bytes) -> str:
 
 
 def hidden_kinds(text: str, *, whole: bool = True) -> tuple[HiddenKind, ...]:
-    """Returns in which ways a text hides something; `whole` if it begins where its file does."""
+    """Returns how a text hides something; `whole` if it begins where its file does."""
     found: set[HiddenKind | None] = set()
     if not _plain(text):
         chars = set(_glueless(text, whole=whole))
@@ -225,7 +225,7 @@ def mixed_endings(text: str) -> bool:
 
 
 def has_long_line(text: str) -> bool:
-    """Tells whether a line is longer than `LONG`, by leaps from line feed to line feed."""
+    """Tells whether a line is longer than `LONG_LINE`, without splitting the text."""
     start, most = 0, len(text) - LONG_LINE
     while start < most:
         feed = text.rfind("\n", start, start + LONG_LINE + 1)
@@ -258,9 +258,10 @@ def fold_at_words(line: str) -> list[str]:
 
 
 class VisibleStream:
-    """Text that comes in pieces, shown so that what hides cannot hide between two of them.
+    """Text that arrives in pieces, escaped so that nothing hides between two pieces.
 
-    Empty lines are let through up to `EMPTY`; how many came after these is said when they end.
+    Up to `MAX_EMPTY_LINES` empty lines are passed on; the number of further ones is shown when they
+    end.
     """
 
     def __init__(self, show: Callable[[str], str] = visible) -> None:
@@ -272,7 +273,7 @@ class VisibleStream:
         self._more = ""  # of these, all that were not shown
 
     def take(self, piece: str) -> str:
-        """Returns what can be shown after one more piece."""
+        """Adds a piece, and returns what can be shown now."""
         text, self._held = self._held + piece, ""
         at = text.rfind("\n") + 1
         if (at or self._fresh) and len(text) - at < LONG_LINE and _EMPTY.fullmatch(text, at):
@@ -280,7 +281,7 @@ class VisibleStream:
         return "".join(self._parts(text)) if text else ""
 
     def rest(self) -> str:
-        """Returns what is left, because nothing more comes."""
+        """Returns what remains at the end of the input."""
         held, self._held = self._held, ""
         shown = self._told() + (self._shown(held) if held else "")
         self._fresh, self._marks = True, ""

@@ -67,7 +67,7 @@ SECRET_GUESSES: Final = (
     # What must not stand before it is looked for afterwards, because a plain beginning is fast.
     SecretPattern("API key", ("sk-",), r"sk-(?<![\w-]sk-)([\w-]{20,})", needs=("-",)),
     SecretPattern(
-        "password in an address", ("://",), r"://[^/\s:@]{1,80}:([^/\s:@]{8,80})@", needs=("@",)
+        "password in a URL", ("://",), r"://[^/\s:@]{1,80}:([^/\s:@]{8,80})@", needs=("@",)
     ),
     SecretPattern(
         "password",
@@ -146,7 +146,7 @@ def _may_hold_one(text: str, gated: Mapping[str, tuple[str, ...]]) -> bool:
 
 
 def may_hold_secret(text: str, marks: Iterable[str]) -> bool:
-    """Tells quickly of most text that nothing in it can be a secret."""
+    """Tells quickly whether a text could contain a secret; most text cannot."""
     for mark in marks:  # noqa: SIM110 - any() takes three times as long
         if mark in text:
             return True
@@ -171,7 +171,7 @@ MIN_SECRET_CHARS: Final = (
     8  # characters: a shorter value stands in ordinary words, and guards nothing
 )
 PASSES: Final = 3  # what ends beside one secret may begin to look like another
-CONFIGURED_KEY: Final = "a key of yours"
+CONFIGURED_KEY: Final = "configured API key"
 
 _NAMED: Final = "password in a settings file"
 # What is not worth a risk in a review, because no file holds it, but stands in outputs.
@@ -215,7 +215,7 @@ _MATERIAL: Final = r"[A-Za-z0-9+/=]{32}"
 
 
 def redact(text: str) -> str:
-    """Returns a text in which every secret is replaced by words that name its kind."""
+    """Returns a text in which every secret is replaced by a text that names its kind."""
     for own in _OWN:
         text = own.without_values(text)
     for _ in range(PASSES):
@@ -227,15 +227,15 @@ def redact(text: str) -> str:
 
 
 def remember_secrets(values: Iterable[str]) -> None:
-    """Has `masked` hide these values, too, instead of those that it was told before.
+    """Makes `redact` hide these values, too, instead of those remembered before.
 
-    Every face masks, and no face knows the configured keys: whoever reads the configuration does.
+    Every face redacts, but only the code that reads the configuration knows the configured keys.
     """
     _OWN[:] = [Redactor(values)]
 
 
 class Redactor:
-    """Masks forms of secrets, and values that are known to be secret."""
+    """Redacts patterns of secrets, and values that are known to be secret."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         known = {value for value in values if len(value) >= MIN_SECRET_CHARS}
@@ -261,7 +261,7 @@ _OWN: Final[list[Redactor]] = []
 
 
 def redaction_text(name: str) -> str:
-    """Returns the words that stand in a secret's place."""
+    """Returns the text that replaces a secret."""
     return f"[masked: {name}]"
 
 

@@ -17,7 +17,7 @@ _TURNS: Final = re.compile(r"[:;] | \(")  # where the reason ends and the advice
 
 
 def missing_tools(offered: Collection[str]) -> frozenset[str]:
-    """Returns the tools of Assent's own that are not among these."""
+    """Returns Assent's own tools that are not among these."""
     return frozenset(TOOL_NAMES) - frozenset(offered)
 
 
@@ -27,9 +27,9 @@ def mentions_tool(text: str, tools: Collection[str]) -> bool:
 
 
 def without_missing_tools(text: str, absent: Collection[str]) -> str:
-    """Returns a text of Assent's own without what it says about tools that are not offered.
+    """Returns one of Assent's texts without advice about tools that are not offered.
 
-    From an enumeration they are left out; otherwise the advice goes, and its reason stays.
+    In a list only their names are removed; otherwise the advice is removed and its reason stays.
     """
     if not mentions_tool(text, absent):
         return text

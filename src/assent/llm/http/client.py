@@ -54,7 +54,7 @@ def _context() -> "ssl.SSLContext":
 
 
 class HttpRoute(msgspec.Struct, frozen=True):
-    """How to get to a server: directly or by a proxy, and how long to wait on the way."""
+    """How to reach a server: directly or through a proxy, and with which timeouts."""
 
     target: HttpUrl
     proxy: HttpUrl | None
@@ -71,9 +71,9 @@ class HttpConnection:
         self.reply = ResponseParser()
 
     def send(self, pieces: Sequence[bytes]) -> None:
-        """Sends a request; raises OSError if not all of it went out.
+        """Sends a request; raises OSError if not all of it was sent.
 
-        Small pieces go out together, in as few packets as they need; large ones are not copied.
+        Small pieces are sent together, in as few packets as possible; large ones are not copied.
         """
         self.reply = ResponseParser()
         small: list[bytes] = []
@@ -88,11 +88,11 @@ class HttpConnection:
         self._sock.sendall(b"".join(small))
 
     def receive(self) -> bytes:
-        """Waits for bytes, as long as the limit allows; none are the end."""
+        """Waits for bytes, as long as the limit allows; no bytes mean the end."""
         return self._sock.recv(RECEIVE_BYTES)
 
     def is_ready(self) -> bool:
-        """Tells whether the last answer is over and the server still listens, without waiting."""
+        """Tells whether the last response has ended and the connection is open, without waiting."""
         self._sock.settimeout(0)
         most = self.reply.received + MAX_TRAILING_BYTES
         try:
@@ -111,7 +111,7 @@ class HttpConnection:
         return False
 
     def wake(self) -> None:
-        """Makes whoever waits for bytes, in any thread, wait no longer."""
+        """Wakes a thread that waits for bytes."""
         with suppress(OSError):
             # Not the TLS socket's own method, which would hand out what is still encrypted.
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
@@ -121,7 +121,7 @@ class HttpConnection:
 
 
 def open_connection(way: HttpRoute, secure: TlsWrapper, token: CancelToken[str]) -> HttpConnection:
-    """Connects. Everything that can go wrong is a Broken that says what."""
+    """Connects; every failure raises an HttpError that says what happened."""
     next_stop = way.proxy or way.target
     sock = _connected(next_stop, way.connect_s, token)
     try:
@@ -139,7 +139,7 @@ def open_connection(way: HttpRoute, secure: TlsWrapper, token: CancelToken[str])
 
 
 def _connected(stop: HttpUrl, seconds: float, token: CancelToken[str]) -> socket.socket:
-    trouble = f"{stop.origin} has no address"
+    trouble = f"no address found for {stop.origin}"
     for family, kind, protocol, _, where in _addresses(stop):
         sock = socket.socket(family, kind, protocol)
         sock.settimeout(seconds)
@@ -161,11 +161,11 @@ def _addresses(stop: HttpUrl) -> list[tuple[int, int, int, str, Any]]:
     try:
         return [*socket.getaddrinfo(stop.host, stop.port, type=socket.SOCK_STREAM)]
     except OSError as error:
-        raise HttpError(f"the name {stop.host} cannot be looked up ({error.strerror})") from None
+        raise HttpError(f"cannot resolve the host name {stop.host} ({error.strerror})") from None
 
 
 def _tunnel(sock: socket.socket, target: HttpUrl, proxy: HttpUrl) -> None:
-    """Asks a proxy to pass bytes on."""
+    """Asks a proxy to open a tunnel."""
     goal = f"{target.authority}:443" if target.port == 443 else target.authority  # noqa: PLR2004 (https)
     lines = [f"CONNECT {goal} HTTP/1.1", f"Host: {goal}", *proxy_headers(proxy), "", ""]
     reply = ResponseParser()
@@ -180,12 +180,12 @@ def _tunnel(sock: socket.socket, target: HttpUrl, proxy: HttpUrl) -> None:
     except OSError as error:
         raise HttpError(f"the proxy {_told(error, proxy)}") from None
     if reply.head.status // 100 != 2:  # noqa: PLR2004 (any 2xx)
-        told = f"the proxy {proxy.origin} does not let {goal} through ({reply.head.status})"
+        told = f"the proxy {proxy.origin} refused the connection to {goal} ({reply.head.status})"
         raise HttpError(told, fatal=reply.head.status < 500)  # noqa: PLR2004 (not its fault)
 
 
 def proxy_headers(proxy: HttpUrl) -> list[str]:
-    """Returns the header that tells a proxy who asks, if its address says so."""
+    """Returns the header that authenticates to a proxy, if its URL has credentials."""
     if not proxy.user:
         return []
     return [f"Proxy-Authorization: Basic {b2a_base64(proxy.user.encode(), newline=False).decode()}"]
@@ -199,14 +199,14 @@ def _shake_hands(sock: socket.socket, target: HttpUrl) -> None:
         if not untrusted:
             raise HttpError(_told(error, target)) from None
         raise HttpError(
-            f"the certificate of {target.authority} is not trusted ({untrusted}); if it should be, "
-            "let SSL_CERT_FILE name the certificates that vouch for it",
+            f"the certificate of {target.authority} is not trusted ({untrusted}); to trust it, "
+            "set SSL_CERT_FILE to a file with its CA certificates",
             fatal=True,
         ) from None
 
 
 def _would_wait(error: OSError) -> bool:
-    """Tells whether nothing has come; TLS, which is not loaded here, has its own word for it."""
+    """Tells whether no bytes have come; TLS, which is not loaded here, has its own error for it."""
     return isinstance(error, BlockingIOError) or type(error).__name__ == "SSLWantReadError"
 
 
@@ -217,7 +217,7 @@ def _shut(sock: socket.socket) -> None:
 
 def _told(error: OSError, stop: HttpUrl) -> str:
     if isinstance(error, TimeoutError):
-        return f"{stop.origin} does not answer"
+        return f"{stop.origin} timed out"
     return f"{stop.origin} cannot be reached ({error.strerror or error})"
 
 
@@ -236,7 +236,7 @@ def proxy_for(target: HttpUrl, environment: Mapping[str, str]) -> HttpUrl | None
         if proxy.scheme == "http":
             return proxy
         raise UsageError(
-            f"{variable} names a proxy that is spoken to by {proxy.scheme}; only http works here.",
+            f"{variable} names a proxy that uses {proxy.scheme}; only http proxies are supported.",
             f"export {variable}=http://HOST:PORT",
         )
     return None
@@ -255,7 +255,7 @@ def _covers(entry: str, target: HttpUrl) -> bool:
 
 
 def _value(environment: Mapping[str, str], name: str) -> tuple[str, str]:
-    """Returns a variable's spelling and value; the lower-case one counts first."""
+    """Returns a variable's spelling and value; the lower-case one takes precedence."""
     found = [spelt for spelt in (name, name.upper()) if environment.get(spelt)]
     return (found[0], environment[found[0]]) if found else (name.upper(), "")
 
@@ -282,7 +282,7 @@ class HttpRequest(msgspec.Struct, frozen=True):
 
 
 class HttpResponse:
-    """An answer whose body is still coming."""
+    """A response whose body is still being received."""
 
     def __init__(self, link: HttpConnection, head: ResponseHead, first: list[bytes]) -> None:
         self.head = head
@@ -291,12 +291,12 @@ class HttpResponse:
         self._first = first
 
     def pieces(self) -> Iterator[bytes]:
-        """Yields the body as it comes; raises Broken if it does not come to its end."""
+        """Yields the body as it comes; raises HttpError if it is incomplete."""
         for burst in self.bursts():
             yield from burst
 
     def bursts(self) -> Iterator[list[bytes]]:
-        """Yields what came at once; between two of them somebody waits for the server."""
+        """Yields the pieces that came at once; between two of them the server is waited for."""
         yield self._first
         while not self.link.reply.done:
             yield receive_more(self.link)
@@ -307,7 +307,7 @@ class HttpResponse:
 
 
 class HttpClient:
-    """Keeps connections open between requests. Safe to use from several threads."""
+    """Keeps connections open between requests; safe to use from several threads."""
 
     def __init__(
         self,
@@ -322,10 +322,10 @@ class HttpClient:
         self._kept: list[HttpConnection] = []
 
     def send(self, request: HttpRequest, token: CancelToken[str]) -> HttpResponse:
-        """Sends a request and waits for the head of its answer.
+        """Sends a request and waits for the head of its response.
 
-        A kept connection may have died meanwhile. If the request did not go out, or the connection
-        closed at once without a byte, the server has not taken it, and it is sent once more.
+        A kept connection may have died meanwhile. If the request was not sent, or the connection
+        closed at once without a byte, the server has not processed it, and it is sent once more.
         """
         way = self._way(request.target)
         link = self._ready(way)
@@ -340,12 +340,12 @@ class HttpClient:
         token.attach(link.wake)
         response = self._asked(link, request)
         if response is None:
-            raise HttpError(f"{request.target.origin} closed the connection without an answer")
+            raise HttpError(f"{request.target.origin} closed the connection without a response")
         response.again = again
         return response
 
     def connect_early(self, target: HttpUrl) -> None:
-        """Opens a connection that the first request will find; trouble will show then."""
+        """Opens a connection for the first request; errors show up then."""
         try:
             link = open_connection(self._way(target), self._secure, CancelToken())
         except HttpError:
@@ -354,7 +354,7 @@ class HttpClient:
         self._kept.append(link)
 
     def close(self) -> None:
-        """Closes the connections that wait for another request."""
+        """Closes the idle connections."""
         while self._kept:
             self._kept.pop().close()
 
@@ -375,16 +375,16 @@ class HttpClient:
         return None
 
     def keep(self, response: HttpResponse) -> None:
-        """Keeps the connection of an answer that said all it had to say.
+        """Keeps the connection of a completed response.
 
-        Its last bytes may be still to come; the next request looks for them, and nobody waits.
+        Its last bytes may still be missing; the next request reads them, without waiting.
         """
         self._kept.append(response.link)
         while len(self._kept) > MAX_IDLE_CONNECTIONS:
             self._kept.pop(0).close()
 
     def _asked(self, link: HttpConnection, request: HttpRequest) -> HttpResponse | None:
-        """Sends and reads the head; None if the server cannot have taken the request."""
+        """Sends and reads the head; None if the server cannot have processed the request."""
         try:
             return self._exchange(link, request)
         except BaseException:
@@ -395,7 +395,9 @@ class HttpClient:
         try:
             link.send([request.head(link.way.proxy), *(request.body or ())])
         except TimeoutError:
-            raise HttpError(f"{request.target.origin} does not read the request") from None
+            raise HttpError(
+                f"{request.target.origin} timed out while reading the request"
+            ) from None
         except OSError:
             link.close()
             return None
@@ -415,7 +417,7 @@ class HttpClient:
                 if at_once and not link.reply.received:
                     link.close()
                     return None
-                raise HttpError(f"the connection ended without an answer ({why})")
+                raise HttpError(f"the connection ended without a response ({why})")
             first += link.reply.feed(piece)
         return HttpResponse(link, link.reply.head, first)
 
@@ -427,11 +429,13 @@ def receive_more(link: HttpConnection) -> list[bytes]:
     except TimeoutError:
         raise _silent(link) from None
     except OSError as error:
-        raise HttpError(f"the connection broke in the answer ({error.strerror or error})") from None
+        raise HttpError(
+            f"the connection broke during the response ({error.strerror or error})"
+        ) from None
     if not piece:
         link.reply.end()
     return list(link.reply.feed(piece))
 
 
 def _silent(link: HttpConnection) -> HttpError:
-    return HttpError(f"nothing came for {link.way.idle_s:g} seconds")
+    return HttpError(f"no data for {link.way.idle_s:g} seconds")

@@ -25,7 +25,7 @@ _FRAMING = ("content-length", "transfer-encoding")
 
 
 class HttpError(Exception):
-    """The connection or what came over it is of no use; `fatal` if trying again will not help."""
+    """The connection or the response is unusable; `fatal` if a retry will not help."""
 
     def __init__(self, reason: str, *, fatal: bool = False) -> None:
         super().__init__(reason)
@@ -41,7 +41,7 @@ class ResponseHead(msgspec.Struct, frozen=True):
 
 
 class ResponseParser:
-    """One response. `head` is there once it is complete, `done` tells whether the body is."""
+    """One response; `head` is set once it is complete, `done` tells whether the body is."""
 
     def __init__(self) -> None:
         self.head: ResponseHead | None = None
@@ -58,7 +58,7 @@ class ResponseParser:
         self._inflate: zlib._Decompress | None = None
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Yields the body that this piece brings."""
+        """Yields the body bytes in this piece."""
         self.received += len(piece)
         self._held += piece
         while self.head is None:
@@ -70,16 +70,16 @@ class ResponseParser:
             self.keeps = False  # bytes that nobody asked for
 
     def end(self) -> None:
-        """Takes note that nothing more comes."""
+        """Records that no more bytes come."""
         self.keeps = False
         if self.head is None:
-            raise HttpError("the server closed the connection without an answer")
+            raise HttpError("the server closed the connection without a response")
         if (self._chunked or self._left is not None) and not self.done:
-            raise HttpError("the connection ended in the middle of the answer")
+            raise HttpError("the connection ended in the middle of the response")
         self.done = True
 
     def _read_head(self) -> bool:
-        end = self._find(b"\r\n\r\n", "the server's answer has a head without end")
+        end = self._find(b"\r\n\r\n", "the server's response has headers without an end")
         if end < 0:
             return False
         self._check_idle(end + 4)
@@ -93,7 +93,7 @@ class ResponseParser:
         return True
 
     def _find(self, mark: bytes, trouble: str) -> int:
-        """Returns where a head or a line ends, -1 if that is still to come, but not for ever."""
+        """Returns where a head or a line ends, -1 if it is incomplete; refuses one without end."""
         end = self._held.find(mark, self._searched)
         least = max(0, len(self._held) - len(mark) + 1) if end < 0 else end
         if least > MAX_HEAD_BYTES:
@@ -102,7 +102,7 @@ class ResponseParser:
         return end
 
     def _expect(self, head: ResponseHead) -> None:
-        """Decides where the body ends, and whether another answer may follow it."""
+        """Determines where the body ends, and whether another response may follow it."""
         bodiless = head.status in _BODILESS
         self._chunked = "transfer-encoding" in head.headers and not bodiless
         if self._chunked or bodiless:
@@ -144,9 +144,9 @@ class ResponseParser:
                 return
 
     def _next_line(self) -> bool:
-        """Takes a chunk's size, the end of one, or a trailer; tells whether there was a line."""
+        """Handles a chunk's size, its end, or a trailer; tells whether there was a line."""
         if self._chunk_ends and not b"\r\n".startswith(bytes(self._held[:2])):
-            raise HttpError("the server's answer has a chunk that is longer than its size")
+            raise HttpError("the server's response has a chunk that is longer than its stated size")
         end = self._find(b"\r\n", "the server's answer has a chunk without a size")
         if end < 0:
             return False
@@ -165,10 +165,10 @@ class ResponseParser:
         return True
 
     def _check_idle(self, size: int) -> None:
-        """Counts heads, chunk ends and trailers, of which there may be no end."""
+        """Counts heads, chunk ends and trailers, which could go on forever."""
         self._idle += size
         if self._idle > MAX_BYTES_WITHOUT_CONTENT:
-            raise HttpError("the server's answer goes on without saying anything", fatal=True)
+            raise HttpError("the server's response continues without content", fatal=True)
 
     def _unpacked(self, content: bytes) -> Iterator[bytes]:
         if self._inflate is None:
@@ -179,19 +179,19 @@ class ResponseParser:
                 yield self._inflate.decompress(content, INFLATE_BYTES)
                 content = self._inflate.unconsumed_tail
         except zlib.error:
-            raise HttpError("the server's answer is packed in a way that cannot be read") from None
+            raise HttpError("the server's response cannot be decompressed") from None
 
 
 def parse_head(lines: list[bytes]) -> ResponseHead:
-    """Reads a status line and headers; of headers that repeat, all values count."""
+    """Parses a status line and headers; repeated headers keep all values."""
     status = _STATUS.fullmatch(lines[0])
     if status is None:
-        raise HttpError("what answers there does not speak HTTP")
+        raise HttpError("the server does not speak HTTP")
     headers: dict[str, str] = {}
     for line in lines[1:]:
         field = _FIELD.fullmatch(line)
         if field is None:
-            raise HttpError("the server's answer has a header that cannot be read")
+            raise HttpError("the server's response has an invalid header")
         name = field[1].decode("ascii").lower()
         # Not by the expression: it would try every way to share out a long row of spaces.
         value = field[2].strip(b" \t").decode("latin-1")
@@ -200,26 +200,26 @@ def parse_head(lines: list[bytes]) -> ResponseHead:
 
 
 def _check_framing(head: ResponseHead) -> None:
-    """Refuses a head if there is any doubt about where its body ends."""
+    """Refuses a head if the end of its body is ambiguous."""
     length, coding = (head.headers.get(name) for name in _FRAMING)
     if coding is not None and coding.lower() != "chunked":
-        raise HttpError("the server's answer has a length that cannot be read")
+        raise HttpError("the server's response has an invalid length")
     if length is not None and _LENGTH.fullmatch(length) is None:
-        raise HttpError("the server's answer has a length that cannot be read")
+        raise HttpError("the server's response has an invalid length")
     if head.status == _UPGRADE:
-        raise HttpError("the server changes to a protocol that was not asked for")
+        raise HttpError("the server switches to a protocol that was not requested")
 
 
 def _parse_size(line: bytes) -> int:
-    """Reads the line before a chunk; extensions say nothing that is of interest here."""
+    """Parses the line before a chunk; extensions are ignored."""
     size = _CHUNK.fullmatch(line)
     if size is None:
-        raise HttpError("the server's answer has a chunk whose size cannot be read")
+        raise HttpError("the server's response has a chunk with an invalid size")
     return int(size[1], 16)
 
 
 def _check_trailer(line: bytes) -> None:
-    """Refuses what may be the head of another answer; else trailers are of no interest here."""
+    """Refuses a line that may be the head of another response; other trailers are ignored."""
     field = _FIELD.fullmatch(line)
     if field is None or field[1].decode("ascii").lower() in _FRAMING:
-        raise HttpError("the server's answer has a trailer that cannot be read")
+        raise HttpError("the server's response has an invalid trailer")

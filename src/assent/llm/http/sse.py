@@ -8,7 +8,7 @@ from assent.llm.limits import EVENT_LINE_BYTES, MAX_EVENT_BYTES, MAX_EVENT_NAME_
 
 
 class SseEventTooLong(Exception):
-    """An event that no provider would send."""
+    """An event is longer than any provider would send."""
 
 
 class SseEvent(msgspec.Struct, frozen=True):
@@ -19,7 +19,7 @@ class SseEvent(msgspec.Struct, frozen=True):
 
 
 class SseParser:
-    """An incremental parser. Comments, ids and retry times are of no interest here."""
+    """An incremental parser; comments, ids and retry times are ignored."""
 
     def __init__(self, limit: int = MAX_EVENT_BYTES) -> None:
         self._limit = limit
@@ -31,7 +31,7 @@ class SseParser:
         self._begun = False
 
     def feed(self, piece: bytes) -> Iterator[SseEvent]:
-        """Yields the events that this piece completes; what has no blank line yet waits."""
+        """Yields the events that this piece completes; an event without a blank line yet waits."""
         if not self._begun:
             piece, self._begun = self._without_mark(piece)
         for line in self._whole_lines(piece):
@@ -45,7 +45,7 @@ class SseParser:
                 self._name = ""
 
     def _whole_lines(self, piece: bytes) -> list[bytes]:
-        """Returns the complete lines; the rest grows in place, so that a drip is cheap."""
+        """Returns the complete lines; the rest grows in place, so that small pieces are cheap."""
         after_return = self._rest.endswith(b"\r")
         self._rest += piece
         self._check(len(self._rest))

@@ -16,7 +16,7 @@ _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 
 
 class HttpUrl(msgspec.Struct, frozen=True):
-    """Scheme, host, port and path; `user` only where a proxy wants to know who asks."""
+    """Scheme, host, port and path; `user` only for a proxy with credentials."""
 
     scheme: str
     host: str
@@ -26,12 +26,12 @@ class HttpUrl(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as a person writes them."""
+        """Scheme, host and port, as users write them."""
         return f"{self.scheme}://{self.authority}"
 
     @property
     def authority(self) -> str:
-        """Host, and the port if it is not the usual one."""
+        """Host, and the port if it is not the default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -40,15 +40,15 @@ class HttpUrl(msgspec.Struct, frozen=True):
         return _LOOPBACK.fullmatch(self.host) is not None
 
     def below(self, path: str) -> "HttpUrl":
-        """Returns the address of something under this one."""
+        """Returns the URL of a path below this one."""
         return msgspec.structs.replace(self, path=self.path.rstrip("/") + path)
 
 
 def parse_url(url: str, whose: str) -> HttpUrl:
-    """Reads a URL; `whose` names the setting or variable that has it."""
+    """Parses a URL; `whose` names the setting or variable that has it."""
     found = _URL.fullmatch(url.strip())
     if found is None or not 0 < int(found["port"] or 80) < 1 << 16:
-        raise UsageError(f"{whose} is no http or https URL: {url!r}.")
+        raise UsageError(f"{whose} is not an http or https URL: {url!r}.")
     scheme = found["scheme"].lower()
     host = found["host"].lower().strip("[]")
     port = int(found["port"] or _PORTS[scheme])

@@ -111,7 +111,7 @@ class _OpenAnthropicBlock:
 
 
 class AnthropicDecoder:
-    """Puts the blocks of one answer together."""
+    """Assembles the blocks of one answer."""
 
     def __init__(self, meter: ResponseMeter | None = None) -> None:
         self.done = False
@@ -122,7 +122,7 @@ class AnthropicDecoder:
         self._words = ""
 
     def feed(self, event: SseEvent) -> Iterator[StreamEvent]:
-        """Yields what an event says; kinds of events that are unknown say nothing."""
+        """Yields the parts in an event; unknown kinds of events are ignored."""
         line = _LINE.decode(event.data)
         match line:
             case _AnthropicEvent(type="error"):
@@ -142,13 +142,13 @@ class AnthropicDecoder:
                 self._note(line)
 
     def ended(self) -> tuple[list[StreamEvent], StreamEnded] | None:
-        """Returns the end, if the last event came and no block is half said."""
+        """Returns the end, if the last event came and no block is incomplete."""
         if not self.done or self._open:
             return None
         return [], StreamEnded(STOPS.get(self._stop, StopReason.END), self._usage(), self._words)
 
     def unfinished_parts(self) -> Iterator[StreamEvent]:
-        """Yields text and thoughts of blocks that have no end; a call without one is none."""
+        """Yields text and reasoning of unfinished blocks; an unfinished call is dropped."""
         for found in self._open.values():
             part = None if found.block.type == "tool_use" else found.part()
             if part is not None:
@@ -167,7 +167,7 @@ class AnthropicDecoder:
 
     def _change(self, index: int, change: _AnthropicDelta) -> Iterator[StreamEvent]:
         if index not in self._open:
-            raise msgspec.ValidationError("a change of a block that did not begin")
+            raise msgspec.ValidationError("a change to a block that was not started")
         found = self._open[index]
         self._meter.add("reasoning", change.signature)
         found.signature.append(change.signature)
@@ -185,7 +185,7 @@ class AnthropicDecoder:
             yield PartCompleted(part)
 
     def _note(self, line: _AnthropicEvent) -> None:
-        """Takes counts and the reason of the end from whichever event has them."""
+        """Takes token counts and the stop reason from any event that has them."""
         for count in (line.message and line.message.usage, line.usage):
             if isinstance(count, _AnthropicUsage):
                 numbers = msgspec.structs.asdict(count)
@@ -238,17 +238,17 @@ _ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class AnthropicWire(BaseWire):
-    """Speaks the Messages API with one model."""
+    """The wire for the Messages API with one model."""
 
     path = "/v1/messages"
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
-        """Returns what proves who asks, and the version of the protocol."""
+        """Returns the headers for authentication and the version of the protocol."""
         proof = {"authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}
         return {"anthropic-version": VERSION, **(proof if key else {})}
 
     def body(self, prompt: ModelRequest) -> list[bytes]:
-        """Returns the request; what changes least stands first, so that caches find it."""
+        """Returns the request; what changes least comes first, so that caches work."""
         members = {
             **self._members(prompt),
             "max_tokens": prompt.output
@@ -294,7 +294,7 @@ def _system(texts: tuple[str, ...]) -> list[bytes]:
 
 
 def _marked(messages: list[bytes]) -> list[bytes]:
-    """Marks the newest messages of the user, at the end of their last block."""
+    """Adds cache markers to the newest user messages, at the end of their last block."""
     marked = [i for i, content in enumerate(messages) if content.startswith(b'{"role":"user"')]
     for index in marked[-_NEWEST:]:
         messages[index] = messages[index][: -len(b"}]}")] + _MARKED + b"}]}"
@@ -326,7 +326,7 @@ def _image(image: ImagePart) -> dict[str, Any]:
 
 
 def _thinking(reasoning: ReasoningPart) -> dict[str, Any] | None:
-    """Returns thoughts that the provider signed or sealed; it takes no others."""
+    """Returns reasoning that the provider signed or encrypted; it accepts no other."""
     match reasoning.extra:
         case {"redacted": sealed}:
             return {"type": "redacted_thinking", "data": sealed}

@@ -112,7 +112,7 @@ class _OpenChatCall:
 
 
 class ChatDecoder:
-    """Puts the pieces of one answer together."""
+    """Assembles the pieces of one answer."""
 
     def __init__(self, serial: str, meter: ResponseMeter | None = None) -> None:
         self.done = False
@@ -127,7 +127,7 @@ class ChatDecoder:
         self._usage = TokenUsage()
 
     def feed(self, event: SseEvent) -> Iterator[StreamEvent]:
-        """Yields what a chunk says."""
+        """Yields the parts in a chunk."""
         if event.data.strip() == b"[DONE]":
             self.done = True
             return
@@ -144,7 +144,7 @@ class ChatDecoder:
             raise ResponseFailed("error", "the provider stopped with an error")
 
     def ended(self) -> tuple[list[StreamEvent], StreamEnded] | None:
-        """Returns all parts, and the end, if a reason for it or the last event came."""
+        """Returns all parts, and the end, if a stop reason or the last event came."""
         if self._stop is None and not self.done:
             return None
         refused = self._refusals.joined()
@@ -153,7 +153,7 @@ class ChatDecoder:
         return [*self._parts()], StreamEnded(stop, self._usage, refused)
 
     def unfinished_parts(self) -> Iterator[StreamEvent]:
-        """Yields text and thoughts; whether a call is complete nobody knows before the end."""
+        """Yields text and reasoning; whether a call is complete is only known at the end."""
         self._calls = []
         yield from self._parts()
 
@@ -187,7 +187,7 @@ class ChatDecoder:
             yield from self._grow(piece)
 
     def _say(self, content: str | list[dict[str, Any]]) -> Iterator[StreamEvent]:
-        """Takes words; where they come as a list, thoughts may be among them."""
+        """Handles content; if it is a list, it may include reasoning."""
         if isinstance(content, str):
             if content:
                 self._meter.add("text", content)
@@ -237,7 +237,7 @@ class ChatDecoder:
 
 
 def _thinking_text(found: object) -> str:
-    """Returns a thought that may be a text, or a list of pieces with texts."""
+    """Returns reasoning text that may be a string, or a list of pieces with texts."""
     if isinstance(found, list):
         return "".join(_thinking_text(piece) for piece in found)
     if isinstance(found, dict):
@@ -261,11 +261,11 @@ def _usage(count: _ChatUsage) -> TokenUsage:
 
 COUNT = {"stream_options": {"include_usage": True}}
 SENDS_USAGE_UNASKED = ("mistral",)  # count without being asked, and may not like to be
-IMAGE_NOTE = "(the picture that the tool found)"
+IMAGE_NOTE = "(image returned by the tool)"
 
 
 class ChatWire(BaseWire):
-    """Speaks Chat Completions with one model."""
+    """The wire for Chat Completions with one model."""
 
     path = "/chat/completions"
 
@@ -290,12 +290,12 @@ class ChatWire(BaseWire):
         return ChatDecoder(serial, ResponseMeter(self._asked.answer_limits))
 
     def _limit(self, output: int) -> dict[str, int]:
-        """OpenAI itself wants the newer word, which others may not know."""
+        """Returns the output limit; OpenAI requires the newer name, which others may not know."""
         word = "max_completion_tokens" if self._asked.provider == "openai" else "max_tokens"
         return {word: output} if output else {}
 
     def _message(self, message: ChatMessage) -> bytes:
-        """Returns what may be several messages here, because each result is one."""
+        """Returns a message, which may become several here, because each result is one."""
         if message.role == "user":
             said = [*_results(message.parts), *_said(message.parts)]
         else:
@@ -318,7 +318,7 @@ def _results(parts: tuple[MessagePart, ...]) -> Iterator[dict[str, Any]]:
 
 
 def _said(parts: tuple[MessagePart, ...]) -> list[dict[str, Any]]:
-    """Returns the words and pictures of a user, and pictures that tools found."""
+    """Returns the texts and images of a user, and images that tools returned."""
     found = [image for part in parts if isinstance(part, ToolResult) for image in part.images]
     texts = [part.text for part in parts if isinstance(part, TextPart)]
     images = [part for part in parts if isinstance(part, ImagePart)]
@@ -354,9 +354,9 @@ def _call(part: ToolCall, attached: object) -> dict[str, Any]:
 
 
 def _thought(thought: ReasoningPart, *, with_calls: bool) -> dict[str, Any]:
-    """Returns thoughts under the name they had; plain ones only where calls continue them.
+    """Returns reasoning under its original name; plain one only if calls continue it.
 
-    Servers that let a model think between calls need them back; some refuse them otherwise.
+    Servers whose models reason between calls need it back; some refuse it otherwise.
     """
     members: dict[str, Any] = {}
     if details := thought.extra.get("reasoning_details"):

@@ -1,6 +1,6 @@
 """The OpenAI Responses API: encodes prompts and decodes streamed answers.
 
-Nothing is kept on the server.
+Nothing is stored on the server.
 """
 
 from collections.abc import Iterator
@@ -128,7 +128,7 @@ class ResponsesDecoder:
         self._refusal = ""
 
     def feed(self, event: SseEvent) -> Iterator[StreamEvent]:
-        """Yields what an event says; kinds of events that are unknown say nothing."""
+        """Yields the parts in an event; unknown kinds of events are ignored."""
         if event.data.strip() == b"[DONE]":
             return
         line = _LINE.decode(event.data)
@@ -142,14 +142,14 @@ class ResponsesDecoder:
             raise _failed(line)
 
     def ended(self) -> tuple[list[StreamEvent], StreamEnded] | None:
-        """Returns the end, if the event that says so came."""
+        """Returns the end, if its event came."""
         if not self.done:
             return None
         response = self._last.response or _ResponsesBody()
         return [], StreamEnded(self._stop(response), _usage(response.usage), self._refusal)
 
     def unfinished_parts(self) -> Iterator[StreamEvent]:
-        """Yields text and thoughts whose item has no end yet."""
+        """Yields text and reasoning of unfinished items."""
         thoughts, text = self._saying["reasoning"].joined(), self._saying["text"].joined()
         if thoughts:
             yield PartCompleted(ReasoningPart(thoughts))
@@ -226,12 +226,12 @@ def _usage(count: _ResponsesUsage | None) -> TokenUsage:
 
 
 class ResponsesWire(BaseWire):
-    """Speaks the Responses API with one model."""
+    """The wire for the Responses API with one model."""
 
     path = "/responses"
 
     def body(self, prompt: ModelRequest) -> list[bytes]:
-        """Returns the request; a model that reasons is asked for its thoughts, sealed."""
+        """Returns the request; a reasoning model is asked for its encrypted reasoning."""
         members = {**self._members(prompt), "store": False}
         if prompt.output:
             members["max_output_tokens"] = prompt.output

@@ -1,7 +1,7 @@
 """What all wire protocols share: the interface, a cache, limits and argument parsing.
 
-The cache holds encoded messages, the limits are those of an answer, and the arguments are those
-of tool calls.
+The cache has encoded messages, the limits are those of an answer, and the arguments are those of
+tool calls.
 """
 
 import re
@@ -40,12 +40,12 @@ class WireTarget(msgspec.Struct, frozen=True):
 
     @property
     def full(self) -> str:
-        """The name by which messages remember who said them."""
+        """The name under which messages record their author."""
         return f"{self.provider}/{self.name}"
 
 
 class ResponseFailed(Exception):
-    """The answer itself says that something went wrong."""
+    """The answer itself reports an error."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -53,38 +53,38 @@ class ResponseFailed(Exception):
 
 
 class StreamDecoder(Protocol):
-    """Reads one answer."""
+    """Decodes one answer."""
 
     @property
     def done(self) -> bool:
-        """Whether nothing of interest can follow."""
+        """Whether nothing relevant can follow."""
 
     def feed(self, event: SseEvent) -> Iterable[StreamEvent]:
-        """Raises Failed, OverLimit, or msgspec.MsgspecError for an event that cannot be read."""
+        """Raises ResponseFailed, ResponseLimitExceeded or msgspec.MsgspecError for a bad event."""
 
     def unfinished_parts(self) -> Iterable[StreamEvent]:
-        """Returns the parts of text and reasoning that were begun and have no end yet."""
+        """Returns the unfinished parts of text and reasoning."""
 
     def ended(self) -> tuple[Iterable[StreamEvent], StreamEnded] | None:
-        """Returns what is left to say, and the end; None if the answer was cut off."""
+        """Returns the remaining parts, and the end; None if the answer was cut off."""
 
 
 class WireProtocol(Protocol):
-    """Speaks one protocol with one model."""
+    """One protocol with one model."""
 
     path: str
 
     @property
     def answer_limits(self) -> AnswerSettings:
-        """What one answer may hold."""
+        """The limits of one answer."""
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]: ...
 
     def body(self, prompt: ModelRequest) -> list[bytes]:
-        """Returns the request in pieces, because a long conversation is not copied for fun."""
+        """Returns the request in pieces, to avoid copying a long conversation."""
 
     def decoder(self, serial: str) -> StreamDecoder:
-        """Returns a fresh one; `serial` makes ids for calls that come without."""
+        """Returns a new decoder; `serial` makes ids for calls without one."""
 
 
 class BaseWire:
@@ -100,11 +100,11 @@ class BaseWire:
         return self._asked.answer_limits
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
-        """Returns what proves who asks."""
+        """Returns the headers for authentication."""
         return {"authorization": f"Bearer {key}"} if key else {}
 
     def _members(self, prompt: ModelRequest) -> dict[str, Any]:
-        """Returns the simple members; a model that reasons takes no temperature."""
+        """Returns the simple members; a reasoning model takes no temperature."""
         members = {**self._asked.options, "model": self._asked.name, "stream": True}
         if prompt.temperature is not None and not self._asked.reasons:
             members["temperature"] = prompt.temperature
@@ -118,9 +118,9 @@ class BaseWire:
 
 
 class EncodingCache(Generic[Made]):
-    """Makes bytes of each value only once, however many prompts it stands in.
+    """Encodes each value only once, however many prompts contain it.
 
-    Values are told apart by identity, which costs nothing; those not in the newest prompt of the
+    Values are compared by identity, which costs nothing; those not in the newest prompt of the
     conversation are forgotten.
     """
 
@@ -140,12 +140,12 @@ class EncodingCache(Generic[Made]):
 
 
 def encoded_messages(once: EncodingCache[ChatMessage], prompt: ModelRequest) -> list[bytes]:
-    """Returns the encoded messages; a title or summary on the side forgets none of the others."""
+    """Returns the encoded messages; a title or summary request keeps the others cached."""
     return once.all(prompt.messages, forget=prompt.kind not in ("title", "compact"))
 
 
 def encode_json(value: object) -> bytes:
-    """Encodes; half characters, which file names may have, become question marks."""
+    """Encodes a value; lone surrogates, which file names may have, become question marks."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -153,7 +153,7 @@ def encode_json(value: object) -> bytes:
 
 
 def open_object(members: dict[str, Any]) -> bytes:
-    """Encodes an object that more members will follow in."""
+    """Encodes an object to which more members will be added."""
     return encode_json(members)[:-1]
 
 
@@ -163,7 +163,7 @@ def list_member(name: bytes, items: Sequence[bytes]) -> tuple[bytes, bytes, byte
 
 
 def data_url(image: ImagePart) -> str:
-    """Returns an image as an address that contains it."""
+    """Returns an image as a data URL."""
     content = msgspec.json.encode(image.content)[1:-1].decode("ascii")
     return f"data:{image.media_type};base64,{content}"
 
@@ -207,15 +207,15 @@ class ResponseMeter:
         self._bytes[kind] += len(said) if said.isascii() else len(said.encode("utf-8", "replace"))
         mb: float = getattr(self._most, f"{kind}_mb")
         if self._bytes[kind] > mb * MB:
-            what = {"arguments": "arguments of calls"}.get(kind, kind)
+            what = {"arguments": "tool call arguments"}.get(kind, kind)
             raise ResponseLimitExceeded(f"more than {mb:g} MB of {what}", f"answer.{kind}_mb")
 
     def add_value(self, kind: str, value: object) -> None:
-        """Counts a value that is kept as it came."""
+        """Counts a value that is kept unchanged."""
         self.add(kind, msgspec.json.encode(value).decode("ascii", "replace"))
 
     def part(self) -> None:
-        """Counts a part that begins, whatever it holds."""
+        """Counts a part that begins."""
         self._parts += 1
         if self._parts > MAX_ANSWER_PARTS:
             raise ResponseLimitExceeded(f"more than {MAX_ANSWER_PARTS} parts", "")
@@ -224,10 +224,10 @@ class ResponseMeter:
         """Counts a call that begins."""
         self._calls += 1
         if self._calls > self._most.calls:
-            raise ResponseLimitExceeded(f"more than {self._most.calls} calls", "answer.calls")
+            raise ResponseLimitExceeded(f"more than {self._most.calls} tool calls", "answer.calls")
 
     def check_stream(self, events: int, received: int) -> None:
-        """Holds what came over the wire so far against the limits."""
+        """Checks what was received so far against the limits."""
         if events > self._most.events:
             raise ResponseLimitExceeded(f"more than {self._most.events} events", "answer.events")
         if received > self._most.total_mb * MB:
@@ -237,7 +237,7 @@ class ResponseMeter:
 
 
 class TextBuffer:
-    """A text that grows by pieces, in little more memory than it has characters."""
+    """A text that grows in pieces, using little more memory than its characters."""
 
     def __init__(self, first: str = "") -> None:
         self._text = StringIO()
@@ -264,13 +264,13 @@ _DEPTH = 2  # a string in which there is JSON; deeper is no accident any more
 
 
 def tool_call(id: str, tool: str, raw: str) -> ToolCall:
-    """Makes a call; arguments that mean nothing are None, and stay there to be read."""
+    """Returns a call; arguments that cannot be parsed are None, and kept as raw text."""
     args = parse_arguments(raw)
     return ToolCall(id, tool, args, raw if args is None else "")
 
 
 def parse_arguments(raw: str) -> dict[str, Any] | None:
-    """Returns the arguments, or None where they can only be guessed."""
+    """Returns the arguments, or None if they could only be guessed."""
     for mend in _MENDINGS:
         found = _read(mend(raw), _DEPTH)
         if found is not None:
@@ -307,7 +307,7 @@ def _unfenced(raw: str) -> str:
 
 
 def _tidied(raw: str) -> str:
-    """Leaves out commas before a closing bracket, and escapes line ends in strings."""
+    """Removes commas before a closing bracket, and escapes line endings in strings."""
     return _STRING_OR_COMMA.sub(lambda found: _escaped(found[1] or ""), _unfenced(raw))
 
 

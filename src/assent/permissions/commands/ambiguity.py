@@ -1,4 +1,4 @@
-"""Ambiguity: where bash could read a line in another way than the grammar does."""
+"""Ambiguity: where bash could parse a line differently from the grammar."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ _LEAVES: Final = frozenset(
 
 
 def is_plain_test_expression(node: Node) -> bool:
-    """Tells whether a test is one of the known kinds, whatever its variables hold."""
+    """Tells whether a test is one of the known kinds, whatever the values of its variables."""
     sign, *inside = node.children
     parts = inside[:-1]
     return sign.type in ("[", "[[") and len(parts) == 1 and _holds(parts[0], sign.type == "[[")
@@ -122,7 +122,7 @@ _KINDS: Final = frozenset(
 
 
 def may_evaluate_twice(root: Node, content: bytes) -> bool:
-    """Tells whether a value in a line may be read as code, so that it could hide a command."""
+    """Tells whether a value in a line may be evaluated as code, so that it could hide a command."""
     told: set[int] = set()
     quiet: list[tuple[int, int]] = []
     waiting = [root]
@@ -215,7 +215,7 @@ _HEREDOC: Final = "heredoc_redirect"
 
 
 def has_ambiguous_line_break(root: Node, content: bytes) -> bool:
-    """Tells whether an escaped line break could join what the grammar keeps apart."""
+    """Tells whether an escaped line break could join what the grammar separates."""
     return not all(_is_clear_break(root, content, at.start()) for at in _BREAK.finditer(content))
 
 
@@ -249,7 +249,7 @@ def _is_in_quotes(node: Node) -> bool:
 
 
 def has_clear_heredoc_end(node: Node, line: str) -> bool:
-    """Tells whether a heredoc has a simple end, where bash sees it, and nothing else like it."""
+    """Tells whether a heredoc has one simple end that bash sees in the same place."""
     parts = {each.type: each for each in node.children}
     start, end = parts.get("heredoc_start"), parts.get("heredoc_end")
     if start is None or end is None:

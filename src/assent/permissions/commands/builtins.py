@@ -31,7 +31,7 @@ def is_harmless_assignment(setting: str) -> bool:
 
 
 def is_local_variable(name: str) -> bool:
-    """Tells whether a variable of the shell is the line's own: no program or shell knows it."""
+    """Tells whether a shell variable is local to the line: no program or shell uses it."""
     return bool(_OWN.fullmatch(name))
 
 
@@ -39,25 +39,25 @@ BuiltinTest: TypeAlias = Callable[[SimpleCommand], bool]
 
 # Their words are commands, or change what later words mean.
 _NEVER: Final[dict[str, str]] = {
-    "eval": "`eval` runs text that is put together while it runs",
-    "source": "`source` runs the commands of a file",
-    ".": "`.` runs the commands of a file",
-    "alias": "`alias` gives a command's name another meaning",
-    "unalias": "`unalias` gives a command's name another meaning",
+    "eval": "`eval` runs text that is built at run time",
+    "source": "`source` runs commands from a file",
+    ".": "`.` runs commands from a file",
+    "alias": "`alias` changes the meaning of a command name",
+    "unalias": "`unalias` changes the meaning of a command name",
     "trap": "`trap` runs commands later",
-    "enable": "`enable` changes what a name means",
-    "hash": "`hash` can change which program a name means",
+    "enable": "`enable` changes the meaning of a command name",
+    "hash": "`hash` can change which program a name runs",
     "bind": "`bind` can run commands",
     "complete": "`complete` can run commands",
     "compgen": "`compgen` can run commands",
     "mapfile": "`mapfile` can run commands",
     "readarray": "`readarray` can run commands",
-    "shopt": "`shopt` changes how words are read",
-    "fc": "`fc` runs commands of before",
-    "let": "`let` evaluates its words",
+    "shopt": "`shopt` changes how the shell parses words",
+    "fc": "`fc` runs earlier commands",
+    "let": "`let` evaluates its arguments",
     "getopts": "`getopts` sets variables",
-    "setopt": "`setopt` changes how words are read",
-    "emulate": "`emulate` changes how words are read",
+    "setopt": "`setopt` changes how the shell parses words",
+    "emulate": "`emulate` changes how the shell parses words",
     "zmodload": "`zmodload` loads code",
 }
 _SETTING: Final = re.compile(r"\w+(=([\w./:,@%+-]*|'[^'(`]*'|\"[^\"$`\\(]*\"))?", re.ASCII)
@@ -116,14 +116,14 @@ def _replaces(command: SimpleCommand) -> bool:
 
 _TESTS: Final[dict[str, tuple[BuiltinTest, str]]] = {
     "printf": (_prints, "`printf` may evaluate a name"),
-    "read": (_reads, "`read` may evaluate a name, or set what programs obey"),
-    "unset": (_unsets, "`unset` may evaluate a name, or change what programs do"),
-    "export": (_exports, "`export` changes what programs do"),
+    "read": (_reads, "`read` may evaluate a name or set variables that affect programs"),
+    "unset": (_unsets, "`unset` may evaluate a name or change how programs behave"),
+    "export": (_exports, "`export` changes how programs behave"),
     **dict.fromkeys(
         words_in("declare typeset local readonly integer float nameref"),
         (_declares, "a declaration may evaluate a value"),
     ),
-    "set": (_sets, "`set` changes how words are read"),
+    "set": (_sets, "`set` changes how the shell parses words"),
     "wait": (_waits, "`wait` may evaluate a name"),
     "test": (_tests, "a test may evaluate a name"),
     "[": (_tests, "a test may evaluate a name"),
@@ -133,7 +133,7 @@ _TESTS: Final[dict[str, tuple[BuiltinTest, str]]] = {
 
 
 def builtin_uncertainty(command: SimpleCommand) -> str:
-    """Says what one of the shell's own commands could do that its words do not show."""
+    """Says what a shell builtin could do that its arguments do not show."""
     if why := _NEVER.get(command.name, ""):
         return why
     test, reason = _TESTS.get(command.name, (_replaces, ""))

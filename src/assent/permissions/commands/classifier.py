@@ -53,7 +53,7 @@ _RESERVED: Final = words_in(
 
 
 def expand_command_line(text: str, deeper: int = _NESTED) -> ParsedCommandLine:
-    """Returns every command of a line. Wherever one could hide, there is a doubt."""
+    """Returns every command of a line, with a doubt wherever another one could hide."""
     if len(text) > MAX_LINE:
         return ParsedCommandLine(doubts=(f"it is longer than {MAX_LINE} characters",))
     if sum(map(text.count, "|;&")) > _MOST_SIGNS:
@@ -71,7 +71,7 @@ def expand_command_line(text: str, deeper: int = _NESTED) -> ParsedCommandLine:
         within = wrapped_commands(command)
         waiting[:0] = within.commands
         wrapped += bool(within.commands)
-        doubts += [] if within.told else [f"what `{command.name}` runs cannot be told"]
+        doubts += [] if within.told else [f"it is unknown what `{command.name}` runs"]
         script, doubt = shell_script_of(command)
         doubts += [doubt] if doubt else []
         if script and deeper:
@@ -81,10 +81,12 @@ def expand_command_line(text: str, deeper: int = _NESTED) -> ParsedCommandLine:
             inputs += below.inputs
             doubts += below.doubts
         elif script:
-            doubts.append("too many shells run each other")
+            doubts.append("too many nested shells")
     if waiting or len(commands) > MAX_COMMANDS:
         doubts.append(TOO_MANY_COMMANDS)
-    doubts += ["a written file's name is not plain" for word in targets if not word.plain]
+    doubts += [
+        "the name of an output file is not literal text" for word in targets if not word.plain
+    ]
     unique = tuple(dict.fromkeys(doubts))
     return ParsedCommandLine(tuple(commands), tuple(targets), unique, found.nested, tuple(inputs))
 
@@ -99,12 +101,12 @@ def _strange(text: str) -> list[str]:
         if char in "\n\t" or " " <= char <= "~":
             continue
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"):
-            return [f"U+{ord(char):04X} is a character that nobody sees"]
+            return [f"U+{ord(char):04X} is an invisible character"]
     return []
 
 
 def _doubts(command: SimpleCommand) -> list[str]:
-    found = [f"`{name}` changes what programs do" for name in _decisive(command)]
+    found = [f"`{name}` changes how programs behave" for name in _decisive(command)]
     if not command.words:
         return found
     found += [
@@ -112,9 +114,9 @@ def _doubts(command: SimpleCommand) -> list[str]:
         builtin_uncertainty(command),
         *hidden_execution(command),
     ]
-    found += ["a word is put together by $IFS" for w in command.words if _splits(w)][:1]
+    found += ["$IFS is used to build a word" for w in command.words if _splits(w)][:1]
     if any(not word.plain or set(word.text) & set(" \t\n") for word in subcommand_words(command)):
-        found.append(f"which command of `{command.name}` it is cannot be told")
+        found.append(f"the subcommand of `{command.name}` is unknown")
     return [doubt for doubt in found if doubt]
 
 
@@ -131,10 +133,10 @@ def _decisive(command: SimpleCommand) -> list[str]:
 
 def _name_doubt(word: CommandWord) -> str:
     if not word.plain and word.text != "[":
-        return f"`{word.text}` is no plain name of a command"
+        return f"`{word.text}` is not a literal command name"
     odd = not word.text or any(sign in word.text for sign in " \t\n=")
     if odd or word.text in _RESERVED - {"[["}:
-        return f"`{word.text}` is no name of a command"
+        return f"`{word.text}` is not a command name"
     return ""
 
 
@@ -143,21 +145,21 @@ def _splits(word: CommandWord) -> bool:
 
 
 TOO_LONG: Final = (
-    f"It is longer than {MAX_LINE} characters, so that nobody can look through it; write a script "
-    "file and run that."
+    f"It is longer than {MAX_LINE} characters, too long to review; write a script file and run "
+    "that."
 )
-TOO_DEEP: Final = "It is nested too deeply to be judged."
+TOO_DEEP: Final = "It is nested too deeply to be checked."
 
 
 def classify_command_line(text: str, *, root: str = "", home: str = "") -> CommandAnalysis:
-    """Looks at the text of a line and never raises; what it cannot tell is not certain."""
+    """Analyses the text of a line and never raises; what it cannot parse is not certain."""
     if len(text) > MAX_LINE:
         return msgspec.structs.replace(_unjudged(text, TOO_LONG, root), names=(), danger=TOO_LONG)
     try:
         return read_only_line(text) or _read(text, ProtectedRoots(root, home))
     except Exception as error:  # law 9: what cannot be judged is not certain
         deep = isinstance(error, RecursionError)
-        reason = TOO_DEEP if deep else f"It could not be judged: {type(error).__name__}."
+        reason = TOO_DEEP if deep else f"The permission check failed: {type(error).__name__}."
         return _unjudged(text, reason, root)
 
 

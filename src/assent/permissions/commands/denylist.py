@@ -1,6 +1,6 @@
-"""The denylist: commands that are refused in every mode, whoever allows them, and why (F91).
+"""The denylist: commands that are refused in every mode, whatever rules allow, and why (F91).
 
-The tables stop accidents and plain attacks by their text; the sandbox holds what they miss.
+The tables stop accidents and plain attacks by their text; the sandbox contains what they miss.
 """
 
 import re
@@ -37,7 +37,7 @@ _DEVICE: Final = re.compile(
 
 
 def covers_protected_root(path: str, root: str = "", home: str = "") -> bool:
-    """Tells whether a path is a whole home, system, workspace or repository, or holds one."""
+    """Tells whether a path is a whole home, system, workspace or repository, or contains one."""
     real = _short(path)
     here = real in _HERE or (_TOP in real and real[-1:] in ")`")
     if is_system_folder(path) or here or set(real.split("/")) == {".."}:
@@ -47,7 +47,7 @@ def covers_protected_root(path: str, root: str = "", home: str = "") -> bool:
 
 
 def is_system_folder(path: str) -> bool:
-    """Tells whether a path is a whole home or a folder of the system."""
+    """Tells whether a path is a whole home or a system folder."""
     real = _short(path)
     return real in _SYSTEM or bool(_HOME.fullmatch(real))
 
@@ -72,7 +72,7 @@ def _holds(folder: str, place: str) -> bool:
 
 
 class ProtectedRoots(msgspec.Struct, frozen=True):
-    """Where the workspace and the person's home are, if that is known."""
+    """The paths of the workspace and the user's home, if known."""
 
     root: str = ""
     home: str = ""
@@ -188,11 +188,11 @@ _TESTS: Final[dict[DangerTest, DenylistTest]] = {
 
 
 def denylist_reason(text: str, found: ParsedCommandLine, ground: ProtectedRoots) -> str:
-    """Returns why nobody should run a line; nothing if these tables know of no reason."""
+    """Returns why a line is always refused; empty if the tables have no reason."""
     if _multiplies(re.sub(r"\s+", "", text)):
-        return "It multiplies until the machine stands still."
+        return "It is a fork bomb."
     if any(is_block_device(word.text) for word in found.targets):
-        return "It writes to a disk or the memory."
+        return "It writes directly to a disk or to memory."
     reasons = (_reason(command, ground) for command in found.commands if command.words)
     return next((reason for reason in reasons if reason), "")
 

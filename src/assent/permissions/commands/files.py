@@ -76,7 +76,7 @@ _REACHES: Final[dict[ReachRule, Callable[[SimpleCommand], list[str]]]] = {
 
 
 def possible_writes(command: SimpleCommand) -> Iterator[str]:
-    """Yields what a command may write besides what it names; `/` at the end: all in a folder."""
+    """Yields what a command may write but does not name; a final `/` means all in a folder."""
     yield from _REACHES[command.program.reaches](command)
     for folder in _valued(command, command.program.into):
         if command.name != "git" or _GIT & {*command.operands}:
@@ -148,7 +148,7 @@ def written_files(found: ParsedCommandLine) -> tuple[str, ...]:
 
 
 def possibly_written_files(found: ParsedCommandLine) -> tuple[str, ...]:
-    """Returns what a line writes if names in it are folders; one with all in it ends with `/`."""
+    """Returns what a line writes if names in it are folders; a final `/` means all in a folder."""
     named = [
         path for command in found.commands for path in possible_writes(command) if path.strip("/")
     ]
@@ -172,9 +172,9 @@ def sensitive_files_named(text: str, found: ParsedCommandLine = NO_COMMANDS) -> 
 def agent_config_named(
     names: Iterable[str], found: ParsedCommandLine, root: str
 ) -> tuple[str, ...]:
-    """Returns those of the names that configure agents, as seen from where the line starts.
+    """Returns those of the names that configure agents, relative to where the line starts.
 
-    Who names a thing in a line that may write may write it: by code, an option or another program.
+    A line that may write and names a path may write it: by code, an option or another program.
     """
     near = f"{root.rstrip('/')}/" if root.strip("/") else "\0"
     folders = [each for each in _folders(found) if not _configures(each)]  # those are named, too
@@ -184,11 +184,11 @@ def agent_config_named(
 
 
 def uncertain_writes(found: ParsedCommandLine) -> list[str]:
-    """Says why it cannot be told which files a line writes, where it writes any."""
+    """Says why it is unknown which files a line writes, if it writes any."""
     vague = [word for each in found.commands for word in each.words if not word.plain]
     named = {path for each in found.commands for path in _named(each)}
     if any(word.text in named and word.text != "{}" for word in vague):
-        return ["which files it writes is not written out"]
+        return ["it is unknown which files it writes"]
     return _doubtful_places(found)
 
 
@@ -196,7 +196,7 @@ def _doubtful_places(found: ParsedCommandLine) -> list[str]:
     """Says where it goes to a folder that cannot be told, so that no file it writes can."""
     moves = [each for each in found.commands if each.name in ("cd", "pushd", "popd")]
     told = all(_is_told(each.words) for each in moves)
-    return [] if told else ["it goes to a folder that is not written out"]
+    return [] if told else ["it changes to an unknown folder"]
 
 
 def _is_told(words: tuple[CommandWord, ...]) -> bool:
@@ -254,7 +254,7 @@ _UNSURE: Final = re.compile(
 
 
 def opened_files(found: ParsedCommandLine, text: str) -> tuple[str, ...]:
-    """Returns the names, as seen from where the line starts; a home stays as it is written."""
+    """Returns the files that a line may open, relative to where it starts; `~` is kept."""
     folders, names = [""], list[str]()
     for command in found.commands:
         here = folders if _UNSURE.search(text) else folders[-1:]

@@ -33,7 +33,7 @@ def command_part(words: tuple[str, ...], *, reads: bool = False) -> CommandPart:
 def command_patterns(
     commands: Sequence[str], *, exactly: bool = False
 ) -> tuple[PermissionPattern, ...]:
-    """Returns one pattern for each command, without those that say the same."""
+    """Returns one pattern for each command, without duplicates."""
     if exactly:
         return tuple(PermissionPattern(BASH, command, exact=True) for command in commands)
     return tuple(dict.fromkeys(_pattern(command) for command in commands))

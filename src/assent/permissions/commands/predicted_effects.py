@@ -78,7 +78,7 @@ def write_targets(op: RunCommand, line: CommandAnalysis, root: str) -> tuple[str
 
 
 def _has_confusable_name(names: list[str], written: Iterable[str]) -> bool:
-    """Tells whether a program or a file that is written has a name that passes for another."""
+    """Tells whether a program or a file that is written has a name that looks like another."""
     paths = {name for name in names if "/" in name}
     known = {path.rpartition("/")[2] for path in paths}  # by their path, so not by name alone
     parts = [part for target in written if not target.isascii() for part in target.split("/")]

@@ -42,7 +42,7 @@ _KEYS: Final = re.compile(r"(user|color|advice)\.\w+|init\.defaultbranch|pull\.\
 
 
 def git_runs_program(command: SimpleCommand) -> bool:
-    """Tells whether a call may run more than git; what is not known may."""
+    """Tells whether a call may run more than git; an unknown one may."""
     words = without_global_options(command)[1:]
     if not words:
         return command.open
@@ -232,23 +232,23 @@ def _runs_input(command: SimpleCommand) -> bool:
 
 
 def hidden_execution(command: SimpleCommand) -> list[str]:
-    """Says whether a program could run something that its words do not show plainly."""
+    """Says whether a program could run something that its arguments do not show."""
     name, program = command.name, command.program
     test = _TESTS.get(name)
     verb = command.arguments[0] if command.arguments else ""
     if "opaque" in program.kinds or _LOADER.fullmatch(name) or verb in program.hidden_by:
-        return [f"what `{name}` runs cannot be told"]
+        return [f"it is unknown what `{name}` runs"]
     if test is not None and test(command):
-        return [f"`{name}` may run a program that its words name"]
+        return [f"`{name}` may run a program named in its arguments"]
     verbs = {*program.runs_by, *program.hidden_by}
     if (
         any(each[0] != "-" for each in verbs)
         and verb.startswith("-")
         and verb not in _ABOUT | _FLAGS
     ):
-        return [f"which command of `{name}` it is cannot be told"]
+        return [f"the subcommand of `{name}` is unknown"]
     if _runs_input(command):
-        return [f"what `{name}` runs may come by its input"]
+        return [f"`{name}` may run code from its input"]
     if command.open and len(command.words) < arity(tuple(word.text for word in command.words)):
-        return [f"which command of `{name}` it is comes by its input"]
+        return [f"the subcommand of `{name}` comes from its input"]
     return []

@@ -66,7 +66,7 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class WrapperSpec(msgspec.Struct, frozen=True):
-    """How the words before the inner command look; an unlisted option makes it uncertain."""
+    """The options before the inner command; an unlisted one makes the command uncertain."""
 
     values: frozenset[str] = frozenset()  # options with a value
     flags: frozenset[str] = frozenset()  # options without one; `-#` is any number
@@ -76,7 +76,7 @@ class WrapperSpec(msgspec.Struct, frozen=True):
     silent: frozenset[str] = frozenset()  # with these it runs nothing
 
     def size(self, text: str) -> int:
-        """Returns how many words an option is, with its value; 0 if it is not known."""
+        """Returns how many words an option takes, with its value; 0 if it is unknown."""
         name, sign, _ = text.partition("=")
         known = self.values | self.optional
         if text in self.values:
@@ -357,42 +357,44 @@ _FILES: Final[tuple[Row, ...]] = (
 )
 
 _ANY: Final = r"(?:\s.*)?\s"
-_OTHERS_PROGRAMS: Final = "installs or runs programs of others"
+_OTHERS_PROGRAMS: Final = "installs or runs third-party programs"
 
 # What it does, and how bad that is (F90).
 _USES: Final[tuple[Row, ...]] = (
-    _use("rm", "deletes folders with all in them", "deletes",
+    _use("rm", "deletes folders and their contents", "deletes",
          then="-(?:[a-zA-Z]*[rR][a-zA-Z]*|-recursive)"),
-    _use("find", "deletes every file that it finds", "deletes", then="-delete"),
+    _use("find", "deletes every file it finds", "deletes", then="-delete"),
     _use("rm rmdir unlink", "deletes files", "deletes", level="medium"),
     _use("mv cp ln install tee touch mkdir patch tar unzip dd", "writes files", level="medium"),
-    _use("shred srm truncate", "destroys the contents of files", "deletes"),
-    _use("git", "overwrites what others have on the server", "network", "publishes", begins="push",
+    _use("shred srm truncate", "destroys file contents", "deletes"),
+    _use("git", "overwrites or deletes history on the "
+                "remote", "network", "publishes", begins="push",
          then=r"-[a-zA-Z]*f[a-zA-Z]*|--force\S*|--mirror|--delete|-d|\+\S+"),
     _use("git", "publishes commits", "network", "publishes", begins="push"),
     _use("git", "rewrites history", "deletes",
          begins=rf"rebase|filter-branch|filter-repo|replace|commit{_ANY}--amend|"
          rf"reflog (?:expire|delete)|update-ref|gc{_ANY}--prune\S*"),
-    _use("git", "throws away changes or branches", "deletes",
+    _use("git", "discards changes or branches", "deletes",
          begins=rf"reset{_ANY}--(?:hard|merge|keep)|clean|restore|checkout{_ANY}(?:--|\.|-f)|"
          rf"stash (?:drop|clear)|branch{_ANY}-(?:D|d|-delete)|tag{_ANY}-d|worktree remove|"
          r"switch\s.*--discard-changes|rm"),
-    _use("git", "talks to another machine", "network",
+    _use("git", "connects to another machine", "network",
          begins="pull|fetch|clone|remote|submodule|ls-remote|lfs"),
-    _use("git", "changes what git does or runs", "protected", begins="config|hook|bisect run"),
+    _use("git", "changes how git works or what it "
+                "runs", "protected", begins="config|hook|bisect run"),
     _use("npm pnpm yarn bun", _OTHERS_PROGRAMS, "installs", "network",
          begins="install|i|ci|add|update|upgrade|remove|uninstall|link|exec|dlx|x|create|init"),
     _use("pip pip3 pipx conda mamba gem snap flatpak cpan choco winget emerge nix-env port",
          "installs or removes programs", "installs", "network", begins=r"\S+"),
     _use("brew apt apt-get dnf yum pacman apk zypper",
          "installs or removes programs", "installs", "network", "writes_outside", begins=r"\S+"),
-    _use("uv poetry pdm rye", "installs programs of others", "installs", "network",
+    _use("uv poetry pdm rye", "installs third-party programs", "installs", "network",
          begins="add|remove|sync|install|update|lock|pip|tool|self"),
-    _use("cargo go", "installs programs of others", "installs", "network",
+    _use("cargo go", "installs third-party programs", "installs", "network",
          begins="install|add|get|update"),
-    _use("npx bunx uvx rustup nvm asdf mise curl wget", "gets things from another machine",
+    _use("npx bunx uvx rustup nvm asdf mise curl wget", "downloads from another machine",
          "network"),
-    _use("make ninja cmake meson", "installs to the machine", "installs",
+    _use("make ninja cmake meson", "installs on this machine", "installs",
          then="install|uninstall|--install"),
     _use("npm pnpm yarn bun cargo poetry uv pdm gem twine flit hatch lerna", "publishes",
          "network", "publishes",
@@ -402,21 +404,22 @@ _USES: Final[tuple[Row, ...]] = (
     _use("docker podman buildah skopeo nerdctl helm", "publishes", "network", "publishes",
          begins="push"),
     _use("docker podman buildah skopeo nerdctl docker-compose vagrant virsh qemu* lxc",
-         "runs or changes containers and machines", "network"),
+         "runs or changes containers or virtual machines", "network"),
     _use("systemctl service launchctl crontab at batch loginctl update-rc.d journalctl",
-         "changes what runs on the machine", "writes_outside"),
+         "changes services or scheduled jobs on this machine", "writes_outside"),
     _use("kubectl helm terraform tofu pulumi ansible ansible* k9s flux argocd nomad consul vault",
-         "changes machines elsewhere", "network"),
+         "changes remote infrastructure", "network"),
     _use("gh glab aws gcloud az heroku fly flyctl vercel netlify firebase wrangler doctl hub "
-         "stripe supabase railway", "changes things at a service", "network"),
+         "stripe supabase railway", "can change data in an online service", "network"),
     _use("mount umount iptables nft ip ifconfig route useradd usermod userdel passwd groupadd "
          "visudo chsh sysctl modprobe insmod rmmod setcap chattr",
-         "changes the machine itself", "writes_outside"),
-    _use("kill pkill killall xkill", "ends processes", "writes_outside"),
+         "changes system settings", "writes_outside"),
+    _use("kill pkill killall xkill", "stops processes", "writes_outside"),
     _use("psql mysql mariadb mongo mongos mongosh redis-cli sqlite3 sqlcmd cqlsh",
          "can change a database", "deletes"),
-    _use("chmod chown chgrp", "changes who may use whole folders", "protected", then=r"-\w*R"),
-    _use("chmod chown chgrp setfacl", "changes who may use files", level="medium"),
+    _use("chmod chown chgrp", "changes permissions or owners of "
+                              "whole folders", "protected", then=r"-\w*R"),
+    _use("chmod chown chgrp setfacl", "changes permissions or owners of files", level="medium"),
     _use("git", "changes the repository", level="medium",
          begins="commit|add|merge|cherry-pick|revert|am|apply|stash|tag|branch|checkout|switch|mv|"
          "init|notes|worktree"),
@@ -477,27 +480,27 @@ _USES: Final[tuple[Row, ...]] = (
           "*", "writes_outside"),
 )  # fmt: skip
 
-_AGENT: Final = "It starts another agent, whose calls no gate here would judge."
-_ASSENT: Final = "It runs Assent from inside a session; only a person at a terminal approves."
+_AGENT: Final = "It starts another agent, whose actions Assent cannot check."
+_ASSENT: Final = "It runs Assent from inside a session; only a user at a terminal can approve."
 
 # What is refused in every mode (F91). The first reason that holds is told.
 _DANGERS: Final[tuple[Row, ...]] = (
     _danger("rm shred srm trash", "deletes_root",
-            "It deletes a whole home, system, workspace or repository."),
+            "It deletes an entire home folder, system, workspace or repository."),
     _danger("find fd", "searches_root",
-            "It deletes everything below a whole home, system, workspace or repository."),
+            "It deletes everything in a home folder, system, workspace or repository."),
     _danger("chmod chown chgrp setfacl", "takes_over",
-            "It changes who may use a whole home or system."),
+            "It changes the permissions or owner of an entire home folder or system."),
     _danger("mkfs mkfs.* wipefs blkdiscard mkswap fdisk sfdisk parted sgdisk cryptsetup", "always",
             "It overwrites a disk."),
-    _danger("dd cp mv tee shred cat", "device", "It writes to a disk or the memory."),
-    _danger("shutdown reboot halt poweroff", "always", "It stops the machine."),
-    _danger("systemctl init telinit", "stops_machine", "It stops the machine."),
-    _danger("kill", "kills_all", "It ends every process, or the first of all."),
+    _danger("dd cp mv tee shred cat", "device", "It writes directly to a disk or to memory."),
+    _danger("shutdown reboot halt poweroff", "always", "It shuts down or restarts the machine."),
+    _danger("systemctl init telinit", "stops_machine", "It shuts down or restarts the machine."),
+    _danger("kill", "kills_all", "It kills every process or the init process."),
     _danger("sudo su doas pkexec run0 runuser", "always",
-            "It takes the rights of another user, which nobody gave a model."),
+            "It runs as another user, which a model may not do."),
     _danger(f"{_SHELLS} {_FOREIGN} {_INTERPRETERS} eval source . xargs", "runs_download",
-            "It runs what it downloads before anybody has read it."),
+            "It runs downloaded code without review."),
     _danger(_SENDS, "sends_secret", "It sends secrets to another machine."),
     _danger("assent", "starts", _ASSENT),
     _danger(f"{_SHELLS} {_FOREIGN} {_INTERPRETERS}", "runs_assent", _ASSENT),

@@ -1,4 +1,4 @@
-"""Analyses a line that only reads, for the gate in every mode, without the large grammar."""
+"""Analyses a read-only line, for the gate in every mode, without the large grammar."""
 
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
@@ -9,7 +9,7 @@ from assent.permissions.commands.simple_command import quote_word
 
 
 def read_only_line(text: str) -> CommandAnalysis | None:
-    """Returns what a line reads; None if it may do more. It needs no large grammar."""
+    """Returns what a line reads; None if it may do more. It does not use the large grammar."""
     try:
         files = files_read_by(text)
         found = [

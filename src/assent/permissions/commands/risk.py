@@ -21,10 +21,10 @@ RiskReason: TypeAlias = tuple[RiskLevel, str]
 
 # What is said of an effect where no use of the program has a reason of its own.
 GENERAL_REASONS: Final[dict[CommandEffectKind, RiskReason]] = {
-    "installs": ("high", "installs or runs programs of others"),
-    "network": ("high", "talks to another machine"),
-    "deletes": ("medium", "deletes files or throws away changes"),
-    "writes_outside": ("high", "changes the machine itself"),
+    "installs": ("high", "installs or runs third-party programs"),
+    "network": ("high", "connects to another machine"),
+    "deletes": ("medium", "deletes files or discards changes"),
+    "writes_outside": ("high", "changes system settings"),
 }
 _CODE: Final = re.compile(r"-\w*[ceEr]|--eval|--exec|-p|--print|-")
 
@@ -38,7 +38,9 @@ def command_risk(
     effects: tuple[CommandEffectKind, ...] = (),
 ) -> tuple[RiskLevel, tuple[str, ...]]:
     """Returns the highest level of all commands, and every reason for it."""
-    reasons: list[RiskReason] = [("high", f"It is not certain: {doubt}.") for doubt in found.doubts]
+    reasons: list[RiskReason] = [
+        ("high", f"It cannot be fully checked: {doubt}.") for doubt in found.doubts
+    ]
     looked_at = found.commands[:_LOOKED] if found.doubts else found.commands
     for command in looked_at:
         if command.words:
@@ -68,7 +70,9 @@ def _hidden(found: ParsedCommandLine, effects: tuple[CommandEffectKind, ...]) ->
 def _about(name: str) -> str:
     path = name.encode("utf-8", "replace")
     row = protecting_pattern(path)
-    because = row.because if row is not None and not secret_reason(path) else "it may hold secrets"
+    because = (
+        row.because if row is not None and not secret_reason(path) else ("it may contain secrets")
+    )
     return f"It names {name}: {because}."
 
 
@@ -86,7 +90,7 @@ def _obeyed(
 
 
 def runs_code(found: ParsedCommandLine) -> bool:
-    """Tells whether an interpreter runs what stands in the line or comes by a pipe."""
+    """Tells whether an interpreter runs code from the line or from a pipe."""
     told = [each for each in found.commands if not _is_shell(each) or not each.has("c")]
     return any(is_interpreter(each) and has_code(each) for each in told)
 
@@ -96,7 +100,7 @@ def _is_shell(command: SimpleCommand) -> bool:
 
 
 def is_interpreter(command: SimpleCommand) -> bool:
-    """Tells whether a program runs code, whatever the version in its name."""
+    """Tells whether a program is an interpreter, whatever the version in its name."""
     return "interpreter" in command.program.kinds
 
 
@@ -122,11 +126,11 @@ def _reasons(command: SimpleCommand) -> list[RiskReason]:
             return [(level, f"`{command.name}` {reason}.")]
     if "harmless" in kinds or only_reads(command.words[0].text, command.arguments):
         return []
-    return [("medium", f"What `{command.name}` does is not known.")]
+    return [("medium", f"The effects of `{command.name}` are unknown.")]
 
 
 def has_code(command: SimpleCommand) -> bool:
-    """Tells whether an interpreter's code stands in its words, or comes by its input."""
+    """Tells whether an interpreter's code is in its arguments, or comes from its input."""
     return not command.arguments or any(_CODE.fullmatch(word) for word in command.arguments)
 
 
@@ -135,7 +139,7 @@ def _any(command: SimpleCommand) -> bool:
 
 
 _OTHERS: Final[tuple[tuple[ProgramKind, Callable[[SimpleCommand], bool], RiskLevel, str], ...]] = (
-    ("interpreter", has_code, "high", "runs code that stands in the line or comes by a pipe"),
+    ("interpreter", has_code, "high", "runs code from its arguments or a pipe"),
     ("interpreter", _any, "medium", "runs a program that can do anything"),
     ("agent", _any, "high", "starts another agent"),
     ("other_agent", _any, "high", "starts another agent"),

@@ -1,4 +1,4 @@
-"""Simple commands of a parsed line: their words, and which of them say what is done."""
+"""Simple commands of a parsed line: their words, and which of them are the subcommand."""
 
 import re
 from typing import Final
@@ -13,14 +13,14 @@ _QUOTED: Final = re.compile("[ \t\n'\"]")
 
 
 class CommandWord(msgspec.Struct, frozen=True):
-    """A word without its quotes; `plain`: whatever is set in the shell, it is this very text."""
+    """A word without its quotes; `plain`: it is literal text that the shell does not expand."""
 
     text: str
     plain: bool = True
 
 
 class SimpleCommand(msgspec.Struct, frozen=True):
-    """A program or builtin with its arguments, and the commands whose output it is given."""
+    """A program or builtin with its arguments, and the commands that are piped into it."""
 
     words: tuple[CommandWord, ...]
     sets: tuple[str, ...] = ()  # variables that it sets, as NAME=VALUE
@@ -44,19 +44,19 @@ class SimpleCommand(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The words with one blank between them; only one with blanks or quotes in it is quoted."""
+        """The words with one space between them; only those with spaces or quotes are quoted."""
         return " ".join(quote_word(word.text) for word in self.words)
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """Every argument that is no option; what an option takes counts as one."""
+        """Every argument that is not an option; the separate value of an option counts as one."""
         words = self.arguments
         cut = words.index("--") if "--" in words else len(words)
         found = [word for word in words[:cut] if not word.startswith("-") or word == "-"]
         return (*found, *words[cut + 1 :])
 
     def has(self, letters: str, *options: str) -> bool:
-        """Tells whether one of some options is there, a letter also among others: `-rf`."""
+        """Tells whether one of some options is given; a letter may be in a cluster: `-rf`."""
         short = [w for w in self.arguments if w[:1] == "-" and w[:2] != "--"]
         return any(letter in word for word in short for letter in letters) or any(
             word.partition("=")[0] in options for word in self.arguments
@@ -64,7 +64,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
 
 
 class ParsedCommandLine(msgspec.Struct, frozen=True):
-    """What is in a line; `doubts` are the reasons why there may be more."""
+    """The commands of a line; `doubts` are the reasons why there may be more."""
 
     commands: tuple[SimpleCommand, ...] = ()
     targets: tuple[CommandWord, ...] = ()  # what redirects write
@@ -74,14 +74,14 @@ class ParsedCommandLine(msgspec.Struct, frozen=True):
 
 
 def quote_word(text: str) -> str:
-    """Returns a word so that no two lists of words look the same."""
+    """Returns a word quoted so that different lists of words never look the same."""
     if text and not _QUOTED.search(text):
         return text
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def is_wild(text: str) -> bool:
-    """Tells whether unquoted text becomes something else: wildcards, braces, a home folder."""
+    """Tells whether unquoted text expands to something else: wildcards, braces, a home folder."""
     return text.startswith("~") or any(sign in text for sign in GLOB_CHARS + "{}")
 
 
@@ -89,13 +89,13 @@ def is_wild(text: str) -> bool:
 
 
 def arity(words: tuple[str, ...]) -> int:
-    """Returns how many of these words say what is done; the first is the program's name."""
+    """Returns how many of these words name the command: the program and its subcommands."""
     program = known_program(words[0].rpartition("/")[2] if words else "")
     return DEEPEST if program.deep & {*words[1:2]} else program.depth
 
 
 def without_global_options(command: SimpleCommand) -> tuple[CommandWord, ...]:
-    """Returns the words without the options that stand before the command of a program."""
+    """Returns the words without the options before a program's subcommand."""
     program = command.program
     if not program.leading:
         return command.words
@@ -107,6 +107,6 @@ def without_global_options(command: SimpleCommand) -> tuple[CommandWord, ...]:
 
 
 def subcommand_words(command: SimpleCommand) -> tuple[CommandWord, ...]:
-    """Returns the words after the name that say what is done."""
+    """Returns the words that are the subcommand."""
     words = without_global_options(command)
     return words[1 : arity(tuple(word.text for word in words))]

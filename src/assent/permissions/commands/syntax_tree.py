@@ -47,7 +47,7 @@ def text_of(node: Node, line: str) -> str:
 
 
 def word_of(node: Node, line: str) -> CommandWord:
-    """Reads one word; what only the shell can know stays as it was written."""
+    """Reads one word; what only the shell can expand stays as written."""
     written = text_of(node, line)
     match node.type:
         case "word" | "number" | "variable_name" | "special_variable_name":
@@ -96,16 +96,16 @@ def _kept(found: re.Match[str]) -> str:
 
 
 MAX_DEPTH = 100
-ERROR = "the shell's grammar could not be followed"
-AMBIGUOUS_WORDS = "where its words end could not be told"
-HIDDEN = "something that looks like a command inside another could not be told apart"
-HEREDOC = "the end of a text for a command's input could not be told"
-FUNCTION = "it gives a command's name another meaning"
+ERROR = "its shell syntax could not be parsed"
+AMBIGUOUS_WORDS = "its word boundaries are ambiguous"
+HIDDEN = "it may contain a nested command that could not be parsed"
+HEREDOC = "the end of a here-document is ambiguous"
+FUNCTION = "it redefines a command name"
 NESTED_TOO_DEEPLY = "it is nested too deeply"
-AMBIGUOUS_LINE_BREAK = "an escaped line break may join what stands apart"
-DYNAMIC_REDIRECT = "where a redirect leads could be told only by running it"
-DOUBLE_EVALUATION = "a value in it may be read as a command"
-TOO_MANY_COMMANDS = f"these are more than {MAX_COMMANDS} commands"
+AMBIGUOUS_LINE_BREAK = "an escaped line break may join separate words"
+DYNAMIC_REDIRECT = "the target of a redirect is known only at run time"
+DOUBLE_EVALUATION = "a value in it may be run as a command"
+TOO_MANY_COMMANDS = f"it contains more than {MAX_COMMANDS} commands"
 
 _SIGNS = re.compile(rb"\$\(|`|[<>]\(|\$\{[ \t\n|]")
 _OPENS = frozenset(
@@ -128,7 +128,7 @@ def _parser() -> Parser:
 
 
 def parse_command_line(text: str) -> ParsedCommandLine:
-    """Returns the commands of a line in the order of their text, and what could not be told."""
+    """Returns the commands of a line in the order of their text, and what is ambiguous."""
     content = bytes_of(text)
     tree = _parser().parse(content)
     walk = _SyntaxTreeWalk(text, content)

@@ -32,7 +32,7 @@ def is_outside(target: str, folder: str = "", root: str = "") -> bool:
 
 
 def is_protected(target: str) -> bool:
-    """Tells whether a target is what other programs obey, or may have such below it."""
+    """Tells whether a target controls other programs, or may contain something that does."""
     path = target.rstrip("/").encode("utf-8", "surrogateescape")
     if protected_reason(path) is not None or GIT in casefolded(path).split(b"/"):
         return True

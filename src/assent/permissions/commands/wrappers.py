@@ -25,7 +25,7 @@ _INPUT: Final = re.compile(r"-|-[a-zA-Z]*f-|--?[\w-]+=-|.*\b(?:dev|proc)/.*", re
 
 
 def is_input(text: str) -> bool:
-    """Tells whether a word stands for the input, or for a file that only seems to be one."""
+    """Tells whether a word means the standard input, or a path that may lead to it."""
     return _INPUT.fullmatch(text) is not None
 
 
@@ -38,7 +38,7 @@ class _ShellOptions(msgspec.Struct, frozen=True):
 
 
 def shell_script_of(command: SimpleCommand) -> tuple[str, str]:
-    """Returns the text that a shell is told to run; or the doubt, if that cannot be told."""
+    """Returns the script that a shell runs, or the doubt if that is unknown."""
     if "shell" not in command.program.kinds:
         return "", ""
     words = command.words[1:]
@@ -46,15 +46,15 @@ def shell_script_of(command: SimpleCommand) -> tuple[str, str]:
         return "", ""
     options = _options(words)
     if not options.known or "foreign_shell" in command.program.kinds:
-        return "", f"what `{command.name}` runs cannot be told"
+        return "", f"it is unknown what `{command.name}` runs"
     rest = words[options.size :]
     if not options.runs and (not rest or is_input(rest[0].text)):
-        return "", f"`{command.name}` runs what it reads from its input"
+        return "", f"`{command.name}` runs commands from its input"
     if not rest or not rest[0].plain:
-        return "", f"what `{command.name}` runs is not written out"
+        return "", f"the script that `{command.name}` runs is not literal text"
     script = rest[0].text if options.runs else ""
     other = _parts_ways(command.name, script)
-    return script, f"`{command.name}` may read it in another way than bash" if other else ""
+    return script, f"`{command.name}` may parse it differently from bash" if other else ""
 
 
 def _parts_ways(name: str, script: str) -> bool:

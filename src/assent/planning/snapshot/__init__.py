@@ -1,1 +1,1 @@
-"""Snapshots of the workspace around a command, to tell and undo what it changed."""
+"""Snapshots of the workspace around a command, to detect and undo what it changed."""

@@ -45,9 +45,9 @@ _FOR_ALL: Final = S_IRUSR | S_IRGRP | S_IROTH
 
 
 class SnapshotRecorder:
-    """Takes snapshots of one workspace. Keep it for later: what has not changed is not read again.
+    """Takes snapshots of one workspace. Keep it for later: unchanged files are not read again.
 
-    An empty folder that went is no change; one that came is named among those that were made.
+    A removed empty folder is not a change; a new one is listed among the created folders.
     """
 
     def __init__(
@@ -66,17 +66,17 @@ class SnapshotRecorder:
         self._digests: dict[bytes, tuple[SnapshotStamp, str]] = {}
 
     def store(self, snapshot: WorkspaceSnapshot) -> str:
-        """Keeps a snapshot as a blob, flushed."""
+        """Stores a snapshot as a blob, flushed."""
         digest, _ = self._blobs.keep([encode_snapshot(snapshot)])
         self._blobs.flush()
         return digest
 
     def load(self, digest: str) -> WorkspaceSnapshot:
-        """Reads a snapshot that was kept."""
+        """Reads a stored snapshot."""
         return decode_snapshot(self._blobs.read(digest))
 
     def gaps(self, before: Sequence[Operation] = ()) -> SnapshotGaps:
-        """Tells how far a snapshot would reach after operations, without keeping anything."""
+        """Tells how far a snapshot after operations would reach, without storing anything."""
         walk = WorkspaceWalker(self._files, self._blobs, self._place, before)
         found = walk.go(lambda stamp: False)
         room = _SnapshotBudget(self._bounds)
@@ -88,7 +88,7 @@ class SnapshotRecorder:
         return SnapshotGaps(len(fit) - len(unread), beyond, found.known, closed, unread)
 
     def take(self) -> WorkspaceSnapshot:
-        """Keeps what stands in the workspace now; all contents are durable when it returns."""
+        """Records the current workspace; all contents are durable when it returns."""
         began = self._clock()
         found = self._walk.go(lambda stamp: _is_older(stamp, began))
         room = _SnapshotBudget(self._bounds)
@@ -108,7 +108,7 @@ class SnapshotRecorder:
         )
 
     def changes(self, before: WorkspaceSnapshot) -> WorkspaceChanges:
-        """Returns what is other than before; what is there now is kept, too, for a redo."""
+        """Returns what changed since a snapshot; current contents are stored, too, for a redo."""
         if not before.known and not before.folders:
             return WorkspaceChanges(known=False)  # nothing of it is on record
         began = self._clock()

@@ -16,9 +16,9 @@ _LINK_MODE = 0o777
 
 
 class SnapshotFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One file: what a change of it shows in, and its content or why that was not kept.
+    """One file: the properties that show a change, and its content or why that was not kept.
 
-    A file that is not `sure` was so young that it can change without its times changing.
+    A file that is not `sure` was so new that it can change without its times changing.
     """
 
     path: bytes
@@ -36,7 +36,7 @@ class SnapshotFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class SnapshotFolder(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One folder, and why not everything in it is on record."""
+    """One folder, and why not everything in it is recorded."""
 
     path: bytes
     mode: int
@@ -44,7 +44,7 @@ class SnapshotFolder(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class WorkspaceSnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """What stood in a workspace; not `known`: there were too many files for all of them."""
+    """The files of a workspace; not `known`: there were too many to record all."""
 
     rows: tuple[SnapshotFile, ...] = ()
     known: bool = True
@@ -56,7 +56,7 @@ class WorkspaceSnapshot(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def there(self) -> frozenset[bytes]:
-        """All folders that are known to have been there."""
+        """All folders that are known to have existed."""
         if self.folders:
             return frozenset(folder.path for folder in self.folders)
         return frozenset(above for row in self.rows for above in ancestors(row.path))
@@ -66,10 +66,10 @@ _decode = msgspec.json.Decoder(WorkspaceSnapshot).decode
 
 
 def encode_snapshot(snapshot: WorkspaceSnapshot) -> bytes:
-    """Returns the blob that a journal names as what stood before."""
+    """Returns the blob that a journal names as the state before a command."""
     return msgspec.json.encode(snapshot)
 
 
 def decode_snapshot(content: bytes) -> WorkspaceSnapshot:
-    """Reads such a blob."""
+    """Decodes the blob of a snapshot."""
     return _decode(content)

@@ -30,12 +30,12 @@ _MODE = 4
 
 
 class IgnoreRules:
-    """Tells what is ignored, folder by folder from the root; anew only where rules changed."""
+    """Tells what is ignored, folder by folder from the root; reads only rules that changed."""
 
     def __init__(
         self, files: WorkspaceFiles, blobs: BlobStore, operations: Sequence[Operation] = ()
     ) -> None:
-        """With `operations`, the rules count that they will leave."""
+        """With `operations`, the rules count as they will be after them."""
         self._files = files
         self._overlay = Overlay(files, blobs, operations)
         self._last: dict[bytes, tuple[RuleStamps, dict[bytes, bool]]] = {}
@@ -45,14 +45,14 @@ class IgnoreRules:
         self._settled: Callable[[SnapshotStamp], bool] = bool
 
     def begin(self, settled: Callable[[SnapshotStamp], bool]) -> None:
-        """Starts another round; rules that are not settled yet may change unseen."""
+        """Starts another round; rules of recent files may change unnoticed."""
         self._last, self._now = self._now, {}
         self._present = set()
         self._ignored = IgnoreMatcher(self._overlay, self._present)
         self._settled = settled
 
     def among(self, folder: bytes, names: Mapping[bytes, SnapshotStamp]) -> dict[bytes, bool]:
-        """Tells of each name in a folder whether it is left out; no folder above it is."""
+        """Tells for each name in a folder whether it is ignored; no folder above it is."""
         prefix = folder + b"/" if folder else b""
         chain = self._chain(folder, prefix, names)
         was, known = self._last.get(folder, (None, {}))
@@ -95,7 +95,7 @@ _DRAFT = re.compile(rb"((?:.*/)?)\.([^/]+)\.[0-9]+\.[0-9]+", re.DOTALL)
 
 
 class WalkResult(msgspec.Struct, frozen=True):
-    """What stands in a workspace, without git's own and Assent's own."""
+    """The files of a workspace, without git's own and Assent's own."""
 
     files: dict[bytes, SnapshotStamp]  # of a repository below only its `.git`, by its inode
     ignored: set[bytes]
@@ -104,7 +104,7 @@ class WalkResult(msgspec.Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether all files are here that are not ignored; a closed folder is named instead."""
+        """Whether all files that are not ignored are included; an unreadable folder is listed."""
         return "too many" not in self.unseen.values() and b"" not in self.unseen
 
     @property
@@ -114,7 +114,7 @@ class WalkResult(msgspec.Struct, frozen=True):
 
 
 class RecordedPaths(msgspec.Struct, frozen=True):
-    """What is looked at whatever the limit, because it is on record."""
+    """What is read regardless of the limit, because it is recorded."""
 
     files: Container[bytes] = ()
     folders: Container[bytes] = ()
@@ -124,7 +124,7 @@ NO_RECORDED_PATHS: Final = RecordedPaths()
 
 
 class FoldersAfterOperations:
-    """The names in folders as operations will leave them, asked for from the root downwards."""
+    """The names in folders as operations will leave them, requested from the root down."""
 
     def __init__(self, files: WorkspaceFiles, operations: Sequence[Operation] = ()) -> None:
         self._files = files
@@ -140,7 +140,7 @@ class FoldersAfterOperations:
                 self._folders.setdefault(folder, set()).add(last)
 
     def stamps(self, folder: bytes) -> dict[bytes, SnapshotStamp] | None:
-        """Returns the names in a folder with their stamps; None: nobody can tell."""
+        """Returns the names in a folder with their stamps; None if they are unknown."""
         found = {} if folder in self._new else self._files.stamps(folder)
         if found is None or not (folder in self._names or folder in self._folders):
             return found
@@ -162,7 +162,7 @@ def _stamp(state: FileState) -> SnapshotStamp:
 
 
 class WorkspaceWalker:
-    """Looks through one workspace. Keep it for later: ignore rules are remembered."""
+    """Walks one workspace. Keep it for later: ignore rules are remembered."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class WorkspaceWalker:
         place: WorkspaceConfig,
         operations: Sequence[Operation] = (),
     ) -> None:
-        """With `operations`, it finds what will stand there when they are done."""
+        """With `operations`, it finds what will exist after them."""
         self.ahead = FoldersAfterOperations(files, operations)
         self.limit = place.snapshot_limits.files or UNLIMITED
         self.ignoring = IgnoreRules(files, blobs, operations)
@@ -182,12 +182,12 @@ class WorkspaceWalker:
     def go(
         self, settled: Callable[[SnapshotStamp], bool], known: RecordedPaths = NO_RECORDED_PATHS
     ) -> WalkResult:
-        """Returns what stands there now."""
+        """Returns what exists now."""
         self.ignoring.begin(settled)
         return _WorkspaceWalk(self, known).found()
 
     def is_ours(self, path: bytes, *, folder: bool) -> bool:
-        """Tells whether a path is written by Assent alone, and so no work of a command."""
+        """Tells whether only Assent writes a path, so that no command changed it."""
         if path in self._ours:
             return True
         if folder:  # under a plan's name, it would be a place where a command is not seen

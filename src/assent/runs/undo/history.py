@@ -24,13 +24,13 @@ from assent.runs.applied_changes import AppliedChanges, can_be_undone
 
 
 SHORT_ID = 12  # characters of an operation's id that people type, and that an undo's text names
-UNRECORDED_REASON = "for a reason that is not on record"
+UNRECORDED_REASON = "for an unrecorded reason"
 
 UndoPathStates = tuple[tuple[bytes, FileState | None, FileState | None], ...]
 
 
 class RecordedUndo(msgspec.Struct, frozen=True):
-    """What an undo was about: the original changes, and which of them it inverts or skips."""
+    """What an undo covered: the original changes, and which of them it reverts or skips."""
 
     originals: tuple[FileOperation, ...]
     inversion: Inversion
@@ -42,11 +42,10 @@ def recorded_undo(
     left: Mapping[int, str],
     denied: Container[int] = (),
 ) -> RecordedUndo | None:
-    """Finds what an undo plan takes back among all that was done; None if it is about other things.
+    """Finds which changes an undo plan reverts; None if it is about other changes.
 
-    `left` tells what it leaves alone, by the place among what was done, and why; of that, rules
-    denied `denied`. What is neither
-    taken back nor left alone was back already when the plan was made.
+    `left` tells what it skips, by the index of the change, and why; rules denied those in `denied`.
+    What is neither reverted nor skipped was already reverted when the plan was made.
     """
     by_marks = {_marks(op): at for at, op in enumerate(done)}
     back = [op for op in plan.operations if not isinstance(op, RunCommand)]
@@ -70,9 +69,9 @@ def skipped_operations(
     done: Sequence[FileOperation],
     ids: Sequence[str],
 ) -> dict[int, str]:
-    """Returns what an undo leaves alone, by the place among what was done, and why.
+    """Returns what an undo skips, by the index of the change, and why.
 
-    An old record names only the deeds.
+    An old record names only the changes.
     """
     reasons = dict(record.left_alone)
     if reasons or not record.spared:
@@ -85,7 +84,7 @@ def skipped_operations(
 def changes_undone_by(
     operations: Sequence[Operation], deeds: Iterable[AppliedChange]
 ) -> Iterator[str]:
-    """Yields the deeds that operations of an undo were for, oldest first, as the last come last."""
+    """Yields the changes that the operations of an undo reverted, oldest first."""
     commands = [op for op in operations if isinstance(op, RunCommand)]
     paths = {path for op in operations for path, *_ in footprint(op)}
     for deed in deeds:
@@ -109,9 +108,9 @@ UndoRun = tuple[PlanRecord, PlanRun]  # an undo or a redo, and the run that carr
 
 
 class UndoHistory:
-    """The state of everything that undos were about; an undo that was redone does not count.
+    """What all undos reverted; an undo that was redone does not count.
 
-    A deed is taken back once any undo that counts took all of it.
+    A change is undone once any undo that counts reverted all of it.
     """
 
     def __init__(self, deeds: AppliedChanges, undos: Sequence[UndoRun]) -> None:
@@ -125,18 +124,18 @@ class UndoHistory:
                 self._add(record, note)
 
     def has(self, token: str, whole: str = "") -> bool:
-        """Tells whether a deed was taken back, alone or with its run or build."""
+        """Tells whether a change was undone, by itself or with its run or build."""
         names = {token, token.partition(":")[0], whole}
         return token not in self._left and not self.names.isdisjoint(names)
 
     def is_over(self, run: str, whole: str = "") -> bool:
-        """Tells whether a run was taken back as one, and nothing of it was left alone."""
+        """Tells whether a run was undone as a whole, without anything skipped."""
         if self.names.isdisjoint({run, whole}):
             return False
         return not any(token.startswith(f"{run}:") for token in self._left)
 
     def rest(self, deed: AppliedChange) -> AppliedChange:
-        """Returns what is left of a deed; a command may be taken back in parts, file by file."""
+        """Returns what remains of a change; a command may be undone in parts, file by file."""
         back = self._left.get(deed.token)
         if not back or deed.ordered is None or deed.undo:
             return deed
@@ -144,7 +143,7 @@ class UndoHistory:
         return msgspec.structs.replace(deed, operations=tuple(left))
 
     def of(self, runs: Iterable[str], whole: str = "") -> UndoneAmount:
-        """Says how much of runs was taken back that are undone as one."""
+        """Says how much was undone of runs that are undone together."""
         named = list(runs)
         if self._about_runs.isdisjoint({*named, whole}):
             return ""
@@ -215,7 +214,7 @@ class UndoHistory:
 
 
 def displaced_by(doors: Ports, ledger: PlanRepository, undoes: str) -> DisplacedLookup:
-    """Returns where files may be that stood in the workspace before these runs, or deeds of one."""
+    """Returns where files may be that existed in the workspace before these runs or changes."""
     if not undoes:
         return no_displaced
 

@@ -56,7 +56,7 @@ from assent.runs.undo.targets import (
 
 
 class UndoPlan(msgspec.Struct, frozen=True):
-    """The inverse of a run as a plan, before anybody approved it."""
+    """The inverse of a run as a plan, before it is approved."""
 
     target: UndoTarget
     plan: Plan
@@ -68,7 +68,7 @@ class UndoPlan(msgspec.Struct, frozen=True):
 
     @property
     def run(self) -> str:
-        """What a person calls the run, or the turn, that it takes back."""
+        """The name of the run, or the turn, that it undoes."""
         return self.target.name
 
     @property
@@ -77,7 +77,7 @@ class UndoPlan(msgspec.Struct, frozen=True):
 
     @property
     def command(self) -> str:
-        """What a person types for it."""
+        """The command for it."""
         return undo_command(self.run, self.extent)
 
 
@@ -95,9 +95,9 @@ class UndoService:
     def preview(
         self, reference: str = "", plan_id: str = "", operation: str = "", *, exempt: bool = False
     ) -> UndoPlan:
-        """Makes the inverse plan of a run, a turn, or one operation; nothing is recorded.
+        """Creates the inverse plan of a run, a turn, or one operation; nothing is recorded.
 
-        What rules deny is left alone, unless `exempt` says that it rolls back a run that has begun.
+        What rules deny is skipped, unless `exempt` says that it rolls back a run that has begun.
         """
         back = UndoTargets(self._doors, self._runs.repository())
         target = back.find(reference, plan_id)
@@ -105,9 +105,9 @@ class UndoService:
         return self._inverse(back, wanted, exempt=exempt)
 
     def redo(self, reference: str = "") -> UndoPlan:
-        """Makes the plan that takes back an undo; a command is not run again by it.
+        """Creates the plan that reverts an undo; it does not run commands again.
 
-        It does again what was done, so rules refuse it as they refuse a build.
+        It repeats the original changes, so rules refuse it as they refuse a build.
         """
         back = UndoTargets(self._doors, self._runs.repository())
         target = back.find_undo(reference)
@@ -116,7 +116,7 @@ class UndoService:
     def apply(
         self, undo: UndoPlan, channel: str, note: str = "", *, exempt: bool = False
     ) -> RunSteps:
-        """Records the yes to an undo plan and builds it; a file that changed since stops it."""
+        """Records the approval of an undo plan and builds it; files that changed since stop it."""
         record = self._record(undo, channel, note)
         try:
             report = yield from self._runs.build(record.plan_id, exempt=exempt)
@@ -129,9 +129,9 @@ class UndoService:
         return self._in_terms_of_originals(undo, report)
 
     def recorded(self, report: RunReport) -> tuple[UndoPlan, RunReport] | None:
-        """Returns the undo that a run carried out, from the record, and how it tells its end.
+        """Returns the undo that a run carried out, from the record, and how to report its end.
 
-        None if it was no undo: then the report says it all.
+        None if it was not an undo: then the report is complete.
         """
         every = [(record, note) for record in self._runs.repository().all() for note in record.runs]
         found = [one for one in every if one[0].undoes and one[1].run == report.run]
@@ -142,17 +142,17 @@ class UndoService:
         return (undo, self._in_terms_of_originals(undo, report)) if undo else None
 
     def earlier(self, undo: UndoPlan, plan_id: str = "") -> str:
-        """Returns what to type for the newest run before one that leaves nothing to take back."""
+        """Returns the command for the newest earlier run, if a run leaves nothing to undo."""
         back = UndoTargets(self._doors, self._runs.repository())
         found = (self._inverse(back, target) for target in back.earlier(undo.target, plan_id))
         return next((one.command for one in found if one.plan.operations), "")
 
     def status(self, run: str) -> tuple[bool, str]:
-        """Tells whether a run was undone, and returns what to type to go back from there."""
+        """Tells whether a run was undone, and returns the command that reverts that."""
         return undo_status(UndoTargets(self._doors, self._runs.repository()), run)
 
     def next_command(self, undo: UndoPlan, report: RunReport) -> str:
-        """Returns what to type once an undo or a redo ended: to undo the rest, or to go back."""
+        """Returns the command after an undo or a redo: to undo the rest, or to revert it."""
         target, back = undo.target, UndoTargets(self._doors, self._runs.repository())
         results = [result for _, result in report.operations]
         failed = not _FAILED.isdisjoint(results[: len(undo.compensated)])
@@ -321,7 +321,7 @@ class UndoService:
         A redo names its own: to take back an undo is to do it again.
         """
         notes = list(report.notes)
-        with self._runs.housekeeping("What the undo left could not be listed"):
+        with self._runs.housekeeping("Could not list what the undo skipped"):
             notes += self._told(undo, report)
         return self._renamed(undo, report, tuple(notes))
 
@@ -363,10 +363,10 @@ class UndoService:
         if command := undo_without_commands(
             UndoTargets(self._doors, self._runs.repository()), undo.target
         ):
-            first = "" if report.outcome in DONE else "assent recover --roll-back, and then "
+            first = "" if report.outcome in DONE else "assent recover --roll-back, then "
             yield (
-                f"An undo of the whole run runs $ {shell_line(failed[0].argv)} again. "
-                f"Without it: {first}{command}."
+                f"Undoing the whole run runs $ {shell_line(failed[0].argv)} again. To undo without "
+                f"it: {first}{command}."
             )
 
     def _still_other(self, undo: UndoPlan) -> Iterator[str]:
@@ -405,7 +405,7 @@ def _command(deed: AppliedChange) -> Operation:
 
 def _left(undo: UndoPlan) -> Iterator[str]:
     for _, reason in undo.inversion.skipped:
-        yield f"Left alone: {reason.removesuffix('.')}."
+        yield f"Skipped: {reason.removesuffix('.')}."
     yield from undo.extent.overwrites
     for gap in undo.extent.gaps:
         yield f"{NOT_COVERED}: {gap.line}."

@@ -35,9 +35,9 @@ class UndoTarget(msgspec.Struct, frozen=True):
 
 
 class UndoTargets:
-    """Finds undo targets. The order of runs is that of the log, never that of clocks.
+    """Finds undo targets. The order of runs is that of the log, not that of clocks.
 
-    `before` names a run: what was taken back by then counts, and nothing that it took back itself.
+    `before` names a run: only what was undone before that run counts.
     """
 
     def __init__(self, doors: Ports, ledger: PlanRepository, before: str = "") -> None:
@@ -47,31 +47,33 @@ class UndoTargets:
         self.applied = AppliedChanges(doors, ledger)
 
     def find(self, reference: str, plan_id: str) -> UndoTarget:
-        """Finds by a run's id or its start; or the newest that still counts.
+        """Finds a target by a run's id or its start; or the newest that still counts.
 
-        Passed over is what left nothing to take back, and nothing that a person should know either.
+        Targets that left nothing to undo, and nothing that a user should know, are skipped.
         """
         if reference:
             return self._named(reference)
         for target in self._newest_first(plan_id):
             if self._matters(target):
                 return target
-        raise NotFound("There is no run to undo here.", "assent status")
+        raise NotFound("No run to undo.", "assent status")
 
     def earlier(self, target: UndoTarget, plan_id: str = "") -> Iterator[UndoTarget]:
-        """Yields what came before another and left something to take back, newest first."""
+        """Yields earlier targets that left something to undo, newest first."""
         wanted = self._newest_first(plan_id)
         older = [t for t in wanted if self.began[t.runs[-1]] < self.began[target.runs[-1]]]
         return (t for t in older if can_be_undone(self.done(t)))
 
     def target_of_undo(self, record: PlanRecord) -> UndoTarget:
-        """Returns what an undo was to take back, as its own record names it."""
+        """Returns the target of an undo, as its own record names it."""
         tokens = record.undoes.split()
         only = tokens[0] if ":" in tokens[0] else ""
         named = [token.partition(":")[0] for token in tokens]
         unit = next((one for one in self.units() if named[-1] in one.runs), None)
         if unit is None:
-            raise NotFound(f"What run {named[-1]} did is not on record.", "assent runs list")
+            raise NotFound(
+                f"No record of what run {named[-1]} changed was found.", "assent runs list"
+            )
         if only or unit.whole in named or set(named) == set(unit.runs):
             runs = unit.runs if only else tuple(run for run in unit.runs if run in named)
             return msgspec.structs.replace(unit, runs=runs, only=only)
@@ -85,16 +87,16 @@ class UndoTargets:
         wanted = [target for target in fitting if target.whole not in self._going_on]
         if fitting and not wanted:
             raise RunUnfinished(
-                f"A model still builds plan {fitting[-1].record.name}; what it changed so far is "
-                "taken back with the build.",
+                f"A model is still building plan {fitting[-1].record.name}. Roll back the build "
+                "to undo its changes so far.",
                 "assent recover --roll-back",
             )
         return sorted(wanted, key=lambda one: self.began[one.runs[-1]], reverse=True)
 
     def find_undo(self, reference: str) -> UndoTarget:
-        """Finds an undo that still counts: the newest that nothing followed, or a named one.
+        """Finds an undo that still counts: the newest if nothing followed it, or a named one.
 
-        A run that was taken back names the undo that did it.
+        A run that was undone names the undo that did it.
         """
         counting = self._standing_undos()
         if reference:
@@ -102,11 +104,13 @@ class UndoTargets:
         if last := self._last_undo(counting):
             record, note = last
             return UndoTarget(note.run, (note.run,), record)
-        more = " Name the undone run that you mean." if counting else ""
-        raise NotFound(f"Nothing was undone last, so nothing is redone.{more}", "assent runs list")
+        more = " Name the undone run: `assent redo RUN`." if counting else ""
+        raise NotFound(
+            f"Nothing to redo: the latest change is not an undo.{more}", "assent runs list"
+        )
 
     def redo_command(self, token: str) -> str:
-        """Returns the command that brings back a run or a deed; empty if no undo of it counts."""
+        """Returns the command that redoes a run or a change; empty if no undo of it counts."""
         counting = self._standing_undos()
         if not (fitting := [one for one in counting if _is_of(token, one[0].undoes.split())]):
             return ""
@@ -132,10 +136,10 @@ class UndoTargets:
         return counting[-1] if self.began[counting[-1][1].run] > newest else None
 
     def done(self, target: UndoTarget) -> tuple[AppliedChange, ...]:
-        """Returns what the runs of a target did and nobody took back, in order.
+        """Returns what the runs of a target did and what was not undone, in order.
 
-        If all of it was taken back as one, it is all of that: somebody may have put files there
-        again. But no command's own undo is run a second time.
+        If all of it was undone together, it is all of that: someone may have restored the files.
+        But no command's own undo runs a second time.
         """
         deeds = [deed for run in target.runs for deed in self.applied.of(run)]
         left = [deed for deed in deeds if not self.is_undone(deed.token, target.whole)]
@@ -143,12 +147,12 @@ class UndoTargets:
         return tuple(self.undone.rest(deed) for deed in left or again)
 
     def built(self, build: str) -> tuple[AppliedChange, ...]:
-        """Returns what was done in a build by a model, in order."""
+        """Returns what a model's build did, in order."""
         runs = [_id(one) for one in self._by_calls() if _origin(one)[1] == build]
         return tuple(deed for run in runs for deed in self.applied.of(run))
 
     def targets(self) -> list[UndoTarget]:
-        """Returns everything that can be undone as one, but undo plans and what was given up."""
+        """Returns everything that can be undone as a unit, except undo plans and pruned runs."""
         plain = [
             UndoTarget(note.run, (note.run,), record)
             for record, note in self._notes
@@ -158,13 +162,13 @@ class UndoTargets:
         return [target for target in found if self.pruned.keys().isdisjoint(target.runs)]
 
     def units(self) -> list[UndoTarget]:
-        """Returns everything that was run, as a person undoes it, oldest first."""
+        """Returns everything that ran, in the units that a user undoes, oldest first."""
         plain = [UndoTarget(n.run, (n.run,), record) for record, n in self._notes if not n.session]
         left = [self._single(one) for one in self.applied.permits if one.outcome != "done"]
         return sorted([*plain, *self._groups(), *left], key=lambda one: self.began[one.runs[-1]])
 
     def is_redo(self, target: UndoTarget) -> bool:
-        """Tells whether a unit took back an undo."""
+        """Tells whether a unit reverted an undo."""
         return bool(target.record.undoes) and not self._is_undo(target.record)
 
     def _groups(self) -> list[UndoTarget]:
@@ -175,33 +179,33 @@ class UndoTargets:
 
     @cached_property
     def undone(self) -> UndoHistory:
-        """What was taken back, and what was left alone then and not taken back later."""
+        """What was undone, and what was skipped then and not undone later."""
         return UndoHistory(self.applied, self._undos())
 
     def is_undone(self, token: str, whole: str = "") -> bool:
-        """Tells whether one deed was taken back, alone or with its run or build."""
+        """Tells whether one change was undone, by itself or with its run or build."""
         return self.undone.has(token, whole)
 
     def undone_of(self, unit: UndoTarget) -> UndoneAmount:
-        """Says how much of a unit was taken back."""
+        """Says how much of a unit was undone."""
         return self.undone.of(unit.runs, unit.whole)
 
     def undone_of_run(self, run: str) -> UndoneAmount:
-        """Says how much of a run was taken back; the run of a build has others for its work."""
+        """Says how much of a run was undone; the run of a build has other runs for its work."""
         if not self.undone.names:
             return ""
         units = [one for one in self.units() if run == one.whole or run in one.runs]
         return self.undone_of(units[0]) if units else self.undone.of((run,))
 
     def undos_of(self, names: Collection[str]) -> list[tuple[PlanRecord, PlanRun]]:
-        """Returns the undos of any of these runs that have ended, oldest first, whatever came."""
+        """Returns the finished undos of any of these runs, oldest first, whatever their outcome."""
         found = [(r, note) for r, note in self._notes if r.undoes and note.outcome in DONE]
         found = [one for one in found if any(_is_of(name, one[0].undoes.split()) for name in names)]
         return sorted(found, key=lambda one: self.began[one[1].run])
 
     @cached_property
     def pruned(self) -> dict[str, str]:
-        """The runs whose contents were given up, with the words that say when."""
+        """The runs whose contents were pruned, with a text that says when."""
         home = self._doors.store.read(f"workspace/{self._ledger.workspace}")
         return {
             run: f"on {one.at[:10]}{f' by {one.event.user}' if one.event.user else ''}"
@@ -212,7 +216,7 @@ class UndoTargets:
 
     @cached_property
     def began(self) -> dict[str, int]:
-        """Where in the log each run began: a clock may be set back, the log grows."""
+        """Where in the log each run began: a clock may be set back, the log only grows."""
         return {run: one.position for run, one in self._starts.items()}
 
     @cached_property
@@ -238,8 +242,8 @@ class UndoTargets:
         found = exact or [t for name, t in known.items() if name.startswith(reference)]
         if len(found) != 1:
             self._refuse_given_up(reference)
-            many = f"{reference!a} names {len(found)} runs; it must name one."
-            none = f"No run that was done here is called {reference!a}."
+            many = f"{reference!a} matches {len(found)} runs. Use a longer ID."
+            none = f"No finished run here matches {reference!a}."
             raise NotFound(many if found else none, "assent runs list")
         return self._fresh(found[0])
 
@@ -247,8 +251,8 @@ class UndoTargets:
         for run, when in self.pruned.items():
             if run.startswith(reference):
                 raise NotFound(
-                    f"What run {run} kept for an undo was given up {when}; it cannot be taken "
-                    "back any more. Nothing was changed.",
+                    f"Run {run} was pruned {when} and can no longer be undone. Nothing was "
+                    "changed.",
                     "assent runs list",
                 )
 
@@ -261,7 +265,10 @@ class UndoTargets:
         found = {note.run: (record, note) for run, (record, note) in means.items()
                  if run.startswith(reference)}  # fmt: skip
         if len(found) != 1:
-            raise NotFound(f"{reference!a} names {len(found)} undone runs.", "assent runs list")
+            raise NotFound(
+                f"{reference!a} matches {len(found)} undone runs; it must match exactly one.",
+                "assent runs list",
+            )
         record, note = next(iter(found.values()))
         return UndoTarget(note.run, (note.run,), record)
 
@@ -347,7 +354,7 @@ class UndoTargets:
 
 
 def started_runs(events: Iterable[StoredEvent]) -> dict[str, StoredEvent]:
-    """Returns the runs and commands that began, each with the event that says so."""
+    """Returns the runs and commands that started, each with its event."""
     found: dict[str, StoredEvent] = {}
     for one in events:
         match one.event:
@@ -388,7 +395,7 @@ def _group(one: PermitRun | SessionCommand) -> str:
 # Which changes of a target an undo covers, what it calls them, and its limits.
 
 
-NOT_RUN_AGAIN = "it is not run again; the files that it had changed are restored"
+NOT_RUN_AGAIN = "it is not run again; the files it changed are restored"
 
 
 def select_operation(back: UndoTargets, target: UndoTarget, operation: str) -> UndoTarget:
@@ -400,22 +407,23 @@ def select_operation(back: UndoTargets, target: UndoTarget, operation: str) -> U
     ]
     if len(found) != 1:
         raise NotFound(
-            f"{operation!a} names {len(found)} operations of run {target.name}.",
+            f"{operation!a} matches {len(found)} operations of run {target.name}; it must match "
+            "exactly one.",
             f"assent runs show {target.name}",
         )
     run, index, name = found[0]
     token = f"{run}:{index}"
     if token not in deeds:
         raise NotFound(
-            f"Operation {name[:SHORT_ID]} of run {target.name} was not done, "
-            "or is put back already.",
+            f"Operation {name[:SHORT_ID]} of run {target.name} was not applied or is already "
+            "undone.",
             f"assent runs show {target.name}",
         )
     return msgspec.structs.replace(target, only=token)
 
 
 def numbered_operations(back: UndoTargets, target: UndoTarget) -> list[tuple[str, int, str]]:
-    """Returns all operations of a target in the order in which people count them."""
+    """Returns all operations of a target in the order of their numbers."""
     return [
         (run, index, name)
         for run in target.runs
@@ -424,20 +432,20 @@ def numbered_operations(back: UndoTargets, target: UndoTarget) -> list[tuple[str
 
 
 def operation_names(back: UndoTargets, target: UndoTarget, ids: Sequence[str]) -> list[str]:
-    """Returns what people call operations: number and short id; a composed one has no number."""
+    """Returns the names of operations: number and short id; a composed one has no number."""
     numbers = {name: f"{n} " for n, (*_, name) in enumerate(numbered_operations(back, target), 1)}
     return [f"{numbers.get(name, '')}({name[:SHORT_ID]})" for name in ids]
 
 
 def selected_changes(back: UndoTargets, target: UndoTarget) -> list[AppliedChange]:
-    """Returns what of a target is to be taken back, in order."""
+    """Returns which changes of a target to undo, in order."""
     return [deed for deed in back.done(target) if target.only in ("", deed.token)]
 
 
 def undo_without_commands(back: UndoTargets, target: UndoTarget) -> str:
-    """Returns what takes back the newest deed that needs no command for it; empty if there is none.
+    """Returns the command that undoes the newest change without running a command, if any.
 
-    The undo of a whole run begins with the commands that its plan names for that.
+    The undo of a whole run begins with the undo commands that its plan names.
     """
     plain = {
         deed.token
@@ -462,19 +470,19 @@ def refuse_repeated_undo(back: UndoTargets, record: PlanRecord, plan: Plan) -> N
         if command not in waiting:
             run = next(iter(runs))
             raise StaleError(
-                f"Run {run} was taken back meanwhile. Nothing was changed.",
+                f"Run {run} has been undone since. Nothing was changed.",
                 f"assent undo {run} --dry-run",
             )
         waiting.remove(command)
 
 
 def commands_with_undo(deeds: Sequence[AppliedChange]) -> tuple[AppliedChange, ...]:
-    """Returns the commands that have an undo of their own, in the order in which it is run."""
+    """Returns the commands that have their own undo, in the order in which it runs."""
     return tuple(deed for deed in reversed(deeds) if deed.undo)
 
 
 def undo_extent(target: UndoTarget, deeds: Sequence[AppliedChange], more: UndoExtent) -> UndoExtent:
-    """Returns how far an undo of deeds goes, and what it cannot cover."""
+    """Returns how far an undo of changes goes, and what it cannot cover."""
     return UndoExtent(
         tuple(deed.undo for deed in commands_with_undo(deeds) if deed.undo),
         (*undo_gaps(deeds), *more.gaps),
@@ -486,7 +494,7 @@ def undo_extent(target: UndoTarget, deeds: Sequence[AppliedChange], more: UndoEx
 
 
 def redo_extent(back: UndoTargets, target: UndoTarget) -> UndoExtent:
-    """Returns what it means to take back an undo: the commands that it undid are not run again."""
+    """Returns what it means to redo: the commands that the undo reverted do not run again."""
     tokens = dict.fromkeys(target.record.undoes.split())
     deeds = [deed for token in tokens for deed in back.applied.of(token.partition(":")[0])]
     undone = [deed for deed in deeds if deed.token in tokens or deed.run in tokens]
@@ -498,7 +506,7 @@ def redo_extent(back: UndoTargets, target: UndoTarget) -> UndoExtent:
 def skipped_changes(
     back: UndoTargets, target: UndoTarget, left: Sequence[FileOperation]
 ) -> tuple[str, ...]:
-    """Returns the tokens of what was done and an undo leaves alone, wholly or in part."""
+    """Returns the ids of the changes that an undo skips, wholly or in part."""
     if not left:
         return ()
     paths = {path for op in left for path, *_ in footprint(op)}
@@ -510,7 +518,7 @@ def skipped_changes(
 def original_ids(
     deeds: Sequence[AppliedChange], operations: Sequence[FileOperation]
 ) -> tuple[str, ...]:
-    """Returns the ids of the originals; what was composed of several has one of its own."""
+    """Returns the ids of the originals; one that was composed of several has its own."""
     if tuple(op for deed in deeds for op in deed.operations) != tuple(operations) or any(
         deed.ordered for deed in deeds
     ):
@@ -522,9 +530,9 @@ def original_ids(
 
 
 def undo_status(back: UndoTargets, run: str) -> tuple[bool, str]:
-    """Tells whether all of a run was undone, and returns what to type to go back from there.
+    """Tells whether all of a run was undone, and returns the command that reverts that.
 
-    Where it left nothing to take back, that is what shows what it did.
+    If it left nothing to undo, that is the command that shows what it did.
     """
     if back.undone_of_run(run) == "all":
         return True, back.redo_command(run) or "assent plan new NAME"

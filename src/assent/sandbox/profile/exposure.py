@@ -1,4 +1,4 @@
-"""Exposure limits: where credentials lie, and what no variable makes visible."""
+"""Exposure limits: where credentials are, and what no variable makes visible."""
 
 import os
 import re
@@ -114,7 +114,7 @@ ELSEWHERE: Final = (
 
 
 def credential_paths(home: bytes) -> list[bytes]:
-    """Lists every credential place of a home folder and of the machine, there or not."""
+    """Lists every credential path of a home folder and of the machine, existing or not."""
     below = [home.rstrip(b"/") + b"/" + os.fsencode(place) for place in BELOW_HOME]
     return below + [os.fsencode(place) for place in ELSEWHERE]
 
@@ -126,9 +126,9 @@ _WINDOWS: Final = re.compile(rb"/mnt/[a-z](?:/.*)?", re.DOTALL)  # its programs 
 
 
 class ExposureLimits(msgspec.Struct, frozen=True):
-    """The workspace, the home, what the caller hides, and where credentials lie; all real paths.
+    """The workspace, the home, what the caller hides, and credential paths; all real paths.
 
-    `places` holds a credential place under its name and under the path that it leads to.
+    `places` has a credential path under its name and under the path that it resolves to.
     """
 
     root: bytes
@@ -138,9 +138,9 @@ class ExposureLimits(msgspec.Struct, frozen=True):
     user: int
 
     def may_expose_chain(self, steps: Sequence[bytes], *, known: bool) -> bool:
-        """Tells whether a folder may be shown that is reached by these steps, itself the last.
+        """Tells whether a folder that is reached by these steps, itself the last, may be shown.
 
-        A symlink in the workspace, or of somebody else, must not choose what is shown.
+        A symlink in the workspace, or of another user, must not choose what is shown.
         """
         *links, folder = steps
         if any(is_covered(step, MACHINE) for step in steps):
@@ -150,7 +150,7 @@ class ExposureLimits(msgspec.Struct, frozen=True):
         return self.may_expose(folder, known=known)
 
     def may_expose(self, folder: bytes, *, known: bool) -> bool:
-        """Tells whether a real folder may be shown; of a known one, what it holds is masked."""
+        """Tells whether a real folder may be shown; the content of a known one is masked."""
         if folder.count(b"/") < _SHALLOW or _WINDOWS.fullmatch(folder):
             return False
         if is_covered(folder, self.hidden) or is_covered(folder, self.places):
@@ -169,7 +169,7 @@ class ExposureLimits(msgspec.Struct, frozen=True):
 
 
 def exposure_limits(root: bytes, home: bytes, hidden: Sequence[bytes]) -> ExposureLimits:
-    """Looks where everything really lies; refuses a workspace that no program should be given."""
+    """Resolves all paths; refuses a workspace that no program should be given."""
     real = os.path.realpath(root)
     own = os.path.realpath(home)
     behind = tuple(os.path.realpath(path) for path in hidden)
@@ -182,16 +182,16 @@ def exposure_limits(root: bytes, home: bytes, hidden: Sequence[bytes]) -> Exposu
 def _refuse(root: bytes, hidden: Sequence[bytes]) -> None:
     if root == b"/" or any(is_inside(root, folder) for folder in MACHINE):
         raise Refused(
-            f"{display_path(root)} shows the machine and not a project; no program is run on it.",
+            f"{display_path(root)} is a system folder, not a project; no program is run on it.",
             "assent -C PROJECT status",
         )
     if any(is_inside(root, path) for path in hidden):
         raise Refused(
-            f"{display_path(root)} lies in Assent's own folders; no program may look there.",
+            f"{display_path(root)} is in Assent's own folders, which programs may not read.",
             "assent -C PROJECT status",
         )
     if any(part.lower() in SECRET_FOLDERS for part in root.split(b"/")):
         raise Refused(
-            f"{display_path(root)} is a place for keys; no program may look there.",
+            f"{display_path(root)} is a folder for keys, which programs may not read.",
             "assent -C PROJECT status",
         )

@@ -1,4 +1,4 @@
-"""What the file system says: symlinks on the way, beginnings of files, mounts."""
+"""Facts about the file system: symlinks in paths, beginnings of files, mounts."""
 
 import errno
 import os
@@ -18,12 +18,12 @@ SMALL = 64 << 10
 
 
 def read_beginning(path: bytes, size: int = SMALL) -> bytes:
-    """Returns how a regular file begins; raises OSError if it is none or cannot be read."""
+    """Returns the beginning of a regular file; raises OSError for anything else."""
     # Without O_NONBLOCK, opening a pipe would wait until somebody writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{os.fsdecode(path)} is no regular file.")
+            raise OSError(f"{os.fsdecode(path)} is not a regular file.")
         return os.read(descriptor, size)
     finally:
         os.close(descriptor)
@@ -45,7 +45,7 @@ _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
 
 def symlink_chain(path: bytes) -> tuple[bytes, ...]:
-    """Returns each symlink on the way under its real parent, then the real path; () if none."""
+    """Returns each symlink in a path under its real parent, then the real path; () if none."""
     waiting = path.split(b"/")[::-1]
     done, links = b"", list[bytes]()
     while waiting:
@@ -72,7 +72,7 @@ def symlink_chain(path: bytes) -> tuple[bytes, ...]:
 
 
 def outermost_paths(paths: Iterable[bytes]) -> tuple[bytes, ...]:
-    """Returns the paths in order, without those that lie inside another one."""
+    """Returns the paths in order, without those that are inside another one."""
     kept: list[bytes] = []
     for path in sorted(set(paths), key=lambda path: path + b"/"):
         if not kept or not is_inside(path, kept[-1]):
@@ -81,7 +81,7 @@ def outermost_paths(paths: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 def is_covered(path: bytes, folders: Container[bytes]) -> bool:
-    """Tells whether a path is one of these folders or lies below one; fast with a set."""
+    """Tells whether a path is one of these folders or is below one; fast with a set."""
     while path:
         if path in folders:
             return True
@@ -102,14 +102,14 @@ _ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
 
 
 class Mount(msgspec.Struct, frozen=True):
-    """Where something is mounted, and whether that is /proc, /sys or the like instead of files."""
+    """A mount point, and whether it is /proc, /sys or the like instead of files."""
 
     point: bytes
     machine: bool
 
 
 def mounts(table: bytes) -> list[Mount]:
-    """Reads a table of mounts as the kernel writes it."""
+    """Reads a mount table in the kernel's format."""
     found = []
     for line in table.splitlines():
         about, _, kind = line.partition(b" - ")
@@ -119,7 +119,7 @@ def mounts(table: bytes) -> list[Mount]:
 
 
 def read_table() -> bytes:
-    """Returns the mounts of this process; nothing where the kernel does not tell."""
+    """Returns the mounts of this process; nothing if the kernel does not list them."""
     try:
         with open(TABLE, "rb") as file:
             return file.read()

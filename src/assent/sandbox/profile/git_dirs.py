@@ -1,6 +1,6 @@
 """Git directories outside the workspace: which of them belong to it, proved from both sides.
 
-A file `.git` may name any folder, also the one with the keys; so that folder must name it back.
+A `.git` file may name any folder, even one with keys; so that folder must name it back.
 """
 
 import os
@@ -40,7 +40,7 @@ def gitdirs(root: bytes) -> tuple[bytes, ...]:
 
 
 def commit_git_dir(root: bytes) -> GitDir | None:
-    """Returns the folders that a commit writes to; None for a `.git` that proves nothing."""
+    """Returns the folders that a commit writes to; None for a `.git` that cannot be verified."""
     mark = _mark(root)
     found = _behind(mark) if mark else ()
     if not found:
@@ -64,7 +64,7 @@ def _mark(root: bytes) -> bytes:
 
 
 def is_gitdir(path: bytes) -> bool:
-    """Tells whether a folder looks like a repository's own, as git itself decides it."""
+    """Tells whether a folder looks like a git directory, as git itself decides it."""
     return all(_is(path + b"/" + name, kind) for name, kind in _PARTS)
 
 

@@ -1,7 +1,7 @@
 """A git index for masked files: what is tracked and hidden counts as unchanged.
 
-Otherwise git would want to compare the masked file, and fail on it. As it is said to be left out
-of the checkout, too, `git grep` does not look at what was added instead. The copy is shown in place
+Otherwise git would try to compare the masked file, and fail. The copy also marks it as left out of
+the checkout, so that `git grep` does not look at what was added instead. The copy is shown in place
 of the index; on disk nothing changes.
 """
 
@@ -43,9 +43,9 @@ def masked_indexes(profile: SandboxProfile) -> dict[bytes, bytes]:
 
 
 def mark_unchanged(index: bytes, hidden: frozenset[bytes]) -> bytes:
-    """Marks tracked files as unchanged that are hidden or lie below a hidden folder.
+    """Marks tracked files as unchanged that are hidden or below a hidden folder.
 
-    Returns nothing if there are none, or if this is no index that can be read.
+    Returns nothing if there are none, or if this index cannot be read.
     """
     kind = next((kind for kind in _HASHES if _is_whole(index, kind)), None)
     if kind is None:

@@ -1,4 +1,4 @@
-"""Sandbox profiles: what a program sees of this machine, and how that is found out."""
+"""Sandbox profiles: what a program sees of this machine, and how that is determined."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,11 +32,12 @@ from assent.sandbox.profile.toolchains import (
 
 
 class SandboxProfile(msgspec.Struct, frozen=True):
-    """Everything else is not there at all. All paths are absolute and without a final `/`.
+    """What is visible in a sandbox; nothing else exists there.
 
-    The parents of each path are real folders; only a path of `shown` may itself be a symlink,
-    which is made anew inside and leads to something that is shown too.
-    What `masks` names is hidden last, over every other entry, so that nothing shows it again.
+    All paths are absolute and without a final `/`. The parents of each path are real folders; only
+    a path of `shown` may itself be a symlink, which is created again inside and points to something
+    that is shown too. What `masks` names is hidden last, over every other entry, so that nothing
+    shows it again.
     """
 
     root: bytes
@@ -57,11 +58,11 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     network: bool = False  # that of the machine, with its names and certificates
 
     def visible(self, path: bytes) -> bool:
-        """Tells whether a program inside could read what a path leads to."""
+        """Tells whether a program inside could read what a path resolves to."""
         return self.shows(os.path.realpath(path))
 
     def shows(self, path: bytes) -> bool:
-        """Tells whether a path stands inside under this very name; no symlink is followed."""
+        """Tells whether a path exists inside under this exact name; symlinks are not followed."""
         if any(is_inside(path, mask) for mask in self.masks):
             return False
         return any(is_inside(path, folder) for folder in (self.root, *self.shown))
@@ -72,7 +73,7 @@ class SandboxProfile(msgspec.Struct, frozen=True):
         return next((m for m in self.masks if is_inside(m, real) or is_inside(real, m)), None)
 
     def closed(self) -> tuple[str, ...]:
-        """Says what of a writable workspace cannot change, or by a rule cannot be read."""
+        """Describes what in a writable workspace cannot change, or by a rule cannot be read."""
         orders = {path for path in self.kept if configures_agents(path[len(self.root) + 1 :])}
         kept = [(path, "a rule denies edits there") for path in self.kept if path not in orders]
         masked = [(path, "a rule hides it") for path in self.masks if path in self.ruled]
@@ -104,7 +105,7 @@ _SHARED: Final = (b"objects", b"refs", b"logs", b"reftable")  # that worktrees w
 
 
 def with_network(profile: SandboxProfile) -> SandboxProfile:
-    """Returns the profile with the machine's network, and how it finds names there."""
+    """Returns the profile with the machine's network and name resolution."""
     ways = [
         step
         for path in RESOLVER_FILES
@@ -121,14 +122,14 @@ def with_commit_access(profile: SandboxProfile) -> SandboxProfile:
     found = commit_git_dir(profile.root)
     if found is None:
         raise Refused(
-            "There is no git repository here whose own folder names this workspace; nothing can be "
-            "committed.",
+            "No Git repository for this workspace found; nothing can be committed.",
             "git init",
         )
     if not os.path.lexists(profile.root + b"/.git"):
         # Git looks at every file when it writes its list of them; those beyond it cannot see here.
         raise Refused(
-            "The workspace lies in a larger repository; only its top can be committed in.",
+            "The workspace is inside a larger repository; commits are possible only from its top "
+            "folder.",
             "git rev-parse --show-toplevel",
         )
     opened = _opened(found)
@@ -180,7 +181,7 @@ GIT_LIMITS = PathLimits(keeps=_is_git)
 
 
 class ProfileBuilder:
-    """Makes profiles for one workspace. It remembers the last scan, so keep it for later calls."""
+    """Builds profiles for one workspace. It remembers the last scan, so keep it for later calls."""
 
     def __init__(
         self,
@@ -196,7 +197,7 @@ class ProfileBuilder:
         self._fenced: dict[tuple[PathLimits, bytes], LimitedPathFinder] = {}
 
     def profile(self, *, writable: bool = False, fence: PathLimits | None = None) -> SandboxProfile:
-        """Looks at the disk as it is now; what appears later is seen by the next profile."""
+        """Builds a profile from the disk as it is now; later files are seen by the next profile."""
         bounds = self._bounds = exposure_limits(*self._places)
         system = [step for path in system_paths() for step in symlink_chain(path)]
         programs = self._trails(path_folders(self._environment), known=False)
@@ -309,9 +310,9 @@ def _refuse_many(masks: Sequence[bytes]) -> None:
     if len(masks) > MAX_MASKS:
         example = one_line(masks[-1])
         raise Refused(
-            f"{len(masks)} files here would have to be hidden, or kept as they are by rules, such "
-            f"as {example}; at most {MAX_MASKS} can be, so no program runs. Fewer of them help, "
-            "or a rule for their whole folder.",
+            f"{len(masks)} files here would have to be hidden or made read-only by rules, such as "
+            f"{example}; the limit is {MAX_MASKS}, so no program can run. Remove some of these "
+            "files, or use a rule for their whole folder.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Finds trusted programs by name, in folders where nobody else could have put another one."""
+"""Finds trusted programs by name, in folders where no one else could have put another one."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _ANYBODY: Final = S_IWGRP | S_IWOTH
 
 
 class ProgramFinder:
-    """Looks for programs in the system's folders first, then in the person's own.
+    """Looks for programs in the system's folders first, then in the user's own.
 
     Folders above `top` are taken as trusted; there are none above `/`.
     """
@@ -44,7 +44,7 @@ class ProgramFinder:
         return next((path for path in paths if self.trusts(path)), None)
 
     def trusts(self, path: bytes) -> bool:
-        """Tells whether a path leads to a program by steps that only root or the person makes."""
+        """Tells whether only root or the user can change any step of a path to a program."""
         steps = symlink_chain(path)
         if not steps or not all(self._profile.shows(step) for step in steps):
             return False

@@ -20,7 +20,7 @@ MTIME_GRANULARITY_NS: Final = 2_000_000_000
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """What of a file or folder changes whenever something in it does."""
+    """The properties of a file or folder that change whenever it changes."""
 
     device: int
     inode: int
@@ -29,9 +29,9 @@ class FileStamp(msgspec.Struct, frozen=True):
 
 
 class ScannedFolder(msgspec.Struct, frozen=True):
-    """What one folder holds that matters; of `doubtful` files the content decides.
+    """What matters in one folder; for `doubtful` files the content decides.
 
-    A symlink with a secret's name is in `links`: what it leads to is the secret.
+    A symlink with a secret's name is in `links`: what it points to is the secret.
     """
 
     stamp: FileStamp
@@ -45,7 +45,7 @@ FolderLister: TypeAlias = Callable[[bytes, FileStamp], ScannedFolder]
 
 
 class HiddenPathScanner:
-    """Remembers folders as long as they stay the same: then one look at each is enough."""
+    """Finds what to hide, and remembers folders while they stay the same, to read each once."""
 
     def __init__(
         self, clock: Callable[[], int] = time.time_ns, lists: FolderLister | None = None
@@ -59,7 +59,7 @@ class HiddenPathScanner:
     def below(
         self, folder: bytes, skip: Collection[bytes] = (), *, depth: int = sys.maxsize
     ) -> list[bytes]:
-        """Lists what to hide in a folder and below, never through a symlink or a skipped one.
+        """Lists what to hide in a folder and below, without following symlinks or skipped folders.
 
         `depth` is how many folders deep it looks; 0 is the folder itself only.
         """
@@ -166,7 +166,7 @@ def _names_folder(path: bytes) -> bool:
 class LimitedPathFinder:
     """Finds what path limits cover in one workspace; caches folders as HiddenPathScanner does.
 
-    Symlinks stand for what they lead to, here as everywhere.
+    Symlinks count as what they point to.
     """
 
     def __init__(self, fence: PathLimits, root: bytes) -> None:
@@ -181,7 +181,7 @@ class LimitedPathFinder:
         return self._hides.below(self._root) if self._hides else []
 
     def read_only(self) -> list[bytes]:
-        """Returns what no program may change, also folders that rules name and nobody made yet."""
+        """Returns what no program may change, also missing folders that rules name."""
         if self._fence.keeps is None or self._keeps is None:
             return []
         if self._fence.keeps(b"", True):

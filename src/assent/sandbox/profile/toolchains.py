@@ -62,7 +62,7 @@ def _names(folder: str) -> list[str]:
 
 
 class Toolchain(msgspec.Struct, frozen=True):
-    """Folders of programs and libraries. A variable may lead to another place: `NAME/below`."""
+    """Folders of programs and libraries. A variable may name another place: `NAME/below`."""
 
     name: str
     home: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ TOOLCHAINS: Final = (
 
 
 def known_folders(home: bytes) -> list[bytes]:
-    """Lists where toolchains usually lie; whether one does is not asked."""
+    """Lists where toolchains usually are; whether one exists is not checked."""
     found: list[bytes] = []
     for row in TOOLCHAINS:
         found += [home.rstrip(b"/") + b"/" + os.fsencode(below) for below in row.home]
@@ -155,7 +155,7 @@ def known_folders(home: bytes) -> list[bytes]:
 
 
 def named_folders(environment: Mapping[str, str]) -> list[bytes]:
-    """Lists where variables say that toolchains lie; whether that is harmless is not asked."""
+    """Lists where variables say that toolchains are; whether that is safe is not checked."""
     return [
         path for row in TOOLCHAINS for name in row.variables for path in _named(name, environment)
     ]
@@ -168,7 +168,7 @@ def path_folders(environment: Mapping[str, str]) -> list[bytes]:
 
 
 def active_environments(environment: Mapping[str, str]) -> list[bytes]:
-    """Lists the virtual environments in use, if they look like some."""
+    """Lists the virtual environments in use, if they look like real ones."""
     venvs = [
         path
         for path in _named("VIRTUAL_ENV", environment)
@@ -188,7 +188,7 @@ def base_programs(venv: bytes) -> bytes | None:
 
 
 def is_python(programs: bytes) -> bool:
-    """Tells whether a folder of programs belongs to an installed Python: `lib` lies beside it."""
+    """Tells whether a folder of programs belongs to an installed Python: `lib` is next to it."""
     try:
         names = os.listdir(os.path.dirname(programs) + b"/lib")
     except OSError:

@@ -1,1 +1,1 @@
-"""Program runners: in bubblewrap or without a sandbox, always limited and always ended."""
+"""Program runners: in bubblewrap or without a sandbox, always limited and always stopped."""

@@ -44,7 +44,7 @@ from assent.sandbox.status import find_bwrap
 
 
 class PathKind(StrEnum):
-    """What stands under a name."""
+    """The kind of a path."""
 
     FOLDER = "folder"
     FILE = "file"  # and whatever else is no folder: a socket, a pipe, a device
@@ -53,7 +53,7 @@ class PathKind(StrEnum):
 
 
 class PathInfo(msgspec.Struct, frozen=True):
-    """What a look at a path found; `target` is the text of a symlink."""
+    """What a path is; `target` is the text of a symlink."""
 
     kind: PathKind
     target: bytes = b""
@@ -81,7 +81,7 @@ _KEYS = (b"/proc/keys", b"/proc/key-users")  # names of the keys that the person
 
 
 def path_info(path: bytes) -> PathInfo:
-    """Looks at a path itself, following no symlink at its end."""
+    """Returns what a path is, without following a symlink at its end."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:
@@ -97,7 +97,7 @@ def tmp_folder(profile: SandboxProfile) -> bytes:
 
 
 def bind_arguments(profile: SandboxProfile, look: PathLookup = path_info) -> BwrapArguments:
-    """Returns bubblewrap's arguments for all that is visible; what hides comes last."""
+    """Returns bubblewrap's arguments for everything visible; masks come last."""
     entries = _entries(profile, look)
     arguments: BwrapArguments = []
     for path in sorted(entries):
@@ -114,7 +114,7 @@ def bind_arguments(profile: SandboxProfile, look: PathLookup = path_info) -> Bwr
 
 
 def mount_points(profile: SandboxProfile, look: PathLookup = path_info) -> tuple[bytes, ...]:
-    """Returns where parts of a writable workspace are closed; what is missing needs a folder."""
+    """Returns where parts of a writable workspace are closed; a missing path needs a folder."""
     if not profile.writable:
         return ()
     return tuple(sorted({_standing(profile.root, path, look) for path in profile.kept}))
@@ -188,8 +188,8 @@ def _closed(path: bytes, kind: PathKind) -> BwrapArguments:
         case PathKind.MISSING:
             return [b"--tmpfs", path, *_read_only(path)]
         case PathKind.LINK:
-            text = f"{display_path(path)} is a symbolic link, which no sandbox can keep as it is."
-            raise Refused(text, "Put a real file or folder there.")
+            text = f"{display_path(path)} is a symbolic link, which the sandbox cannot protect."
+            raise Refused(text, "Replace it with a real file or folder.")
         case PathKind.FOLDER | PathKind.FILE:
             return [b"--ro-bind", path, path]
 
@@ -280,9 +280,9 @@ class BwrapDescriptors(msgspec.Struct, frozen=True):
 
 
 class BubblewrapRunner:
-    """Runs programs that can look at what the profile shows, and can change nothing else.
+    """Runs programs that see what the profile shows, and can change only what it allows.
 
-    The profile is asked for at each call, because what has to be hidden may just have been made.
+    The profile is built at each call, because what has to be hidden may be new.
     """
 
     def __init__(
@@ -349,7 +349,7 @@ def bwrap_arguments(
     place: ProgramPaths,
     ends: BwrapDescriptors,
 ) -> list[bytes]:
-    """Returns what bubblewrap is told: how to confine, what to show, and what to run where."""
+    """Returns bubblewrap's arguments: how to confine, what to show, and what to run where."""
     variables = environment(place, program).items()
     return [
         *NAMESPACE_OPTIONS,
@@ -363,7 +363,7 @@ def bwrap_arguments(
 
 
 def bwrap_version(tool: bytes) -> tuple[int, ...]:
-    """Returns the version that bubblewrap tells; empty if it tells none."""
+    """Returns the version that bubblewrap prints; empty if it prints none."""
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(
             [tool, b"--version"], env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=10
@@ -374,7 +374,7 @@ def bwrap_version(tool: bytes) -> tuple[int, ...]:
 
 
 def sandbox_unavailable() -> SandboxStatus | None:
-    """Tells why there can be no sandbox here; None if only trying it can tell."""
+    """Says why a sandbox is impossible here; None if only a test can tell."""
     tool = find_bwrap()
     if tool is None:
         return SandboxStatus(
@@ -382,10 +382,12 @@ def sandbox_unavailable() -> SandboxStatus | None:
         )
     if (found := bwrap_version(tool)) < MIN_VERSION:
         number = ".".join(map(str, found)) or "unknown"
-        reason = f"bubblewrap {number} cannot forbid further namespaces; 0.8 can."
+        reason = f"bubblewrap {number} cannot block further namespaces; version 0.8 is required."
         return SandboxStatus(SandboxState.NONE, reason, "apt install bubblewrap")
     if not is_supported(machine := os.uname().machine):
-        reason = f"There is no system call filter for {machine}, and without one keys can be read."
+        reason = (
+            f"No system call filter exists for {machine}, and without one programs could read keys."
+        )
         return SandboxStatus(SandboxState.NONE, reason)
     return None
 

@@ -1,7 +1,7 @@
-"""The user's git settings that a commit in the sandbox needs: identity and line ends.
+"""The user's git settings that a commit in the sandbox needs: identity and line endings.
 
-Their files may hold passwords and name programs, so git reads them in a sandbox of its own, and
-only these settings come along. No filter of theirs runs.
+The user's files may contain passwords and name programs, so git reads them in a sandbox of its own,
+and only these settings are passed on. Filters of the user do not run.
 """
 
 import os
@@ -40,7 +40,7 @@ _OWN: Final = tuple(
 
 
 def git_config_files(home: bytes, environment: Mapping[str, str]) -> list[bytes]:
-    """Returns the person's own settings files, and those that they name, as far as they exist."""
+    """Returns the user's own settings files, and those that they include, if they exist."""
     named = environment.get("GIT_CONFIG_GLOBAL")
     own = environment.get("XDG_CONFIG_HOME") or os.fsdecode(home) + "/.config"
     first = [named] if named else [f"{os.fsdecode(home)}/.gitconfig", f"{own}/git/config"]
@@ -55,7 +55,7 @@ def git_config_files(home: bytes, environment: Mapping[str, str]) -> list[bytes]
 
 
 def git_config_environment(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Returns the variables by which git finds the person's settings."""
+    """Returns the variables by which git finds the user's settings."""
     names = ("GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME")
     return tuple((name, environment[name]) for name in names if environment.get(name))
 
@@ -63,7 +63,7 @@ def git_config_environment(environment: Mapping[str, str]) -> tuple[tuple[str, s
 def commit_environment(
     listed: bytes, environment: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """Returns the variables that tell git in the sandbox what the person's settings say."""
+    """Returns the variables that give git in the sandbox the user's settings."""
     settings = (*_kept(listed), *_FIXED)
     numbered = [
         (f"GIT_CONFIG_{what}_{number}", value)

@@ -1,7 +1,8 @@
-"""Mount points: empty folders that hold the place of missing paths while a command runs.
+"""Mount points: empty folders that stand in for missing paths while a command runs.
 
-A mount needs something to stand on, in the person's own workspace. Whoever makes it may be killed
-at any moment, so each folder is on record before it is made, and whoever comes next removes it.
+A mount needs an existing path, in the user's own workspace. The process that creates it may be
+killed at any moment, so each folder is recorded before it is created, and the next process removes
+it.
 """
 
 import fcntl
@@ -24,9 +25,9 @@ _NEAR: Final = 2_000_000_000  # nanoseconds: as coarse as some disks keep time
 
 
 class MountPointFolder(msgspec.Struct, frozen=True):
-    """An empty folder, and when it was made; None where nobody has looked since.
+    """An empty folder, and when it was created; None if that was not recorded.
 
-    By that time it is told from a folder of the same name that a person made later: anything that
+    The time tells it from a folder of the same name that a user created later: anything that
     happens in a folder changes its time.
     """
 
@@ -35,7 +36,7 @@ class MountPointFolder(msgspec.Struct, frozen=True):
 
 
 class MountPointRecord(msgspec.Struct, frozen=True):
-    """What was made for one call, when that began, and by which process."""
+    """What was created for one call, when the call began, and by which process."""
 
     at: int
     pid: int
@@ -51,16 +52,16 @@ class ActiveMountPoints(msgspec.Struct, frozen=True):
 
     @property
     def inherited_descriptors(self) -> tuple[int, ...]:
-        """What somebody inherits who may outlive this process, and the command with it."""
+        """The descriptors for a process that may outlive this one, and the command with it."""
         return () if self.lock is None else (self.lock,)
 
 
 class MountPoints:
-    """Makes and removes the mount points of one workspace.
+    """Creates and removes the mount points of one workspace.
 
-    Each call has a file in a folder of the state, locked for as long as the call may go on. While
-    two calls use one folder, it stays: a mount whose folder is removed is gone.
-    Without a folder of the state nothing is recorded; that is for workspaces that nobody keeps.
+    Each call has a file in the state folder, locked for as long as the call may run. While two
+    calls use one folder, it stays: a mount whose folder is removed is gone. Without a state folder
+    nothing is recorded; that is for temporary workspaces.
     """
 
     def __init__(self, folder: str = "") -> None:
@@ -68,9 +69,9 @@ class MountPoints:
 
     @contextmanager
     def active(self, wanted: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
-        """Makes the folders that are missing, for as long as the call takes.
+        """Creates the missing folders, for the duration of the call.
 
-        Yields the descriptors to hand to whoever ends the command should this process be killed.
+        Yields the descriptors for the process that stops the command if this process is killed.
         """
         try:
             with self._alone():
@@ -78,8 +79,8 @@ class MountPoints:
                 stand = self._begun(wanted)
         except OSError as error:
             raise Refused(
-                f"The command did not run: what it needs in the workspace could not be put on "
-                f"record ({error.strerror}). Nothing was changed.",
+                "The command did not run: what it needs in the workspace could not be recorded "
+                f"({error.strerror}). Nothing was changed.",
                 "assent doctor",
             ) from error
         try:
@@ -91,7 +92,7 @@ class MountPoints:
                 os.close(stand.lock)
 
     def sweep(self) -> tuple[bytes, ...]:
-        """Removes what calls left that were killed, and returns it; what others made stays."""
+        """Removes what killed calls left, and returns it; what others created stays."""
         try:
             with self._alone():
                 return tuple(sorted(self._sweep()))

@@ -1,4 +1,4 @@
-"""Starts the programs of a pipeline, streams their output, and ends them in any case."""
+"""Starts the programs of a pipeline, streams their output, and always stops them."""
 
 import os
 import selectors
@@ -60,7 +60,7 @@ class ProgramPaths(msgspec.Struct, frozen=True):
 
 
 def environment(place: ProgramPaths, program: Program) -> dict[bytes, bytes]:
-    """Returns all variables of a program; what it is told itself wins."""
+    """Returns all variables of a program; its own ones win."""
     own = {name.encode(): _encoded(value) for name, value in program.environment}
     given = {
         b"HOME": place.home,
@@ -87,9 +87,9 @@ _GRACE: Final = 0.5  # seconds for what a program left behind to let go of its o
 
 
 class ProcessSpec(msgspec.Struct, frozen=True):
-    """One process to start, with the descriptors that it is given besides the usual three.
+    """One process to start, with the descriptors that it gets in addition to the usual three.
 
-    At `status` one can read what bubblewrap reports; `watch` hears the number of the process.
+    Bubblewrap's reports can be read at `status`; `watch` gets the process id.
     """
 
     argv: tuple[bytes, ...]
@@ -108,9 +108,9 @@ ProcessPreparer = Callable[[Program, ExitStack, ExitStack], ProcessSpec]
 def run_pipeline(
     programs: Sequence[Program], prepare: ProcessPreparer, watch: UsageCheck, limits: ProcessLimits
 ) -> Generator[OutputChunk | ProcessResult, None, None]:
-    """Runs a pipeline. Limits are looked at while the output is taken.
+    """Runs a pipeline. Limits are checked while the output is read.
 
-    A sandbox ends with the thread that started it: whoever takes the first piece takes them all.
+    A sandbox ends with the thread that started it: one thread must read all the output.
     """
     if limits.stopped():
         yield INTERRUPTED_RESULT

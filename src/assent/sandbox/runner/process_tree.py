@@ -1,4 +1,4 @@
-"""Ends a process with all that it started, and reaps what has no parent any more."""
+"""Stops a process with everything it started, and reaps orphans."""
 
 import ctypes
 import errno
@@ -54,7 +54,7 @@ _ADOPTING: Final = _Subreaper()
 
 @contextmanager
 def child_subreaper() -> Iterator[None]:
-    """Takes in orphans for as long as a call lasts."""
+    """Adopts orphaned processes for the duration of a call."""
     _ADOPTING.begin()
     try:
         yield
@@ -63,7 +63,7 @@ def child_subreaper() -> Iterator[None]:
 
 
 def reap(pid: int) -> None:
-    """Clears away a process that has ended, if it came to us."""
+    """Reaps a process that has exited, if this process adopted it."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
 
@@ -85,7 +85,7 @@ class ProcessTree:
 
     @property
     def ran(self) -> bool:
-        """Tells, after the end, whether bubblewrap came to run the program."""
+        """Tells, after the end, whether bubblewrap ran the program."""
         return self._status is None or _RAN in self._report
 
     @property
@@ -95,7 +95,7 @@ class ProcessTree:
         return not self.ran and began and (self.process.returncode or 0) < 0
 
     def end(self) -> None:
-        """Kills what is left of it, and returns when all is gone; nothing if that was done."""
+        """Kills what remains of it, and returns when all is gone; a second call does nothing."""
         if self.process.returncode is not None or self._given_up:
             return
         with ExitStack() as stack:
@@ -158,7 +158,7 @@ class ProcessTree:
 
 
 def kill_all(find: Callable[[], Iterable[int]]) -> None:
-    """Ends all processes that are found, again and again until none is; nobody goes on between."""
+    """Kills all processes that are found, repeatedly until there are none."""
     ending: dict[int, int | None] = {}
     with ExitStack() as stack:
         for _ in range(_ROUNDS):
@@ -170,7 +170,7 @@ def kill_all(find: Callable[[], Iterable[int]]) -> None:
 
 
 def wait_for_exit(pids: Iterable[int], seconds: float) -> None:
-    """Waits until processes have ended, and for so long in all at most."""
+    """Waits until processes have exited, up to a total time."""
     until = time.monotonic() + seconds
     with ExitStack() as stack:
         for watched in [_watched(pid, stack) for pid in pids]:

@@ -1,4 +1,4 @@
-"""Resource limits: those that the kernel keeps, and usage counted from outside."""
+"""Resource limits: those that the kernel enforces, and usage measured from outside."""
 
 import os
 import resource
@@ -20,10 +20,10 @@ _CORE = 1
 
 
 def prlimit_prefix(limits: ProcessLimits) -> tuple[bytes, ...]:
-    """Returns the words to put before a command; nothing where there is no `prlimit`.
+    """Returns the words to put before a command; nothing if there is no `prlimit`.
 
-    Without it the watch still counts processes and memory, only later. The number of processes is
-    no limit of this kind: the kernel counts all that the person runs, and does not count for root.
+    Without it processes and memory are still counted, only later. The number of processes is not
+    limited this way: the kernel counts everything the user runs, and does not count for root.
     """
     tool = next((tool for tool in TOOLS if os.access(tool, os.X_OK)), None)
     if tool is None:
@@ -68,7 +68,7 @@ class ResourceUsage(msgspec.Struct, frozen=True):
         return ResourceUsage(self.processes + other.processes, self.memory + other.memory)
 
     def over(self, limits: ProcessLimits) -> str:
-        """Returns which limit this is above, or an empty string."""
+        """Returns which limit this exceeds, or an empty string."""
         if self.processes > limits.processes:
             return "processes"
         return "memory" if self.memory > limits.memory else ""
@@ -79,7 +79,7 @@ UsageCheck = Callable[[Sequence[int], ProcessLimits], str]
 
 
 def confined_limit_exceeded(leaders: Sequence[int], limits: ProcessLimits) -> str:
-    """Looks into the sandboxes that these processes keep."""
+    """Returns which limit the sandboxes of these processes exceed, or an empty string."""
     inner = [proc for leader in leaders for init in child_pids(leader) for proc in _own_proc(init)]
     listed = [(proc, _pids(proc)) for proc in inner]
     # While programs multiply, every look takes longer than the one before; so count first.
@@ -89,7 +89,7 @@ def confined_limit_exceeded(leaders: Sequence[int], limits: ProcessLimits) -> st
 
 
 def unconfined_limit_exceeded(leaders: Sequence[int], limits: ProcessLimits) -> str:
-    """Looks at the processes that are in the sessions of these ones, the newest first."""
+    """Returns which limit the sessions of these processes exceed, or an empty string."""
     newest = sorted(_pids(_HOST), reverse=True)
     ours = (pid for pid in newest if _session(pid) in leaders)
     return _first_over((_usage(_HOST, pid) for pid in ours), limits)
@@ -110,7 +110,7 @@ def session_members(session: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Returns the processes that a process has started or taken in, and those that these have."""
+    """Returns the processes that a process has started or adopted, and their descendants."""
     stats = {each: _stat(_HOST, each) for each in _pids(_HOST)}
     parents = {each: int(fields[_PARENT]) for each, fields in stats.items() if fields}
     found = [pid]
@@ -129,13 +129,13 @@ def process_name(pid: int) -> bytes:
 
 
 def is_alive(pid: int) -> bool:
-    """Tells whether a process is there and has not ended; one that nobody reaped yet has."""
+    """Tells whether a process exists and has not exited; an unreaped one has exited."""
     fields = _stat(_HOST, pid)
     return bool(fields) and fields[0] not in (b"Z", b"X")
 
 
 def child_pids(pid: int) -> list[int]:
-    """Returns the processes that a process of one thread has started itself."""
+    """Returns the direct children of a single-threaded process."""
     try:
         with open(f"{_HOST}/{pid}/task/{pid}/children", "rb") as file:
             return [int(child) for child in file.read().split()]

@@ -7,7 +7,7 @@ import msgspec
 
 
 class DeniedSyscalls(msgspec.Struct, frozen=True):
-    """Calls that answer with an error, and why no ordinary program misses them."""
+    """System calls that return an error, and why no ordinary program needs them."""
 
     calls: str
     error: int
@@ -77,7 +77,7 @@ ALWAYS_DENIED = (
     DeniedSyscalls(
         "add_key request_key keyctl",
         errno.EPERM,
-        "The keyring of the person's session is inherited, and no namespace hides it.",
+        "The keyring of the user's session is inherited, and no namespace hides it.",
     ),
     DeniedSyscalls(
         "mount umount2 pivot_root open_tree move_mount fsopen fsconfig fsmount fspick "
@@ -85,26 +85,26 @@ ALWAYS_DENIED = (
         errno.EPERM,
         "What is visible is decided before the program starts.",
     ),
-    DeniedSyscalls("open_by_handle_at", errno.EPERM, "It opens files past every mask."),
+    DeniedSyscalls("open_by_handle_at", errno.EPERM, "It opens files despite every mask."),
     DeniedSyscalls(
         "ptrace process_vm_readv process_vm_writev",
         errno.EPERM,
-        "Nobody debugs while planning, and one program of a call has no business in another.",
+        "Planning needs no debugging, and programs of one call must not access each other.",
     ),
     DeniedSyscalls(
         "bpf perf_event_open kexec_load kexec_file_load init_module finit_module delete_module",
         errno.EPERM,
-        "They speak to the kernel of the whole machine.",
+        "They affect the kernel of the whole machine.",
     ),
     DeniedSyscalls(
         "memfd_create memfd_secret",
         errno.ENOSYS,
-        "Memory without a process that it is counted for; libraries do without it.",
+        "Memory that is not counted for any process; libraries work without it.",
     ),
     DeniedSyscalls(
         "userfaultfd io_uring_setup io_uring_enter io_uring_register",
         errno.ENOSYS,
-        "A wide way into the kernel; libraries that use it do without where it is missing.",
+        "A large attack surface of the kernel; libraries that use it work without it.",
     ),
 )
 
@@ -117,7 +117,7 @@ DENIED_READ_ONLY = (
         "utimensat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat "
         "removexattrat file_setattr",
         errno.EROFS,
-        "A program that only looks changes no mode, owner, time or attribute.",
+        "A read-only program changes no mode, owner, time or attribute.",
     ),
 )
 
@@ -148,9 +148,9 @@ def is_supported(machine: str) -> bool:
 
 
 def seccomp_filter(machine: str, *, writable: bool = False, unix: bool | None = None) -> bytes:
-    """Returns the filter as the kernel takes it; calls of another kind of machine are fatal.
+    """Returns the filter for the kernel; calls for another architecture are fatal.
 
-    Without `unix`, which comes with a writable workspace, no Unix socket can be had.
+    Without `unix`, which comes with a writable workspace, Unix sockets are refused.
     """
     column, mark = _MACHINES[machine]
     unix = writable if unix is None else unix

@@ -34,9 +34,9 @@ from assent.sandbox.runner.watchdog import CommandLocks, describe_processes, sta
 
 
 class NoSandboxRunner:
-    """Runs programs that can do what the person can; only harmless ones may come here.
+    """Runs programs with all rights of the user; only harmless ones may run here.
 
-    A program that starts a session of its own can outlive the call.
+    A program that starts its own session can outlive the call.
     """
 
     def __init__(self, folders: Sequence[bytes] = PROGRAM_FOLDERS) -> None:
@@ -70,14 +70,16 @@ _KEPT: Final = (b"LANG", b"LC_ALL", b"PYTHONDONTWRITEBYTECODE")  # these stay th
 
 
 def command_program(errand: CommandSpec, shell: bytes | None) -> Program:
-    """Returns the program of an errand; refuses what no program can be given."""
+    """Returns the program of a command; refuses one that cannot be started."""
     refuse_variables(errand.environment)
     if bool(errand.line) == bool(errand.argv):
-        raise Refused("The command did not run: it is either a line or a list of words.")
+        raise Refused(
+            "The command did not run: it must be either a command line or a list of arguments."
+        )
     if errand.argv:
         program = _plain(errand.argv)
     elif shell is None or "\0" in errand.line:
-        raise Refused("The command did not run: no shell takes it. Nothing was changed.")
+        raise Refused("The command did not run: no shell can run it. Nothing was changed.")
     else:
         program = shell_program(shell, errand.line)
     own = tuple((os.fsdecode(name), os.fsdecode(value)) for name, value in errand.environment)
@@ -86,12 +88,12 @@ def command_program(errand: CommandSpec, shell: bytes | None) -> Program:
 
 def _plain(argv: tuple[bytes, ...]) -> Program:
     if not argv[0] or any(b"\0" in word for word in argv):
-        raise Refused("The command did not run: its words name no program. Nothing was changed.")
+        raise Refused("The command did not run: it has no valid program name. Nothing was changed.")
     return Program(argv)
 
 
 def shell_program(shell: bytes, line: str) -> Program:
-    """Returns the shell that runs a line and reads no file of settings before it."""
+    """Returns the shell that runs a line, without reading any startup file."""
     quiet = _QUIET.get(os.path.basename(shell), ())
     return Program((shell, *quiet, b"-c", b"--", os.fsencode(line)))
 
@@ -99,7 +101,7 @@ def shell_program(shell: bytes, line: str) -> Program:
 def user_environment(
     environment: Mapping[str, str], withheld: Collection[str] = ()
 ) -> dict[bytes, bytes]:
-    """Returns the person's variables without keys of models; nothing pages, colours or asks."""
+    """Returns the user's variables without model keys; disables pagers, colors and prompts."""
     own = {
         os.fsencode(name): os.fsencode(value)
         for name, value in environment.items()
@@ -109,7 +111,7 @@ def user_environment(
 
 
 class UnconfinedRunner:
-    """Runs a program as the person would; in a session of its own that ends with it, or with us."""
+    """Runs a program as the user would; in a session that ends with it, or with this process."""
 
     def __init__(self, variables: Mapping[bytes, bytes], marks: CommandLocks | None = None) -> None:
         self._variables = dict(variables)
@@ -158,7 +160,8 @@ class UnconfinedRunner:
             if left := self._marks.remaining_processes(path):
                 ended = msgspec.structs.replace(ended, running=describe_processes(left))
                 yield OutputChunk(
-                    f"assent: It ended and left running: {describe_processes(left)}.\n".encode(),
+                    "assent: The command ended but left running: "
+                    f"{describe_processes(left)}.\n".encode(),
                     error=True,
                 )
         yield ended

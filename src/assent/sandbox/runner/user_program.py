@@ -1,6 +1,6 @@
-"""Programs of the user's own choice: never found in the workspace, nor started there.
+"""Programs that the user chose: never found in the workspace, nor started there.
 
-They start outside of it, too: many interpreters load modules from the folder that they start in.
+They also start outside of it: many interpreters load modules from the folder they start in.
 """
 
 import os
@@ -17,22 +17,22 @@ START: Final = b"/"
 
 
 def user_program(words: Sequence[str], environment: Mapping[str, str], root: bytes) -> bytes:
-    """Returns the path of the program that a command line of the person's configuration starts.
+    """Returns the path of the program that a command line in the user's configuration starts.
 
     A program in the workspace, or a word that is a path of a file there, is refused, because an
     agent could have written it. Raises Refused or NotFound.
     """
     if not words or not words[0]:
-        raise Refused("It names no program.")
+        raise Refused("No program is named.")
     name = os.fsencode(words[0])
     if b"/" in name and not name.startswith(b"/"):
-        raise Refused(f"{one_line(name)} is a relative path; write the whole one.")
+        raise Refused(f"{one_line(name)} is a relative path; use an absolute path.")
     if within := _of_the_workspace(words, root):
-        raise Refused(f"{one_line(within)} lies in the workspace, where an agent could change it.")
+        raise Refused(f"{one_line(within)} is in the workspace, where an agent could change it.")
     places = [name] if b"/" in name else _on_path(name, environment)
     found = next((path for path in places if _is_program(path, root)), None)
     if found is None:
-        raise NotFound(f"{one_line(name)} is not there, or cannot be executed.")
+        raise NotFound(f"{one_line(name)} not found or not executable.")
     return found
 
 
@@ -62,9 +62,9 @@ def _leads_inside(path: bytes, root: bytes) -> bool:
 
 
 def run_in_foreground(line: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs a program on the person's terminal, waits for it, and returns its exit code.
+    """Runs a program on the user's terminal, waits for it, and returns its exit code.
 
-    Ctrl+C is the program's alone meanwhile, although the terminal sends it to both.
+    Meanwhile only the program reacts to Ctrl+C, although the terminal sends it to both.
     """
     before = signal.signal(signal.SIGINT, lambda *_: None)  # ignored, it would be so there, too
     try:

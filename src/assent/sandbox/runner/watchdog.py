@@ -1,6 +1,6 @@
-"""The watchdog: ends an unconfined command when the process that started it ends.
+"""The watchdog: stops an unconfined command when the process that started it dies.
 
-A sandbox dies with its parent; any other command would go on where Assent was killed. So a
+A sandbox dies with its parent; any other command would continue if Assent were killed. So a
 watchdog follows it, and it holds a lock that shows whether anything of it is alive.
 """
 
@@ -28,25 +28,25 @@ _HOST: Final = "/proc"
 
 
 class CommandLocks:
-    """Files in a folder of the state, each locked by a command for as long as anything of it lives.
+    """Files in the state folder, each locked by a command while any of its processes is alive.
 
-    The lock goes with an open file that all its processes inherit. The file is removed when a
-    command was ended; one that is still there was left by a process that died, or by one that
-    could not end everything.
+    The lock belongs to an open file that all its processes inherit. The file is removed when a
+    command was stopped; a remaining one was left by a process that died, or by one that could not
+    stop everything.
     """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def acquire(self, stack: ExitStack) -> tuple[int, str]:
-        """Returns a locked file for a command to inherit; raises Refused if there can be none."""
+        """Returns a locked file for a command to inherit; raises Refused if that fails."""
         path = os.path.join(self._folder, os.urandom(16).hex())
         try:
             os.makedirs(self._folder, 0o700, exist_ok=True)
             mark = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise Refused(
-                f"The command did not run: nothing could tell later whether it still runs "
+                "The command did not run: Assent could not record that it is running "
                 f"({error.strerror})."
             ) from error
         stack.callback(os.close, mark)
@@ -54,10 +54,10 @@ class CommandLocks:
         return mark, path
 
     def release(self, path: str, *, cut: bool) -> None:
-        """Removes the mark of a command that has ended.
+        """Removes the lock file of a command that has ended.
 
-        What is left of one that was cut off is work that nobody wanted any more; the mark stays
-        for as long as it goes on. What one that ended by itself left behind is meant to stay.
+        Processes that remain of an interrupted command are unwanted; the lock stays while they run.
+        What a command that ended by itself left running is meant to stay.
         """
         if cut:
             _is_let_go(path)
@@ -65,15 +65,15 @@ class CommandLocks:
             _remove(path)
 
     def remaining_processes(self, path: str) -> list[int]:
-        """Returns what a command that has ended left behind; it came to this process."""
+        """Returns the remaining processes of an ended command; this process adopted them."""
         return sorted(_holders(path, descendants(os.getpid())))
 
     def kill_remaining(self, path: str) -> None:
-        """Ends all that is left of a command, in whatever session, as far as one may."""
+        """Kills all that remains of a command, in whatever session, as far as allowed."""
         kill_all(lambda: set(_holders(path)) - {os.getpid()})
 
     def still_running(self) -> str:
-        """Names what is alive of commands whose starter died, or returns an empty string."""
+        """Names running processes of commands whose starter died, or returns an empty string."""
         alive = [path for path in self._paths() if not _is_let_go(path)]
         pids = sorted({pid for path in alive for pid in _holders(path)})
         return describe_processes(pids) or ("a process of another user" if alive else "")
@@ -86,19 +86,19 @@ class CommandLocks:
 
 
 def describe_processes(pids: Sequence[int]) -> str:
-    """Names processes by id and program, with the command that ends them."""
+    """Names processes by id and program, with the command that stops them."""
     if not pids:
         return ""
     each = ", ".join(f"process {pid} ({one_line(process_name(pid)) or '?'})" for pid in pids)
-    ends = "ends it" if len(pids) == 1 else "ends them"
+    ends = "stops it" if len(pids) == 1 else "stops them"
     return f"{each} (`kill {' '.join(map(str, pids))}` {ends})"
 
 
 def start_watchdog(stack: ExitStack, held: Sequence[int] = ()) -> int | None:
-    """Starts somebody who ends a group of processes should this process die.
+    """Starts a watchdog that kills a process group if this process dies.
 
-    Returns where to write the number of the group; None where nobody can keep watch. What is
-    `held` stays open until then, too.
+    Returns where to write the id of the group; None if no watchdog is possible. What is `held`
+    stays open until then, too.
     """
     try:
         guard = subprocess.Popen(
@@ -119,10 +119,11 @@ def start_watchdog(stack: ExitStack, held: Sequence[int] = ()) -> int | None:
 
 
 def tied_to_watchdog(argv: tuple[bytes, ...], watch: int) -> tuple[bytes, ...]:
-    """Has a process say its own number to who keeps watch, before it becomes the command.
+    """Makes a process report its own id to the watchdog, before it becomes the command.
 
-    Told by us, after its start, it could have begun its work when we die in between. The pipe is
-    named instead of handed down: a command that held it open would never be ended.
+    If this process reported it after the start, the command could already be running when this
+    process dies in between. The pipe is named, not inherited: a command that held it open would
+    never be stopped.
     """
     return (_TOLD_FIRST[0], b"-c", _TOLD_FIRST[1], b"/proc/%d/fd/%d" % (os.getpid(), watch), *argv)
 

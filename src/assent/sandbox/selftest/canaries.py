@@ -14,7 +14,7 @@ from assent.sandbox.temp_folder import TempFolder
 
 
 class SelfTestPaths(msgspec.Struct, frozen=True):
-    """Where a scratch workspace and the folders of its user lie."""
+    """The paths of a scratch workspace and the folders of its user."""
 
     root: Path
     home: Path
@@ -23,7 +23,7 @@ class SelfTestPaths(msgspec.Struct, frozen=True):
 
 
 class DecoyPlan(msgspec.Struct, frozen=True):
-    """The digest to approve, the variables that lead to its state, and whether it is approved."""
+    """The digest to approve, the variables that point to its state, and whether it is approved."""
 
     digest: str
     environment: Mapping[str, str]
@@ -67,7 +67,7 @@ class Canaries:
 
     @property
     def secrets(self) -> dict[str, Path]:
-        """The files that nobody inside may read, by the attempt that tries."""
+        """The files that no program inside may read, by the attempt that tries."""
         ground = self.ground
         return {
             "read_key": ground.state / "key",
@@ -82,7 +82,7 @@ class Canaries:
 
     @property
     def outside(self) -> dict[str, Path]:
-        """The files that nobody inside may make, by the attempt that tries."""
+        """The files that no program inside may create, by the attempt that tries."""
         return {
             "write_home": self.ground.home / "made",
             "write_state": self.ground.state / "made",
@@ -109,14 +109,14 @@ class Canaries:
         }
 
     def digests(self) -> dict[str, str]:
-        """Returns the digests by which the probe knows a secret when it reads one."""
+        """Returns the digests by which the probe recognizes a secret."""
         token = self.token.encode()
         files = {name: path.read_bytes() for name, path in self.secrets.items()}
         found = {**files, "token": token, "word": token[:8]}
         return {name: sha256(content).hexdigest() for name, content in found.items()}
 
     def made(self) -> list[str]:
-        """Returns the attempts that left a file where none may be."""
+        """Returns the attempts that left a file where none is allowed."""
         return [name for name, path in self.outside.items() if _any_like(path)]
 
     def _plant(self) -> None:

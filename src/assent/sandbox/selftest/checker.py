@@ -1,4 +1,4 @@
-"""The sandbox checker: whether the sandbox holds here, tested once a boot, or why not."""
+"""The sandbox checker: whether the sandbox works here, tested once per boot, or why not."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ from assent.sandbox.temp_folder import temp_folder
 
 
 class KernelRestriction(msgspec.Struct, frozen=True):
-    """A setting that forbids what the sandbox needs, and what to type about it."""
+    """A setting that forbids what the sandbox needs, and the command that changes it."""
 
     file: str
     value: str
@@ -52,32 +52,32 @@ KERNEL_RESTRICTIONS: Final = (
     KernelRestriction(
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
-        "AppArmor forbids user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1)",
+        "AppArmor blocks user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1)",
         "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
     ),
     KernelRestriction(
         "/proc/sys/kernel/unprivileged_userns_clone",
         "0",
-        "the system forbids user namespaces (kernel.unprivileged_userns_clone = 0)",
+        "the system blocks user namespaces (kernel.unprivileged_userns_clone = 0)",
         "sudo sysctl -w kernel.unprivileged_userns_clone=1",
     ),
     KernelRestriction(
         "/proc/sys/user/max_user_namespaces",
         "0",
-        "the system forbids user namespaces (user.max_user_namespaces = 0)",
+        "the system blocks user namespaces (user.max_user_namespaces = 0)",
         "sudo sysctl -w user.max_user_namespaces=15000",
     ),
     KernelRestriction(
         "/.dockerenv",
         "",
-        "this is a container, whose engine may forbid namespaces; docker allows them with "
+        "this is a container, and its engine may block namespaces; docker allows them with "
         "`--security-opt seccomp=unconfined --security-opt systempaths=unconfined`",
         "",
     ),
     KernelRestriction(
         "/run/.containerenv",
         "",
-        "this is a container, whose engine may forbid namespaces; podman allows them with "
+        "this is a container, and its engine may block namespaces; podman allows them with "
         "`--security-opt seccomp=unconfined --security-opt unmask=ALL`",
         "",
     ),
@@ -86,14 +86,14 @@ _LONGEST: Final = 300
 
 
 def restricted_status(said: str, top: Path = Path("/")) -> SandboxStatus:
-    """Returns the standing of a machine where bubblewrap does not start, with what it said."""
-    words = " ".join(said.split())[:_LONGEST] or "it said nothing"
+    """Returns the status of a machine where bubblewrap does not start, with its error."""
+    words = " ".join(said.split())[:_LONGEST] or "no output"
     for one in KERNEL_RESTRICTIONS:
         if _applies(top / one.file.lstrip("/"), one.value):
-            reason = f"bubblewrap cannot start here: {one.words}. It said: {words}"
+            reason = f"bubblewrap cannot start here: {one.words}. Output: {words}"
             return SandboxStatus(SandboxState.NONE, reason, one.next)
     return SandboxStatus(
-        SandboxState.NONE, f"bubblewrap cannot start here. It said: {words}", "assent doctor"
+        SandboxState.NONE, f"bubblewrap cannot start here. Output: {words}", "assent doctor"
     )
 
 
@@ -110,7 +110,7 @@ def _applies(file: Path, value: str) -> bool:
 def bubblewrap_confinement(
     environment: Mapping[str, str], tool: bytes, *, writable: bool = False
 ) -> ConfinementFactory:
-    """Returns what confines a scratch workspace as a person's would be."""
+    """Returns the confinement of a scratch workspace, as a user's would be confined."""
 
     def confine(ground: SelfTestPaths) -> PipelineRunner:
         return BubblewrapRunner(profile_factory(environment, ground, writable=writable), tool).run
@@ -121,7 +121,7 @@ def bubblewrap_confinement(
 def profile_factory(
     environment: Mapping[str, str], ground: SelfTestPaths, *, writable: bool = False
 ) -> Callable[[], SandboxProfile]:
-    """Returns what makes the profiles of a scratch workspace; a folder there is in its PATH."""
+    """Returns the profile factory of a scratch workspace; a folder there is in its PATH."""
     hidden = [os.fsencode(path) for path in (ground.state, ground.config)]
     programs = str(ground.home / os.path.basename(PROGRAMS))
     # The real home is as private here as the scratch one, should PATH name it.
@@ -148,7 +148,7 @@ _BRIEFLY: Final = ProcessLimits(seconds=20)
 
 
 class SandboxChecker:
-    """Tells whether the sandbox holds. `folder` is the state folder, where the result is kept."""
+    """Tells whether the sandbox works. `folder` is the state folder, where the result is kept."""
 
     def __init__(
         self,
@@ -166,18 +166,18 @@ class SandboxChecker:
         self._found: SandboxStatus | None = None
 
     def with_writable(self, writable: Callable[[bytes], ConfinementFactory]) -> Self:
-        """Has the self-test also try what confines those who may write in the workspace."""
+        """Makes the self-test also try the confinement of commands that may write."""
         self._writable = writable
         return self
 
     def cached(self) -> SandboxStatus | None:
-        """Tells what the last self-test found, if it still counts, without making one."""
+        """Returns the result of the last self-test, if it is still valid, without running one."""
         if self._tool is None:
             return self._without()
         return cached_status(self._file, self._tool)
 
     def status(self) -> SandboxStatus:
-        """Tells whether the sandbox holds; makes the self-test unless its result is known."""
+        """Tells whether the sandbox works; runs the self-test unless its result is known."""
         if self._found is None:
             kept = self.cached()
             stands = (
@@ -187,11 +187,11 @@ class SandboxChecker:
         return self._found
 
     def retest(self) -> tuple[SandboxStatus, tuple[EscapeTestResult, ...]]:
-        """Makes the self-test now, and remembers what it found; one that breaks is a no (law 9)."""
+        """Runs the self-test now, and stores the result; one that breaks has failed (law 9)."""
         try:
             self._found, attempts = self._tried()
         except Exception as error:
-            words = f"The self-test of the sandbox failed: {type(error).__name__}: {error}."
+            words = f"The sandbox self-test failed: {type(error).__name__}: {error}."
             self._found, attempts = SandboxStatus(SandboxState.OFF, words, DOCTOR), ()
         return self._found, attempts
 
@@ -215,7 +215,7 @@ class SandboxChecker:
         return found, attempts
 
     def confinement(self) -> ConfinementFactory | None:
-        """Returns what confines a scratch workspace, if there is anything to confine it with."""
+        """Returns the confinement of a scratch workspace, if one is possible."""
         if self._tool is None or self._lacking() or _hindered(self._confine(self._tool)):
             return None
         return self._confine(self._tool)
@@ -229,17 +229,17 @@ class SandboxChecker:
 
 
 def status_from_results(attempts: Sequence[EscapeTestResult]) -> SandboxStatus:
-    """Draws the conclusion: one leak is enough, and so is a vital attempt that shows nothing."""
+    """Draws the conclusion: one leak fails, and so does a vital attempt that proves nothing."""
     leaks = [one.trial.tried for one in attempts if one.proof is EscapeOutcome.LEAKED]
     if leaks or not attempts:
         what = "; ".join(leaks[:_NAMED]) or "nothing was tried"
         more = f"; and {len(leaks) - _NAMED} more" if len(leaks) > _NAMED else ""
-        reason = f"The sandbox does not hold. From inside one can: {what}{more}."
+        reason = f"The sandbox is not safe. A program inside it can: {what}{more}."
         return SandboxStatus(SandboxState.OFF, reason, DOCTOR)
     unproven = [one for one in attempts if one.proof is EscapeOutcome.UNPROVEN and one.trial.vital]
     if unproven:
         what, why = unproven[0].trial.tried, unproven[0].detail
-        reason = f"The self-test of the sandbox shows nothing ({what}). {why}."
+        reason = f"The sandbox self-test is inconclusive ({what}). {why}."
         return SandboxStatus(SandboxState.OFF, reason, DOCTOR)
     return SandboxStatus(SandboxState.HELD)
 

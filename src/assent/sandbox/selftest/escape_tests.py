@@ -1,4 +1,4 @@
-"""Escape tests: what each attempt of the self-test is about, and what must be proven about it."""
+"""Escape tests: what each attempt of the self-test is about, and what has to be proved."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,7 +7,7 @@ import msgspec
 
 
 class EscapeOutcome(StrEnum):
-    """What an attempt showed."""
+    """The outcome of an attempt."""
 
     HELD = "held"
     LEAKED = "leaked"
@@ -15,11 +15,11 @@ class EscapeOutcome(StrEnum):
 
 
 class EscapeTest(msgspec.Struct, frozen=True):
-    """One thing that a program inside must not manage.
+    """One thing that a program inside must not be able to do.
 
-    `control`: outside the sandbox it works, or its failure inside shows nothing.
-    `vital`: where even the control does not work, the whole self-test shows nothing.
-    `private`: it may work inside, on what is thrown away; what is seen from outside decides.
+    `control`: it must work outside the sandbox, or its failure inside proves nothing. `vital`: if
+    even the control fails, the whole self-test proves nothing. `private`: it may work inside, on
+    what is thrown away; what is seen from outside decides.
     """
 
     name: str
@@ -31,7 +31,7 @@ class EscapeTest(msgspec.Struct, frozen=True):
 
 
 class EscapeTestResult(msgspec.Struct, frozen=True):
-    """An escape test, its outcome, and details in words."""
+    """An escape test, its outcome, and details."""
 
     trial: EscapeTest
     proof: EscapeOutcome
@@ -41,69 +41,69 @@ class EscapeTestResult(msgspec.Struct, frozen=True):
 UNCHANGED: Final = EscapeTest(
     "unchanged",
     "workspace",
-    "change any file, time, mode or attribute by any of this",
+    "change any file, time, mode or attribute in any of these ways",
     control=True,
     vital=True,
 )
 
 _WORKSPACE: Final = {
-    "create": "make a file",
+    "create": "create a file",
     "overwrite": "overwrite a file",
     "append": "append to a file",
     "truncate": "truncate a file",
     "delete": "delete a file",
     "rename": "rename a file",
-    "make_folder": "make a folder",
+    "make_folder": "create a folder",
     "chmod": "change a mode",
     "chown": "change an owner",
     "utime": "change a time",
     "setxattr": "set an extended attribute",
-    "hard_link": "make a hard link",
-    "symlink": "make a symlink",
-    "fifo": "make a named pipe",
-    "through_proc": "write by way of /proc (root, cwd, fd)",
-    "reopen": "open a descriptor again for writing",
+    "hard_link": "create a hard link",
+    "symlink": "create a symlink",
+    "fifo": "create a named pipe",
+    "through_proc": "write through /proc (root, cwd, fd)",
+    "reopen": "reopen a descriptor for writing",
 }
 _OUTSIDE: Final = {
-    "write_home": "make a file in the home folder",
-    "write_state": "make a file in Assent's state",
-    "write_temporary": "make a file in the machine's temporary folder",
+    "write_home": "create a file in the home folder",
+    "write_state": "create a file in Assent's state",
+    "write_temporary": "create a file in the machine's temporary folder",
 }
 _SHOWN: Final = {
-    "write_system": "write to the system's folders",
+    "write_system": "write to system folders",
     "write_etc": "write to a file in /etc",
-    "write_programs": "make a file in a folder of PATH",
-    "write_tool": "make a file in a toolchain",
-    "write_repository": "make a file in the repository of a worktree",
-    "look_around": "list /root, /var, the home or another folder that is not shown",
-    "read_beside": "read a file beside the workspace",
-    "device_mode": "set the mode of a device (its own mode)",
+    "write_programs": "create a file in a PATH folder",
+    "write_tool": "create a file in a toolchain",
+    "write_repository": "create a file in the repository of a worktree",
+    "look_around": "list /root, /var, the home folder or another hidden folder",
+    "read_beside": "read a file next to the workspace",
+    "device_mode": "set the mode of a device (to its current mode)",
 }
 _MOUNTS: Final = {
     "remount": "remount the workspace writable",
     "bind": "bind a folder of the workspace",
     "mount": "mount a file system",
-    "make_private": "change how mounts spread",
+    "make_private": "change mount propagation",
     "unmask": "unmount what hides secrets",
     "clone_tree": "copy and move a mount (open_tree, move_mount)",
-    "mount_attributes": "take the read-only mark away (mount_setattr)",
-    "new_namespace": "make a user or mount namespace",
+    "mount_attributes": "remove the read-only flag (mount_setattr)",
+    "new_namespace": "create a user or mount namespace",
     "enter_namespace": "enter a namespace of another process",
     "chroot": "change the root",
-    "pivot_root": "swap the root",
-    "device": "make a device",
+    "pivot_root": "swap the root (pivot_root)",
+    "device": "create a device",
 }
 _KERNEL: Final = {
-    "proc_sys": "write a kernel setting in /proc/sys (its own value)",
+    "proc_sys": "write a kernel setting in /proc/sys (its current value)",
     "sysrq": "open /proc/sysrq-trigger for writing",
     "sys": "open a kernel setting in /sys for writing",
     "raise_limits": "raise a limit",
     "terminal": "open the terminal",
     "type": "type into a terminal",
     "capabilities": "hold a capability",
-    "new_privileges": "gain privileges from a set-user-id program",
-    "refused_calls": "have a refused system call reach the kernel",
-    "x32": "make a system call of the x32 interface",
+    "new_privileges": "gain privileges from a setuid program",
+    "refused_calls": "get a denied system call through to the kernel",
+    "x32": "make an x32 system call",
     "i386": "make a 32-bit system call",
 }
 _NETWORK: Final = {
@@ -112,8 +112,8 @@ _NETWORK: Final = {
     "udp": "send a datagram to 127.0.0.1",
     "socket_in_workspace": "connect to a Unix socket in the workspace",
     "socket_outside": "connect to a Unix socket in the temporary folder",
-    "socket_in_tool": "connect to a Unix socket that nothing hides",
-    "datagram_by_pair": "send a datagram to such a socket by a pair of sockets",
+    "socket_in_tool": "connect to a Unix socket that is not hidden",
+    "datagram_by_pair": "send a datagram to such a socket through a socket pair",
     "families": "open a Unix, vsock or kernel crypto socket",
     "pipe_in_workspace": "write into a named pipe in the workspace",
     "pipe_in_tool": "write into a named pipe in a toolchain",
@@ -123,29 +123,29 @@ _NETWORK: Final = {
 }
 _PROCESSES: Final = {
     "descriptors": "write to a descriptor that was left open",
-    "signal": "signal a process outside",
-    "signal_by_descriptor": "signal a process outside by a pidfd",
-    "signal_by_pipe": "have the kernel signal a process outside (F_SETOWN)",
-    "trace": "trace a process outside",
-    "peek": "read a process outside by process_vm_readv",
-    "memory": "read a process outside by /proc/PID/mem",
-    "take_descriptor": "take a descriptor of a process outside",
-    "environment_of_process": "read the environment of a process outside",
-    "shared_memory": "read shared memory of a process outside",
-    "message_queue": "take a message from a queue outside",
-    "posix_queue": "take a message from a POSIX queue outside",
+    "signal": "signal an outside process",
+    "signal_by_descriptor": "signal an outside process through a pidfd",
+    "signal_by_pipe": "have the kernel signal an outside process (F_SETOWN)",
+    "trace": "trace an outside process",
+    "peek": "read an outside process with process_vm_readv",
+    "memory": "read an outside process through /proc/PID/mem",
+    "take_descriptor": "take a descriptor from an outside process",
+    "environment_of_process": "read the environment of an outside process",
+    "shared_memory": "read shared memory of an outside process",
+    "message_queue": "take a message from an outside queue",
+    "posix_queue": "take a message from an outside POSIX queue",
 }
 _SECRETS: Final = {
     "read_key": "read the key that signs approvals",
     "read_log": "read Assent's log",
-    "read_configuration": "read the user's configuration",
+    "read_configuration": "read the user config",
     "read_env_file": "read a .env file of the workspace",
     "read_ssh_key": "read an SSH key in the home folder",
-    "read_credential": "read a login that lies in a toolchain",
+    "read_credential": "read a login in a toolchain",
     "read_tool_secret": "read a .env file in a toolchain",
     "machine_secrets": "read passwords and keys of the machine",
     "key_names": "read the names of kernel keys",
-    "variable": "find a variable of the caller in any process in sight",
+    "variable": "find a variable of the caller in any visible process",
     "keyring": "read a key from the kernel's session keyring",
 }
 

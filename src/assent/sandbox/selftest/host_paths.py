@@ -76,7 +76,7 @@ SECRETS: Final = (
 
 
 def host_paths() -> dict[str, list[str]]:
-    """Returns what is tried of the machine itself, by attempt, as far as it is there."""
+    """Returns the paths of the machine that are tried, by attempt, if they exist."""
     system = [os.path.realpath(path) for path in ROOTS]
     etc = [os.path.realpath(os.fsdecode(path)) for path in system_paths()]
     return {
@@ -88,7 +88,7 @@ def host_paths() -> dict[str, list[str]]:
 
 
 def private_folders() -> dict[str, list[int]]:
-    """Returns folders that nobody inside should see, each by what tells it from an empty twin."""
+    """Returns folders that must not be visible inside, and how to tell each from an empty one."""
     home = pwd.getpwuid(os.getuid()).pw_dir if _has_name() else "/root"
     known = [os.fsdecode(path) for path in interpreter_folders()]
     paths = dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Limit tests: the environment and limits of a call, and that nothing of it lives on after it."""
+"""Limit tests: the environment and limits of a call, and that nothing of it outlives it."""
 
 import os
 import secrets
@@ -79,7 +79,7 @@ _PATIENCE: Final = 30.0  # seconds, of a machine that is busy
 def run_limit_tests(
     confine: ConfinementFactory, names: Collection[str] = ()
 ) -> tuple[EscapeTestResult, ...]:
-    """Goes against these boundaries of a call, or all, in a scratch workspace; judges each."""
+    """Tests these limits of a call, or all, in a scratch workspace; returns a result for each."""
     checks = {
         trial: check for trial, check in LIMIT_TESTS.items() if not names or trial.name in names
     }
@@ -99,7 +99,7 @@ def _judged(
     try:
         wrong = check(runner, folder)
     except (OSError, ValueError, IndexError) as error:
-        wrong = f"It could not be tried: {type(error).__name__}: {error}"
+        wrong = f"The test could not run: {type(error).__name__}: {error}"
     return (EscapeOutcome.LEAKED, wrong) if wrong else (EscapeOutcome.HELD, "")
 
 
@@ -126,14 +126,14 @@ def _environment(runner: PipelineRunner, folder: bytes) -> str:
     names = output.decode().split()
     strange = [name for name in names if name not in HARMLESS]
     if ended.code or not names:
-        return f"The program ended with {ended.code}."
-    return f"These variables came along: {', '.join(strange)}." if strange else ""
+        return f"The program exited with code {ended.code}."
+    return f"These variables were inherited: {', '.join(strange)}." if strange else ""
 
 
 def _time(runner: PipelineRunner, folder: bytes) -> str:
     _, ended, took = _run(runner, folder, "import time; time.sleep(60)", seconds=0.5)
     if not ended.cut or took > _PATIENCE:
-        return f"A call of at most 0.5 s ended after {took:.1f} s."
+        return f"A call limited to 0.5 s ended after {took:.1f} s."
     return ""
 
 
@@ -141,7 +141,7 @@ def _output(runner: PipelineRunner, folder: bytes) -> str:
     script = "import sys\nfor _ in range(4000): sys.stdout.write('x' * 1024)"
     output, ended, _ = _run(runner, folder, script, output=_OUTPUT)
     if not ended.cut or len(output) > _OUTPUT:
-        return f"A call of at most {_OUTPUT} bytes gave {len(output)}."
+        return f"A call limited to {_OUTPUT} bytes returned {len(output)}."
     return ""
 
 
@@ -150,7 +150,11 @@ def _processes(runner: PipelineRunner, folder: bytes) -> str:
     if ended.cut:
         return ""
     started = int(output or b"0")
-    return "" if started <= _MOST else f"{started} processes ran where {_MOST} may ({took:.1f} s)."
+    return (
+        ""
+        if started <= _MOST
+        else (f"{started} processes ran, but the limit is {_MOST} ({took:.1f} s).")
+    )
 
 
 def _memory(runner: PipelineRunner, folder: bytes) -> str:
@@ -158,7 +162,7 @@ def _memory(runner: PipelineRunner, folder: bytes) -> str:
     if ended.cut or ended.code:
         return ""
     blocks = int(output or b"0")
-    return "" if blocks <= _MEMORY else f"{blocks} MiB were had where {_MEMORY} may be."
+    return "" if blocks <= _MEMORY else f"{blocks} MiB were allocated, but the limit is {_MEMORY}."
 
 
 def _nothing_left(runner: PipelineRunner, folder: bytes) -> str:
@@ -166,14 +170,14 @@ def _nothing_left(runner: PipelineRunner, folder: bytes) -> str:
     _, ended, _ = _run(runner, folder, _LEAVE, [COMMAND[0], mark, 0])
     alive = _alive(mark)
     if ended.code and not alive:
-        return f"The program ended with {ended.code}, so that nothing is shown."
-    return "A process lives on after the call." if alive else ""
+        return f"The program exited with code {ended.code}, so the test is inconclusive."
+    return "A process is still running after the call." if alive else ""
 
 
 def _nothing_left_when_cut(runner: PipelineRunner, folder: bytes) -> str:
     mark = f"assent-mark-{secrets.token_hex(8)}"
     _run(runner, folder, _LEAVE, [COMMAND[0], mark, 60], seconds=1)
-    return "A process lives on after the call." if _alive(mark) else ""
+    return "A process is still running after the call." if _alive(mark) else ""
 
 
 def _alive(mark: str) -> bool:
@@ -197,10 +201,10 @@ LIMIT_TESTS: Final[dict[EscapeTest, Callable[[PipelineRunner, bytes], str]]] = {
     EscapeTest("time", "call", "run longer than allowed"): _time,
     EscapeTest("output", "call", "print more than allowed"): _output,
     EscapeTest("processes", "call", "start more processes than allowed"): _processes,
-    EscapeTest("memory", "call", "take more memory than allowed"): _memory,
+    EscapeTest("memory", "call", "use more memory than allowed"): _memory,
     EscapeTest("left_behind", "call", "leave a process behind"): _nothing_left,
     EscapeTest(
-        "left_when_cut", "call", "leave a process behind when cut short"
+        "left_when_cut", "call", "leave a process behind when stopped early"
     ): _nothing_left_when_cut,
 }
 

@@ -17,7 +17,7 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
 class HostProgram(msgspec.Struct, frozen=True):
-    """A program that Assent uses, what for, and its package where that is called otherwise."""
+    """A program that Assent uses, what for, and its package if that has another name."""
 
     name: str
     why: str
@@ -32,19 +32,19 @@ class HostProgram(msgspec.Struct, frozen=True):
 
 _FD: Final = (("apk", "fd"), ("pacman", "fd"), ("zypper", "fd"))
 TOOLS: Final = (
-    HostProgram("bwrap", "the sandbox: without it only fewer commands run", (), "bubblewrap"),
+    HostProgram("bwrap", "the sandbox; without it fewer commands can run", (), "bubblewrap"),
     HostProgram("git", "history and diffs while planning"),
     HostProgram("rg", "fast search while planning", (), "ripgrep"),
     HostProgram("fd", "finding files while planning", ("fdfind",), "fd-find", _FD),
-    HostProgram("jq", "looking into JSON while planning"),
+    HostProgram("jq", "reading JSON while planning"),
     HostProgram("tree", "listing folders while planning"),
-    HostProgram("file", "telling kinds of files apart while planning"),
-    HostProgram("awk", "looking into tables while planning", ("gawk", "mawk"), "gawk"),
+    HostProgram("file", "detecting file types while planning"),
+    HostProgram("awk", "reading tables while planning", ("gawk", "mawk"), "gawk"),
 )  # fmt: skip
 
 
 class MissingProgram(msgspec.Struct, frozen=True):
-    """A program that is not here."""
+    """A program that is not installed."""
 
     name: str
     why: str
@@ -52,7 +52,7 @@ class MissingProgram(msgspec.Struct, frozen=True):
 
 
 def versions() -> dict[str, str]:
-    """Returns the version of everything that matters for what Assent can do here."""
+    """Returns the versions of everything that affects what Assent can do here."""
     tools = {tool.name: _version(path) for tool in TOOLS if (path := find_program(tool))}
     return {
         "assent": assent.__version__,
@@ -65,7 +65,7 @@ def versions() -> dict[str, str]:
 
 
 def missing_programs() -> tuple[MissingProgram, ...]:
-    """Returns the programs that are not here, and how to get each."""
+    """Returns the programs that are not installed, and how to install each."""
     return tuple(
         MissingProgram(tool.name, tool.why, _install(tool))
         for tool in TOOLS
@@ -74,7 +74,7 @@ def missing_programs() -> tuple[MissingProgram, ...]:
 
 
 def find_program(tool: HostProgram) -> str | None:
-    """Returns where a program lies, if only root can have put it there."""
+    """Returns the path of a program, if only root can have put it there."""
     paths = [f"{folder}/{name}" for name in tool.names for folder in FOLDERS]
     return next((path for path in paths if is_root_owned(path)), None)
 

@@ -1,4 +1,4 @@
-"""The probe: runs inside the sandbox, tries to get out in every way it knows, and says what worked.
+"""The probe: runs inside the sandbox, tries every known way out, and reports what worked.
 
 It uses the standard library alone. It answers with one JSON object a line, and a last one that
 counts them, so that an answer that was cut short is not taken for a whole one.
@@ -77,7 +77,7 @@ def _apart(name: str, ask: ProbeRequest) -> dict[str, object]:
         answer = answers.read()
     os.waitpid(child, 0)
     if not answer:
-        return {"broken": True, "detail": "The attempt ended without an answer."}
+        return {"broken": True, "detail": "The test ended without a result."}
     found: dict[str, object] = json.loads(answer)
     return found
 

@@ -1,7 +1,7 @@
-"""The self-test: tries to break out of a confinement for real, and judges what came of it.
+"""The self-test: really tries to break out of a confinement, and evaluates the results.
 
-Every attempt that can work at all is also made without the confinement, on other canaries: what
-fails there, too, shows nothing. An answer that is missing or makes no sense counts as a leak.
+Every attempt that can work at all is also made without the confinement, on other canaries: one that
+fails there, too, proves nothing. An answer that is missing or invalid counts as a leak.
 """
 
 import os
@@ -48,7 +48,7 @@ PipelineRunner: TypeAlias = Callable[
 
 
 class ProbeClaim(msgspec.Struct, frozen=True):
-    """What the probe says about one attempt, or at the end how many it made."""
+    """What the probe reports about one attempt, or at the end how many it made."""
 
     name: str = ""
     worked: bool = False
@@ -59,7 +59,7 @@ class ProbeClaim(msgspec.Struct, frozen=True):
 
 
 class ProbeObservation(msgspec.Struct, frozen=True):
-    """What came of one probe: what it said, and what was seen from outside."""
+    """The result of one probe: what it reported, and what was seen from outside."""
 
     said: Mapping[str, ProbeClaim]
     traces: frozenset[str]
@@ -67,7 +67,7 @@ class ProbeObservation(msgspec.Struct, frozen=True):
 
 
 class ProbeTargets(msgspec.Struct, frozen=True):
-    """Whatever outside the sandbox may not be reached: listeners, a process, and its queues."""
+    """Everything outside the sandbox that must not be reached: listeners, a process, its queues."""
 
     ears: Listeners
     other: Bystander
@@ -86,7 +86,7 @@ class ProbeEnvironment:
         self._before = canaries.place.seen()
 
     def confined(self, runner: PipelineRunner) -> ProbeObservation:
-        """Has a runner run the probe, from a process that has things to leak."""
+        """Makes a runner run the probe, from a process that has things to leak."""
         root = os.fsencode(self.canaries.ground.root)
         try:
             with _variable(self.canaries.token), self._leftovers():
@@ -99,7 +99,7 @@ class ProbeEnvironment:
 
     @contextmanager
     def unconfined(self) -> Iterator[Callable[[], ProbeObservation]]:
-        """Starts the probe without any confinement; what is handed out waits for its answers."""
+        """Starts the probe without confinement; yields a function that waits for its answers."""
         with self._leftovers() as left:
             process = subprocess.Popen(
                 self._program().argv,
@@ -177,7 +177,7 @@ class ProbeEnvironment:
 def probe_environment(
     trials: Sequence[EscapeTest], baiting: DecoyPlanMaker | None, folder: Path | None
 ) -> Iterator[ProbeEnvironment]:
-    """Prepares everything for one probe, and clears it away in any case."""
+    """Prepares everything for one probe, and always removes it afterwards."""
     token = secrets.token_hex(32)
     with ExitStack() as stack:
         canaries = Canaries(stack.enter_context(temp_folder(folder)), token, baiting)
@@ -212,7 +212,7 @@ def _waited(process: "subprocess.Popen[bytes]") -> str | dict[str, ProbeClaim]:
     try:
         output, errors = process.communicate(timeout=LIMITS.seconds)
     except subprocess.TimeoutExpired:
-        return "The probe took too long."
+        return "The probe timed out."
     return _read(output, errors)
 
 
@@ -224,9 +224,9 @@ def _read(output: bytes, errors: bytes) -> str | dict[str, ProbeClaim]:
         ]
     except (ValueError, msgspec.MsgspecError):
         words = errors.decode("utf-8", "replace").strip()[-300:]
-        return f"The probe gave no whole answer: {words or 'it said nothing'}"
+        return f"The probe's output is incomplete: {words or 'it said nothing'}"
     if last.answers != len(answers):
-        return "The probe's answer was cut short."
+        return "The probe's output was cut off."
     return {answer.name: answer for answer in answers}
 
 
@@ -238,7 +238,7 @@ ConfinementFactory: TypeAlias = Callable[
 def run_selftest(
     confine: ConfinementFactory, baiting: DecoyPlanMaker | None = None, folder: Path | None = None
 ) -> tuple[EscapeTestResult, ...]:
-    """Makes every attempt inside and outside a confinement, and judges each."""
+    """Makes every attempt inside and outside a confinement, and evaluates each."""
     trials = (*ESCAPE_TESTS, APPROVE, UNCHANGED) if baiting else (*ESCAPE_TESTS, UNCHANGED)
     controls = tuple(trial for trial in trials if trial.control)
     with (
@@ -260,10 +260,10 @@ def evaluate_attempt(
         return EscapeTestResult(trial, EscapeOutcome.LEAKED, wrong)
     said = confined.said.get(trial.name)
     if said and said.absent:
-        return EscapeTestResult(trial, EscapeOutcome.UNPROVEN, "There is nothing to try here.")
+        return EscapeTestResult(trial, EscapeOutcome.UNPROVEN, "Nothing to test here.")
     if trial.control and not _proven(trial, control):
         return EscapeTestResult(trial, EscapeOutcome.UNPROVEN, _why_unproven(trial, control))
-    told = said.detail if said and not said.worked else "nothing of it is seen from outside"
+    told = said.detail if said and not said.worked else "no effect outside was seen"
     return EscapeTestResult(trial, EscapeOutcome.HELD, told)
 
 
@@ -272,14 +272,14 @@ def _wrong(trial: EscapeTest, confined: ProbeObservation) -> str:
     if confined.trouble:
         return confined.trouble
     if trial.name in confined.traces:
-        return "It worked, as seen from outside."
+        return "It worked: its effect was seen from outside."
     if trial is UNCHANGED:
         return ""
     said = confined.said.get(trial.name)
     if said is None:
-        return "The probe did not say what came of it."
+        return "The probe did not report a result."
     if said.broken:
-        return f"It could not be tried: {said.detail}"
+        return f"The test could not run: {said.detail}"
     return f"It worked: {said.detail}." if said.worked and not trial.private else ""
 
 
@@ -295,5 +295,5 @@ def _proven(trial: EscapeTest, control: ProbeObservation) -> bool:
 
 def _why_unproven(trial: EscapeTest, control: ProbeObservation) -> str:
     said = control.said.get(trial.name)
-    why = control.trouble or (said.detail if said else "") or "no trace of it was seen"
-    return f"It fails without a sandbox, too: {why}"
+    why = control.trouble or (said.detail if said else "") or "no effect was seen"
+    return f"It also fails without a sandbox: {why}"

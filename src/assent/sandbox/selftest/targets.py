@@ -41,7 +41,7 @@ print(json.dumps([int(number) for number in signal.sigpending()]), flush=True)
 
 
 class Bystander:
-    """The running process, and what a probe must be told to aim at it."""
+    """The running process, and what a probe needs to know to attack it."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
@@ -50,7 +50,7 @@ class Bystander:
         self.address, self.descriptor = found
 
     def signalled(self) -> list[str]:
-        """Ends the process and returns the attempts that reached it; all of them if it is gone."""
+        """Stops the process and returns the attempts that reached it; all of them if it is gone."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.close()
@@ -66,7 +66,7 @@ class Bystander:
 
 @contextmanager
 def bystander(token: str) -> Iterator[Bystander]:
-    """Starts a process with a secret, and ends it in any case."""
+    """Starts a process with a secret, and always stops it afterwards."""
     with subprocess.Popen(
         [*COMMAND, "-c", SCRIPT, VARIABLE],
         env={**os.environ, VARIABLE: token},
@@ -105,7 +105,7 @@ class _QueueAttributes(ctypes.Structure):
 
 
 class IpcObjects(msgspec.Struct, frozen=True):
-    """The numbers of what was made; -1 for what this machine does not have."""
+    """The ids of what was created; -1 for what this machine does not have."""
 
     shared_memory: int
     message_queue: int
@@ -174,7 +174,7 @@ _SECONDS = 60
 
 @contextmanager
 def planted_key(name: str, token: str) -> Iterator[None]:
-    """Keeps a key in the session keyring; where there is none to be had, does nothing."""
+    """Keeps a key in the session keyring; does nothing if there is no keyring."""
     system = ctypes.CDLL(None, use_errno=True).syscall
     kind, named = ctypes.c_char_p(b"user"), ctypes.c_char_p(os.fsencode(name))
     content = token.encode()
@@ -203,7 +203,7 @@ class Listeners:
 
     @property
     def ports(self) -> dict[str, int]:
-        """The ports of those that have one; 1, where nobody listens, for those that have none."""
+        """The ports of those that have one; 1, where nothing listens, for the others."""
         named = ("tcp", "tcp6", "udp")
         return {n: self._ends[n].getsockname()[1] if n in self._ends else 1 for n in named}
 

@@ -65,7 +65,7 @@ _PLACES: Final = {
 
 
 def run_write_tests(confine: ConfinementFactory) -> tuple[EscapeTestResult, ...]:
-    """Makes every attempt in a scratch workspace, and judges each by what is seen from outside."""
+    """Makes every attempt in a scratch workspace; what is seen from outside decides."""
     token = secrets.token_hex(16)
     with temp_folder() as place, socket.create_server(("127.0.0.1", 0)) as listener:
         canaries = Canaries(place, token, None)
@@ -108,9 +108,11 @@ def _came(listener: socket.socket) -> bool:
 
 def _judged(trial: EscapeTest, leaks: set[str], *, wrote: bool) -> EscapeTestResult:
     if trial.name in leaks:
-        return EscapeTestResult(trial, EscapeOutcome.LEAKED, "It worked, as seen from outside.")
+        return EscapeTestResult(
+            trial, EscapeOutcome.LEAKED, "It worked: its effect was seen from outside."
+        )
     if not wrote:
         return EscapeTestResult(
-            trial, EscapeOutcome.UNPROVEN, "Not even the workspace could be written."
+            trial, EscapeOutcome.UNPROVEN, "The workspace itself could not be written."
         )
-    return EscapeTestResult(trial, EscapeOutcome.HELD, "nothing of it is seen from outside")
+    return EscapeTestResult(trial, EscapeOutcome.HELD, "no effect outside was seen")

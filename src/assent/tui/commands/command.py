@@ -9,11 +9,11 @@ Group: TypeAlias = Literal["plan", "run", "session", "choose", "look", "screen"]
 
 GROUPS: Final[dict[Group, str]] = {
     "plan": "Plans",
-    "run": "Building and taking back",
+    "run": "Build and undo",
     "session": "Sessions",
     "choose": "Mode, model, agent, theme",
-    "look": "Looking",
-    "screen": "The screen",
+    "look": "Status",
+    "screen": "Screen",
 }
 
 

@@ -29,7 +29,7 @@ MAX_INLINE_LINES: Final = 16
 
 
 def show_lines(app: AppContext, heading: str, lines: Sequence[Line]) -> None:
-    """Shows lines in the conversation; many of them in a panel of their own."""
+    """Shows lines in the conversation; long output in its own panel."""
     if len(lines) <= MAX_INLINE_LINES:
         app.add_note(*lines)
         return
@@ -39,9 +39,10 @@ def show_lines(app: AppContext, heading: str, lines: Sequence[Line]) -> None:
 def run_cli_command(
     app: AppContext, heading: str, *arguments: str, ours: bool = True, slash: str = ""
 ) -> None:
-    """Runs a command of the command line in a thread, and shows what it says; maybe our words.
+    """Runs a command of the command line in a thread, and shows its output.
 
-    Where the command line cannot read its words, the person hears what the slash command takes.
+    With `ours`, its advice is translated to commands of this screen. If the command line cannot
+    parse the arguments, the slash command's usage is shown.
     """
 
     def told(found: CommandLineResult) -> None:
@@ -61,32 +62,32 @@ def _unread(app: AppContext, error: AssentError, slash: str) -> AssentError:
     if found is None or not isinstance(error, UsageError) or not error.next.endswith(" --help"):
         return error
     words = found.arguments.removeprefix("[").removesuffix("]").replace("|", " or ")
-    return UsageError(f"{slash} takes nothing, or {words}.", error.next)
+    return UsageError(f"{slash} takes no argument, or {words}.", error.next)
 
 
 def status(app: AppContext, rest: str) -> None:
-    """Shows where the plan stands."""
+    """Shows the state of the plan."""
     named = ("--plan", app.session_controller.plan_id) if app.session_controller.plan_id else ()
     run_cli_command(app, "Status", "status", *named)
 
 
 def waiting(app: AppContext, rest: str) -> None:
-    """Opens the list of everything that waits."""
+    """Opens the list of everything that waits for a decision."""
     app.open("waiting")
 
 
 def questions(app: AppContext, rest: str) -> None:
-    """Opens the question that waits longest, or says that none does."""
+    """Opens the oldest open question, or says that there is none."""
     pending = app.engine.pending_questions.pending
     app.tasks.run(
-        "Looking for questions",
+        "Loading questions",
         pending,
-        lambda found: app.ask_next() if found else app.add_note("Nobody asks you anything."),
+        lambda found: app.ask_next() if found else app.add_note("No pending questions"),
     )
 
 
 def cost(app: AppContext, rest: str) -> None:
-    """Tells what the session took."""
+    """Shows the tokens, cost and time of the session."""
     standing = app.status_snapshot
     usage, record = standing.usage, standing.record
     turns, requests = (record.turns, record.steps) if record else (0, 0)
@@ -99,7 +100,7 @@ def cost(app: AppContext, rest: str) -> None:
 
 
 def context(app: AppContext, rest: str) -> None:
-    """Shows how full the model's window is."""
+    """Shows how full the model's context is."""
     allowance = partial(usage_limits, app.session_controller.work)
     engine, record = app.engine, app.session_controller.record
 
@@ -111,12 +112,12 @@ def context(app: AppContext, rest: str) -> None:
 
 
 def rules(app: AppContext, rest: str) -> None:
-    """Shows the rules, or has one explained, tested or taken back."""
+    """Shows the rules, or explains, tests or revokes one."""
     run_cli_command(app, "Rules", "rules", *(_words(rest) or ["list"]), slash="/rules")
 
 
 def memory(app: AppContext, rest: str) -> None:
-    """Shows what every session here is told, or has a fact forgotten."""
+    """Shows the facts that every session here is given, or forgets one."""
     if rest == "forget":
         app.open("memory", then=lambda fact: memory(app, f"forget {fact}") if fact else None)
         return
@@ -124,29 +125,29 @@ def memory(app: AppContext, rest: str) -> None:
 
 
 def remember(app: AppContext, rest: str) -> None:
-    """Keeps a fact that every later session is told."""
+    """Stores a fact that every later session is given."""
     if not rest:
-        raise UsageError("What should be remembered?", "/remember Tests run with make test")
+        raise UsageError("Say what to remember.", "/remember Tests run with make test")
     facts = app.engine.memory
 
     def kept(fact: FactRemembered) -> None:
-        app.add_note(f"Every later session here is told: {visible_line(redact(fact.text))}")
+        app.add_note(f"Saved for later sessions: {visible_line(redact(fact.text))}")
 
     app.tasks.run("Remembering", lambda: facts.remember(rest), kept)
 
 
 def init(app: AppContext, rest: str) -> None:
     """Makes the folder a workspace."""
-    run_cli_command(app, "Making a workspace", "init")
+    run_cli_command(app, "Creating the workspace", "init")
 
 
 def doctor(app: AppContext, rest: str) -> None:
-    """Tries on this machine what must not be possible."""
-    run_cli_command(app, "The doctor is trying what must not be possible", "doctor")
+    """Checks that the safeguards hold on this machine."""
+    run_cli_command(app, "Checking the safeguards on this machine", "doctor")
 
 
 def _words(rest: str) -> list[str]:
     try:
         return shlex.split(rest)
     except ValueError as error:
-        raise UsageError(f"This line cannot be read: {error}.", "/help") from None
+        raise UsageError(f"Cannot parse this line: {error}.", "/help") from None

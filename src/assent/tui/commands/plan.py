@@ -12,7 +12,7 @@ from assent.tui.panels.approval.review import propose_if_changed
 if TYPE_CHECKING:
     from assent.app.engine import Engine
 
-NO_FILE = "This plan has no file that could be edited here."
+NO_FILE = "This plan has no file to edit."
 NO_PLAN = "This session has no plan."
 
 
@@ -23,7 +23,7 @@ def review(app: AppContext, rest: str) -> None:
         return
     plans = app.engine.plans
     app.deferred.lead(
-        "Looking for the plan",
+        "Finding the plan",
         lambda: plans.find(rest),
         lambda found: app.review_plan(found.plan_id),
     )
@@ -40,25 +40,23 @@ def history(app: AppContext, rest: str) -> None:
 
 
 def edit(app: AppContext, rest: str) -> None:
-    """Opens a plan's text in the person's editor; what they wrote is to be reviewed anew."""
+    """Opens a plan's text in the user's editor; the edited text must be reviewed again."""
     engine = app.engine
     reference, session = rest or app.session_controller.plan_id, app.session_controller.session
 
     def own() -> PlanRecord:
         return engine.plans.find(reference or session_plan(engine, session, "/edit"))
 
-    app.deferred.lead("Looking for the plan", own, lambda found: _edited(app, found))
+    app.deferred.lead("Finding the plan", own, lambda found: _edited(app, found))
 
 
 def diff(app: AppContext, rest: str) -> None:
-    """Shows what is staged in the plan, or what turns changed."""
+    """Shows the staged operations of the plan, or what turns changed."""
     record = app.session_controller.record
     if rest and record is None:
-        raise UsageError(
-            "There is no session on the screen, so no turn changed anything.", "/plans"
-        )
+        raise UsageError("No session is open, so there are no turns to show.", "/plans")
     if rest == "turns" and record is not None:
-        run_cli_command(app, "What each turn changed", "sessions", "diff", record.session)
+        run_cli_command(app, "Changes per turn", "sessions", "diff", record.session)
     elif rest and record is not None:
         line = ("sessions", "diff", record.session, f"--turn={rest}")
         run_cli_command(app, f"Turn {rest}", *line, slash="/diff")
@@ -68,21 +66,21 @@ def diff(app: AppContext, rest: str) -> None:
 
 
 def _staged(app: AppContext) -> str:
-    """Says what the operations of the plan are by now: built, or only staged."""
+    """Returns the state of the plan's operations: built, or only staged."""
     record = app.status_snapshot.plan
     built = record is not None and record.state is PlanState.COMPLETED
-    return "What was built" if built else "What is staged"
+    return "Built changes" if built else "Staged changes"
 
 
 def _with_plan(app: AppContext, rest: str, then: "Callable[[PlanRecord], object]") -> None:
     plans, reference = app.engine.plans, rest or app.session_controller.plan_id
-    app.deferred.lead("Looking for the plan", lambda: plans.find(reference), then)
+    app.deferred.lead("Finding the plan", lambda: plans.find(reference), then)
 
 
 def session_plan(engine: "Engine", session: str, command: str) -> str:
-    """Returns the plan of a session, as it is by now; without a session the current one is meant.
+    """Returns the current plan of a session; without a session, the workspace's current plan.
 
-    What changes something never takes the plan of another session unless it is named.
+    A command that changes something never uses another session's plan unless it is named.
     """
     plan_id = engine.sessions.load(session).plan_id if session else ""
     if session and not plan_id:
@@ -98,7 +96,7 @@ def _by_name(engine: "Engine", command: str) -> str:
 
 
 def _edited(app: AppContext, record: PlanRecord) -> None:
-    """Has the editor opened, takes in what it left, and opens the review of it."""
+    """Opens the editor, reads the edited text, and opens its review."""
     if not record.path or record.imported:
         raise UsageError(NO_FILE, "/review")
     app.edit_file(record.path)
@@ -106,21 +104,21 @@ def _edited(app: AppContext, record: PlanRecord) -> None:
 
     def taken(now: PlanRecord) -> None:
         if now.digest != before:
-            app.add_note("You changed the text: it is a new plan, and nobody has approved it.")
+            app.add_note("You edited the text: this is a new plan and needs approval.")
         app.refresh_status()
         app.review_plan(now.plan_id)
 
-    app.deferred.lead("Reading the plan", lambda: propose_if_changed(engine, record), taken)
+    app.deferred.lead("Loading the plan", lambda: propose_if_changed(engine, record), taken)
 
 
 # Slash commands about runs: build, undo, redo and recover.
 
 
-NONE_YET: Final = "Nothing was run from this screen yet: /runs lists what was done before."
+NONE_YET: Final = "No runs from this screen yet; /runs lists earlier ones."
 
 
 def build(app: AppContext, rest: str) -> None:
-    """Builds a plan that is approved: by the executor, or by a model if it is prose."""
+    """Builds an approved plan: by the executor, or by a model if it is a text plan."""
     engine, session = app.engine, app.session_controller.session
     reference = rest or app.session_controller.plan_id
 
@@ -130,21 +128,21 @@ def build(app: AppContext, rest: str) -> None:
     def found() -> tuple[PlanRecord, bool]:
         return _buildable(engine, reference or session_plan(engine, session, "/build"))
 
-    app.deferred.lead("Looking for the plan", found, begin)
+    app.deferred.lead("Finding the plan", found, begin)
 
 
 def undo(app: AppContext, rest: str) -> None:
-    """Opens the preview of what takes a run back."""
+    """Opens the preview of undoing a run."""
     app.open("undo", rest)
 
 
 def redo(app: AppContext, rest: str) -> None:
-    """Opens the preview of what takes an undo back."""
+    """Opens the preview of redoing what was undone."""
     app.open("undo", rest, again=True)
 
 
 def run(app: AppContext, rest: str) -> None:
-    """Opens the view of the run that is at work, or of the last one of this screen."""
+    """Opens the view of the current run, or of the last one of this screen."""
     if app.run_controller.watched is not None:
         app.show_run()
     else:
@@ -152,13 +150,13 @@ def run(app: AppContext, rest: str) -> None:
 
 
 def runs(app: AppContext, rest: str) -> None:
-    """Opens the list of what was run here."""
+    """Opens the list of past runs."""
     app.open("runs", then=lambda name: undo(app, name) if name else None)
 
 
 def recover(app: AppContext, rest: str) -> None:
     """Opens the view of an interrupted run, or says that there is none."""
-    _show_unfinished(app, "No run is unfinished.")
+    _show_unfinished(app, "No unfinished runs.")
 
 
 def _show_unfinished(app: AppContext, none: str) -> None:
@@ -170,7 +168,7 @@ def _show_unfinished(app: AppContext, none: str) -> None:
         else:
             app.show_run()
 
-    app.tasks.run("Looking for the run", engine.runs.unfinished, found)
+    app.tasks.run("Finding the run", engine.runs.unfinished, found)
 
 
 def _buildable(engine: "Engine", reference: str) -> tuple[PlanRecord, bool]:

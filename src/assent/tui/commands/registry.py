@@ -24,60 +24,60 @@ class BuiltinCommand(CommandInfo, frozen=True, kw_only=True):
 
 
 COMMANDS: Final = (
-    BuiltinCommand("/plan", "[on|off]", "plan mode on, or off", "plan", act=session.plan),
-    BuiltinCommand("/review", "[PLAN]", "read the plan and decide", "plan", act=plan.review),
-    BuiltinCommand("/approve", "[PLAN]", "the same: key 1 approves there", "plan", act=plan.review),
-    BuiltinCommand("/plans", "", "choose among all plans", "plan", act=plan.choose),
-    BuiltinCommand("/history", "[PLAN]", "revisions of a plan's text", "plan", act=plan.history),
-    BuiltinCommand("/edit", "[PLAN]", "open a plan's text in your editor", "plan", act=plan.edit),
-    BuiltinCommand("/diff", "[turns|TURN]", "what is staged, or what a turn changed", "plan",
+    BuiltinCommand("/plan", "[on|off]", "turn plan mode on/off", "plan", act=session.plan),
+    BuiltinCommand("/review", "[PLAN]", "review the plan", "plan", act=plan.review),
+    BuiltinCommand("/approve", "[PLAN]", "same as /review; 1 approves", "plan", act=plan.review),
+    BuiltinCommand("/plans", "", "choose a plan", "plan", act=plan.choose),
+    BuiltinCommand("/history", "[PLAN]", "show plan text revisions", "plan", act=plan.history),
+    BuiltinCommand("/edit", "[PLAN]", "edit a plan's text in your editor", "plan", act=plan.edit),
+    BuiltinCommand("/diff", "[turns|TURN]", "show staged changes or a turn's diff", "plan",
             act=plan.diff),
-    BuiltinCommand("/build", "[PLAN]", "build a plan that is approved", "run", act=plan.build),
-    BuiltinCommand("/undo", "[RUN]", "take a run back, after a preview", "run", act=plan.undo),
-    BuiltinCommand("/redo", "[RUN]", "take an undo back, after a preview", "run", act=plan.redo),
-    BuiltinCommand("/run", "", "the run at work, or the last one", "run", act=plan.run),
-    BuiltinCommand("/runs", "", "choose a run to take back", "run", act=plan.runs),
-    BuiltinCommand("/recover", "", "an interrupted run, and the ways on", "run", act=plan.recover),
-    BuiltinCommand("/sessions", "", "choose, fork, rename, delete one", "session",
+    BuiltinCommand("/build", "[PLAN]", "build an approved plan", "run", act=plan.build),
+    BuiltinCommand("/undo", "[RUN]", "undo a run after a preview", "run", act=plan.undo),
+    BuiltinCommand("/redo", "[RUN]", "redo an undone run after a preview", "run", act=plan.redo),
+    BuiltinCommand("/run", "", "show the current or last run", "run", act=plan.run),
+    BuiltinCommand("/runs", "", "choose a run to undo", "run", act=plan.runs),
+    BuiltinCommand("/recover", "", "recover an interrupted run", "run", act=plan.recover),
+    BuiltinCommand("/sessions", "", "open, fork, rename or delete one", "session",
             act=session.sessions),
-    BuiltinCommand("/resume", "[SESSION]", "go on with a session", "session", ("/continue",),
+    BuiltinCommand("/resume", "[SESSION]", "continue a session", "session", ("/continue",),
             act=session.resume),
-    BuiltinCommand("/new", "", "begin another session", "session", act=session.new),
-    BuiltinCommand("/fork", "[SESSION]", "copy words and todos into a new session", "session",
+    BuiltinCommand("/new", "", "start a new session", "session", act=session.new),
+    BuiltinCommand("/fork", "[SESSION]", "copy chat and todos into a new session", "session",
             act=session.fork),
-    BuiltinCommand("/rename", "TITLE", "give the session another title", "session",
+    BuiltinCommand("/rename", "TITLE", "rename the session", "session",
             act=session.retitle),
-    BuiltinCommand("/rewind", "", "go back to before something you said", "session",
+    BuiltinCommand("/rewind", "", "rewind to an earlier message", "session",
             act=session.rewind),
-    BuiltinCommand("/export", "[FILE]", "the session as a document", "session", act=session.export),
-    BuiltinCommand("/mode", "[MODE]", "plan, ask, auto-edit, yolo, your own", "choose",
+    BuiltinCommand("/export", "[FILE]", "export the session", "session", act=session.export),
+    BuiltinCommand("/mode", "[MODE]", "plan, ask, auto-edit, yolo, custom", "choose",
             act=session.mode),
     BuiltinCommand("/model", "[NAME]", "choose the model", "choose", ("/models",),
             act=session.model),
     BuiltinCommand("/agent", "[NAME]", "choose the agent", "choose", ("/agents",),
             act=session.agent),
     BuiltinCommand("/theme", "[NAME]", "dark, light or plain", "choose", act=session.theme),
-    BuiltinCommand("/status", "", "where the plan stands, and what comes next", "look",
+    BuiltinCommand("/status", "", "show the plan's state and the next step", "look",
             act=info.status),
-    BuiltinCommand("/waiting", "", "everything that waits for you", "look", act=info.waiting),
-    BuiltinCommand("/questions", "", "answer what is asked", "look", act=info.questions),
-    BuiltinCommand("/cost", "", "tokens and money of this session", "look", act=info.cost),
-    BuiltinCommand("/context", "", "how full the model's window is", "look", act=info.context),
-    BuiltinCommand("/rules", "[explain|test|revoke …]", "what may run, is asked, never happens",
+    BuiltinCommand("/waiting", "", "show pending decisions", "look", act=info.waiting),
+    BuiltinCommand("/questions", "", "answer questions", "look", act=info.questions),
+    BuiltinCommand("/cost", "", "show tokens and cost", "look", act=info.cost),
+    BuiltinCommand("/context", "", "show context usage", "look", act=info.context),
+    BuiltinCommand("/rules", "[explain|test|revoke …]", "manage permission rules",
             "look", ("/permissions",), act=info.rules),
-    BuiltinCommand("/memory", "[forget [ID]]", "what every session is told", "look",
+    BuiltinCommand("/memory", "[forget [ID]]", "show or forget memory", "look",
             act=info.memory),
-    BuiltinCommand("/remember", "WORDS", "have every later session told something", "look",
+    BuiltinCommand("/remember", "TEXT", "save a note for later sessions", "look",
             act=info.remember),
-    BuiltinCommand("/doctor", "", "try here what must not be possible", "look", act=info.doctor),
+    BuiltinCommand("/doctor", "", "check that the safeguards hold", "look", act=info.doctor),
     BuiltinCommand("/help", "", "keys and commands", "screen", act=screen.help),
-    BuiltinCommand("/palette", "", "everything that can be done, by name", "screen",
+    BuiltinCommand("/palette", "", "search all commands", "screen",
             act=screen.palette),
     BuiltinCommand("/init", "", "make this folder a workspace", "screen", act=info.init),
-    BuiltinCommand("/demo", "", "try it all in a scratch folder", "screen", act=screen.demo),
-    BuiltinCommand("/clear", "", "empty the screen; the session goes on", "screen",
+    BuiltinCommand("/demo", "", "try Assent in a scratch folder", "screen", act=screen.demo),
+    BuiltinCommand("/clear", "", "clear the screen; keep the session", "screen",
             act=screen.clear),
-    BuiltinCommand("/exit", "", "leave; everything is kept", "screen", ("/quit",),
+    BuiltinCommand("/exit", "", "exit; everything is saved", "screen", ("/quit",),
             act=screen.leave),
 )  # fmt: skip
 
@@ -89,12 +89,12 @@ MAX_NAME_CHARS: Final = 40  # letters of a name that is repeated
 
 
 def choices() -> tuple[Completion, ...]:
-    """Returns the commands as the prompt offers them."""
+    """Returns the commands for completion at the prompt."""
     return tuple(Completion(one.name, _about(one)) for one in COMMANDS)
 
 
 def learn(app: AppContext) -> None:
-    """Has the prompt offer the commands: ours at once, the person's own when they are read."""
+    """Adds the commands to completion: built-in ones at once, custom ones once they are read."""
     app.commands = COMMANDS
     app.prompt.commands = choices()
 
@@ -111,13 +111,13 @@ def learn(app: AppContext) -> None:
 
 
 def run(app: AppContext, text: str) -> None:
-    """Runs one command, or says which the person may have meant."""
+    """Runs one command, or suggests the one that was probably meant."""
     name, *rest = text.strip().split(maxsplit=1)
     words = rest[0] if rest else ""
     found = find(name)
     if found is not None:
         if words and not found.arguments:
-            raise UsageError(f"{found.name} takes no words; nothing was done.", found.name)
+            raise UsageError(f"{found.name} takes no arguments; nothing was done.", found.name)
         found.act(app, words.strip())
     elif any(own.text == name for own in app.own_commands):
         app.session_controller.say_custom(name.removeprefix("/"), words)
@@ -127,7 +127,7 @@ def run(app: AppContext, text: str) -> None:
 
 
 def find(name: str) -> BuiltinCommand | None:
-    """Returns the command of a name, or of another name for it."""
+    """Returns a command by its name or alias."""
     return find_command(COMMANDS, name)
 
 
@@ -136,7 +136,7 @@ def _unknown(app: AppContext, name: str) -> UsageError:
     names += [own.text for own in app.own_commands]
     near = get_close_matches(name, names, n=1)
     hint = f" Did you mean {visible_line(near[0])}?" if near else ""
-    said = f"There is no {visible_line(name[:MAX_NAME_CHARS])}.{hint}"
+    said = f"Unknown command {visible_line(name[:MAX_NAME_CHARS])}.{hint}"
     return UsageError(said, near[0] if near else "/help")
 
 

@@ -5,22 +5,22 @@ from assent.tui import key_actions
 from assent.tui.commands.command import find_command
 from assent.tui.context import AppContext
 
-BUSY = "Something is at work. Press Esc to interrupt it first."
+BUSY = "Something is still running. Press Esc to interrupt it first."
 
 
 def help(app: AppContext, rest: str) -> None:
-    """Opens keys and commands."""
+    """Opens the help of keys and commands."""
     app.open("help", app.commands, app.own_commands)
 
 
 def palette(app: AppContext, rest: str) -> None:
-    """Opens everything that can be done, by name."""
+    """Opens the command palette."""
     table = [one for one in app.commands if one.name != "/palette"]
     app.open("palette", table, app.own_commands, then=lambda name: _taken(app, name))
 
 
 def demo(app: AppContext, rest: str) -> None:
-    """Leaves this screen for the demo; whoever leaves that comes back here."""
+    """Leaves this screen for the demo; leaving the demo returns here."""
     if app.at_work:
         raise Busy(BUSY)
     app.wants_demo = True
@@ -28,17 +28,17 @@ def demo(app: AppContext, rest: str) -> None:
 
 
 def clear(app: AppContext, rest: str) -> None:
-    """Empties the screen; the session goes on."""
+    """Clears the screen; the session continues."""
     app.conversation.show(())
 
 
 def leave(app: AppContext, rest: str) -> None:
-    """Leaves; everything is kept."""
+    """Exits; everything is kept."""
     key_actions.leave(app)
 
 
 def _taken(app: AppContext, name: str | None) -> None:
-    """Runs what was picked, or puts it into the prompt where it needs words."""
+    """Runs the chosen command, or puts it into the prompt if it needs an argument."""
     if not name:
         return
     found = find_command(app.commands, name)

@@ -17,7 +17,7 @@ from assent.tui.panels.session_list import require_session
 from assent.tui.session_controller import BUSY
 from assent.tui.theme import THEMES
 
-NONE_YET = "There is no session on the screen yet. Say something first, or choose one."
+NONE_YET = "No session is open. Send a message or choose a session first."
 
 
 def sessions(app: AppContext, rest: str) -> None:
@@ -26,7 +26,7 @@ def sessions(app: AppContext, rest: str) -> None:
 
 
 def resume(app: AppContext, rest: str) -> None:
-    """Goes on with a session, by id, start of an id or slug."""
+    """Continues a session, by id, id prefix or slug."""
     if not rest:
         sessions(app, "")
         return
@@ -34,12 +34,12 @@ def resume(app: AppContext, rest: str) -> None:
 
 
 def new(app: AppContext, rest: str) -> None:
-    """Shows an empty screen, on which another session begins."""
+    """Shows an empty screen, on which a new session begins."""
     app.open_session(None)
 
 
 def fork(app: AppContext, rest: str) -> None:
-    """Copies a session into a new one, and shows that."""
+    """Copies a session into a new one, and shows the copy."""
     engine, here = app.engine, app.session_controller.record
     if app.session_controller.at_work:
         raise Busy(BUSY)
@@ -48,11 +48,11 @@ def fork(app: AppContext, rest: str) -> None:
         return engine.sessions.fork(engine.sessions.find(rest) if rest else current(here))
 
     def shown(record: SessionRecord) -> None:
-        told = f"{record.slug} is a fork: words and todos, no plan and no approval."
+        told = f"Forked to {record.slug}: messages and todos, no plan or approval."
         if (
             app.session_controller.at_work
         ):  # the person said something meanwhile, to the one on the screen
-            app.add_note(f"{told} /resume {record.slug} shows it.")
+            app.add_note(f"{told} Open it with /resume {record.slug}.")
             return
         app.open_session(record)
         app.deferred.add_note(told)
@@ -61,32 +61,32 @@ def fork(app: AppContext, rest: str) -> None:
 
 
 def retitle(app: AppContext, rest: str) -> None:
-    """Gives the session another title."""
+    """Changes the session's title."""
     if not rest:
-        raise UsageError("What should the session be called?", "/rename A better title")
+        raise UsageError("Enter a title for the session.", "/rename A better title")
     record, engine = current(app.session_controller.record), app.engine
     app.tasks.run(
         "Renaming",
         lambda: engine.sessions.retitle(record, rest),
-        lambda now: app.add_note(f"This session is called: {visible_line(now.title)}"),
+        lambda now: app.add_note(f"Session renamed: {visible_line(now.title)}"),
     )
 
 
 def rewind(app: AppContext, rest: str) -> None:
-    """Opens the list of what the person said, to go back to before one of it."""
+    """Opens the list of the user's messages, to rewind to before one of them."""
     app.open("rewind", require_session(app.session_controller.record))
 
 
 def export(app: AppContext, rest: str) -> None:
-    """Shows the session as a document, or has the command line write it."""
+    """Shows the session as a document, or lets the command line write it."""
     record = current(app.session_controller.record)
     line = ("sessions", "export", record.session, "--format=markdown")
     out = [f"--out={os.path.expanduser(rest)}"] if rest else []
-    run_cli_command(app, "The session as a document", *line, *out, ours=bool(rest))
+    run_cli_command(app, "Exported session", *line, *out, ours=bool(rest))
 
 
 def current(record: SessionRecord | None) -> SessionRecord:
-    """Returns the session on the screen, or says that there is none."""
+    """Returns the session on the screen; raises if there is none."""
     if record is None:
         raise NotFound(NONE_YET, "/sessions")
     return record
@@ -96,23 +96,21 @@ def current(record: SessionRecord | None) -> SessionRecord:
 
 
 PLAN: Final = {"": "plan", "on": "plan", "off": "ask"}
-ON: Final = "Plan mode is on; /plan off leaves it."
+ON: Final = "Plan mode is on; /plan off ends it."
 YOLO: Final = "yolo"
 YOLO_WARNING: Final = (
-    Line("risk", "In yolo mode nobody asks you: the model edits files and runs commands at once."),
-    Line("plain", "Denials of your rules still hold, and what is on record can be undone."),
-    Line(
-        "plain", "A command can do more than Assent records: outside this folder, on the network."
-    ),
+    Line("risk", "In yolo mode the model edits files and runs commands without asking you."),
+    Line("plain", "Deny rules still apply, and recorded changes can be undone."),
+    Line("plain", "Assent does not record what commands do outside this folder or on the network."),
     BLANK,
-    Line("plain", "Shift+Tab goes back to plan mode at any time."),
+    Line("plain", "Shift+Tab returns to plan mode at any time."),
 )
 
 
 def plan(app: AppContext, rest: str) -> None:
     """Turns plan mode on, or off."""
     if rest not in PLAN:
-        raise UsageError(f"/plan is on or off, not {rest!a}.", "/plan off")
+        raise UsageError(f"/plan takes on or off, not {rest!a}.", "/plan off")
     if not PLAN[rest] == app.status_snapshot.mode == "plan":
         app.set_mode(PLAN[rest])
         return
@@ -126,32 +124,32 @@ def plan(app: AppContext, rest: str) -> None:
 
 
 def mode(app: AppContext, rest: str) -> None:
-    """Changes the mode; what lets everything happen unasked is confirmed first."""
+    """Changes the mode; one that allows everything without asking is confirmed first."""
     if not rest:
         app.open("modes", then=lambda name: mode(app, name) if name else None)
         return
     if app.session_controller.base(rest) == YOLO and app.status_snapshot.base != YOLO:
-        panel = ConfirmPanel(f"Mode {visible_line(rest)}?", YOLO_WARNING, f"go on in {YOLO} mode")
+        panel = ConfirmPanel(f"Mode {visible_line(rest)}?", YOLO_WARNING, f"use {YOLO} mode")
         app.open_panel(panel, lambda yes: app.set_mode(rest) if yes else None)
         return
     app.set_mode(rest)
 
 
 def model(app: AppContext, rest: str) -> None:
-    """Chooses the model of this sitting; it is opened at once, so that a wrong name shows."""
+    """Selects the model for this screen; it is opened at once, so that a wrong name shows."""
     if not rest:
         app.open("models", then=lambda name: model(app, name) if name else None)
         return
 
     def chosen(_: object) -> None:
-        app.add_note(f"From now on {rest} is asked.")
+        app.add_note(f"Model set to {rest}.")
         app.refresh_status()
 
-    app.tasks.run("Opening the model", lambda: app.session_controller.choose(rest), chosen)
+    app.tasks.run("Loading the model", lambda: app.session_controller.choose(rest), chosen)
 
 
 def agent(app: AppContext, rest: str) -> None:
-    """Chooses the agent of this sitting."""
+    """Selects the agent for this screen."""
     if not rest:
         app.open("agents", then=lambda name: agent(app, name) if name else None)
         return
@@ -160,21 +158,21 @@ def agent(app: AppContext, rest: str) -> None:
         names = [each.name for each in app.host.agents() if each.kind != "subagent"]
         if rest not in names:
             known = ", ".join(map(visible_line, names))
-            raise UsageError(f"There is no agent {rest!a}. There are: {known}.", "/agent")
+            raise UsageError(f"Agent {rest!a} not found. Available: {known}.", "/agent")
         app.session_controller.agent = rest
 
     def chosen(_: object) -> None:
-        app.add_note(f"From now on the agent is {rest}.")
+        app.add_note(f"Agent set to {rest}.")
         app.refresh_status()
 
-    app.tasks.run("Looking for the agent", check, chosen)
+    app.tasks.run("Finding the agent", check, chosen)
 
 
 def theme(app: AppContext, rest: str) -> None:
-    """Changes what the screen looks like."""
+    """Changes the theme of the screen."""
     if not rest:
         app.open("themes", app.theme_name, then=lambda name: app.set_theme(name) if name else None)
         return
     if rest not in THEMES:
-        raise UsageError(f"There is no theme {rest!a}. There are: {', '.join(THEMES)}.", "/theme")
+        raise UsageError(f"Theme {rest!a} not found. Available: {', '.join(THEMES)}.", "/theme")
     app.set_theme(rest)

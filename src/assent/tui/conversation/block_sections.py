@@ -1,7 +1,7 @@
 """Renders the blocks of a conversation, and Markdown in them, as sections of lines.
 
-Nothing that was said is hidden. What the model wrote is indented, so that none of it can pass
-for a line of ours.
+Nothing that was said is hidden. What the model wrote is indented, so that it cannot look like one
+of our own lines.
 """
 
 import re
@@ -36,7 +36,7 @@ _QUOTE: Final = re.compile(r"\s{0,3}>")
 
 
 class MarkdownRenderer:
-    """Renders one growing text: each time only its new part and its last line."""
+    """Renders a growing text: each time only its new part and its last line."""
 
     def __init__(self, indent: str = INDENT) -> None:
         self._indent = indent
@@ -101,31 +101,31 @@ _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
 _RESTS: Final = {  # how a session that works for another came to rest
     "end": "finished",
     "presented": "presented its plan",
-    "limit": "ended: as many requests as it may make",
-    "budget": "ended: its budget is used up",
-    "waiting": "waits for an answer",
-    "declined": "ended with your no",
+    "limit": "stopped: request limit reached",
+    "budget": "stopped: budget used up",
+    "waiting": "waiting for an answer",
+    "declined": "stopped: you denied permission",
 }
 _ENDS: Final = {
-    "presented": "The plan is ready for your review: Ctrl+T or /review.",
-    "limit": "The turn ended: it made as many requests as it may.",
-    "budget": "The turn ended: its budget is used up.",
-    "interrupted": "The turn was interrupted.",
-    "failed": "The turn failed.",
-    "declined": "The turn ended with your no.",
-    "waiting": "The turn waits for an answer.",
-    "paused": "The work is paused.",
-    "cancelled": "The work is cancelled.",
+    "presented": "Plan ready for review: Ctrl+T or /review.",
+    "limit": "Turn stopped: request limit reached.",
+    "budget": "Turn stopped: budget used up.",
+    "interrupted": "Turn interrupted.",
+    "failed": "Turn failed.",
+    "declined": "Turn stopped: you denied permission.",
+    "waiting": "Waiting for an answer.",
+    "paused": "Session paused.",
+    "cancelled": "Session cancelled.",
 }
 
 
 def block_section(block: Block, full: Full, *, unfolded: bool = False) -> Section:
-    """Returns a block as a sheet; folded, unless its whole text is wanted."""
+    """Returns a block as a section; folded, unless its full text is requested."""
     return Section(block.key, tuple(_lines(block, full, unfolded)))
 
 
 def streaming_section(block: AssistantMessageBlock, speech: MarkdownRenderer) -> Section:
-    """Returns what is being said as a sheet; `speech` rendered it when it was shorter."""
+    """Returns a streaming message as a section; `speech` rendered its earlier part."""
     return Section(block.key, tuple(_spoken(block, speech)))
 
 
@@ -141,7 +141,7 @@ def is_foldable(block: Block) -> bool:
 
 
 def notice_section(key: str, lines: Iterable[Line]) -> Section:
-    """Returns what the screen itself tells, between what others said."""
+    """Returns a note of the screen itself as a section."""
     return Section(key, (BLANK, *(Line(line.style, INDENT + line.text) for line in lines)))
 
 
@@ -175,7 +175,7 @@ def _others(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
         case RemovedBlock():
             pass
         case _:
-            raise TypeError(f"nobody shows a {type(block).__name__}")
+            raise TypeError(f"no view for {type(block).__name__}")
 
 
 def _spoken(block: AssistantMessageBlock, speech: MarkdownRenderer) -> list[Line]:
@@ -232,9 +232,9 @@ def _asked(block: QuestionBlock) -> Iterator[Line]:
         yield Line("heading", f"{INDENT}? {who}{visible_line(question.header)}: {text}")
     match block.state:
         case "open":
-            yield Line("risk", f"{INNER}waits for your answer")
+            yield Line("risk", f"{INNER}waiting for your answer")
         case "unanswered":
-            yield Line("dim", f"{INNER}nobody answered, which is a no")
+            yield Line("dim", f"{INNER}no answer; treated as no")
         case "answered":
             yield from _answer(block)
 
@@ -286,7 +286,7 @@ def _quoted(text: str) -> Iterator[Line]:
 
 
 def usage_text(usage: TokenUsage, cost: float | None, took: float) -> str:
-    """Returns what something took: tokens in and out, money as far as it is known, time."""
+    """Returns usage as text: tokens in and out, cost if known, and time."""
     if not usage.input and not usage.output:
         return ""
     cached = f" ({short_token_count(usage.cache_read)} cached)" if usage.cache_read else ""
@@ -300,26 +300,26 @@ def usage_text(usage: TokenUsage, cost: float | None, took: float) -> str:
 
 
 def short_token_count(tokens: int) -> str:
-    """Returns a number of tokens in a few letters."""
+    """Returns a number of tokens in short form."""
     if tokens < THOUSAND:
         return str(tokens)
     return f"{tokens / THOUSAND:.1f}k" if tokens < MILLION else f"{tokens / MILLION:.1f}M"
 
 
 def cost_text(cost: float | None) -> str:
-    """Returns dollars; nothing that is not known passes for free."""
+    """Returns a cost in dollars; an unknown cost is never shown as free."""
     if cost is None:
         return "cost unknown"
     return f"${cost:.4f}" if 0 < cost < CENT else f"${cost:.2f}"
 
 
 def duration_text(took: float) -> str:
-    """Returns a time as people say it."""
+    """Returns a duration in readable form."""
     if took < MINUTE:
         return f"{took:.1f} s" if took < EXACTLY else f"{took:.0f} s"
     return f"{took // MINUTE:.0f} min {took % MINUTE:.0f} s"
 
 
 def plural(number: int, what: str) -> str:
-    """Returns a number of things, of one or of several."""
+    """Returns a count with its noun in singular or plural."""
     return f"{number} {what}{'' if number == 1 else 's'}"

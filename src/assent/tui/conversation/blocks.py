@@ -33,7 +33,7 @@ NoteKind: TypeAlias = Literal[
 
 
 class UserMessageBlock(msgspec.Struct, frozen=True):
-    """What the person said."""
+    """A message of the user."""
 
     key: str
     text: str
@@ -42,7 +42,7 @@ class UserMessageBlock(msgspec.Struct, frozen=True):
 
 
 class AssistantMessageBlock(msgspec.Struct, frozen=True):
-    """What the model says; `live` while more of it comes."""
+    """A message of the model; `live` while it is streaming."""
 
     key: str
     text: str
@@ -74,7 +74,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True):
 
 
 class QuestionBlock(msgspec.Struct, frozen=True):
-    """A question to the person, and the answer."""
+    """A question to the user, and the answer."""
 
     key: str
     id: str
@@ -142,7 +142,7 @@ Block: TypeAlias = (
 
 SHORT: Final = 72
 QUOTED_FEEDBACK_PREFIX: Final = (
-    "Their words:\n\n"  # what the model is told begins with words of ours
+    "User's message:\n\n"  # what the model is told begins with words of ours
 )
 # What a call is about, by the names that tools have for it; the first that it has is told.
 _ABOUT: Final = (
@@ -151,27 +151,27 @@ _ABOUT: Final = (
 # Of what the model is told, what the person sees in another place or does not need to.
 _UNTOLD: Final = frozenset({"mode", "reminder"})
 _TOLD: Final = {
-    "run": "what was applied",
-    "approved": "your yes",
-    "undone": "what was taken back",
-    "shell": "what you ran",
-    "hook": "what a hook says",
-    "edited": "what you changed in the plan",
-    "rejected": "your no",
-    "plan_used": "which plan is worked on",
-    "declined": "what you left out",
-    "build": "what is to be built",
-    "retry": "to try again",
-    "rewind": "where you went back to",
+    "run": "Run result",
+    "approved": "Approval",
+    "undone": "Undo result",
+    "shell": "Shell output",
+    "hook": "Hook output",
+    "edited": "Your plan edits",
+    "rejected": "Feedback",
+    "plan_used": "Current plan",
+    "declined": "Excluded operations",
+    "build": "Build request",
+    "retry": "Retry request",
+    "rewind": "Rewind",
 }
 _STOPS: Final = {
-    "length": "The answer was cut off: it was longer than the model can say at once.",
+    "length": "Answer cut off: the model's output limit was reached.",
     "refused": "The model refused to answer.",
 }
 
 
 def first_line(text: str) -> str:
-    """Returns the first line of a text that says something, not too long."""
+    """Returns the first nonempty line of a text, shortened."""
     line = text.strip().partition("\n")[0].strip()
     return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"
 
@@ -189,7 +189,7 @@ def call_subject(call: ToolCall) -> str:
 
 
 def without_tool_name(tool: str, about: str) -> str:
-    """Returns what a call is about without the tool's own name, which stands before it."""
+    """Returns the subject of a call without the tool's name, which is shown before it."""
     while tool and (about == tool or about.startswith(f"{tool} ")):
         about = about.removeprefix(tool).lstrip()
     return about
@@ -219,20 +219,20 @@ def seconds_between(start: str, end: str) -> float:
 
 
 def event_note(event: Event) -> tuple[NoteKind, str, str] | None:
-    """Returns kind, words and a longer text of what is told besides talk; mostly nothing."""
+    """Returns kind, words and full text of a note about an event; None for most events."""
     match event:
         case ModeChanged(mode=mode, reason=reason, custom=custom):
             name = f"{custom} ({mode})" if custom else mode
             why = f": {first_line(reason)}" if reason else ""
             return "mode", f"Mode {name}{why}", ""
         case StepRetried(attempt, wait, reason):
-            again = f" Try {attempt + 1} follows in {wait:.0f} s." if wait else ""
+            again = f" Retrying in {wait:.0f} s (attempt {attempt + 1})." if wait else ""
             return "retry", f"{first_line(reason)}{again}", ""
         case Compacted(summary=summary):
-            return "compacted", "The conversation was summarised to make room.", summary
+            return "compacted", "Conversation summarized to free up context.", summary
         case WorkHalted(how, reason):
             why = f": {first_line(reason)}" if reason else ""
-            return "halted", f"The work is {how}{why}", ""
+            return "halted", f"Session {how}{why}", ""
         case _:
             return _other(event)
 
@@ -240,14 +240,14 @@ def event_note(event: Event) -> tuple[NoteKind, str, str] | None:
 def _other(event: Event) -> tuple[NoteKind, str, str] | None:
     match event:
         case SessionRenamed(title, "person"):
-            return "title", f"The session is called {first_line(title)}", ""
+            return "title", f"Session renamed to {first_line(title)}", ""
         case StepEnded(stop=stop, words=words) if str(stop) in _STOPS:
             return "halted", f"{_STOPS[str(stop)]} {first_line(words)}".rstrip(), ""
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:
             text = "\n\n".join([part.text for part in parts if isinstance(part, TextPart)])
-            about = _TOLD.get(synthetic, synthetic.replace("_", " "))
+            about = _TOLD.get(synthetic, synthetic.replace("_", " ").capitalize())
             words = first_line(text.partition(QUOTED_FEEDBACK_PREFIX)[2])
-            return "told", f"The model is told {about}{f': {words}' if words else ''}", text
+            return "told", f"{about} sent{f': {words}' if words else ''}", text
         case _:
             return None
 
@@ -255,23 +255,23 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
 # Replaces the blocks after a rewind by one note that can be unfolded.
 
 
-REWOUND_TEXT: Final = "You went back; the model no longer knows"
+REWOUND_TEXT: Final = "Rewound. The model no longer sees"
 
 
 def rewound_blocks(blocks: Sequence[Block], message: str) -> Sequence[Block]:
-    """Returns the blocks from a message of the person on; none if it is not among them."""
+    """Returns the blocks from a message of the user on; none if it is not among them."""
     at = [place for place, one in enumerate(blocks) if _is_rewound(one, message)]
     return blocks[at[-1] :] if at else ()
 
 
 def rewound_note(key: str, words: str, text: str) -> NoteBlock:
-    """Returns what stands in the place of everything that was withdrawn."""
-    about = f"{REWOUND_TEXT} this and what followed: {first_line(words)}"
+    """Returns the note that replaces everything that was rewound."""
+    about = f"{REWOUND_TEXT} this message and what followed: {first_line(words)}"
     return NoteBlock(key, "rewound", about, count_lines(text))
 
 
 def blocks_text(blocks: Iterable[Block]) -> str:
-    """Returns what was said and done in blocks, for whoever unfolds it."""
+    """Returns what was said and done in blocks, for a note that can be unfolded."""
     return "\n\n".join(filter(None, map(_told, blocks)))
 
 

@@ -65,7 +65,7 @@ _BEGIN: Final = "-----BEGIN "
 
 
 class StreamingText:
-    """Takes pieces. The shown text is masked as it grows, up to its last whole word.
+    """Text that is still streaming; it is masked as it grows, up to its last whole word.
 
     A secret is one word, or a key of many lines: neither is shown before all of it is known.
     """
@@ -75,12 +75,12 @@ class StreamingText:
         self._speech = StreamRedactor()
 
     def take(self, piece: str) -> None:
-        """Takes one more piece."""
+        """Adds one more piece."""
         if ready := self._speech.take(piece):
             self._settled.append(ready)
 
     def shown(self) -> str:
-        """Returns what can be shown now."""
+        """Returns the part that can be shown now."""
         if len(self._settled) > 1:
             self._settled = ["".join(self._settled)]
         settled, pending = "".join(self._settled), self._speech.buffered
@@ -94,14 +94,14 @@ _with = msgspec.structs.replace
 
 
 class _TimelineEvents:
-    """Which events of a stream were added: all up to one, and some after it."""
+    """Remembers which events of a stream were added: all up to one, and some after it."""
 
     def __init__(self) -> None:
         self.all_to = 0
         self._ahead: set[int] = set()
 
     def add(self, seq: int) -> bool:
-        """Tells whether an event is another than those before."""
+        """Adds an event; tells whether it is new."""
         if seq <= self.all_to or seq in self._ahead:
             return False
         self._ahead.add(seq)
@@ -114,8 +114,7 @@ class _TimelineEvents:
 class Timeline:
     """Takes events and stream deltas in order, and tells which blocks changed.
 
-    An event that was heard before is ignored, so that what is read from the log and what is heard
-    live may overlap.
+    A known event is ignored, so that events from the log and live ones may overlap.
     """
 
     def __init__(self, session: str = "") -> None:
@@ -143,15 +142,15 @@ class Timeline:
 
     @property
     def seq(self) -> int:
-        """The event of the session itself up to which nothing is missing."""
+        """The session's event up to which nothing is missing."""
         return self._heard[self.session].all_to if self.session in self._heard else 0
 
     def full(self, key: str) -> str:
-        """Returns all of what a block only begins to tell."""
+        """Returns the full text of a shortened block."""
         return redact(self._full.get(key, ""))
 
     def fresh(self) -> list[Block]:
-        """Returns the blocks that were made or changed since the last time, in their order."""
+        """Returns the blocks that were added or changed since the last call, in order."""
         for key, (kind, speech) in self._live.items():
             if key in self._fresh:
                 self._show_live(key, kind, speech)
@@ -161,13 +160,13 @@ class Timeline:
         return found
 
     def add_events(self, heard: Iterable[StoredEvent | StreamDelta]) -> list[Block]:
-        """Takes many at once, and returns what they made or changed."""
+        """Adds many events, and returns the blocks that they added or changed."""
         for one in heard:
             self.add_event(one)
         return self.fresh()
 
     def add_event(self, heard: StoredEvent | StreamDelta) -> None:
-        """Takes one event, or one piece of what is being said."""
+        """Adds one event, or one piece of streaming text."""
         if isinstance(heard, StreamDelta):
             self._piece(heard.kind, heard.text)
             return
@@ -207,14 +206,14 @@ class Timeline:
             self.blocks[key] = ReasoningBlock(key, first_line(text), count_lines(text), live=True)
 
     def _output(self, text: str) -> None:
-        """Adds what a command prints to the call that is running."""
+        """Adds command output to the running call."""
         key = next((key for key in reversed(self._calls.values()) if self._is_running(key)), "")
         if key:
             self._printed.setdefault(key, []).append(text)
             self._fresh[key] = None
 
     def _show_printed(self) -> None:
-        """Brings what calls printed into their blocks; of very much, the newest is kept."""
+        """Shows the output of calls in their blocks; of long output only the newest is kept."""
         printed, self._printed = self._printed, {}
         for key, pieces in printed.items():
             block, text = self.blocks[key], self._full.get(key, "") + "".join(pieces)
@@ -295,7 +294,7 @@ class Timeline:
                 self._note(event)
 
     def _take_child(self, session: str, event: Event) -> None:
-        """Takes what a child does: its settled calls are lines of its block."""
+        """Adds an event of a child: its settled calls are lines of its block."""
         match event:
             case CallEnded():
                 if block := self._child(session):
@@ -323,7 +322,7 @@ class Timeline:
                 self._put(ToolCallBlock(key, redact(tool), about=call_subject(part)))
 
     def _finished(self, kind: str) -> str:
-        """Returns the key of the part whose pieces came first, or of one that had none."""
+        """Returns the key of the oldest streaming part of a kind, or a new key."""
         key = next((k for k, (live, _) in self._live.items() if live == kind), "")
         if key:
             del self._live[key]
@@ -390,7 +389,7 @@ class Timeline:
             self._put(NoteBlock(key, kind, redact(words), count_lines(text)))
 
     def _withdraw(self, message: str, words: str) -> None:
-        """Folds what the model no longer knows into one note, in its place."""
+        """Replaces what the model no longer knows by one note."""
         gone = rewound_blocks(list(self.blocks.values()), message)
         for block in gone:
             self._put(RemovedBlock(block.key))
@@ -399,13 +398,13 @@ class Timeline:
         self._put(rewound_note(key, words, text))
 
     def _void(self) -> None:
-        """Takes away what a failed attempt had said."""
+        """Removes the blocks of a failed attempt."""
         for key in self._step:
             self._put(RemovedBlock(key))
         self._live, self._step = {}, []
 
     def _let_go(self) -> None:
-        """Keeps what was said so far of parts that never came to their end."""
+        """Keeps the streamed text of parts that were never completed."""
         for key, (kind, speech) in self._live.items():
             speech.take("\n")
             self._show_live(key, kind, speech, over=True)
@@ -422,7 +421,7 @@ class Timeline:
 
 
 def tail_text(text: str) -> str:
-    """Returns the end of a text that still grows, from the beginning of a line on if it has one."""
+    """Returns the end of a growing text, from the beginning of a line if possible."""
     if len(text) <= LIVE:
         return text
     line = text.find("\n", len(text) - LIVE)
@@ -430,7 +429,7 @@ def tail_text(text: str) -> str:
 
 
 def _is_no(asked: QuestionBlock, answers: tuple[tuple[str, ...], ...] | None) -> bool:
-    """Tells whether a person was asked for a permission and did not give it."""
+    """Tells whether the user was asked for a permission and denied it."""
     question = asked.questions[0] if asked.questions else None
     if question is None or not is_permission(question):
         return False
@@ -438,7 +437,7 @@ def _is_no(asked: QuestionBlock, answers: tuple[tuple[str, ...], ...] | None) ->
 
 
 def timeline_blocks(session: str, heard: Iterable[StoredEvent | StreamDelta]) -> list[Block]:
-    """Returns the blocks that a whole stream makes."""
+    """Returns the blocks of a whole stream."""
     feed = Timeline(session)
     feed.add_events(heard)
     return list(feed.blocks.values())

@@ -1,6 +1,6 @@
 """The conversation view: shows the timeline of a session.
 
-It also shows notes of the screen itself, and the output of the person's own commands.
+It also shows notes of the screen itself, and the output of commands that the user typed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,14 +45,14 @@ MAX_CHARS: Final = 1 << 18  # characters, where lines are very long
 
 
 class OutputTail:
-    """Takes text as it comes; old lines are dropped."""
+    """Keeps the newest lines of streaming output; old lines are dropped."""
 
     def __init__(self) -> None:
         self._text = ""
         self._gone = 0  # lines that were let go
 
     def add(self, text: str) -> None:
-        """Takes more of it."""
+        """Adds more output."""
         self._text += text
         if len(self._text) > 2 * MAX_CHARS:
             self._gone += self._text.count("\n", 0, -MAX_CHARS)
@@ -63,12 +63,12 @@ class OutputTail:
             self._text = self._text.split("\n", lines - MAX_KEPT_LINES)[-1]
 
     def lines(self) -> list[Line]:
-        """Returns its end; nothing if there are no words in it."""
+        """Returns the newest lines; none if they have no text."""
         if not self._text.strip("\n"):
             return []
         lines = redact(self._text).strip("\n").split("\n")
         before = self._gone + len(lines) - SHOWN
-        left = [f"({before} lines before)"] if before > 0 else []
+        left = [f"({before} earlier lines)"] if before > 0 else []
         shown = visible("\n".join(lines[-SHOWN:])).split("\n")
         pieces = [piece for line in (*left, *shown) for piece in fold_long(line)]
         return [Line("dim", f"│ {piece}") for piece in pieces]
@@ -126,12 +126,12 @@ class ConversationView(LineView):
         self._in_sight: dict[Line | None, Strip] = {}  # as they were drawn last
 
     def begin(self, session: str) -> None:
-        """Shows a session in which nothing has happened yet, below what was told."""
+        """Shows a session without events yet, below the notes."""
         if self.feed.session != session:
             self.feed = Timeline(session)
 
     def open(self, message: SessionLoaded) -> None:
-        """Shows a session from its end."""
+        """Shows a session, scrolled to its end."""
         self.feed = message.feed
         self._turned.clear()
         self.show(message.sheets)
@@ -145,17 +145,17 @@ class ConversationView(LineView):
         self.show(())
 
     def add_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
-        """Takes in what happened, and shows what that changed, once."""
+        """Adds events, and shows the changed blocks once."""
         self._again(self.feed.add_events(heard))
 
     def add_note(self, lines: Iterable[Line]) -> None:
-        """Adds something that the screen itself has to say."""
+        """Adds a note of the screen itself."""
         self._told += 1
         self._printed = OutputTail()
         self.put(notice_section(f"told:{self._told}", lines))
 
     def print(self, text: str) -> None:
-        """Adds what the person's own command prints to what was told last."""
+        """Adds output of the user's command to the last note."""
         self._printed.add(text)
         lines = self._printed.lines()
         if lines:
@@ -174,7 +174,7 @@ class ConversationView(LineView):
         return self._unfolded
 
     def _turn_many(self, feed: Timeline, blocks: Sequence[Block], *, unfolded: bool) -> None:
-        """Renders very many blocks, in a thread."""
+        """Renders many blocks in a thread."""
         made = [(block, block_section(block, feed.full, unfolded=unfolded)) for block in blocks]
         with suppress(RuntimeError):  # the screen has just been closed
             self.call_later(self._turned_many, feed, made, unfolded)
@@ -199,7 +199,7 @@ class ConversationView(LineView):
             self.turn(spot.key)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draws what is new in sight; a row that only moved keeps its strip, half drawn already."""
+        """Draws what is new and visible; a row that only moved reuses its strip."""
         themes = (self.theme_name, self.app.theme)
         looks = (crop.column_span, *themes, self.rich_style, self.background_colors)
         if looks != self._drawn_as:

@@ -1,1 +1,1 @@
-"""Panels: what opens over the screen to decide or to choose something."""
+"""Panels: views over the main screen in which something is decided or selected."""

@@ -1,7 +1,7 @@
 """A panel that shows something with a digest in full, and takes an approval of it.
 
-One key asks, another one approves. What is typed before the question was painted, or too soon
-after another key, closes the question, and nothing that is pasted counts.
+One key asks, another one approves. Keys typed before the question was painted, or too soon after
+another key, close the question, and pasted text never counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ from assent.tui.panels.panel import DebouncedPanel
 from assent.tui.theme import chosen_theme, style_in_theme
 
 T = TypeVar("T")
-TOO_LOW: Final = "The question does not fit on the screen; make it larger."
+TOO_LOW: Final = "The question does not fit; make the terminal larger."
 LOW: Final = 18  # rows, below which all room is left to what is read
 
 
@@ -71,30 +71,30 @@ class DecisionPanel(DebouncedPanel[str]):
         self.load()
 
     def load(self) -> None:
-        """Has what there is to decide read, and shown when that is done."""
+        """Starts reading what there is to decide; it is shown when that is done."""
         raise NotImplementedError
 
     def titles(self, width: int) -> Sequence[Line]:
-        """Returns what stands on top."""
+        """Returns the lines at the top."""
         raise NotImplementedError
 
     def context(self, width: int) -> Sequence[Line]:
-        """Returns what stands between everything and the actions."""
+        """Returns the lines between the content and the actions."""
         raise NotImplementedError
 
     def digest(self) -> str:
-        """Returns what a yes would be a yes to."""
+        """Returns the digest that an approval would cover."""
         raise NotImplementedError
 
     def do(self, act: ApprovalAction) -> None:
-        """Does what a key asks for, but for moving around."""
+        """Runs the action of a key, except for moving around."""
         raise NotImplementedError
 
     def reached(self) -> None:
-        """Hears that the end was on the screen."""
+        """Called when the end was on the screen."""
 
     def on_key(self, event: Key) -> None:
-        """Takes every key that is no letter of a search: it goes through the table of its stage."""
+        """Handles every key that is not part of a search, by the table of its stage."""
         event.stop()
         event.prevent_default()
         asked = self.standing.stage in ASKING
@@ -116,7 +116,7 @@ class DecisionPanel(DebouncedPanel[str]):
         self._back(why)
 
     def _back(self, told: str) -> None:
-        """Goes back to reading, and says why nothing was decided."""
+        """Returns to reading, and shows why nothing was decided."""
         self._change(stage=ApprovalStage.READING)
         self.told = told
         self.paint(asked=True)
@@ -158,7 +158,7 @@ class DecisionPanel(DebouncedPanel[str]):
             self.paint()
 
     def on_screen_suspend(self) -> None:
-        """Takes a question back when something opens over it: the next keys may be for that."""
+        """Closes a question when something opens over it: the next keys may be for that."""
         if self.standing.stage in ASKING and not self.asks_again:
             self._change(stage=ApprovalStage.READING)
         self.asks_again = False
@@ -179,7 +179,7 @@ class DecisionPanel(DebouncedPanel[str]):
             self.follow()
 
     def work(self, act: Callable[[], T], then: Callable[[T], None], stage: ApprovalStage) -> None:
-        """Does something slow in a thread; what fails is said, and nothing else happens."""
+        """Runs something slow in a thread; an error is shown, and nothing else happens."""
         self._change(stage=stage)
         self.paint(asked=True)
 
@@ -191,23 +191,23 @@ class DecisionPanel(DebouncedPanel[str]):
             try:
                 return act()
             except OSError as error:
-                raise AssentError(f"It could not be done: {error}.") from error
+                raise AssentError(f"Failed: {error}.") from error
 
         self.terminal.tasks.run("", tried, done, self.failed)
 
     def decided_elsewhere(self) -> Callable[[], str] | None:
-        """Returns what says, in a thread, what was decided elsewhere; None before it is read."""
+        """Returns a function that reads what was decided elsewhere; None while loading."""
         raise NotImplementedError
 
     def close_decided(self) -> None:
-        """Closes it, because it was decided elsewhere."""
+        """Closes the panel, because it was decided elsewhere."""
         self.terminal.refresh_status()
         self.dismiss(None)
 
     def follow(self) -> None:
-        """Looks whether it was decided elsewhere; then there is nothing to decide.
+        """Checks whether it was decided elsewhere; then the panel closes.
 
-        While it is being read, or recorded, that waits for the next time that it is shown.
+        While it is loading or recording, this waits until it is shown the next time.
         """
         act = self.decided_elsewhere()
         self._missed = act is None or not self.is_followed
@@ -220,14 +220,14 @@ class DecisionPanel(DebouncedPanel[str]):
 
     @property
     def is_followed(self) -> bool:
-        """Whether it closes when others decide; what it decides itself, it says itself."""
+        """Whether it closes when others decide; not while it is loading or recording."""
         return not self.is_over and self.standing.stage not in (
             ApprovalStage.LOADING,
             ApprovalStage.RECORDING,
         )
 
     def closes(self, words: str) -> None:
-        """Says in the conversation what was done elsewhere: nothing is decided here any more."""
+        """Shows in the conversation what was decided elsewhere, and closes the panel."""
         self.forget()
         self.terminal.add_note(Line("risk", words))
         if not self.is_active:
@@ -235,7 +235,7 @@ class DecisionPanel(DebouncedPanel[str]):
         self.close_decided()
 
     def failed(self, error: AssentError) -> None:
-        """Says why something could not be done, and goes back to reading, if there is anything."""
+        """Shows why something failed, and returns to reading if there is anything to read."""
         if self.is_attached:
             self.told = error_line(error)
             self._change(
@@ -244,7 +244,7 @@ class DecisionPanel(DebouncedPanel[str]):
             self.paint(asked=True)
 
     def paint(self, *, asked: bool = False) -> None:
-        """Draws everything but the pages. Keys count once a question that is new is on screen."""
+        """Draws everything but the content; keys count once a new question is on the screen."""
         if not self.is_attached:
             return
         if asked:
@@ -260,7 +260,7 @@ class DecisionPanel(DebouncedPanel[str]):
         self._fill("#panel-keys", [Line("dim", key_line(self.standing))])
 
     def _in_sight(self) -> bool:
-        """Tells whether all of a question is on the screen, however small that is."""
+        """Tells whether a question is fully visible, however small the screen is."""
         actions, keys = self.query_one("#actions"), self.query_one("#panel-keys")
         place = self.find_widget(actions)
         whole = place.visible_region == place.region and place.region.height > 0
@@ -292,7 +292,7 @@ class DecisionPanel(DebouncedPanel[str]):
         return paper.at(min(paper.scroll_offset.y + paper.size.height, paper.rows) - 1)
 
     def _page(self, way: int) -> None:
-        """Turns a page; the cursor stays where it is on the screen."""
+        """Scrolls by a page; the cursor keeps its position on the screen."""
         paper = self.line_view
         step = way * max(paper.height - 1, 1)
         paper.scroll_to(y=paper.scroll_offset.y + step, animate=False, immediate=True)
@@ -303,7 +303,7 @@ class DecisionPanel(DebouncedPanel[str]):
         self.line_view.action_find()
 
     def _search(self, key: str) -> bool:
-        """Goes on with a search, or ends it; tells whether there is one."""
+        """Continues or ends a search; tells whether there is one."""
         try:
             _SEARCHING[key](self.line_view)
         except SkipAction:

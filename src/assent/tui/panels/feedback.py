@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from assent.tui.panels.approval.review import DisplayedPlan
 
 PARTS: Final = {
-    "notes": "What should be different?",
-    "scope": "Scope: what should the plan be about, and what not?",
-    "constraints": "Constraints: what does it have to keep to?",
+    "notes": "What should change?",
+    "scope": "Scope: what should the plan cover, and what not?",
+    "constraints": "Constraints: what must the plan respect?",
     "priorities": "Priorities: what matters most?",
 }
-EMPTY: Final = "Say what should be different, or comment on a line first; nothing was sent."
-SENT: Final = "Feedback was sent; the plan is a draft again."
-LATER: Final = "Its session is not on this screen; the model reads it when that goes on."
+EMPTY: Final = "Nothing was sent: enter feedback or comment on a line first."
+SENT: Final = "Feedback sent; the plan is a draft again."
+LATER: Final = "Its session is not open here; the model gets this when it continues."
 
 
 class FeedbackPanel(Panel[str]):
-    """Ends with "sent" when the request is on record; plan mode stays, and the model revises.
+    """Takes feedback; its result is "sent" when it is recorded, and the model revises the plan.
 
-    However it ends, `feedback` is what was written; a `refusal` says why that was not sent.
+    In every case, `feedback` is what was written; a `refusal` says why it was not sent.
     """
 
     DEFAULT_CSS = """
@@ -92,7 +92,7 @@ class FeedbackPanel(Panel[str]):
         super().action_leave()
 
     def action_send(self) -> None:
-        """Sends everything as one request, once; without any words there is none."""
+        """Sends everything as one request, once; empty feedback is not sent."""
         feedback = self._written()
         if self._sending:
             return
@@ -104,7 +104,7 @@ class FeedbackPanel(Panel[str]):
         self.terminal.tasks.run("", act, self._sent, self._failed)
 
     def _sent(self, _: object) -> None:
-        """Goes on with the session, so that the model reads it and revises the plan."""
+        """Continues the session, so that the model reads the feedback and revises the plan."""
         app, session = self.terminal, self._record.session
         app.add_note(*feedback_sent_lines(self.feedback, len(self._comments)))
         app.add_note(SENT)
@@ -116,7 +116,7 @@ class FeedbackPanel(Panel[str]):
             app.add_note(LATER)
 
     def _failed(self, error: AssentError) -> None:
-        """Says why it was not sent; if the plan is another by now, that one is shown instead."""
+        """Shows why it was not sent; if the plan has changed, the new one is shown instead."""
         self._sending = False
         if not self.is_attached:
             return
@@ -137,12 +137,12 @@ class FeedbackPanel(Panel[str]):
 # The panels for a comment on a line, and for a note with an approval.
 
 
-NOTE = "It travels with your yes, and becomes an item of the next plan."
-EMPTY_COMMENT = "Without any words, the comment is taken back."
+NOTE = "Sent with your approval and added to the next plan."
+EMPTY_COMMENT = "Clear the text to delete the comment."
 
 
 def comment_panel(anchor: CommentAnchor, was: PlacedComment | None) -> TextInputPanel:
-    """Returns the panel for a comment to some lines; it holds what was said to them before."""
+    """Returns the panel for a comment on some lines, with their earlier comment."""
     place = was or PlacedComment(_nobody(anchor), anchor, "here")
     quote = [Line("dim", GUTTER + line) for line in anchor.quote]
     about = [*quote, Line("plain", EMPTY_COMMENT)] if was else quote
@@ -153,7 +153,7 @@ def comment_panel(anchor: CommentAnchor, was: PlacedComment | None) -> TextInput
 
 def note_panel(note: str) -> TextInputPanel:
     """Returns the panel for the note of an approval."""
-    return TextInputPanel("A note to the plan", [Line("plain", NOTE)], note)
+    return TextInputPanel("Note on the plan", [Line("plain", NOTE)], note)
 
 
 def _nobody(anchor: CommentAnchor) -> Comment:

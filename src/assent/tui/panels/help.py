@@ -20,8 +20,8 @@ CONTEXT_TITLES: Final = {
     "conversation": "Conversation",
 }
 HEAD: Final = (
-    Line("plain", "Say what should be done. In plan mode the model explores and plans; nothing"),
-    Line("plain", "changes before you have read the plan and approved it. A build can be undone."),
+    Line("plain", "Describe a task. In plan mode the model explores and plans; nothing"),
+    Line("plain", "changes until you review and approve the plan. A build can be undone."),
 )
 
 
@@ -33,7 +33,7 @@ class HelpPanel(LinesPanel):
 
 
 def help_lines(table: Sequence[CommandInfo], own: Sequence[Completion] = ()) -> Iterator[Line]:
-    """Renders all keys by place, and all commands by what they are about."""
+    """Renders all keys by context, and all commands by topic."""
     yield from HEAD
     for place in KEY_CONTEXTS:
         yield BLANK
@@ -45,7 +45,7 @@ def help_lines(table: Sequence[CommandInfo], own: Sequence[Completion] = ()) -> 
         yield from _rows([_told(one) for one in table if one.group == group])
     if own:
         yield BLANK
-        yield Line("heading", "Commands of your own")
+        yield Line("heading", "Custom commands")
         yield from _rows([(visible_line(one.text), visible_line(one.about)) for one in own])
 
 
@@ -62,10 +62,10 @@ def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
 
 
 class CommandPalette(Picker):
-    """Ends with a line that is run, or that goes to the prompt if it needs an argument."""
+    """Lists all commands; the chosen one is run, or put into the prompt if it needs an argument."""
 
-    heading = "What can be done"
-    keys = "Enter do it · PgUp PgDn page · Esc close"
+    heading = "Commands"
+    keys = "Enter run · PgUp PgDn page · Esc close"
     ranked = True
 
     def __init__(self, table: Sequence[CommandInfo], own: Sequence[Completion]) -> None:

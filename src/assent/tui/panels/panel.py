@@ -1,7 +1,6 @@
 """The base of every panel: a title, a body and a line of keys.
 
-From it come panels that ignore keys typed too early, that ask for confirmation, or that only
-show lines.
+Derived panels ignore keys typed too early, ask for confirmation, or only show lines.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +29,7 @@ R = TypeVar("R")
 
 
 class Panel(PanelScreen[R], Generic[R]):
-    """Fills the screen, or most of a wide one. Esc closes it and decides nothing.
+    """Fills the screen, or most of a wide one; Esc closes it and decides nothing.
 
     Keys that were typed before it opened never reach it: see `TerminalApp.open_panel`.
     """
@@ -58,12 +57,12 @@ class Panel(PanelScreen[R], Generic[R]):
         yield TooSmallOverlay()
 
     def body(self) -> list[Widget]:
-        """Returns what stands between title and keys."""
+        """Returns the widgets between title and keys."""
         return []
 
     @property
     def terminal(self) -> AppContext:
-        """The screen that it lies over."""
+        """The app that the panel is open in."""
         return cast(AppContext, self.app)
 
     def action_leave(self) -> None:
@@ -72,14 +71,14 @@ class Panel(PanelScreen[R], Generic[R]):
 
     @property
     def is_over(self) -> bool:
-        """Whether it is closed, or closes as soon as nothing lies over it."""
+        """Whether it is closed, or closes as soon as nothing is open over it."""
         return self._ending is not None or self not in self.app.screen_stack
 
     def dismiss(self, result: R | None = None) -> AwaitComplete:
-        """Closes it, and nothing else: what lies over it stays, and is closed first.
+        """Closes this panel only: a panel over it stays, and is closed first.
 
-        Textual would close whatever is on top, also when a thread reports that this one is done
-        while a person writes in another, or a second time.
+        Textual would close whatever is on top, also when a thread reports that this panel is done
+        while the user types in another one, or when it is called twice.
         """
         if not self.is_over:
             self._ending = (result,)
@@ -96,7 +95,7 @@ class Panel(PanelScreen[R], Generic[R]):
         self.call_after_refresh(self._redraw)
 
     def _redraw(self) -> None:
-        """Draws papers anew whose end may have been drawn while something lay over them."""
+        """Redraws views whose end may have been drawn while something covered them."""
         for paper in self.query(LineView):
             if not paper.reached_end:
                 paper.refresh()
@@ -126,11 +125,11 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
 
     @property
     def listening(self) -> bool:
-        """Whether what is asked is on the screen, so that keys count."""
+        """Whether the question is on the screen, so that keys count."""
         return self.pace.seen and self.ready_at < inf
 
     def asks(self) -> None:
-        """Has answers count from when what is asked now was painted."""
+        """Accepts answers only after the current question was painted."""
         self.pace.ask()
         self.call_after_refresh(self._painted)
 
@@ -140,7 +139,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         return False
 
     def cancel_question(self, why: str = TOO_QUICK) -> None:
-        """Takes the open question back, because a key came too quickly or the person says so."""
+        """Closes the open question, because a key came too soon or the user cancels."""
         raise NotImplementedError
 
     def interrupted(self) -> bool:
@@ -151,9 +150,9 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         return True
 
     def is_hasty(self, at: float, *, answers: bool) -> bool:
-        """Tells whether a key comes before anybody could see what it would do, or too soon for it.
+        """Tells whether a key came before the user could see its effect, or too soon after that.
 
-        One that would answer takes the open question back then.
+        A hasty key that would answer closes the open question.
         """
         if not answers:
             return self.pace.is_early(at) or self.pace.note(at)
@@ -164,13 +163,13 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         return True
 
     def move(self, key: str) -> bool:
-        """Scrolls what is read; tells whether a key does that."""
+        """Scrolls the content; tells whether a key does that."""
         if key in MOVES:
             getattr(self.query_one("#all", LineView), f"action_{MOVES[key]}")()
         return key in MOVES
 
     def hold(self, at: float, answer: Callable[[], object]) -> None:
-        """Does what an answer asks for, unless another key comes right after it."""
+        """Runs an answer, unless another key follows at once."""
         self._drop_timer()
         if not self.pace.hold(at):
             answer()
@@ -179,7 +178,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         self._timer = self.set_timer(self.pace.wait, self._settle)
 
     def is_overtaken(self, at: float) -> bool:
-        """Takes a key into account that follows an answer; tells whether it took that back."""
+        """Handles a key that follows an answer; tells whether it cancelled the answer."""
         if not self.pace.has_pending:
             return False
         if self.pace.is_overtaken(at):
@@ -190,7 +189,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         return False
 
     def forget(self) -> None:
-        """Forgets an answer that is kept back: what it answered is not what is shown any more."""
+        """Forgets a delayed answer, because its question is no longer shown."""
         self._drop_timer()
         self.pace.release()
 
@@ -216,7 +215,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
 
 
 class ConfirmPanel(DebouncedPanel[bool]):
-    """Ends with True for Ctrl+Y, and with nothing for any other key: Enter confirms nothing."""
+    """Asks for confirmation: Ctrl+Y gives True, any other key None; Enter confirms nothing."""
 
     DEFAULT_CSS = """
     ConfirmPanel > #frame { height: auto; max-height: 100%; max-width: 90; }
@@ -228,7 +227,7 @@ class ConfirmPanel(DebouncedPanel[bool]):
     def __init__(self, heading: str, about: Sequence[Line], deed: str) -> None:
         super().__init__()
         self.heading = heading
-        self.keys = f"Ctrl+Y {deed} · Esc leave it as it is"
+        self.keys = f"Ctrl+Y {deed} · Esc cancel"
         self._about = tuple(about)
 
     def body(self) -> list[Widget]:
@@ -261,7 +260,7 @@ class ConfirmPanel(DebouncedPanel[bool]):
         self.query_one("#panel-keys", Static).update(f"{why} {self.keys}")
 
     def interrupted(self) -> bool:
-        """Takes an answer back that is kept back; without one, it is left as it is."""
+        """Cancels a delayed answer; without one, nothing changes."""
         if not super().interrupted():
             self.action_leave()
         return True
@@ -271,7 +270,7 @@ class ConfirmPanel(DebouncedPanel[bool]):
 
 
 class LinesPanel(Panel[None]):
-    """Shows lines. It decides nothing."""
+    """Shows lines; it decides nothing."""
 
     DEFAULT_CSS = """
     LinesPanel LineView { height: 1fr; margin: 1 0; }

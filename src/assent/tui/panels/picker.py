@@ -26,14 +26,14 @@ PREVIEW_MIN_WIDTH: Final = 110  # columns from which a preview stands beside the
 MAX_CELL_WIDTH: Final = 44  # columns of a cell that is not the last
 GROUP: Final = "group:"
 LOADING: Final = "Reading…"
-NONE_FIT: Final = "Nothing here has these letters. Backspace takes one away."
+NONE_FIT: Final = "No matches. Backspace widens the filter."
 _STEPS: Final = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
 _ENDS: Final = {"home": 0, "end": -1}
 _PAGES: Final = {"pageup": -1, "pagedown": 1}
 
 
 class PickerRow(msgspec.Struct, frozen=True):
-    """One row to pick. Its cells are safe to print, each on one line."""
+    """One row to pick; its cells are safe to print, each on one line."""
 
     key: str
     cells: tuple[str, ...]
@@ -48,7 +48,7 @@ class PickerLineView(LineView, inherit_bindings=False):
 
 
 class Picker(Panel[str]):
-    """Ends with the key of what was picked, or with None."""
+    """Lets the user pick a row; its result is the row's key, or None."""
 
     DEFAULT_CSS = """
     Picker #filter { height: 1; margin: 1 0 0 0; color: $text-muted; }
@@ -64,7 +64,7 @@ class Picker(Panel[str]):
     """
     AUTO_FOCUS = "#list"
 
-    nothing = "There is nothing to choose from."
+    nothing = "Nothing to choose from."
     previews = False
     below = False  # where there is no room beside the list, previews stand below it
     ranked = False  # what fits best stands first, above all by its key
@@ -84,25 +84,25 @@ class Picker(Panel[str]):
     # What a list of its own kind says.
 
     def rows(self) -> Sequence[PickerRow]:
-        """Returns what there is to pick from; in a thread."""
+        """Returns the rows to pick from; called in a thread."""
         raise NotImplementedError
 
     def preview(self, row: PickerRow) -> Sequence[Line]:
-        """Returns what is shown beside a row; in a thread."""
+        """Returns the preview of a row; called in a thread."""
         return ()
 
     def chosen(self, row: PickerRow) -> None:
-        """Takes what the person picked."""
+        """Handles the picked row."""
         self.dismiss(row.key)
 
     def pointed(self, row: PickerRow) -> None:
-        """Hears which row the person is at."""
+        """Called when the cursor moves to a row."""
 
     # What it does with it.
 
     @property
     def row(self) -> PickerRow | None:
-        """The row that the person is at."""
+        """The row under the cursor."""
         return self._shown[self._at] if self._shown else None
 
     def body(self) -> list[Widget]:
@@ -121,7 +121,7 @@ class Picker(Panel[str]):
         self.call_after_refresh(self._draw)
 
     def load(self, told: str = "") -> None:
-        """Reads the list anew, and stays where the person is."""
+        """Reloads the list, and keeps the cursor where it is."""
         self._told = told or LOADING
         self._label()
         self._reads += 1
@@ -134,7 +134,7 @@ class Picker(Panel[str]):
         self.in_thread(LOADING, self.rows, loaded)
 
     def follow(self) -> None:
-        """Reads the list anew in silence, and stays where the person is."""
+        """Reloads the list without a note, and keeps the cursor where it is."""
         if not self.follows or self.is_over or self._told == LOADING:
             return
         self._reads += 1
@@ -150,7 +150,7 @@ class Picker(Panel[str]):
     def in_thread(
         self, words: str, act: Callable[[], object], then: Callable[[object], object]
     ) -> None:
-        """Does something slow; what fails is said here, and nothing else happens."""
+        """Runs something slow; an error is shown here, and nothing else happens."""
 
         def done(found: object) -> None:
             if self.is_attached:
@@ -163,7 +163,7 @@ class Picker(Panel[str]):
         self.terminal.tasks.run(words, act, done, failed)
 
     def show_note(self, words: str) -> None:
-        """Says something above the list."""
+        """Shows a note above the list."""
         self._told = visible_line(words)
         self._label()
 
@@ -187,7 +187,7 @@ class Picker(Panel[str]):
             self._edited(event)
 
     def _moved(self, key: str) -> bool:
-        """Goes where a key leads; tells whether it leads anywhere."""
+        """Moves the cursor; tells whether a key does that."""
         if key in _STEPS:
             self._point(self._at + _STEPS[key])
         elif key in _PAGES:
@@ -199,7 +199,7 @@ class Picker(Panel[str]):
         return True
 
     def _edited(self, event: Key) -> None:
-        """Takes a letter of the filter, or what ends it."""
+        """Handles a key of the filter."""
         if event.key == "enter":
             if self.row is not None:
                 self.chosen(self.row)
@@ -224,7 +224,7 @@ class Picker(Panel[str]):
             self._point(keys.index(at.key))
 
     def _fit(self) -> None:
-        """Finds the rows that the filter leaves."""
+        """Applies the filter to the rows."""
         texts = [" ".join((*row.cells, row.group, row.also)) for row in self._all]
         names = [f"{row.key} {row.also}" for row in self._all] if self.ranked else ()
         found = fuzzy_matches(self._query, texts, names)
@@ -251,7 +251,7 @@ class Picker(Panel[str]):
         self.query_one("#filter", Static).update(words)
 
     def _point(self, at: int) -> None:
-        """Puts the cursor on a row, never on the title of a group."""
+        """Moves the cursor to a row, never to the title of a group."""
         self._at = max(0, min(at, len(self._shown) - 1))
         row = self.row
         if row is None:
@@ -263,7 +263,7 @@ class Picker(Panel[str]):
         self._look(row)
 
     def _look(self, row: PickerRow) -> None:
-        """Has the preview of a row made in a thread, where there is room for it."""
+        """Loads the preview of a row in a thread, if there is room for it."""
         hidden = not self.previews or (self.has_class("narrow") and not self.below)
         if hidden or self._looked == row.key:
             return
@@ -302,5 +302,5 @@ def _padded(cell: str, size: int) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """Returns as much of a text as there is room for, with a sign where something is left out."""
+    """Returns as much of a text as fits, with a sign if it was cut."""
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"

@@ -28,21 +28,21 @@ CURRENT: Final = "* "
 OTHER: Final = "  "
 DISCARDED: Final = "discarded"
 PLAN_DISCARDED: Final = (
-    "This plan was discarded. Ctrl+Y shows its texts; say what should be done instead."
+    "This plan was discarded. Ctrl+Y shows its history; describe a new task instead."
 )
 NO_SESSION: Final = "no session"
-PLAN_FILE_REMOVED: Final = "Its file is removed. What its runs did stays, and can still be undone."
+PLAN_FILE_REMOVED: Final = "Its file is removed. Changes from its runs stay and can be undone."
 
 
 class PlanList(Picker):
-    """Enter makes a plan the current one; the model is told of it (F30)."""
+    """Lists plans; Enter selects the current one, and the model is told of it (F30)."""
 
     heading = "Plans"
     keys = (
         "Enter choose · Ctrl+T review · Ctrl+Y history · Ctrl+G editor · Del delete · "
         "PgUp PgDn page · Esc close"
     )
-    nothing = "There are no plans here yet. Say what should be done."
+    nothing = "No plans yet. Describe a task."
     previews = True
     follows = True
     does: ClassVar[dict[str, str]] = {
@@ -65,7 +65,7 @@ class PlanList(Picker):
         return [*lines, BLANK, *untrusted_lines(display_path(engine.reviews.text(record)))]
 
     def chosen(self, row: PickerRow) -> None:
-        """Makes a plan the current one, and opens its session where none is open."""
+        """Selects a plan as the current one, and opens its session if none is open."""
         app, engine = self.terminal, self.terminal.engine
         if row.cells[1] == DISCARDED:
             self.show_note(PLAN_DISCARDED)
@@ -79,7 +79,7 @@ class PlanList(Picker):
             self.dismiss(row.key)
             app.plan_chosen(*cast("tuple[PlanRecord, None]", found))
 
-        self.in_thread("Choosing the plan", use, used)
+        self.in_thread("Selecting the plan", use, used)
 
     def review(self) -> None:
         """Opens the approval panel over the list."""
@@ -92,17 +92,17 @@ class PlanList(Picker):
             self.terminal.run_slash(f"/history {self.row.key}")
 
     def edit(self) -> None:
-        """Opens a plan's text in the person's editor, and has it reviewed anew after."""
+        """Opens a plan's text in the user's editor, and then its review."""
         if self.row is not None:
             self.terminal.run_slash(f"/edit {self.row.key}")
 
     def delete(self) -> None:
-        """Asks once more, and discards a plan then."""
+        """Asks for confirmation, and discards a plan."""
         row = self.row
         if row is None:
             return
         name = row.cells[0].removeprefix(CURRENT).strip()
-        about = [Line("plain", f"Plan {name} is discarded."), Line("plain", PLAN_FILE_REMOVED)]
+        about = [Line("plain", f"Plan {name} will be discarded."), Line("plain", PLAN_FILE_REMOVED)]
         panel = ConfirmPanel(f"Delete plan {name}?", about, "delete it")
         self.terminal.open_panel(panel, lambda yes: self._deleted(row, name) if yes else None)
 
@@ -111,15 +111,15 @@ class PlanList(Picker):
 
         def done(_: object) -> None:
             self.terminal.refresh_status()
-            self.load(f"Plan {name} is deleted.")
+            self.load(f"Plan {name} deleted.")
 
         self.in_thread("Deleting", lambda: plans.delete([plans.find(row.key)]), done)
 
 
 def plan_picker_rows(engine: "Engine") -> list[PickerRow]:
-    """Returns the plans of a workspace: by session, the newest first, sessions likewise (F29).
+    """Returns the plans of a workspace by session, newest first, as are the sessions (F29).
 
-    Those that were discarded stand there, too, and say so, as long as their files are there.
+    Discarded plans are listed too, and marked, as long as their files exist.
     """
     here = engine.plans.all()
     shown = {each.plan_id for each in here}
@@ -159,8 +159,8 @@ def _current(engine: "Engine") -> str:
 
 SHORT: Final = 12
 LIST: Final = "list"
-SAME: Final = "These two are the same, byte for byte."
-NOT_SHOWN: Final = "Not shown as text, because it is binary or too large."
+SAME: Final = "These revisions are identical."
+NOT_SHOWN: Final = "Not shown: binary or too large."
 NO_TEXT: Final = "The plan has no text yet."
 
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 # What is asked before each way on is taken, by the key that asks.
 RECOVER_KEYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {
-    "r": ("resume", "Go on where it stopped? A command that did not end well runs again."),
-    "b": ("roll_back", "Put everything back as it was before the run?"),
-    "a": ("accept", "Keep everything as it stands now, and end the run?"),
+    "r": ("resume", "Resume where it stopped? A failed command runs again."),
+    "b": ("roll_back", "Undo everything this run changed?"),
+    "a": ("accept", "Keep everything as it is now and end the run?"),
 }
 STOP: Final = "x"
-RUNNING_HINT: Final = "x stop the command · Esc close this view; the run goes on"
-HALTED: Final = "r resume · b roll back · a accept what stands · Esc decide later"
+RUNNING_HINT: Final = "x stop the command · Esc close; the run continues"
+HALTED: Final = "r resume · b roll back · a accept as is · Esc decide later"
 ENDED: Final = "u undo · Esc close"
 CLOSED: Final = "Esc close"
 ENDS: Final[dict[ReportedOutcome, str]] = {
@@ -41,12 +41,12 @@ ENDS: Final[dict[ReportedOutcome, str]] = {
     "partial": "partly done",
     "nothing": "nothing to do",
     "rolled_back": "rolled back",
-    "needs_you": "halted, and needs you",
+    "needs_you": "needs your decision",
 }
 
 
 class RunPanel(DebouncedPanel[str]):
-    """Shows the run in progress, or the last one. An option takes two keys."""
+    """Shows the current run, or the last one; choosing an option takes two keys."""
 
     DEFAULT_CSS = """
     RunPanel #all { height: 1fr; margin: 1 0 0 0; }
@@ -81,7 +81,7 @@ class RunPanel(DebouncedPanel[str]):
         self.asks()
 
     def hear(self, message: Message) -> None:
-        """Hears of the run."""
+        """Handles messages about the run."""
         if isinstance(message, RunBegan | RunActivity | RunOver):
             if isinstance(message, RunOver):
                 self._asked = ""
@@ -129,7 +129,7 @@ class RunPanel(DebouncedPanel[str]):
         self.terminal.open("undo", report.run if report else "")
 
     def _ways(self) -> Collection[str]:
-        """Returns the keys that ask for something now."""
+        """Returns the keys that have an action now."""
         if self.terminal.run_controller.at_work:
             return (STOP,)
         return RECOVER_KEYS if self._halted else ()
@@ -140,7 +140,7 @@ class RunPanel(DebouncedPanel[str]):
         self.asks()
 
     def _answered(self, event: Key) -> None:
-        """Takes the answer to the open question: Ctrl+Y, or anything else, which is a no."""
+        """Handles the answer to the open question: Ctrl+Y confirms, any other key cancels."""
         if event.key == self._asked:
             return  # the key that asked is no answer
         if event.key == CONFIRM_KEY:
@@ -160,14 +160,14 @@ class RunPanel(DebouncedPanel[str]):
         self._paint()
 
     def _look_again(self, error: AssentError | None) -> None:
-        """Shows the run that waits now, where a way on was refused because it is another."""
+        """Shows the run that is halted now, if an option was refused because it had changed."""
         taken, self._taken = self._taken, False
         if taken and isinstance(error, StaleError):
             self._told = error.message
             self.terminal.run_controller.recover()
 
     def _compare(self, found: "tuple[str, PlanRun] | None") -> None:
-        """Shows how things stand now, where the run that halted here went on elsewhere."""
+        """Shows the current state, if the run that halted here was continued elsewhere."""
         run = found[1].run if found else ""
         if self.is_attached and self._halted and run != self._shown:
             self.terminal.run_controller.recover()
@@ -184,7 +184,7 @@ class RunPanel(DebouncedPanel[str]):
         if watched is None or not self.query("#panel-keys"):  # which comes a moment after the panel
             return
         self._shown = running.report.run if running.report else ""
-        state = "at work" if running.at_work else _ended(running.report)
+        state = "running" if running.at_work else _ended(running.report)
         self.query_one("#panel-title", Static).update(f"{watched.verb.capitalize()}: {state}")
         self.query_one("#all", LineView).put(Section("run", watched.lines()))
         self.query_one("#question", Static).update(self._question())
@@ -193,7 +193,7 @@ class RunPanel(DebouncedPanel[str]):
     def _question(self) -> str:
         if not self._asked:
             return self._told
-        words = "Stop the command? The run halts, and you decide how it goes on."
+        words = "Stop the command? The run stops and you decide how to continue."
         asked = words if self._asked == STOP else RECOVER_KEYS[self._asked][1]
         return f"{asked}\nCtrl+Y yes · any other key: no"
 
@@ -206,11 +206,11 @@ class RunPanel(DebouncedPanel[str]):
 
 
 def _ended(report: "RunReport | None") -> str:
-    return ENDS[report.outcome] if report else "did not go on"
+    return ENDS[report.outcome] if report else "did not continue"
 
 
 def report_lines(report: "RunReport") -> list[Line]:
-    """Renders how a run ended, operation by operation; the panel says what can be done next."""
+    """Renders how a run ended, operation by operation; the panel shows the next steps."""
     pairs = zip(report.operations, report.about, strict=True)
     results = [(result, op) for (_, result), op in pairs]
     notes = tuple([redact(with_screen_commands(note)) for note in report.notes])

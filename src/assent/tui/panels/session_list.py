@@ -22,18 +22,15 @@ from assent.tui.panels.text_input import TextInputPanel
 if TYPE_CHECKING:
     from assent.agent.rewind import RewindPreview
 
-PLANS_STAY = "Its plans stay, and what its runs did can still be undone."
+PLANS_STAY = "Its plans stay, and its runs can still be undone."
 
 
 class SessionList(Picker):
-    """Ends with the id of the session to resume."""
+    """Lists sessions; its result is the id of the session to resume."""
 
     heading = "Sessions"
-    keys = (
-        "Enter go on with it · Ctrl+F fork · Ctrl+E rename · Del delete · PgUp PgDn page · "
-        "Esc close"
-    )
-    nothing = "There are no sessions here yet. Say what should be done."
+    keys = "Enter open · Ctrl+F fork · Ctrl+E rename · Del delete · PgUp PgDn page · Esc close"
+    nothing = "No sessions yet. Describe a task."
     previews = True
     follows = True
     does: ClassVar[dict[str, str]] = {
@@ -69,22 +66,22 @@ class SessionList(Picker):
         self.in_thread("Opening", lambda: sessions.load(row.key), found)
 
     def fork(self) -> None:
-        """Copies a session into a new one, and lists it; no consent goes with it."""
+        """Copies a session into a new one, and lists it; permissions are not copied."""
         row, sessions = self.row, self.terminal.engine.sessions
         if row is None:
             return
 
         def done(record: object) -> None:
             slug = visible_line(cast("SessionRecord", record).slug)
-            self.load(f"{slug} is a fork: its words and todos, no plan and no approval.")
+            self.load(f"Forked to {slug}: messages and todos, no plan or approval.")
 
         self.in_thread("Forking", lambda: sessions.fork(sessions.load(row.key)), done)
 
     def rename(self) -> None:
-        """Asks for another title."""
+        """Asks for a new title."""
         row = self.row
         if row is not None:
-            panel = TextInputPanel(f"A title for session {row.cells[0].strip()}", (), row.cells[-1])
+            panel = TextInputPanel(f"Title for session {row.cells[0].strip()}", (), row.cells[-1])
             self.terminal.open_panel(panel, lambda words: self._renamed(row, words))
 
     def _renamed(self, row: PickerRow, words: str | None) -> None:
@@ -93,21 +90,21 @@ class SessionList(Picker):
             self.in_thread(
                 "Renaming",
                 lambda: sessions.retitle(sessions.load(row.key), words),
-                lambda _: self.load("It has another title."),
+                lambda _: self.load("Session renamed."),
             )
 
     def delete(self) -> None:
-        """Asks once more, and takes a session off the lists then."""
+        """Asks for confirmation, and removes a session from the lists."""
         row = self.row
         if row is None:
             return
         here = self.terminal.session_controller.record
         if here is not None and here.session == row.key:
-            self.show_note("This is the session on the screen; /new begins another one first.")
+            self.show_note("This session is open; start another one with /new first.")
             return
         slug = row.cells[0].strip()
         about = [
-            Line("plain", f"Session {slug} is taken off the lists."),
+            Line("plain", f"Session {slug} will be removed from the lists."),
             Line("plain", PLANS_STAY),
         ]
         panel = ConfirmPanel(f"Delete session {slug}?", about, "delete it")
@@ -118,7 +115,7 @@ class SessionList(Picker):
         self.in_thread(
             "Deleting",
             lambda: sessions.delete(sessions.load(row.key)),
-            lambda _: self.load("It is deleted."),
+            lambda _: self.load("Session deleted."),
         )
 
 
@@ -138,17 +135,17 @@ def _row(record: SessionRecord, here: str) -> PickerRow:
 # The rewind panel: earlier messages of the person, to go back to before one of them.
 
 
-MODEL_FORGETS = "The model forgets this and all after it."
+MODEL_FORGETS = "The model forgets this message and everything after it."
 MAX_MESSAGE_CHARS = 40  # letters of what was said, in the question
-FILES_STAY = "Plan and files stay as they are, and nothing is removed from the log."
+FILES_STAY = "Plan and files stay as they are; nothing is removed from the log."
 
 
 class RewindPanel(Picker):
-    """Rewinds after a confirmation; the message is in the prompt again (F148)."""
+    """Rewinds after a confirmation; the message is then back in the prompt (F148)."""
 
-    heading = "Go back to before something you said"
-    keys = "Enter go back: the model forgets this and all after it · PgUp PgDn page · Esc close"
-    nothing = "There is nothing here that the session could go back to."
+    heading = "Rewind to an earlier message"
+    keys = "Enter rewind to before this message · PgUp PgDn page · Esc close"
+    nothing = "No earlier messages to rewind to."
     previews = True
 
     def __init__(self, record: SessionRecord) -> None:
@@ -172,7 +169,7 @@ class RewindPanel(Picker):
         ]
 
     def chosen(self, row: PickerRow) -> None:
-        """Says what was done since, and asks once more."""
+        """Shows what was done since, and asks for confirmation."""
         sessions, record = self.terminal.engine.sessions, self._record
 
         def asked(since: object) -> None:
@@ -184,7 +181,7 @@ class RewindPanel(Picker):
                 *changes_since_lines(cast("RewindPreview", since)),
             ]
             panel = ConfirmPanel(
-                f"Go back to before: {row.cells[-1][:MAX_MESSAGE_CHARS]}?", about, "go back"
+                f"Rewind to before: {row.cells[-1][:MAX_MESSAGE_CHARS]}?", about, "rewind"
             )
             self.terminal.open_panel(panel, lambda yes: self._go_back(row) if yes else None)
 
@@ -206,20 +203,20 @@ class RewindPanel(Picker):
             self.dismiss(row.key)
             app.open_session(left)
             app.prompt.load(spoken.text)
-            app.deferred.add_note(Line("heading", "You went back."), *changes_since_lines(since))
+            app.deferred.add_note(Line("heading", "Rewound."), *changes_since_lines(since))
 
-        self.in_thread("Going back", back, went)
+        self.in_thread("Rewinding", back, went)
 
 
 def changes_since_lines(since: "RewindPreview") -> list[Line]:
-    """Says what was done since a message, and what takes it back."""
+    """Returns what was done since a message, and how to undo it."""
     count = len(since.turns)
-    turns = Line("plain", f"{count} turn{'' if count == 1 else 's'} came since.")
+    turns = Line("plain", f"{count} turn{'' if count == 1 else 's'} since then.")
     lines = [turns] if count else []
     if not since.runs:
-        return [*lines, Line("plain", "No files were changed by runs since.")]
+        return [*lines, Line("plain", "No runs changed files since then.")]
     names = [Line("plain", f"  /undo {visible_line(run)}") for run in since.runs]
-    return [*lines, Line("risk", "Files were changed since; these take it back:"), *names]
+    return [*lines, Line("risk", "Files changed since then. To undo:"), *names]
 
 
 def _message_row(spoken: UserMessage) -> PickerRow:
@@ -228,7 +225,7 @@ def _message_row(spoken: UserMessage) -> PickerRow:
 
 
 def require_session(record: SessionRecord | None) -> SessionRecord:
-    """Returns the session, or says that there is none to go back in."""
+    """Returns the session; raises if there is none to rewind."""
     if record is None:
-        raise NotFound("Nothing was said here yet, so there is nothing to go back to.")
+        raise NotFound("No messages yet; nothing to rewind to.")
     return record

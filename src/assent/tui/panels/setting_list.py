@@ -15,18 +15,18 @@ from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES
 
 
 MODE_DESCRIPTIONS: Final = {
-    "plan": "nothing changes before you approved a plan",
-    "ask": "you are asked before every change and command",
-    "auto-edit": "files are edited unasked, commands are asked",
-    "yolo": "nothing is asked; you confirm this mode first",
+    "plan": "nothing changes until you approve a plan",
+    "ask": "asks before every change and command",
+    "auto-edit": "edits without asking, asks for commands",
+    "yolo": "never asks; you confirm this mode first",
 }
 
 
 class ModeList(Picker):
-    """Ends with the name of a mode."""
+    """Lists modes; its result is the name of a mode."""
 
     heading = "Modes"
-    keys = "Enter go on in this one · PgUp PgDn page · Esc close"
+    keys = "Enter use this mode · PgUp PgDn page · Esc close"
 
     def rows(self) -> Sequence[PickerRow]:
         now, own = self.terminal.status_snapshot.mode, self.terminal.engine.sessions.modes
@@ -44,15 +44,15 @@ class ModeList(Picker):
 # The list of models that can be used here and why, and the list of agents.
 
 
-DEFAULT_MODEL: Final = "the mode's own"
+DEFAULT_MODEL: Final = "mode default"
 
 
 class ModelList(Picker):
-    """Ends with the name of a model."""
+    """Lists models; its result is the name of a model."""
 
-    heading = "Models that can be used here"
-    keys = "Enter ask this one from now on · PgUp PgDn page · Esc close"
-    nothing = "No model can be used here: no key is set and no server answers. /demo needs none."
+    heading = "Available models"
+    keys = "Enter use this model · PgUp PgDn page · Esc close"
+    nothing = "No model available: no API key set and no server running. /demo needs none."
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,10 +72,10 @@ class ModelList(Picker):
 
 
 class AgentList(Picker):
-    """Ends with the name of an agent, or with nothing for the mode's own."""
+    """Lists agents; its result is a name, or empty for the mode's own agent."""
 
     heading = "Agents"
-    keys = "Enter let this one work from now on · PgUp PgDn page · Esc close"
+    keys = "Enter use this agent · PgUp PgDn page · Esc close"
     previews = True
 
     def rows(self) -> Sequence[PickerRow]:
@@ -105,9 +105,9 @@ class AgentList(Picker):
 
 
 def _asked_now(name: str) -> PickerRow:
-    """Returns the row of a model that is asked, though nothing here lists it."""
+    """Returns the row of a model that is in use, though nothing here lists it."""
     shown = visible_line(model_name(name))
-    return PickerRow(name, (f"* {shown}", "", "", ""), "asked now", visible_line(name))
+    return PickerRow(name, (f"* {shown}", "", "", ""), "in use", visible_line(name))
 
 
 def _model(row: dict[str, object], now: str) -> PickerRow:
@@ -124,29 +124,29 @@ def _model(row: dict[str, object], now: str) -> PickerRow:
 
 
 THEME_DESCRIPTIONS: Final = {
-    DARK: "light letters on a dark ground",
-    LIGHT: "dark letters on a light ground",
-    PLAIN: "the terminal's own colours, and no others",
+    DARK: "light text, dark background",
+    LIGHT: "dark text, light background",
+    PLAIN: "the terminal's own colors only",
 }
 SAMPLE: Final = (
     Line("heading", "A heading"),
-    Line("plain", "Words as they are"),
-    Line("said", "> what you said"),
+    Line("plain", "Plain text"),
+    Line("said", "> your message"),
     Line("risk", "! a risk"),
-    Line("added", "+ a line that is added"),
-    Line("removed", "- a line that is removed"),
-    Line("hunk", "@@ where it is @@"),
+    Line("added", "+ an added line"),
+    Line("removed", "- a removed line"),
+    Line("hunk", "@@ position @@"),
     Line("code", "code"),
     Line("digest", "9f3c a digest"),
-    Line("dim", "what matters less"),
+    Line("dim", "dimmed text"),
 )
 
 
 class ThemeList(Picker):
-    """Ends with the name of a theme."""
+    """Lists themes; its result is the name of a theme."""
 
     heading = "Themes"
-    keys = "↑ ↓ look · Enter keep · Esc as before"
+    keys = "↑↓ preview · Enter apply · Esc cancel"
     previews = True
 
     def __init__(self, before: str) -> None:
@@ -173,11 +173,11 @@ class ThemeList(Picker):
 
 
 class MemoryList(Picker):
-    """Ends with the id of a fact."""
+    """Lists remembered facts; its result is the id of a fact."""
 
-    heading = "What every session here is told"
-    keys = "Enter forget this one · PgUp PgDn page · Esc close"
-    nothing = "Nothing is remembered. /remember WORDS keeps something."
+    heading = "Memory for every session here"
+    keys = "Enter forget it · PgUp PgDn page · Esc close"
+    nothing = "Memory is empty. /remember TEXT saves something."
 
     def rows(self) -> Sequence[PickerRow]:
         facts = redacted_row(self.terminal.engine.memory.all())

@@ -18,22 +18,20 @@ from assent.tui.line_view import LineView, Section
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt.editor import LINE_KEYS, OrderedTextArea
 
-NO_TAB: Final = "Tab writes nothing here."
+NO_TAB: Final = "Tab does nothing here."
 MAX_NAMED: Final = 8  # hidden characters that are named
 _GLUE: Final = "\u200d\ufe0f"  # of emoji, which do nothing to what stands around them
 _WRITTEN_OUT: Final = re.compile(r"<(U\+[0-9A-F]{4,6})>")
 
 
 def hidden_chars_text(text: str) -> str:
-    """Names the characters of a text that nobody sees; nothing, where there are none."""
+    """Names the invisible characters of a text; empty if there are none."""
     found = dict.fromkeys(_WRITTEN_OUT.findall(visible_text(text)))
     codes = [code for code in found if _hides(chr(int(code[2:], 16)))]
     if not codes:
         return ""
     more = f" and {len(codes) - MAX_NAMED} more" if len(codes) > MAX_NAMED else ""
-    return (
-        f"Characters that do not show are in what you wrote: {', '.join(codes[:MAX_NAMED])}{more}."
-    )
+    return f"Your text contains hidden characters: {', '.join(codes[:MAX_NAMED])}{more}."
 
 
 def _hides(char: str) -> bool:
@@ -41,7 +39,7 @@ def _hides(char: str) -> bool:
 
 
 class TextInputArea(OrderedTextArea):
-    """The text area. Keys act in the order they were typed, also those that send.
+    """The text area; keys act in the order they were typed, also those that send.
 
     Hidden characters are kept and not drawn; `hidden_chars_text` says which there are.
     """
@@ -59,7 +57,7 @@ class TextInputArea(OrderedTextArea):
         self.move_cursor(self.document.end)
 
     async def on_key(self, event: Key) -> None:
-        """Takes the keys that mean something here; Textual hands all others to TextArea."""
+        """Handles the keys of this panel; Textual passes all others to TextArea."""
         char = event.character or ""
         if event.key in self._acts:
             self._acts[event.key]()
@@ -75,7 +73,7 @@ class TextInputArea(OrderedTextArea):
         self.replace(text, *self.selection, maintain_selection_offset=False)
 
     def render_line(self, y: int) -> Strip:
-        """Draws a line without what would reorder it, or take up no room in it."""
+        """Draws a line without characters that would reorder it or have no width."""
         strip = super().render_line(y)
         if strip.text.isascii():
             return strip
@@ -88,7 +86,7 @@ def _drawn(text: str) -> str:
 
 
 class TextInputPanel(Panel[str]):
-    """Takes text. Ends with it, or with None if the person cancels."""
+    """Takes text; its result is the text, or None if the user cancels."""
 
     DEFAULT_CSS = """
     TextInputPanel LineView { height: auto; max-height: 40%; margin: 1 0 0 0; }
@@ -100,8 +98,8 @@ class TextInputPanel(Panel[str]):
     TextInputPanel #told { height: auto; display: none; }
     TextInputPanel #told.open { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "keep", "Keep")]
-    keys = "Ctrl+S keep · Esc leave as it was"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "keep", "Save")]
+    keys = "Ctrl+S save · Esc cancel"
 
     def __init__(self, heading: str, about: Sequence[Line] = (), words: str = "") -> None:
         super().__init__()

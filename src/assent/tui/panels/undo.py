@@ -1,6 +1,6 @@
 """The undo panel: a list of past runs, and the plan that undoes or redoes the chosen one.
 
-That plan has a digest of its own.
+That plan has its own digest.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 # The list of past runs, to choose one to undo.
 
 
-NONE: Final = "Nothing was run here."
+NONE: Final = "No runs yet."
 
 
 class RunsPanel(Panel[str]):
-    """Ends with the name of a run or a turn, or with None."""
+    """Lists past runs; its result is the name of a run or a turn, or None."""
 
     DEFAULT_CSS = """
     RunsPanel #runs { height: 1fr; margin: 1 0; }
     """
     AUTO_FOCUS = None
-    heading = "What was run here, newest first"
-    keys = "↑↓ choose · Enter show what takes it back · Esc close"
+    heading = "Runs, newest first"
+    keys = "↑↓ choose · Enter preview undo · Esc close"
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class RunsPanel(Panel[str]):
         self._read(self._failed)
 
     def follow(self) -> None:
-        """Reads the list anew in silence, and stays at the run where the person is."""
+        """Reloads the list without a note, and keeps the cursor where it is."""
         if not self.is_over:
             self._read(lambda _: None)
 
@@ -72,7 +72,7 @@ class RunsPanel(Panel[str]):
             self.dismiss(paper.position.key)
 
     def _read(self, failed: Callable[[AssentError], object]) -> None:
-        """Reads the list in a thread; only the last that was asked for is shown."""
+        """Loads the list in a thread; only the result of the last request is shown."""
         past = self.terminal.engine.history
         self._reads += 1
         read = self._reads
@@ -111,16 +111,14 @@ def _row(kept: "PastRun") -> Line:
     return Line("plain", f"{at}  {kept.how:<7}  {outcome:<20}  {count:<13}  {plan}")
 
 
-NOTHING: Final = "There is nothing left to take back."
-FILES_CHANGED: Final = (
-    "Files changed while you read; nothing was taken back. This is how it would be now."
-)
+NOTHING: Final = "Nothing to undo."
+FILES_CHANGED: Final = "Files changed during review; nothing was applied. This is the new preview."
 ONE_ONLY: Final = "Put the cursor on an operation first ([ and ] jump to one)."
-NOT_ONE: Final = "A command's own undo goes with its whole run."
+NOT_ONE: Final = "A command is only undone with its whole run."
 
 
 class DisplayedUndo(msgspec.Struct, frozen=True):
-    """What would be undone, as it is shown: an approval is of exactly this."""
+    """An undo as it is shown; an approval covers exactly this."""
 
     undo: "UndoPlan"
     review: "Review"
@@ -129,7 +127,7 @@ class DisplayedUndo(msgspec.Struct, frozen=True):
 
 
 def undone_since_text(engine: "Engine", shown: DisplayedUndo) -> str:
-    """Says who undid, or redid, elsewhere what is shown; nothing where nobody did."""
+    """Returns who undid or redid elsewhere what is shown; empty if no one did."""
     undo = shown.undo
     new = [one for one in engine.history.undos_of(undo.target) if one[1].run not in shown.takers]
     if not new:
@@ -140,7 +138,7 @@ def undone_since_text(engine: "Engine", shown: DisplayedUndo) -> str:
 
 
 def load_undo(engine: "Engine", reference: str, operation: str, *, again: bool) -> DisplayedUndo:
-    """Works out what takes a run, a turn or one operation back, or an undo; records nothing."""
+    """Computes the undo of a run, a turn or one operation, or the redo; records nothing."""
     engine.runs.record_lost_command()
     undoing = engine.undo
     undo = undoing.redo(reference) if again else undoing.preview(reference, operation=operation)
@@ -150,7 +148,7 @@ def load_undo(engine: "Engine", reference: str, operation: str, *, again: bool) 
 
 
 class UndoPanel(DecisionPanel):
-    """Ends with "undone" or "redone" when the run has begun; else with None."""
+    """Previews an undo; its result is "undone" or "redone" when the run has begun, else None."""
 
     def __init__(self, reference: str = "", operation: str = "", *, again: bool = False) -> None:
         super().__init__()
@@ -161,7 +159,7 @@ class UndoPanel(DecisionPanel):
         self._preview: DisplayedUndo | None = None
 
     def load(self, told: str = "") -> None:
-        """Works out what there is to take back now."""
+        """Computes what can be undone now."""
         engine, names = self.terminal.engine, (self._reference, self._operation)
         again = self._again
         self.work(
@@ -171,7 +169,7 @@ class UndoPanel(DecisionPanel):
         )
 
     def failed(self, error: AssentError) -> None:
-        """Closes and says in the conversation why, where there is nothing to be read at all."""
+        """Closes, and shows the reason in the conversation, if there is nothing to show."""
         if self._preview is None and self.is_current:
             self.dismiss(None)
             self.terminal.fail(error)
@@ -196,10 +194,10 @@ class UndoPanel(DecisionPanel):
             return []
         undo = self._preview.undo
         count = len(undo.plan.operations)
-        rows = [("takes back", count, "operation" if count == 1 else "operations")]
-        rows += [("left alone", len(undo.inversion.conflicts), "because files changed since")]
-        rows += [("denied", len(undo.inversion.denied), "by your rules, and left alone")]
-        rows += [("not covered", len(undo.extent.gaps), "as said above")]
+        rows = [("reverts", count, "operation" if count == 1 else "operations")]
+        rows += [("skipped", len(undo.inversion.conflicts), "because files changed since")]
+        rows += [("denied", len(undo.inversion.denied), "by your rules, skipped")]
+        rows += [("not covered", len(undo.extent.gaps), "see above")]
         lines = [f"{name:<11}  {count} {why}".rstrip() for name, count, why in rows if count]
         return [Line("plain", line[:width]) for line in lines]
 
@@ -207,7 +205,7 @@ class UndoPanel(DecisionPanel):
         return self._preview.review.digest if self._preview else ""
 
     def do(self, act: ApprovalAction) -> None:
-        """Does what a key asks for."""
+        """Runs the action of a key."""
         if act in _ACTS:
             _ACTS[act](self)
 
@@ -225,7 +223,7 @@ class UndoPanel(DecisionPanel):
         self.show(found.sheets, standing, told or ("" if some else NOTHING))
 
     def _take_back(self) -> None:
-        """Works it out once more: what was shown must still be what would happen."""
+        """Computes the undo again: what was shown must still be what would happen."""
         shown, engine, again = self._preview, self.terminal.engine, self._again
         names = (self._reference or (shown.undo.run if shown else ""), self._operation)
 
@@ -249,7 +247,7 @@ class UndoPanel(DecisionPanel):
         self.work(act, done, ApprovalStage.RECORDING)
 
     def _only(self) -> None:
-        """Shows what takes only the operation under the cursor back."""
+        """Shows the undo of only the operation under the cursor."""
         spot, found = self.line_view.position, self._preview
         number = number_of(spot.key) if spot else 0
         if found is None or not number:
@@ -291,11 +289,9 @@ _ACTS: Final[dict[ApprovalAction, Callable[[UndoPanel], None]]] = {
 
 
 def _left_alone(undo: "UndoPlan") -> Sequence[Section]:
-    """Returns what is not taken back, before everything that is."""
+    """Returns what is not undone, to be shown first."""
     lines: list[Line] = []
     for _, reason in undo.inversion.skipped:
-        lines += wrapped_lines("risk", f"left alone: {visible_line(reason)}")
+        lines += wrapped_lines("risk", f"skipped: {visible_line(reason)}")
     lines += gap_lines(undo.extent.gaps)
-    return (
-        [Section("left alone", (Line("heading", "Not taken back"), *lines, BLANK))] if lines else []
-    )
+    return [Section("skipped", (Line("heading", "Not reverted"), *lines, BLANK))] if lines else []

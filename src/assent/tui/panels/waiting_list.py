@@ -1,4 +1,4 @@
-"""The list of everything that waits for the person, over all sessions (F150)."""
+"""The list of everything that waits for a decision, over all sessions (F150)."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ SHORT = 12  # letters of a digest
 
 
 class WaitingList(Picker):
-    """Enter opens the panel where it is decided."""
+    """Lists pending decisions; Enter opens the panel for one."""
 
-    heading = "What waits for you"
-    keys = "Enter look at it and decide · PgUp PgDn page · Esc close"
-    nothing = "Nothing waits for you."
+    heading = "Waiting for you"
+    keys = "Enter review · PgUp PgDn page · Esc close"
+    nothing = "Nothing is waiting for you."
     previews = below = follows = True
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Completion: the part of the prompt to complete, its candidates, and the list of them.
 
-The list is short and stands above the prompt.
+The list is short and is shown above the prompt.
 """
 
 import re
@@ -37,7 +37,7 @@ class Completion(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """What it is called, on one line, with nothing in it that hides."""
+        """Its label, on one line, without hidden characters."""
         return visible_line(self.label or self.text)
 
 
@@ -50,7 +50,7 @@ class CompletionTarget(msgspec.Struct, frozen=True):
 
 
 def completion_target(text: str, cursor: int) -> CompletionTarget | None:
-    """Returns what could be completed at a cursor: `/name` at the beginning, `@path` anywhere."""
+    """Returns what can be completed at a cursor: `/name` at the beginning, `@path` anywhere."""
     before = text[:cursor]
     if found := _COMMAND.fullmatch(before):
         return CompletionTarget("command", 0, found[1])
@@ -60,7 +60,7 @@ def completion_target(text: str, cursor: int) -> CompletionTarget | None:
 
 
 def completed_text(piece: CompletionTarget, choice: Completion) -> str:
-    """Returns what stands in the place of a piece once a choice is taken."""
+    """Returns the text that replaces a target once a choice is accepted."""
     match piece.kind:
         case "command":
             return f"{choice.text} "
@@ -72,14 +72,14 @@ def completed_text(piece: CompletionTarget, choice: Completion) -> str:
 
 
 def input_kind(text: str) -> Literal["said", "slash", "shell"]:
-    """Tells what a prompt is: words for the model, a command of ours, or a line for a shell."""
+    """Tells what an input is: a message for the model, a slash command, or a shell line."""
     if text.startswith("!"):
         return "shell"
     return "slash" if _SLASH.match(text) else "said"
 
 
 def matching_commands(query: str, table: Sequence[Completion]) -> list[Completion]:
-    """Returns the commands that a query could mean: those that begin with it come first."""
+    """Returns the commands that match a query; those that begin with it come first."""
     wanted = query.casefold()
     ranked = [(match_rank(wanted, choice.text.casefold()), at) for at, choice in enumerate(table)]
     return [table[at] for near, at in sorted(ranked) if near < NO_MATCH_RANK]
@@ -88,9 +88,9 @@ def matching_commands(query: str, table: Sequence[Completion]) -> list[Completio
 def matching_files(
     query: str, names: Iterable[str], most: int = MAX_COMPLETIONS
 ) -> list[Completion]:
-    """Returns the files that a query could mean, the likeliest first.
+    """Returns the files that match a query, best match first.
 
-    A file is meant if its path has the letters of the query in their order.
+    A file matches if its path has the letters of the query in order.
     """
     if not query:
         return [Completion(name) for name in nsmallest(most, names, key=_depth)]
@@ -113,7 +113,7 @@ def matching_files(
 def matching_history(
     query: str, entries: Sequence[str], most: int = MAX_COMPLETIONS
 ) -> list[Completion]:
-    """Returns what was said before and has all words of a query in it, the newest first."""
+    """Returns earlier messages that contain all words of a query, newest first."""
     words = query.casefold().split()
     newest = dict.fromkeys(reversed(entries))
     found = [entry for entry in newest if all(word in entry.casefold() for word in words)]
@@ -121,7 +121,7 @@ def matching_history(
 
 
 def _rank(wanted: str, name: str) -> int:
-    """Returns how far a name is from what was typed; 0: the file's name begins with it."""
+    """Returns the distance of a name from the query; 0: the file's name begins with it."""
     last = name.rpartition("/")[2]
     if last.startswith(wanted):
         return 0
@@ -131,7 +131,7 @@ def _rank(wanted: str, name: str) -> int:
 
 
 def _gaps(wanted: str, name: str) -> int:
-    """Counts where the letters of a query are apart, unless a new word begins there."""
+    """Counts the gaps between the letters of a query, except at the start of a word."""
     last = name.rpartition("/")[2]
     name = last if is_subsequence(wanted, last) else name
     gaps, at = 0, -1
@@ -156,7 +156,7 @@ _WIDEST: Final = 48  # columns of the texts, where something is said about them
 
 
 class CompletionList(Static):
-    """Shows a few choices at a time, with a sign before the chosen one. Never has the focus."""
+    """Shows a few choices, with a sign before the selected one; it never has the focus."""
 
     DEFAULT_CSS = """
     CompletionList { height: auto; display: none; padding: 0 1; background: $surface; }
@@ -185,7 +185,7 @@ class CompletionList(Static):
         return self._choices[self._at] if self._choices else None
 
     def show(self, choices: Sequence[Completion], note: str = "") -> None:
-        """Shows choices, the first of them chosen; a note where there are none."""
+        """Shows choices with the first one selected; a note if there are none."""
         self._choices, self._at, self._note = choices, 0, note
         self.set_class(bool(choices or note), "open")
         self.update(self._drawn())
@@ -195,7 +195,7 @@ class CompletionList(Static):
         self.show(())
 
     def move(self, by: int) -> None:
-        """Chooses another one; after the last comes the first."""
+        """Selects another one; after the last comes the first."""
         if self._choices:
             self._at = (self._at + by) % len(self._choices)
             self.update(self._drawn())

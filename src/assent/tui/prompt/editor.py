@@ -24,13 +24,13 @@ CHARACTERS: Final = 1000
 
 
 class PastePlaceholders:
-    """The paste behind each placeholder. A placeholder that was typed stands for itself."""
+    """The paste of each placeholder; a typed placeholder is just text."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def take(self, text: str) -> str:
-        """Returns what a paste looks like in the prompt: itself, or a sign of its own."""
+        """Returns how a paste appears in the prompt: as it is, or as a unique placeholder."""
         lines = text.removesuffix("\n").count("\n") + 1
         if lines <= LINES and len(text) <= CHARACTERS:
             return text
@@ -43,22 +43,22 @@ class PastePlaceholders:
         return sign
 
     def expanded(self, text: str) -> str:
-        """Returns a text with everything that was pasted in the place of its signs."""
+        """Returns a text with its placeholders replaced by the pastes."""
         if not self._texts:
             return text
         signs = re.compile("|".join(map(re.escape, self._texts)))
         return signs.sub(lambda found: self._texts[found[0]], text)
 
     def sign_before(self, text: str) -> str:
-        """Returns the sign that a text ends with, if it does."""
+        """Returns the placeholder that a text ends with, if any."""
         return next((sign for sign in self._texts if text.endswith(sign)), "")
 
     def holds(self, text: str) -> bool:
-        """Tells whether a sign stands in a text."""
+        """Tells whether a text contains a placeholder."""
         return any(sign in text for sign in self._texts)
 
     def forget(self) -> None:
-        """Forgets all pastes, because what they were part of was sent."""
+        """Forgets all pastes, because their message was sent."""
         self._texts.clear()
 
 
@@ -78,14 +78,14 @@ def key_bindings(kind: type[TextArea]) -> dict[str, list[Binding]]:
 
 
 class OrderedTextArea(TextArea):
-    """Has keys that edit, such as Backspace, act before the letters that were typed after them.
+    """Makes editing keys, such as Backspace, act before letters that were typed after them.
 
-    Textual hands such a key from parent to parent, and looks only at the top what it is bound to.
-    Until then the letters behind it are written already: the wrong one would be deleted.
+    Textual passes such a key from parent to parent, and looks up its binding only at the top. By
+    then the letters after it are already inserted: the wrong one would be deleted.
     """
 
     async def edited(self, event: Key) -> bool:
-        """Does what a key of the area itself stands for, if it is one."""
+        """Runs the binding of a key in the area itself, if it has one."""
         for binding in key_bindings(type(self)).get(event.key, ()):
             if not binding.priority and await self.app.run_action(binding.action, self):
                 event.stop()
@@ -102,8 +102,8 @@ LINE_KEYS: Final = ("shift+enter", "shift+\r", "ctrl+j", "alt+enter")
 class PromptEditor(OrderedTextArea):
     """A text area whose Enter sends.
 
-    Before keys that may mean something to the prompt it has it `look`; those that do it hands over
-    by `pressed`: enter, tab, up, down, escape and such.
+    Before keys that the prompt may handle it calls `look`; those that it handles are passed to
+    `pressed`: enter, tab, up, down, escape and such.
     """
 
     DEFAULT_CSS = """
@@ -133,27 +133,27 @@ class PromptEditor(OrderedTextArea):
 
     @property
     def index(self) -> int:
-        """How many characters stand before the cursor."""
+        """How many characters are before the cursor."""
         return len(self.get_text_range((0, 0), self.cursor_location))
 
     @property
     def sign(self) -> str:
-        """The sign of a paste that ends at the cursor, if one does."""
+        """The placeholder that ends at the cursor, if any."""
         return self.pastes.sign_before(self.text[: self.index]) if self.selection.is_empty else ""
 
     def unfold(self) -> None:
-        """Shows the paste whose sign ends at the cursor in full."""
+        """Replaces the placeholder at the cursor by its paste."""
         sign = self.sign
         self.put(self.pastes.expanded(sign), self.index - len(sign), self.index)
 
     def put(self, text: str, start: int = 0, end: int | None = None) -> None:
-        """Puts a text in the place of another, with the cursor behind it."""
+        """Replaces a range by a text, with the cursor after it."""
         last = self.document.end if end is None else self._place(end)
         result = self.replace(text, self._place(start), last, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 
     async def on_key(self, event: Key) -> None:
-        """Takes the keys that mean something else here; Textual hands all others to TextArea."""
+        """Handles the keys with another meaning here; Textual passes all others to TextArea."""
         self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
         if self._sending is not None:
             self._settle(sends=not self._burst.soon)
@@ -170,7 +170,7 @@ class PromptEditor(OrderedTextArea):
             await self.edited(event)
 
     def _settle(self, *, sends: bool = True) -> None:
-        """Has an Enter that was kept back send, or break the line: what is pasted sends nothing."""
+        """Lets a delayed Enter send or break the line: a pasted Enter never sends."""
         if self._sending is None:
             return
         self._sending.stop()
@@ -210,7 +210,7 @@ class PromptEditor(OrderedTextArea):
         event.prevent_default()
 
     async def on_paste(self, event: Paste) -> None:
-        """Puts in what was pasted; nothing that is pasted ever sends."""
+        """Inserts pasted text; a paste never sends."""
         event.stop()
         event.prevent_default()
         self._burst.take(event.time, 0.0)

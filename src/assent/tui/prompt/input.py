@@ -1,8 +1,8 @@
 """The prompt widget, with the history of earlier messages.
 
-The person can type there whatever else is running. It posts `PromptInput.Submitted(words)`,
-`Slash(text)`, `Shell(line)`, and `Help()` for a `?` in an empty prompt; Escape, Ctrl+C and
-Ctrl+D reach the app where they have no meaning here.
+The user can type there whatever else is running. It posts `PromptInput.Submitted(words)`,
+`Slash(text)`, `Shell(line)`, and `Help()` for a `?` in an empty prompt; Escape, Ctrl+C and Ctrl+D
+reach the app if they have no meaning here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ SESSIONS: Final = 10  # other ones of the workspace that are looked through, the
 class PromptHistory:
     """Earlier messages, oldest first, and after them the draft that is being typed.
 
-    Whatever is changed while walking stays changed until something is sent.
+    Changes to entries are kept until something is sent.
     """
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
@@ -61,7 +61,7 @@ class PromptHistory:
         return self._entries
 
     def fill(self, entries: Iterable[str]) -> None:
-        """Puts earlier messages, oldest first, before those that are known already."""
+        """Adds earlier messages, oldest first, before the known ones."""
         walked = self._at - len(self._entries)
         known = set(self._entries)
         older = [entry for entry in entries if entry.strip() and entry not in known]
@@ -72,20 +72,20 @@ class PromptHistory:
         self._at = len(self._entries) + walked
 
     def add(self, entry: str) -> None:
-        """Adds what was just sent; whatever was changed on the way to it is as it was."""
+        """Adds what was just sent; changes to other entries are discarded."""
         if entry.strip() and self._entries[-1:] != [entry]:
             self._entries = [*self._entries, entry][-MAX_ENTRIES:]
         self.restart()
 
     def restart(self) -> None:
-        """Goes back behind what was said last; whatever was changed on the way is as it was."""
+        """Returns to the end of the history; changes to entries are discarded."""
         self._edited.clear()
         self._at = len(self._entries)
 
     def older(self, current: str) -> str | None:
-        """Keeps what stands in the prompt, and returns what was said before it, if anything.
+        """Keeps the text in the prompt, and returns the message before it, if any.
 
-        Where the person emptied it, that is what was said last.
+        If the user emptied the prompt, that is the last message.
         """
         last = len(self._entries)
         if not current and self._at < last:
@@ -93,7 +93,7 @@ class PromptHistory:
         return self._move(current, self._at - 1)
 
     def newer(self, current: str) -> str | None:
-        """Keeps what stands in the prompt, and returns what was said after it, or the draft."""
+        """Keeps the text in the prompt, and returns the message after it, or the draft."""
         return self._move(current, self._at + 1)
 
     def _move(self, current: str, to: int) -> str | None:
@@ -106,12 +106,12 @@ class PromptHistory:
 
 
 def _unrepeated(entries: Sequence[str]) -> list[str]:
-    """Returns entries each once, where it was said last."""
+    """Returns entries without duplicates, each at its last position."""
     return list(dict.fromkeys(reversed(entries)))[::-1]
 
 
 def load_prompt_history(engine: "Engine", record: SessionRecord | None) -> list[str]:
-    """Returns what the person said in this workspace, and last in this session; oldest first."""
+    """Returns the user's messages in this workspace, this session's last; oldest first."""
     own = record.session if record else ""
     others = [each for each in engine.sessions.all() if not each.parent and each.session != own]
     newest = sorted(others, key=lambda each: each.updated_at)[-SESSIONS:]
@@ -126,18 +126,18 @@ def _words(engine: "Engine", record: SessionRecord) -> Iterator[str]:
             yield "".join([part.text for part in event.parts if isinstance(part, TextPart)])
 
 
-PLACEHOLDER: Final = "What should be done? @ file, / command, ! shell, ? help"
+PLACEHOLDER: Final = "Describe a task. @ file, / command, ! shell, ? help"
 SIGN, SHELL_SIGN = "> ", "$ "
 SHELL_NOTE: Final = "Shell: Enter runs this line on your machine."
-PASTE_NOTE: Final = "A paste is sent in full. Tab behind its sign shows it here."
-SEARCH_NOTE: Final = "Search what you said: Enter takes it, Esc goes back."
-NO_FILE: Final = "No file has these letters."
-LOADING: Final = "Looking for files…"
-NO_ENTRY: Final = "You said nothing like it before."
+PASTE_NOTE: Final = "The full paste is sent. Tab after its marker expands it."
+SEARCH_NOTE: Final = "Search your messages: Enter use, Esc cancel."
+NO_FILE: Final = "No matching files."
+LOADING: Final = "Finding files…"
+NO_ENTRY: Final = "No matching messages."
 
 
 class PromptInput(Vertical):
-    """Several lines of input with completion, history and long pastes."""
+    """A multi-line input with completion, history and long pastes."""
 
     DEFAULT_CSS = """
     PromptInput { height: auto; max-height: 60vh; }
@@ -149,28 +149,28 @@ class PromptInput(Vertical):
     """
 
     class Submitted(Message):
-        """The person said something to the model."""
+        """The user sent a message to the model."""
 
         def __init__(self, words: str) -> None:
             super().__init__()
             self.words = words
 
     class Slash(Message):
-        """The person typed a command of ours, such as `/mode plan`."""
+        """The user typed a slash command, such as `/mode plan`."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Shell(Message):
-        """The person wants to run a line of their own."""
+        """The user typed a shell command."""
 
         def __init__(self, line: str) -> None:
             super().__init__()
             self.line = line
 
     class _Found(Message):
-        """Files were found for a piece of the prompt."""
+        """Files were found for a completion."""
 
         def __init__(self, piece: CompletionTarget, choices: list[Completion]) -> None:
             super().__init__()
@@ -178,14 +178,14 @@ class PromptInput(Vertical):
             self.choices = choices
 
     class _Recalled(Message):
-        """What the person said before was read."""
+        """The user's earlier messages were loaded."""
 
         def __init__(self, entries: list[str]) -> None:
             super().__init__()
             self.entries = entries
 
     class Help(Message):
-        """The person wants to know what can be typed."""
+        """The user asked for help."""
 
     def __init__(
         self,
@@ -216,12 +216,12 @@ class PromptInput(Vertical):
 
     @property
     def text(self) -> str:
-        """What stands in the prompt, with every paste in full."""
+        """The text of the prompt, with every paste in full."""
         return self._editor.pastes.expanded(self._editor.text)
 
     @property
     def completions(self) -> Sequence[Completion]:
-        """What the list above offers now."""
+        """The choices that the completion list shows now."""
         return self._offers.choices
 
     def load(self, text: str) -> None:
@@ -229,18 +229,18 @@ class PromptInput(Vertical):
         self._editor.put(text)
 
     def clear(self) -> None:
-        """Empties the prompt; neither Up nor Ctrl+Z goes on from what stood there."""
+        """Empties the prompt; neither Up nor Ctrl+Z restores the text."""
         self._editor.put("")
         self._editor.pastes.forget()
         self._editor.history.clear()
         self.history.restart()
 
     def remember(self, messages: Iterable[str]) -> None:
-        """Takes in what the person said before, oldest first."""
+        """Adds the user's earlier messages, oldest first."""
         self.history.fill(messages)
 
     def recollect(self, read: Callable[[], list[str]]) -> None:
-        """Has what the person said before read in a thread, and remembered."""
+        """Loads the user's earlier messages in a thread."""
 
         def work() -> None:
             with suppress(AssentError, RuntimeError):  # then there is nothing to go back to
@@ -249,7 +249,7 @@ class PromptInput(Vertical):
         run_in_background(work)
 
     def focus_text(self) -> None:
-        """Gives the keys to the prompt."""
+        """Focuses the prompt."""
         self._editor.focus()
 
     @on(_Recalled)
@@ -271,7 +271,7 @@ class PromptInput(Vertical):
         self.focus_text()
 
     def _pressed(self, key: str) -> None:
-        """Does what a key means here."""
+        """Runs the action of a key."""
         match key:
             case "enter" | "tab" if self._offers.chosen and not self._is_whole(key):
                 self._take()
@@ -291,7 +291,7 @@ class PromptInput(Vertical):
                 self.post_message(self.Help())
 
     def _is_whole(self, key: str) -> bool:
-        """Tells whether Enter was pressed behind a command that needs no completion."""
+        """Tells whether Enter was pressed after a complete command."""
         chosen = self._offers.chosen
         return key == "enter" and chosen is not None and chosen.text == self._editor.text
 
@@ -332,7 +332,7 @@ class PromptInput(Vertical):
                 self.post_message(self.Submitted(text))
 
     def _look(self) -> None:
-        """Looks at what stands in the prompt: which sign it has, and what can be completed."""
+        """Updates the prompt's sign and the completion list from its text."""
         text = self._editor.text
         is_shell = input_kind(text) == "shell"
         if is_shell != self.has_class("shell"):
@@ -378,7 +378,7 @@ class PromptInput(Vertical):
                 run_in_background(partial(self._find_files, piece))
 
     def _find_files(self, piece: CompletionTarget) -> None:
-        """Finds files, in a thread; they are listed anew whenever a name is begun."""
+        """Finds files in a thread; they are listed again whenever a name is begun."""
         with suppress(AssentError):  # then there are none to choose from
             if self._names is None or not piece.query:
                 self._names = self._files()
@@ -412,7 +412,7 @@ class PromptInput(Vertical):
             self._offers.move(1)
 
     def _close(self) -> None:
-        """Closes the list; what a search began with stands there again."""
+        """Closes the list; restores the text from before a search."""
         draft, self._search = self._search, None
         self._unwanted, self._piece = completion_target(self._editor.text, self._editor.index), None
         self._offers.close()

@@ -40,12 +40,12 @@ class SessionUsage(msgspec.Struct, frozen=True):
 
     @property
     def used(self) -> int:
-        """Tokens that the next request will have, at least."""
+        """Tokens that the next request will have at least."""
         return self.last.input + self.last.output
 
 
 def add_usage(before: SessionUsage, recorded: StoredEvent) -> SessionUsage:
-    """Folds one more event of a session into what it took."""
+    """Adds one more event of a session to its usage."""
     known = msgspec.structs.replace(before, seq=recorded.seq)
     match recorded.event:
         case StepStarted(model=model):
@@ -60,7 +60,7 @@ def add_usage(before: SessionUsage, recorded: StoredEvent) -> SessionUsage:
 def context_lines(
     took: SessionUsage, total: TokenUsage, cost: float | None, allowance: UsageLimits
 ) -> Iterator[Line]:
-    """Renders the window with a bar, the tokens of the last step and of all, money and budget."""
+    """Renders the context with a bar, tokens of the last step and in total, cost and budget."""
     if took.model:
         yield Line("dim", visible_line(model_name(took.model)))
     yield from _window(took.used, allowance.window)
@@ -72,12 +72,12 @@ def context_lines(
 
 
 def model_name(name: str) -> str:
-    """Returns a model's name as people know it: of one that is a file, only the last part."""
+    """Returns a model's short name: for a model file, only the last part of its path."""
     return name.rpartition("/")[2] if ":/" in name else name
 
 
 def usage_bar(used: int, most: int, width: int = BAR) -> str:
-    """Returns a bar of characters; anything used shows, and only all of it fills the bar."""
+    """Returns a bar of characters; any use shows, and only full use fills the bar."""
     share = min(max(used / most, 0.0), 1.0) if most else 0.0
     filled = round(share * width)
     if used > 0 and most:
@@ -88,7 +88,7 @@ def usage_bar(used: int, most: int, width: int = BAR) -> str:
 
 
 def token_count_text(number: int) -> str:
-    """Returns a number of tokens as people read it: 950, 12.3k, 1.05M."""
+    """Returns a number of tokens in short form: 950, 12.3k, 1.05M."""
     if number < _THOUSAND:
         return str(number)
     if number < _MILLION - _THOUSAND // 2:
@@ -97,7 +97,7 @@ def token_count_text(number: int) -> str:
 
 
 def dollars_text(dollars: float | None) -> str:
-    """Returns dollars, with more digits where there is little of them."""
+    """Returns a cost in dollars, with more digits if it is small."""
     if dollars is None:
         return UNKNOWN
     return f"${dollars:.4f}" if 0 < dollars < _CENTS else f"${dollars:.2f}"

@@ -55,7 +55,7 @@ class SidebarData(msgspec.Struct, frozen=True):
 
 
 def unknown_limits(model: str) -> UsageLimits:
-    """Knows nothing about any model, and of no budget."""
+    """Returns limits that are unknown, for any model."""
     return UsageLimits()
 
 
@@ -66,9 +66,9 @@ def read_sidebar_data(
     before: SidebarData | None = None,
     plan_id: str = "",
 ) -> SidebarData:
-    """Gathers what the side area shows; may take long, so it belongs in a thread.
+    """Reads what the sidebar shows; may take long, so call it in a thread.
 
-    `plan_id` is the plan that the person chose, if it is another than the session's.
+    `plan_id` is the plan that the user selected, if it is not the session's.
     """
     session = record.session if record else ""
     known = before if before is not None and before.session == session else SidebarData()
@@ -91,7 +91,7 @@ def read_sidebar_data(
 
 
 def _of_plan(engine: "Engine", plan_id: str, known: SidebarData) -> SidebarData:
-    """Gathers what there is to show of a plan; little is read twice."""
+    """Reads what is shown of a plan; little is read twice."""
     plan = engine.plans.repository().load(plan_id) if plan_id else None
     live = read_plan_file(engine, plan) if plan else PlanFileText()
     operations, trouble = _operations(engine, plan, live, known)
@@ -107,7 +107,7 @@ def read_plan_file(engine: "Engine", plan: PlanRecord) -> PlanFileText:
 
 
 def usage_limits(work: "SessionRuntime | None", model: str) -> UsageLimits:
-    """Returns a model's window, and the budget of the turns that this work serves."""
+    """Returns a model's context size, and the budget of this runtime's turns."""
     if work is None:
         return UsageLimits()
     window, purse = 0, work.driver.purse
@@ -123,7 +123,7 @@ def usage_limits(work: "SessionRuntime | None", model: str) -> UsageLimits:
 def _operations(
     engine: "Engine", plan: PlanRecord | None, live: PlanFileText, known: SidebarData
 ) -> tuple[tuple[OperationReview, ...], str]:
-    """Returns the plan's operations with diffs and risks; those of before, if nothing changed."""
+    """Returns the plan's operations with diffs and risks; the known ones if nothing changed."""
     if plan is None:
         return (), ""
     if (known.plan, known.live) == (plan, live):
@@ -141,7 +141,7 @@ PAUSE_S: Final = 0.5
 
 
 class PlanFileWatcher:
-    """Looks at the file's stamp twice a second; reads the file only when that changed."""
+    """Checks the file's stamp twice a second; reads the file only when it changed."""
 
     def __init__(self, changed: Callable[[str, PlanFileText], None]) -> None:
         self._changed = changed  # called from the thread, with the plan's id
@@ -151,7 +151,7 @@ class PlanFileWatcher:
         self._thread: Thread | None = None
 
     def follow(self, engine: "Engine", plan: PlanRecord | None, live: PlanFileText) -> None:
-        """Follows a plan from the text on that is shown now; without a plan, nothing."""
+        """Watches a plan's file, starting from the text that is shown; without a plan, nothing."""
         with self._alone:
             self._what = (engine, plan, live) if plan is not None else None
         if self._thread is None and self._what is not None:
@@ -159,7 +159,7 @@ class PlanFileWatcher:
             self._thread.start()
 
     def check(self) -> None:
-        """Looks once, and tells of a text that differs from the one before."""
+        """Checks once, and reports a text that differs from the one before."""
         what = self._what
         if what is None:
             return
@@ -177,7 +177,7 @@ class PlanFileWatcher:
         self._changed(plan.plan_id, live)
 
     def stop(self) -> None:
-        """Ends the thread, at its next look."""
+        """Ends the thread, at its next check."""
         self._over.set()
 
     def _watch(self) -> None:

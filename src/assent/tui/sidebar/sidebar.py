@@ -1,9 +1,9 @@
 """The sidebar widget: plan, operations, todos, context and cost, in tabs.
 
-Keys in it: 1 to 4 or Left and Right choose a part, Enter opens an operation's diff, Tab goes
-back to the prompt, and closes the sidebar where it covers that. If there is enough height, all
-parts are shown below each other. When the plan's file changes, the text follows within half a
-second, with a mark before the lines that changed.
+Keys in it: 1 to 4 or Left and Right choose a part, Enter opens an operation's diff, Tab returns to
+the prompt, and closes the sidebar if it covers the prompt. If there is enough height, all parts are
+shown below each other. When the plan's file changes, the text follows within half a second, with a
+mark before the lines that changed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -68,9 +68,9 @@ if TYPE_CHECKING:
 
 
 DIGEST_CHARS: Final = 12
-NO_PLAN: Final = "No plan yet. Say what should be done."
+NO_PLAN: Final = "No plan yet. Describe a task."
 PLAN_FILE_DELETED: Final = "The plan's file was deleted."
-DIFFERS: Final = "The text changed since it was proposed; propose it again before a yes."
+DIFFERS: Final = "The text changed since it was proposed; propose it again to approve."
 UNDONE: Final = {"": "", "some": ", partly undone", "all": ", undone"}
 _FENCES: Final = ("```", "~~~")
 
@@ -78,7 +78,7 @@ _FENCES: Final = ("```", "~~~")
 def plan_header_lines(
     plan: PlanRecord, text: bytes | None, *, approved: bool, undone: str = ""
 ) -> Iterator[Line]:
-    """Renders what a plan is called, its state and how much was undone, digest and file."""
+    """Renders a plan's title, state, how much was undone, digest and file."""
     yield Line("heading", plan_title(plan, text))
     digest = plan.digest[:DIGEST_CHARS]
     state = f"{state_text(plan.state, approved=approved)}{UNDONE[undone]}"
@@ -100,9 +100,9 @@ def plan_title(plan: PlanRecord, text: bytes | None) -> str:
 
 
 def text_lines(text: bytes) -> list[list[Line]]:
-    """Renders the lines of a Markdown text behind a gutter; a very long one is several.
+    """Renders the lines of a Markdown text with a gutter; a very long line becomes several.
 
-    Of empty lines that are only counted, all but the first are nothing.
+    A row that counts several empty lines is followed by an empty list for each of the others.
     """
     fenced, found = False, []
     for line in visible(redact(display_path(text))).removesuffix("\n").split("\n"):
@@ -115,7 +115,7 @@ def text_lines(text: bytes) -> list[list[Line]]:
 
 
 def changed_lines(old: bytes, new: bytes) -> frozenset[int]:
-    """Returns which lines of a text are new, or come after lines that went, counted from 0."""
+    """Returns the lines that are new or follow removed lines, counted from 0."""
     before, after = _split(old), _split(new)
     last = len(after) - 1
     found: set[int] = set()
@@ -160,7 +160,7 @@ class SidebarTabs(Static):
         self._ends: list[int] = []
 
     def show(self, names: Sequence[tuple[str, str]], chosen: int) -> None:
-        """Shows names with counts, each behind its key; less of them where it is narrow."""
+        """Shows names with counts, each with its key; shortened if it is narrow."""
         room = self.size.width
         forms = (
             [f"{name} ({told})" if told else name for name, told in names],
@@ -208,7 +208,7 @@ def todo_lines(todos: Sequence[Todo]) -> Iterator[Line]:
 
 
 def todo_count(todos: Sequence[Todo]) -> str:
-    """Returns how many todos are over, of how many; nothing if there are none."""
+    """Returns how many todos are done, of how many; empty if there are none."""
     over = sum(todo.status in _OVER for todo in todos)
     return f"{over}/{len(todos)}" if todos else ""
 
@@ -229,7 +229,7 @@ TITLES: Final[dict[Part, str]] = {
 
 
 class Sidebar(Vertical):
-    """Four parts, by tabs or all at once."""
+    """Shows four parts, as tabs or all at once."""
 
     DEFAULT_CSS = """
     Sidebar { width: 1fr; height: 1fr; padding: 0 0 0 1; border-left: solid $panel; }
@@ -246,14 +246,14 @@ class Sidebar(Vertical):
             Binding(str(at), f"turn('{part}')", part, show=False)
             for at, part in enumerate(PARTS, 1)
         ],
-        Binding("left", "step(-1)", "Part before", show=False),
-        Binding("right", "step(1)", "Part after", show=False),
+        Binding("left", "step(-1)", "Previous tab", show=False),
+        Binding("right", "step(1)", "Next tab", show=False),
         Binding("enter", "open", "Open", show=False),
         Binding("tab", "leave", "Back to the prompt", show=False),
     ]
 
     class DataLoaded(Message):
-        """Everything was read anew."""
+        """All data was read again."""
 
         def __init__(self, values: SidebarData, look: int) -> None:
             super().__init__()
@@ -302,7 +302,7 @@ class Sidebar(Vertical):
         allowance: UsageLimitsLookup = unknown_limits,
         plan_id: str = "",
     ) -> None:
-        """Reads everything anew in a thread, and shows it; of a plan, the session's own or this."""
+        """Reads all data again in a thread, and shows it; the plan is the session's or this one."""
         self._engine = engine
         self._looks += 1
         read = partial(read_sidebar_data, engine, record, allowance, plan_id=plan_id)
@@ -318,7 +318,7 @@ class Sidebar(Vertical):
             self._following.follow(self._engine, values.plan, values.live)
 
     def turn(self, part: Part) -> None:
-        """Shows a part, with the keys in it if the side area has them."""
+        """Shows a part, and focuses it if the sidebar has the focus."""
         self.part = part
         self._arrange()
         if self.has_focus_within:
@@ -329,7 +329,7 @@ class Sidebar(Vertical):
             paper.recolor(theme)
 
     def focus_part(self) -> None:
-        """Gives the keys to the part that is shown."""
+        """Focuses the part that is shown."""
         self._papers[self.part].focus()
 
     def on_resize(self, event: Resize) -> None:
@@ -361,7 +361,7 @@ class Sidebar(Vertical):
         self.turn(PARTS[(PARTS.index(self.part) + by) % len(PARTS)])
 
     async def action_leave(self) -> None:
-        """Gives the keys to whatever comes after all parts: the prompt, which has to be seen."""
+        """Focuses the prompt, which must be visible."""
         if self.screen.has_class("narrow"):
             await self.run_action("app.toggle_side")
             return
@@ -391,12 +391,12 @@ class Sidebar(Vertical):
         self._post(self.TextChanged(plan_id, live))
 
     def _post(self, message: Message) -> None:
-        """Leaves a message from a thread, which waits for nobody."""
+        """Posts a message from a thread, without waiting."""
         with suppress(RuntimeError):  # the screen has just been closed
             self.post_message(message)
 
     def _arrange(self) -> None:
-        """Shows one part or all of them, as the height allows."""
+        """Shows one part or all of them, depending on the height."""
         whole = self.size.height >= ALL_ROWS
         turned = whole != self.has_class("all")
         self.set_class(whole, "all")
@@ -461,7 +461,7 @@ class Sidebar(Vertical):
             paper.cursor += 1  # nothing can be done with a title
 
     def _mark(self, before: PlanFileText, after: PlanFileText) -> None:
-        """Marks the lines that changed, for a moment; the first of them comes into sight."""
+        """Marks the changed lines for a moment, and scrolls to the first of them."""
         if before.text is None or after.text is None or before.text == after.text:
             return
         spots = list(_spots(after.text, changed_lines(before.text, after.text)))
@@ -475,7 +475,7 @@ class Sidebar(Vertical):
 
 
 def _spots(text: bytes, changed: frozenset[int]) -> Iterator[LinePosition]:
-    """Returns where changed lines of a text stand on its sheet: a very long one is several."""
+    """Yields the positions of changed lines in their section: a very long line is several."""
     at = 0
     for number, pieces in enumerate(text_lines(text)):
         if number in changed:
@@ -487,7 +487,7 @@ def _spots(text: bytes, changed: frozenset[int]) -> Iterator[LinePosition]:
 
 
 class OperationPanel(Panel[None]):
-    """Shows the diff of an operation, or the command that it is."""
+    """Shows the diff of an operation, or its command."""
 
     keys = "↑ ↓ PgUp PgDn scroll   / search   Esc close"
 

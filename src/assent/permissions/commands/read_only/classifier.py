@@ -59,9 +59,9 @@ HARMLESS = words_in(
 
 
 def check_special_paths(words: Iterable[ShellWord], *, away: bool) -> None:
-    """Raises NoFile for a word that names a device or process, however it is spelled.
+    """Raises SpecialFileRefused for a word that names a device or process, in any spelling.
 
-    `away` says that a `cd` before may have left the workspace. Symlinks are not seen here.
+    `away` means that an earlier `cd` may have left the workspace. Symlinks are not resolved here.
     """
     for word in words:
         if word.pattern or word.text not in HARMLESS:
@@ -69,12 +69,12 @@ def check_special_paths(words: Iterable[ShellWord], *, away: bool) -> None:
 
 
 def is_filesystem_root(path: str) -> bool:
-    """Tells whether a path is the root of the whole machine."""
+    """Tells whether a path is the root of the file system."""
     return path.startswith("/") and not normpath(path).strip("/")
 
 
 def may_leave_workspace(folder: str) -> bool:
-    """Tells whether `cd` to this folder may lead out of the workspace."""
+    """Tells whether `cd` to this folder may leave the workspace."""
     return folder.startswith(("/", "..")) or "/.." in folder
 
 
@@ -94,9 +94,7 @@ def _check(text: str, *, at_root: bool) -> None:
         first = stack[0] if stack else ""
         wild = at_root and any(sign in first for sign in GLOB_CHARS)
         if wild or ((at_root or climbed) and first in SPECIAL):
-            raise SpecialFileRefused(
-                f"`{text}` could be a device or a process, not a file; name a file."
-            )
+            raise SpecialFileRefused(f"`{text}` may be a device or a process; name a regular file.")
 
 
 CD = "cd"
@@ -104,7 +102,7 @@ HELP_OPTIONS = ("--help", "--version", "-V", "--type-list")  # with these nothin
 
 
 class ReadOnlyCommand(msgspec.Struct, frozen=True):
-    """A command that only reads: its table, and its words with what the table adds."""
+    """A read-only command: its table, and its words with what the table adds."""
 
     command: ParsedCommand
     spec: ReadOnlyCommandSpec
@@ -127,28 +125,28 @@ class ChangeFolder(msgspec.Struct, frozen=True):
 
 
 class ReadOnlyStage(msgspec.Struct, frozen=True):
-    """Commands that run at once, and when."""
+    """Commands that run together, and when."""
 
     joint: ListOperator
     work: tuple[ReadOnlyCommand, ...] | ChangeFolder
 
 
 class ReadOnlyVerdict(msgspec.Struct, frozen=True):
-    """Whether a command line only reads, and if not, which part does not."""
+    """Whether a command line is read-only, and if not, which part is not."""
 
     read_only: bool
     reason: str
 
 
 def classify_read_only(text: str, *, sandboxed: bool = True) -> ReadOnlyVerdict:
-    """Judges a command line; without a sandbox the class is narrower. Never raises Refused."""
+    """Classifies a command line; without a sandbox fewer are allowed. Never raises Refused."""
     try:
         read_only_stages(text, sandboxed=sandboxed)
     except Refused as refused:
         return ReadOnlyVerdict(read_only=False, reason=refused.message)
     except Exception as error:  # law 9: a judge that fails says no
-        return ReadOnlyVerdict(read_only=False, reason=f"It could not be judged: {error!r}.")
-    return ReadOnlyVerdict(read_only=True, reason="Every command in it only reads.")
+        return ReadOnlyVerdict(read_only=False, reason=f"The permission check failed: {error!r}.")
+    return ReadOnlyVerdict(read_only=True, reason="Every command in it is read-only.")
 
 
 def only_reads(name: str, words: Iterable[str]) -> bool:
@@ -171,7 +169,7 @@ def read_only_stages(text: str, *, sandboxed: bool = True) -> tuple[ReadOnlyStag
 def read_only_command(
     command: ParsedCommand, *, sandboxed: bool, away: bool = False
 ) -> ReadOnlyCommand:
-    """Judges one command by its table; `away` if it may run outside of the workspace."""
+    """Checks one command against its table; `away` if it may run outside the workspace."""
     top = REGISTRY.get(command.name)
     if top is None:
         raise Refused(unlisted_command_reason(command.name))
@@ -202,7 +200,7 @@ def _refuse_everything(spec: ReadOnlyCommandSpec, arguments: ParsedArguments) ->
     for word in arguments.reads:
         if is_filesystem_root(word.text):
             raise SpecialFileRefused(
-                f"`{word.text}` is the whole machine; tell `{spec.name}` a folder in it."
+                f"`{word.text}` is the file system root; give `{spec.name}` a folder in it."
             )
 
 
@@ -214,14 +212,14 @@ def _work(
             read_only_command(each, sandboxed=sandboxed, away=away) for each in line.commands
         )
     if len(line.commands) > 1:
-        raise Refused("`cd` in a pipe changes nothing; write `cd DIR && ...`.")
+        raise Refused("`cd` in a pipe has no effect; write `cd DIR && ...`.")
     command = line.commands[0]
     words = command.words[1:]
     if len(words) != 1 or words[0].pattern or not words[0].text or words[0].text.startswith("-"):
-        raise Refused("`cd` needs exactly one folder, written out: `cd DIR && ...`.")
+        raise Refused("`cd` needs exactly one folder, without wildcards: `cd DIR && ...`.")
     if is_filesystem_root(words[0].text):
         raise SpecialFileRefused(
-            f"`cd {words[0].text}` leads to the whole machine; name a folder in it."
+            f"`cd {words[0].text}` goes to the file system root; name a folder in it."
         )
     check_special_paths(words, away=away)
     return ChangeFolder(words[0].text, command.errors)
@@ -230,28 +228,28 @@ def _work(
 def _narrow(spec: ReadOnlyCommandSpec, arguments: ParsedArguments) -> None:
     if spec.obeys:
         raise without_sandbox(
-            f"`{spec.name}` does what files of the repository say, which needs a sandbox; "
-            "`assent doctor` says how to get one."
+            f"`{spec.name}` obeys configuration in the repository, so it needs a sandbox; run "
+            "`assent doctor` to see how to set one up."
         )
     if arguments.has(*spec.confined_unless):
         return
     for name in spec.confined:
         if arguments.has(name):
             raise without_sandbox(
-                f"`{spec.name} {name}` reaches more than the command names, which needs a sandbox."
+                f"`{spec.name} {name}` can read more than the command names, so it needs a sandbox."
             )
 
 
 def check_spec_examples(spec: ReadOnlyCommandSpec) -> None:
-    """Raises Refused unless a table has examples of both kinds and keeps its word on each."""
+    """Raises Refused unless a table has examples of both kinds and is right about each."""
     if not spec.refused or (spec.alone and not spec.runs):
-        raise Refused(f"The table of `{spec.name}` has no examples; it does not count.")
+        raise Refused(f"The option table of `{spec.name}` has no examples, so it cannot be used.")
     for example in spec.runs:
         if not _holds(spec, example):
-            raise Refused(f"The table of `{spec.name}` lies: it refuses `{example}`.")
+            raise Refused(f"The option table of `{spec.name}` is wrong: it refuses `{example}`.")
     for example in spec.refused:
         if _holds(spec, example):
-            raise Refused(f"The table of `{spec.name}` lies: it lets `{example}` run.")
+            raise Refused(f"The option table of `{spec.name}` is wrong: it allows `{example}`.")
 
 
 def _holds(spec: ReadOnlyCommandSpec, example: str) -> bool:
@@ -275,11 +273,11 @@ OUTSIDE_PREFIXES = ("/", "~", "..")
 
 
 def files_read_by(text: str) -> tuple[str, ...]:
-    """Returns the files that a command line names, as seen from where it starts.
+    """Returns the files that a command line names, relative to where it starts.
 
-    A folder that it enters is among them where it may lie outside the workspace.
+    A folder that it enters is included if it may be outside the workspace.
 
-    Raises Refused unless every command in it only reads.
+    Raises Refused unless every command in it is read-only.
     """
     folder, found = "", []
     for stage in read_only_stages(text):

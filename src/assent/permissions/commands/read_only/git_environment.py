@@ -22,30 +22,30 @@ class GitHardeningEntry(msgspec.Struct, frozen=True):
 
 VARIABLES = (
     GitHardeningEntry(
-        "GIT_CONFIG_NOSYSTEM", "1", "the machine's configuration is not part of the answer"
+        "GIT_CONFIG_NOSYSTEM", "1", "system configuration must not affect the output"
     ),
     GitHardeningEntry(
-        "GIT_CONFIG_GLOBAL", DEV_NULL, "nor is the person's, which can name programs"
+        "GIT_CONFIG_GLOBAL",
+        DEV_NULL,
+        "user configuration must not affect the output; it can name programs",
     ),
-    GitHardeningEntry("GIT_ATTR_NOSYSTEM", "1", "nor are the machine's attributes"),
+    GitHardeningEntry("GIT_ATTR_NOSYSTEM", "1", "system attributes must not affect the output"),
+    GitHardeningEntry("GIT_OPTIONAL_LOCKS", "0", "status must not update the index"),
+    GitHardeningEntry("GIT_PAGER", "cat", "overrides core.pager and pager.COMMAND"),
+    GitHardeningEntry("GIT_EDITOR", "false", "overrides core.editor"),
+    GitHardeningEntry("GIT_SEQUENCE_EDITOR", "false", "overrides sequence.editor"),
+    GitHardeningEntry("GIT_TERMINAL_PROMPT", "0", "no prompt can be answered"),
+    GitHardeningEntry("GIT_ASKPASS", "false", "overrides core.askPass"),
+    GitHardeningEntry("SSH_ASKPASS", "false", "used when GIT_ASKPASS is not"),
+    GitHardeningEntry("GIT_SSH_COMMAND", "false", "overrides core.sshCommand"),
+    GitHardeningEntry("GIT_PROXY_COMMAND", "false", "overrides core.gitProxy"),
     GitHardeningEntry(
-        "GIT_OPTIONAL_LOCKS", "0", "status does not write what it learnt into the index"
-    ),
-    GitHardeningEntry("GIT_PAGER", "cat", "wins over core.pager and pager.COMMAND"),
-    GitHardeningEntry("GIT_EDITOR", "false", "wins over core.editor"),
-    GitHardeningEntry("GIT_SEQUENCE_EDITOR", "false", "wins over sequence.editor"),
-    GitHardeningEntry("GIT_TERMINAL_PROMPT", "0", "nobody is there to answer"),
-    GitHardeningEntry("GIT_ASKPASS", "false", "wins over core.askPass"),
-    GitHardeningEntry("SSH_ASKPASS", "false", "asked when the one above is not"),
-    GitHardeningEntry("GIT_SSH_COMMAND", "false", "wins over core.sshCommand"),
-    GitHardeningEntry("GIT_PROXY_COMMAND", "false", "wins over core.gitProxy"),
-    GitHardeningEntry(
-        "GIT_ALLOW_PROTOCOL", NO_PROTOCOL, "wins over protocol.allow: no transport, not even ext::"
+        "GIT_ALLOW_PROTOCOL", NO_PROTOCOL, "overrides protocol.allow: no transport, not even ext::"
     ),
     GitHardeningEntry(
         "GIT_NO_LAZY_FETCH", "1", "a partial clone fetches nothing (git 2.45 and newer)"
     ),
-    GitHardeningEntry("GIT_ADVICE", "0", "advice is for people who type (git 2.45 and newer)"),
+    GitHardeningEntry("GIT_ADVICE", "0", "advice is for interactive use (git 2.45 and newer)"),
 )
 
 SETTINGS = (
@@ -53,16 +53,16 @@ SETTINGS = (
         "core.fsmonitor", "false", "a program that status, diff and ls-files would start"
     ),
     GitHardeningEntry("core.hooksPath", DEV_NULL, "no hook runs when an index is written"),
-    GitHardeningEntry("core.untrackedCache", "false", "no new part of the index to write"),
+    GitHardeningEntry("core.untrackedCache", "false", "no untracked cache is written to the index"),
     GitHardeningEntry("core.alternateRefsCommand", "false", "a program for --alternate-refs"),
     GitHardeningEntry("core.pager", "cat", "a program"),
     GitHardeningEntry("core.editor", "false", "a program"),
     GitHardeningEntry("core.askPass", "false", "a program"),
     GitHardeningEntry("core.sshCommand", "false", "a program"),
     GitHardeningEntry("core.gitProxy", "", "a program for git://"),
-    GitHardeningEntry("credential.helper", "", "an empty one empties the list of programs"),
+    GitHardeningEntry("credential.helper", "", "an empty value clears the list of programs"),
     GitHardeningEntry("interactive.diffFilter", "cat", "a program"),
-    GitHardeningEntry("diff.external", "", "a program; git status cannot be told --no-ext-diff"),
+    GitHardeningEntry("diff.external", "", "a program; git status has no --no-ext-diff"),
     GitHardeningEntry(
         "diff.autoRefreshIndex", "false", "diff writes the index even without optional locks"
     ),
@@ -70,32 +70,32 @@ SETTINGS = (
         "diff.submodule", "short", "`diff` starts a git in the submodule, with its configuration"
     ),
     GitHardeningEntry("status.submoduleSummary", "false", "starts a git in the submodule"),
-    GitHardeningEntry("submodule.recurse", "false", "would enter submodules unasked"),
+    GitHardeningEntry("submodule.recurse", "false", "would enter submodules by default"),
     GitHardeningEntry(
-        "stash.showPatch", "false", "`git stash show` alone shows numbers, on every machine"
+        "stash.showPatch", "false", "`git stash show` prints only statistics, on every machine"
     ),
     GitHardeningEntry("log.showSignature", "false", "starts a signature program for every commit"),
     GitHardeningEntry("log.diffMerges", "separate", "`remerge` writes objects"),
     GitHardeningEntry("format.pretty", "medium", "a format with %G starts a signature program"),
-    GitHardeningEntry("gpg.program", DEV_NULL, "a program; pretty.NAME can hold %G"),
+    GitHardeningEntry("gpg.program", DEV_NULL, "a program; pretty.NAME can contain %G"),
     GitHardeningEntry("gpg.openpgp.program", DEV_NULL, "a program"),
     GitHardeningEntry("gpg.x509.program", DEV_NULL, "a program"),
     GitHardeningEntry("gpg.ssh.program", DEV_NULL, "a program"),
     GitHardeningEntry("gpg.ssh.defaultKeyCommand", "", "a program"),
-    GitHardeningEntry("gc.auto", "0", "nothing is packed in the background"),
-    GitHardeningEntry("maintenance.auto", "false", "nothing is packed in the background"),
+    GitHardeningEntry("gc.auto", "0", "no repacking in the background"),
+    GitHardeningEntry("maintenance.auto", "false", "no repacking in the background"),
     GitHardeningEntry("protocol.allow", "never", "no transport"),
     GitHardeningEntry(
-        "alias.whatchanged", "log --raw", "since git 2.52 an alias can take the place of this one"
+        "alias.whatchanged", "log --raw", "since git 2.52 an alias can replace this command"
     ),
-    GitHardeningEntry("column.ui", "never", "the same answer on every machine"),
-    GitHardeningEntry("color.ui", "false", "the same answer on every machine"),
+    GitHardeningEntry("column.ui", "never", "the same output on every machine"),
+    GitHardeningEntry("color.ui", "false", "the same output on every machine"),
 )
 
 # A folder that another user owns is refused, since its configuration names programs. In the
 # sandbox these programs can do no more than the command itself, and owners look changed there.
 SAFE_DIRECTORY = GitHardeningEntry(
-    "safe.directory", "*", "the sandbox maps owners, and contains what the check is for"
+    "safe.directory", "*", "the sandbox remaps owners and contains what this check protects against"
 )
 
 

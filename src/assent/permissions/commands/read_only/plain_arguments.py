@@ -1,4 +1,4 @@
-"""Commands with rules of their own for words: echo, printf, test, tree, xxd and the like."""
+"""Commands with their own argument rules: echo, printf, test, tree, xxd and the like."""
 
 import re
 from itertools import pairwise
@@ -29,40 +29,42 @@ _XXD_ATTACHED = re.compile(rf"-[cglos]{_XXD_NUMBER.pattern}")
 
 
 def read_echo(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Takes whatever is said, unless some echo could take it for an option of its own."""
+    """Accepts any words, unless some version of echo could read the first as an option."""
     if words and not _ECHO.fullmatch(words[0].text):
-        raise Refused(f"`echo {words[0].text}` is not among its options; use `printf` to print it.")
+        raise Refused(
+            f"`echo {words[0].text}` is not a supported option; use `printf` to print it."
+        )
     return ParsedArguments(operands=words)
 
 
 def read_printf(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Takes a format and texts. In a shell, -v would set a variable."""
+    """Accepts a format and texts. In a shell, -v would set a variable."""
     if not words:
         raise Refused("`printf` needs a format.")
     if words[0].text.startswith("-") and words[0].text not in ("-", "--"):
-        raise Refused(f"`printf {words[0].text}` is not among the options that only read.")
+        raise Refused(f"`printf {words[0].text}` is not in the list of read-only options.")
     return ParsedArguments(operands=words)
 
 
 def read_test(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Takes a condition; what stands behind a test of files is one."""
+    """Accepts a condition; the word after a file test is a file."""
     for word in words:
         known = _FILE_TEST.fullmatch(word.text) or _OTHER_TEST.fullmatch(word.text)
         if word.text.startswith("-") and not known:
-            raise Refused(f"`{word.text}` is no test of files, numbers or texts.")
+            raise Refused(f"`{word.text}` is not a test of files, numbers or strings.")
     tested = [b for a, b in pairwise(words) if _FILE_TEST.fullmatch(a.text)]
     return ParsedArguments(operands=words, reads=tuple(tested))
 
 
 def read_bracket(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Takes a condition that ends in `]`."""
+    """Accepts a condition that ends in `]`."""
     if not words or words[-1].text != "]":
-        raise Refused("`[` needs `]` as its last word, with a blank before it.")
+        raise Refused("`[` needs `]` as its last argument, after a space.")
     return read_test(words[:-1])
 
 
 def read_tree(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Takes options anywhere; the value of a short one is the next word."""
+    """Accepts options anywhere; the value of a short one is the next word."""
     options: list[tuple[str, str]] = []
     operands: list[ShellWord] = []
     left = list(reversed(words))
@@ -73,7 +75,7 @@ def read_tree(words: tuple[ShellWord, ...]) -> ParsedArguments:
             continue
         name, sign, value = word.text.partition("=")
         if word.pattern:
-            raise Refused(f"`{word.text}`: an option with a wildcard in it; quote it.")
+            raise Refused(f"`{word.text}` is an option with a wildcard; quote it.")
         if _TREE_VALUE.fullmatch(word.text) or (name in _TREE_LONG_VALUE and not sign):
             options += _letters(name[:-1])
             options.append((name, _plain_value("tree", name, left)))
@@ -84,7 +86,7 @@ def read_tree(words: tuple[ShellWord, ...]) -> ParsedArguments:
         elif _TREE_LEVEL.fullmatch(word.text) or name in _TREE_LONG_VALUE:
             options.append((name, value))
         else:
-            raise Refused(f"`tree {word.text}` is not among the options that only read.")
+            raise Refused(f"`tree {word.text}` is not in the list of read-only options.")
     return ParsedArguments(tuple(options), tuple(operands), tuple(operands))
 
 
@@ -93,7 +95,7 @@ def _letters(cluster: str) -> list[tuple[str, str]]:
 
 
 def read_xxd(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Takes options, then at most one file: xxd would write to a second word, whatever it is."""
+    """Accepts options, then at most one file: xxd would write to a second one."""
     options: list[tuple[str, str]] = []
     left = list(reversed(words))
     while left and left[-1].text.startswith("-") and left[-1].text != "-":
@@ -103,15 +105,15 @@ def read_xxd(words: tuple[ShellWord, ...]) -> ParsedArguments:
         elif _XXD_FLAG.fullmatch(name) or _XXD_ATTACHED.fullmatch(name):
             options.append((name, ""))
         else:
-            raise Refused(f"`xxd {name}` is not among the options that only read.")
+            raise Refused(f"`xxd {name}` is not in the list of read-only options.")
     if len(left) > 1 or any(word.pattern for word in left):
-        raise Refused("`xxd` takes one file, as its last word: it would write to a second.")
+        raise Refused("`xxd` takes one file, as its last argument: it would write to a second one.")
     return ParsedArguments(tuple(options), tuple(left), tuple(left))
 
 
 def _plain_value(command: str, name: str, left: list[ShellWord]) -> str:
     if not left or left[-1].pattern or left[-1].text.startswith("-"):
-        raise Refused(f"`{command} {name}` needs a value, without wildcards or a dash.")
+        raise Refused(f"`{command} {name}` needs a value without wildcards or a leading dash.")
     return left.pop().text
 
 

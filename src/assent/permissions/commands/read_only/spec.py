@@ -13,7 +13,7 @@ UNLIMITED = 1_000_000
 
 
 class ParsedArguments(msgspec.Struct, frozen=True):
-    """The words after a command's name, sorted out. An option without a value has an empty one."""
+    """The words after a command's name, parsed. An option without a value has an empty one."""
 
     options: tuple[tuple[str, str], ...] = ()
     operands: tuple[ShellWord, ...] = ()
@@ -65,7 +65,7 @@ class OptionSpec(msgspec.Struct, frozen=True):
 
 
 class OperandSpec(msgspec.Struct, frozen=True):
-    """What stands beside the options: first some texts (a pattern, a script), then files."""
+    """The arguments that are not options: first some texts (a pattern, a script), then files."""
 
     texts: int = 0
     least: int = 0
@@ -75,9 +75,9 @@ class OperandSpec(msgspec.Struct, frozen=True):
 
 
 class ReadOnlyCommandSpec(msgspec.Struct, frozen=True, eq=False):
-    """One command that may run while planning.
+    """One command that may run in plan mode.
 
-    `runs` and `refused` are examples that prove the table when it is first used.
+    `runs` and `refused` are examples that the table is checked with when it is first used.
     """
 
     name: str  # in full: `git stash list`
@@ -111,7 +111,7 @@ class ReadOnlyCommandSpec(msgspec.Struct, frozen=True, eq=False):
 
 
 def words_in(names: str) -> frozenset[str]:
-    """Reads names with blanks between them."""
+    """Returns the names in a text, separated by spaces."""
     return frozenset(names.split())
 
 
@@ -131,7 +131,7 @@ _NEGATIVE = re.compile(r"-\d+(\.\d+)?")
 
 
 def parse_arguments(spec: ReadOnlyCommandSpec, words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Returns a command's arguments, or raises Refused, naming the word that it may not have."""
+    """Parses a command's arguments; raises Refused, naming the word that is not allowed."""
     if spec.raw is not None:
         found = spec.raw(words)
     else:
@@ -145,7 +145,7 @@ def parse_arguments(spec: ReadOnlyCommandSpec, words: tuple[ShellWord, ...]) -> 
 def find_subcommand(
     spec: ReadOnlyCommandSpec, words: tuple[ShellWord, ...]
 ) -> tuple[ReadOnlyCommandSpec, tuple[ShellWord, ...], tuple[ShellWord, ...]]:
-    """Finds the sub-command: its table, the words up to it, and those that are its own."""
+    """Finds the subcommand: its table, the words up to it, and the words after it."""
     at = 0
     while spec.children:
         place = at + _ArgumentParser(spec.name, spec.options, words[at:]).leading()
@@ -164,13 +164,16 @@ def find_subcommand(
 def _check_alone(spec: ReadOnlyCommandSpec) -> None:
     if not spec.alone:
         names = ", ".join(f"`{child.name}`" for child in spec.children.values())
-        raise Refused(f"`{spec.name}` alone does not only read; {names} does.")
+        raise Refused(f"`{spec.name}` without a subcommand is not read-only; use one of {names}.")
 
 
 def _unknown(spec: ReadOnlyCommandSpec, name: str) -> str:
     """Says that a sub-command is not among those that only read, and which ones are."""
     others = [f"`{child.name}`" for child in spec.children.values()][:SUGGESTED]
-    return f"`{spec.name} {name}` is not among those that only read, such as {', '.join(others)}."
+    return (
+        f"`{spec.name} {name}` is not in the list of read-only commands; use one that is, such "
+        f"as {', '.join(others)}."
+    )
 
 
 class _ArgumentParser:
@@ -209,7 +212,7 @@ class _ArgumentParser:
     def _option(self, word: ShellWord) -> None:
         # `--include=*.py` rarely names files; if it does, they are operands and judged again.
         if word.pattern and word.text.partition("=")[0] not in self._options.values:
-            raise Refused(f"`{word.text}`: an option with a wildcard in it; quote it.")
+            raise Refused(f"`{word.text}` is an option with a wildcard; quote it.")
         if word.text.startswith("--"):
             self._long(word.text)
         else:
@@ -247,7 +250,7 @@ class _ArgumentParser:
 
     def _unlisted(self, name: str, where: str = "") -> Refused:
         option = f"`{self._name} {name}`{where}"
-        return Refused(f"{option} is not among the options that only read; leave it out.")
+        return Refused(f"{option} is not in the list of read-only options; leave it out.")
 
     def _following(self, name: str) -> str:
         """Returns the next word as a value. One that looks like an option may well be one."""
@@ -258,7 +261,9 @@ class _ArgumentParser:
             raise Refused(f"`{word.text}`: the value of `{name}` has a wildcard; quote it.")
         if word.text.startswith("-") and word.text != "-" and not _NEGATIVE.fullmatch(word.text):
             form = f"{name}=" if name.startswith("--") else name
-            raise Refused(f"`{name} {word.text}`: write a value with a dash as `{form}VALUE`.")
+            raise Refused(
+                f"`{name} {word.text}`: write a value that starts with a dash as `{form}VALUE`."
+            )
         return word.text
 
     def _note(self, name: str, value: str) -> None:
@@ -274,10 +279,13 @@ def _with_operands(name: str, rules: OperandSpec, found: ParsedArguments) -> Par
     if count < rules.least and count < texts:
         raise Refused(f"`{name}` needs another argument.")
     if count > rules.most:
-        raise Refused(f"`{found.operands[rules.most].text}`: `{name}` would write to it, or fail.")
+        raise Refused(
+            f"`{found.operands[rules.most].text}` is one argument too many: `{name}` "
+            "would write to it or fail."
+        )
     for place, word in enumerate(found.operands):
         counted = place < texts or rules.most < count + 2 or not rules.files
         if word.pattern and counted:
-            raise Refused(f"`{word.text}` has a wildcard that is not quoted; put it in quotes.")
+            raise Refused(f"`{word.text}` has an unquoted wildcard; put it in quotes.")
     files = found.operands[texts:] if rules.files else ()
     return ParsedArguments(found.options, found.operands, (*found.reads, *files))

@@ -4,4 +4,4 @@ from assent.core.errors import Refused
 
 
 class SpecialFileRefused(Refused):
-    """A word names a device, a process or the whole machine."""
+    """A word names a device, a process or the root of the file system."""

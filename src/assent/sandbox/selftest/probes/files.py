@@ -25,7 +25,7 @@ def _at(ask: ProbeRequest, name: str) -> str:
 
 def _create(ask: ProbeRequest) -> str:
     write(_at(ask, "made"))
-    return "made a file"
+    return "created a file"
 
 
 def _overwrite(ask: ProbeRequest) -> str:
@@ -55,7 +55,7 @@ def _rename(ask: ProbeRequest) -> str:
 
 def _make_folder(ask: ProbeRequest) -> str:
     os.mkdir(_at(ask, "folder"))
-    return "made a folder"
+    return "created a folder"
 
 
 def _chmod(ask: ProbeRequest) -> str:
@@ -80,17 +80,17 @@ def _setxattr(ask: ProbeRequest) -> str:
 
 def _hard_link(ask: ProbeRequest) -> str:
     os.link(_at(ask, "overwrite"), _at(ask, "linked"))
-    return "made a hard link"
+    return "created a hard link"
 
 
 def _symlink(ask: ProbeRequest) -> str:
     os.symlink("overwrite", _at(ask, "symlinked"))
-    return "made a symlink"
+    return "created a symlink"
 
 
 def _fifo(ask: ProbeRequest) -> str:
     os.mkfifo(_at(ask, "fifo"))
-    return "made a pipe"
+    return "created a pipe"
 
 
 def _through_proc(ask: ProbeRequest) -> str:
@@ -105,7 +105,7 @@ def _through_proc(ask: ProbeRequest) -> str:
         "/proc/thread-self/root": f"/proc/thread-self/root{_at(ask, 'by_thread')}",
     }
     try:
-        return "wrote by " + first_success(
+        return "wrote through " + first_success(
             [(way, partial(write, path)) for way, path in names.items()]
         )
     finally:
@@ -136,7 +136,7 @@ def _outside(name: str, ask: ProbeRequest) -> str:
             worked.append(way)
     if not worked:
         write(path)
-    return f"wrote by {', '.join(worked)}"
+    return f"wrote through {', '.join(worked)}"
 
 
 def _descriptors(ask: ProbeRequest) -> str:
@@ -216,7 +216,7 @@ def _look_around(ask: ProbeRequest) -> str:
 def _list(path: str, known: list[int]) -> None:
     found = os.stat(path)
     if [found.st_dev, found.st_ino] != known:
-        raise OSError(errno.ENOENT, "it is not the folder that is outside")
+        raise OSError(errno.ENOENT, "it is not the outside folder")
     os.listdir(path)
 
 
@@ -230,7 +230,7 @@ def _key_names(ask: ProbeRequest) -> str:
     with open("/proc/keys", "rb") as file:
         lines = file.read().splitlines()
     if not lines:
-        raise OSError(errno.ENODATA, "no key is named there")
+        raise OSError(errno.ENODATA, "no keys are listed there")
     return f"read the names of {len(lines)} keys"
 
 
@@ -246,7 +246,7 @@ def _read_or_list(place: str) -> None:
         with open(place, "rb") as file:
             found = bool(file.read(1))
     if not found:
-        raise OSError(errno.ENODATA, "nothing is there")
+        raise OSError(errno.ENODATA, "nothing found")
 
 
 VISIBLE_PATH_PROBES: dict[str, Probe] = {

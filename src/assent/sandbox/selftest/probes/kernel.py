@@ -117,8 +117,8 @@ def _capabilities(ask: ProbeRequest) -> str:
 
 def _new_privileges(ask: ProbeRequest) -> str:
     if check_errno(libc.prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) == 1:
-        raise PermissionError(1, "no program started here gains any")
-    return "a program with set-user-id could gain privileges"
+        raise PermissionError(1, "programs started here cannot gain privileges")
+    return "a setuid program could gain privileges"
 
 
 KERNEL_PROBES: dict[str, Probe] = {
@@ -159,7 +159,7 @@ def _refused_calls(ask: ProbeRequest) -> str:
         "memfd_create": partial(libc.syscall, memfd, null, 0),
         "keyctl": partial(libc.syscall, keyctl, -1, 0, 0, 0, 0),
     }
-    return "the kernel was asked for " + first_success(
+    return "reached the kernel with " + first_success(
         [(name, partial(_reaches, call)) for name, call in calls.items()]
     )
 
@@ -178,8 +178,8 @@ def _x32(ask: ProbeRequest) -> str:
     if os.uname().machine != "x86_64":
         return first_success([])
     if libc.syscall(X32 | GETPID) != os.getpid():
-        raise OSError(errno.ENOSYS, "the call is not there")
-    return "made a call of the x32 interface"
+        raise OSError(errno.ENOSYS, "the call does not exist")
+    return "made an x32 system call"
 
 
 def _i386(ask: ProbeRequest) -> str:
@@ -192,8 +192,8 @@ def _i386(ask: ProbeRequest) -> str:
         os._exit(0 if _asked_in_32_bits() else 1)
     _, status = os.waitpid(child, 0)
     if status:
-        raise PermissionError(errno.EPERM, "the call is not answered")
-    return "made a 32-bit call"
+        raise PermissionError(errno.EPERM, "the call is not supported")
+    return "made a 32-bit system call"
 
 
 def _asked_in_32_bits() -> bool:
@@ -259,7 +259,7 @@ def _tmpfs(ask: ProbeRequest) -> str:
 
 def _make_private(ask: ProbeRequest) -> str:
     _mount("", ask.workspace, "", MS_PRIVATE)
-    return "changed how mounts spread"
+    return "changed mount propagation"
 
 
 def _unmask(ask: ProbeRequest) -> str:
@@ -296,7 +296,7 @@ def _set_attributes(ask: ProbeRequest) -> str:
 def _new_namespace(ask: ProbeRequest) -> str:
     ways = {"user": CLONE_NEWUSER, "mount": CLONE_NEWNS, "both": CLONE_NEWUSER | CLONE_NEWNS}
     tried = [(way, partial(_unshare, flags)) for way, flags in ways.items()]
-    return f"made a {first_success(tried)} namespace"
+    return f"created a {first_success(tried)} namespace"
 
 
 def _unshare(flags: int) -> None:
@@ -310,7 +310,7 @@ def _enter_namespace(ask: ProbeRequest) -> str:
 
 def _enter(place: str) -> None:
     if os.stat(place).st_ino == os.stat(f"/proc/self/ns/{os.path.basename(place)}").st_ino:
-        raise OSError(22, "it is the namespace that the probe is in")
+        raise OSError(22, "it is the probe's own namespace")
     file = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     try:
         check_errno(libc.setns(file, 0))
@@ -333,7 +333,7 @@ def _pivot_root(ask: ProbeRequest) -> str:
 
 def _device(ask: ProbeRequest) -> str:
     places = [os.path.join(ask.workspace, "victims", "device"), f"/tmp/assent-{os.getpid()}"]
-    return "made a device " + first_success(
+    return "created a device " + first_success(
         [(place, partial(_make_device, place)) for place in places]
     )
 

@@ -52,7 +52,7 @@ def _unix(name: str, ask: ProbeRequest) -> str:
     folder, short = os.path.split(ask.sockets[name])
     os.chdir(folder)  # the kernel allows about a hundred bytes for a socket's path
     ways = {"its path": short, "/proc/self/cwd": f"/proc/self/cwd/{short}"}
-    return "connected by " + first_success(
+    return "connected through " + first_success(
         [(way, partial(_connect, socket.AF_UNIX, place)) for way, place in ways.items()]
     )
 
@@ -108,7 +108,7 @@ def _signal_by_pipe(ask: ProbeRequest) -> str:
     finally:
         os.close(reader)
         os.close(writer)
-    return "had a process signalled"
+    return "had the kernel signal a process"
 
 
 def _trace(ask: ProbeRequest) -> str:

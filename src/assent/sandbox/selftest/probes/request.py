@@ -1,4 +1,4 @@
-"""What the self-test asks of its probe: where the canaries are, and what counts as found."""
+"""The request to the self-test's probe: where the canaries are, and what counts as found."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ MAX_READ_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class ProbeRequest:
-    """All that a probe is told. It knows secrets by their digest alone and can make none up."""
+    """Everything that a probe is given. It knows secrets only by digest and cannot make them up."""
 
     workspace: str
     names: list[str]  # what to attempt
@@ -33,21 +33,21 @@ class ProbeRequest:
     environment: dict[str, str] = field(default_factory=dict)  # for `approve`
 
     def found(self, name: str, content: bytes) -> str:
-        """Says that a secret was read; raises OSError if the content is something else."""
+        """Reports that a secret was read; raises OSError if the content is something else."""
         if sha256(content).hexdigest() != self.digests.get(name):
             raise OSError(0, "what was read is not the secret")
         return f"read {len(content)} bytes"
 
 
 class NothingToTry(FileNotFoundError):
-    """There is nothing here that an attempt could be made on, which shows nothing."""
+    """An attempt is not possible here, which proves nothing."""
 
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def check_errno(result: int) -> int:
-    """Returns what a function of the C library returned; raises OSError if that says so."""
+    """Returns the result of a C library function; raises OSError if it is an error."""
     if result == -1:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -55,7 +55,7 @@ def check_errno(result: int) -> int:
 
 
 def first_success(attempts: Sequence[tuple[str, Callable[[], object]]]) -> str:
-    """Tries several ways to one end, and names the first that works; raises OSError if none."""
+    """Tries several ways in turn, and names the first that works; raises OSError if none does."""
     failures = []
     for way, attempt in attempts:
         try:
@@ -65,5 +65,5 @@ def first_success(attempts: Sequence[tuple[str, Callable[[], object]]]) -> str:
             continue
         return way
     if not failures:
-        raise NothingToTry(2, "there is nothing to try")
+        raise NothingToTry(2, "nothing to test")
     raise failures[0]

@@ -1,4 +1,4 @@
-"""Attempts to learn a secret, or to approve a plan as only a person may."""
+"""Attempts to read a secret, or to approve a plan as only a user may."""
 
 import ctypes
 import os
@@ -26,7 +26,7 @@ def _read(name: str, ask: ProbeRequest) -> str:
     path = ask.secrets[name]
     ways = {"its path": path, "/proc/self/root": f"/proc/self/root{path}"}
     ways["/proc/1/root"] = f"/proc/1/root{path}"
-    return "read it by " + first_success(
+    return "read it through " + first_success(
         [(way, partial(_compare, ask, name, place)) for way, place in ways.items()]
     )
 
@@ -44,7 +44,7 @@ def _variable(ask: ProbeRequest) -> str:
         for value in _values(pid):
             with suppress(OSError):
                 return f"{ask.found('token', value)} in process {pid}"
-    raise FileNotFoundError(2, "no process in sight has it")
+    raise FileNotFoundError(2, "no visible process has it")
 
 
 def _values(pid: str) -> list[bytes]:
@@ -73,7 +73,7 @@ def _approve(ask: ProbeRequest) -> str:
         timeout=TIMEOUT_S,
     )
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no words"]
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
         raise PermissionError(1, f"exit {done.returncode}: {words[0][:200]}")
     return "approved a plan"
 

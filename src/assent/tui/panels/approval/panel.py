@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.tui.panels.approval.review import DisplayedPlan
 
-FEEDBACK_KEPT = "Your words were not sent; 2 has them."
-NOTHING_HERE = "There is nothing to comment on in this line; the text and the operations can be."
+FEEDBACK_KEPT = "Feedback not sent; 2 reopens it."
+NOTHING_HERE = "This line takes no comment; choose a line of the text or of an operation."
 NO_OPERATION = "Put the cursor on an operation first ([ and ] jump to one)."
-FILE_DIFFERS = "The file is another than what is shown; p takes it in as a new plan."
-DRIFTED = "Files changed since; b makes the plan fit them, under a new digest."
-DRAFT = "It is a draft without a digest; p proposes it."
-SMALLER = "without what you marked"
-STILL_DRAFT = "It is a draft: close this and say at the prompt what should be different."
-DECIDED = "There is nothing to decide about this plan."
+FILE_DIFFERS = "The plan file differs from this view; p proposes it as a new plan."
+DRIFTED = "Files changed since; b rebases the plan under a new digest."
+DRAFT = "This is a draft without a digest; p proposes it."
+SMALLER = "without excluded"
+STILL_DRAFT = "This is a draft: close this and describe the changes at the prompt."
+DECIDED = "Nothing to decide about this plan."
 
 
 class ApprovalPanel(DecisionPanel):
-    """Ends with what was decided: approved, built, rejected, discarded; or None."""
+    """Reviews a plan; its result is approved, built, rejected, discarded, or None."""
 
     def __init__(self, plan_id: str = "") -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class ApprovalPanel(DecisionPanel):
         return self.plan_id == subject
 
     def load(self, told: str = "") -> None:
-        """Reads the plan as it is now, without marks that mean nothing any more."""
+        """Reads the current plan, and drops marks that no longer apply."""
         engine, plan_id = self.terminal.engine, self.plan_id
         self.work(
             lambda: verbs.load_plan(engine, plan_id),
@@ -94,19 +94,19 @@ class ApprovalPanel(DecisionPanel):
         return self._reading.review.digest if self._reading else ""
 
     def reached(self) -> None:
-        """Has it on record that the person was shown all of the plan."""
+        """Records that the user was shown all of the plan."""
         reading, engine = self._shown, self._engine
         if reading.partial is None and reading.review.digest:
             act = partial(engine.review_history.record, reading.record)
             self.terminal.tasks.run("", act, lambda _: None)
 
     def do(self, act: ApprovalAction) -> None:
-        """Does what a key asks for."""
+        """Runs the action of a key."""
         if act in _ACTS:
             _ACTS[act](self)
 
     def failed(self, error: AssentError) -> None:
-        """Says what failed; if plan or files are others by now, shows them from the beginning."""
+        """Shows an error; if plan or files changed, shows them from the beginning."""
         decided = self.standing.stage is ApprovalStage.RECORDING
         if decided and isinstance(error, StaleError) and self.is_attached:
             self.load(_why(error))
@@ -145,7 +145,7 @@ class ApprovalPanel(DecisionPanel):
         )
 
     def _mark(self) -> None:
-        """Marks the operation under the cursor to be left out, or takes the mark away."""
+        """Toggles whether the operation under the cursor is excluded."""
         review, spot = self._shown.review, self.line_view.position
         number = number_of(spot.key) if spot else 0
         if not number:
@@ -157,7 +157,7 @@ class ApprovalPanel(DecisionPanel):
         self.standing = msgspec.structs.replace(self.standing, marked=bool(self._marked))
 
     def _say_why_closed(self) -> None:
-        """Says why no yes is possible now, and what makes one possible."""
+        """Shows why approving is not possible now, and what would make it possible."""
         reading = self._shown
         why = FILE_DIFFERS if reading.live else DRIFTED if reading.review.drifted else DRAFT
         self.told = why if self.standing.open else DECIDED
@@ -186,15 +186,15 @@ class ApprovalPanel(DecisionPanel):
         self.work(act, agreed, ApprovalStage.RECORDING)
 
     def _approved(self, record: PlanRecord, named: str) -> None:
-        self.terminal.add_note(f"Plan {record.name} is approved, and not built yet: /build {named}")
+        self.terminal.add_note(f"Plan {record.name} approved, not built yet: /build {named}")
         for reason in self._shown.review.denied:
             self.terminal.add_note(
-                Line("risk", f"{CANNOT_BE_BUILT} as the rules are now: {reason}")
+                Line("risk", f"{CANNOT_BE_BUILT} under the current rules: {reason}")
             )
         self._end("approved")
 
     def _start(self, record: PlanRecord) -> None:
-        """Has a plan that is approved built: by the executor, or by a model in its session."""
+        """Builds an approved plan: by the executor, or by a model in its session."""
         app = self.terminal
         prose, digest = self._shown.prose, self.digest()
         self._end("built")
@@ -204,13 +204,13 @@ class ApprovalPanel(DecisionPanel):
         engine, reading = self._engine, self._shown
 
         def over(discarded: PlanRecord) -> None:
-            self.terminal.add_note(f"Planning ended; plan {discarded.name} is discarded.")
+            self.terminal.add_note(f"Planning ended; plan {discarded.name} discarded.")
             self._end("discarded")
 
         self.work(lambda: verbs.discard_plan(engine, reading), over, ApprovalStage.RECORDING)
 
     def _renew(self, verb: "Callable[[Engine, DisplayedPlan], PlanRecord]") -> None:
-        """Proposes the draft or the file as it is now, or makes the plan fit the files."""
+        """Proposes the current draft or file, or rebases the plan onto the files."""
         engine, reading = self._engine, self._shown
         self.work(lambda: verb(engine, reading), lambda _: self.load(), ApprovalStage.RECORDING)
 
@@ -224,7 +224,7 @@ class ApprovalPanel(DecisionPanel):
         super().action_leave()
 
     def _hand_back(self) -> None:
-        """Puts words into the prompt that could not be sent, because the plan was another."""
+        """Puts text into the prompt that could not be sent, because the plan had changed."""
         if self._refused and (words := self._words.text().strip()):
             self.terminal.restore_input(words)
         self._refused = False
@@ -298,10 +298,10 @@ class ApprovalPanel(DecisionPanel):
         self.terminal.open("history", self._shown.record)
 
     def _edit(self) -> None:
-        """Opens the plan's file in the person's editor; what they wrote is a new plan to read."""
+        """Opens the plan's file in the user's editor; the edited text is a new plan to review."""
         reading, engine = self._shown, self._engine
         if not reading.record.path or reading.record.imported:
-            self.told = "This plan has no file that could be edited here."
+            self.told = "This plan has no file to edit."
             return
         try:
             self.terminal.edit_file(reading.record.path)
@@ -316,9 +316,7 @@ class ApprovalPanel(DecisionPanel):
 
     def _edited(self, record: PlanRecord) -> None:
         same = record.digest == self.digest()
-        self.load(
-            "" if same else "You changed the text: this is a new plan, and nobody approved it."
-        )
+        self.load("" if same else "You edited the text: this is a new plan and needs approval.")
 
 
 def _why(error: AssentError) -> str:

@@ -1,6 +1,6 @@
 """A review in the approval panel: loads a plan, renders it, and records decisions.
 
-Everything that a person decides about is rendered.
+Everything that the user decides about is rendered.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -58,14 +58,14 @@ if TYPE_CHECKING:
 RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
 SHORT: Final = 12
-EXCLUDED: Final = "[left out] "
-ALL_OF_IT: Final = "This is the end. Everything above is what the digest stands for."
+EXCLUDED: Final = "[excluded] "
+ALL_OF_IT: Final = "End of plan. The digest covers everything above."
 
 
 def review_sections(
     review: Review, marked: Collection[str] = (), live: str = ""
 ) -> Iterator[Section]:
-    """Yields all that the digest covers, risks first; `live` says that the file is another."""
+    """Yields everything that the digest covers, risks first; `live` means the file differs."""
     yield from _filled(
         LIVE, wrapped_lines("risk", visible_line(with_screen_commands(live))) if live else ()
     )
@@ -90,13 +90,13 @@ def _drifted(one: DriftedFile) -> DriftedFile:
 
 
 def text_section(review: Review) -> Section:
-    """Returns the plan's text, every byte of it, with comments below their lines."""
+    """Returns the plan's complete text, with comments below their lines."""
     lines = with_comments(untrusted_lines(display_path(review.text)), review.comments)
     return Section(TEXT, (Line("heading", "Text"), *lines, BLANK))
 
 
 def operation_section(review: Review, number: int, marked: Collection[str] = ()) -> Section:
-    """Returns one operation in full, with a mark if it is to be left out."""
+    """Returns one operation in full, with a mark if it is excluded."""
     operation = review.operations[number - 1]
     lines = operation_lines(number, operation, reviewed_mark(review, operation), review.comments)
     if operation.id in marked:
@@ -105,18 +105,18 @@ def operation_section(review: Review, number: int, marked: Collection[str] = ())
 
 
 def commented_section(review: Review, key: str, marked: Collection[str]) -> Section:
-    """Returns a page that comments can be on anew."""
+    """Renders a section again after its comments changed."""
     number = number_of(key)
     return operation_section(review, number, marked) if number else text_section(review)
 
 
 def number_of(key: str) -> int:
-    """Returns the number of the operation that a sheet shows; 0: it shows none."""
+    """Returns the number of the operation that a section shows; 0 if it shows none."""
     return int(key.removeprefix(OPERATION)) if key.startswith(OPERATION) else 0
 
 
 def anchor_at(review: Review, sheet: Section, spot: LinePosition) -> CommentAnchor | None:
-    """Returns what a comment at a spot is tied to: a line, an operation, or nothing."""
+    """Returns the anchor of a comment at a position: a line, an operation, or nothing."""
     number = number_of(sheet.key)
     if sheet.key != TEXT and not number:
         return None
@@ -131,7 +131,7 @@ def anchor_at(review: Review, sheet: Section, spot: LinePosition) -> CommentAnch
 
 
 def placed_at(comments: Iterable[PlacedComment], anchor: CommentAnchor) -> PlacedComment | None:
-    """Returns the comment that waits at an anchor already."""
+    """Returns the pending comment at an anchor."""
     place = (anchor.operation, anchor.first, anchor.last)
     for placed in comments:
         there = placed.anchor
@@ -141,11 +141,11 @@ def placed_at(comments: Iterable[PlacedComment], anchor: CommentAnchor) -> Place
 
 
 def title_lines(review: Review, width: int) -> list[Line]:
-    """Renders what this is and its digest: on one line where it fits, else its start and rest."""
+    """Renders the title and the digest: on one line if they fit, else on two."""
     state = state_text(review.state, approved=review.approved)
     head = Line("heading", f"Plan {visible_line(review.name)} · {state}")
     if not review.digest:
-        return [head, Line("dim", "no digest: it is a draft")]
+        return [head, Line("dim", "no digest (draft)")]
     if len(review.digest) + len("digest ") <= width:
         return [head, Line("digest", f"digest {review.digest}")]
     start, rest = review.digest[:SHORT], review.digest[SHORT:]
@@ -155,7 +155,7 @@ def title_lines(review: Review, width: int) -> list[Line]:
 
 
 class ReviewContext(msgspec.Struct, frozen=True):
-    """What is shown beside a plan during its review."""
+    """What is shown next to a plan during its review."""
 
     undo: tuple[str, ...] = ()  # what of it an undo takes back with limits, or not at all
     note: str = ""  # that goes along with a yes
@@ -163,22 +163,22 @@ class ReviewContext(msgspec.Struct, frozen=True):
 
 
 def context_lines(review: Review, context: ReviewContext, width: int) -> list[Line]:
-    """Renders where the plan is, what cannot be undone, and what changed: a line for each."""
+    """Renders the plan's location, what cannot be undone, and what changed: a line for each."""
     rows = [
-        ("file", visible_path(review.path) or "none: it was made from a run"),
+        ("file", visible_path(review.path) or "none (created from a run)"),
         *[("undo", words) for words in context.undo],
         ("changed", _changed(review.since)),
-        ("left out", _names(review, context.marked) or "nothing"),
+        ("excluded", _names(review, context.marked) or "nothing"),
     ]
     if review.comments:
-        rows.append(("comments", f"{len(review.comments)} to be sent with feedback (2)"))
+        rows.append(("comments", f"{len(review.comments)} pending, sent with feedback (2)"))
     if context.note:
         rows.append(("note", visible_line(context.note)))
     return [Line("plain", _cropped(f"{name:<9}  {words}", width)) for name, words in rows]
 
 
 def unseen_text(sheets: Sequence[Section], spot: LinePosition | None) -> str:
-    """Says what comes below a spot: how many lines, and which operations."""
+    """Returns what is below a position: how many lines, and which operations."""
     at = next((n for n, each in enumerate(sheets) if spot and each.key == spot.key), 0)
     below = sheets[at:]
     seen = spot.line + 1 if spot and below else 0
@@ -188,7 +188,7 @@ def unseen_text(sheets: Sequence[Section], spot: LinePosition | None) -> str:
         return _lines(lines)
     first, last = numbers[0], numbers[-1]
     which = f"operations {first} to {last}" if last > first else f"operation {first}"
-    return f"{_lines(lines)}, among them {which}"
+    return f"{_lines(lines)}, including {which}"
 
 
 def _lines(count: int) -> str:
@@ -209,7 +209,7 @@ def _end(review: Review) -> Iterator[Line]:
 
 
 def _line_of(sheet: Section, above: int, line: int) -> int:
-    """Returns which line of a part a line of its sheet is, as comments count them; 0: none."""
+    """Returns the line number for comments of a line of a section; 0 if it has none."""
     number = 0
     for each in sheet.lines[above : line + 1]:
         text = each.text.removeprefix(GUTTER)
@@ -232,7 +232,7 @@ _HARD: Final = {
 
 
 def undo_limits(operations: Sequence[OperationReview]) -> Iterator[str]:
-    """Yields in words what an undo cannot take back, and what it takes back with limits."""
+    """Yields what an undo cannot undo, and what it can undo only in part."""
     for how, words in _HARD.items():
         found = [
             f"{number}. {operation_kind(each.op)} {operation_brief(each.op)}"
@@ -242,24 +242,24 @@ def undo_limits(operations: Sequence[OperationReview]) -> Iterator[str]:
         if found:
             yield f"{len(found)} {words}: {'; '.join(found)}"
     if not any(isinstance(each.op, RunCommand) for each in operations):
-        yield "all of it can be undone" if operations else "no operations"
+        yield "everything can be undone" if operations else "no operations"
 
 
 def _changed(since: ReviewChanges | None) -> str:
     if since is None:
         return FIRST_REVIEW
     if since.nothing:
-        return "nothing since you last read it"
+        return "Nothing since your last review"
     counts = [
-        (len(since.added), "joined"),
-        (len(since.removed), "left"),
+        (len(since.added), "added"),
+        (len(since.removed), "removed"),
         (len(since.changed), "changed"),
     ]
     found = [f"{count} {word}" for count, word in counts if count]
-    found += ["the text"] if since.text_diff != "" else []
-    found += ["the order"] if since.moved else []
-    found += ["what it declares"] if since.declared else []
-    return f"since you last read it: {', '.join(found)}"
+    found += ["text edited"] if since.text_diff != "" else []
+    found += ["reordered"] if since.moved else []
+    found += ["scope edited"] if since.declared else []
+    return f"Since your last review: {', '.join(found)}"
 
 
 def _names(review: Review, ids: Collection[str]) -> str:
@@ -280,7 +280,7 @@ def _cropped(text: str, width: int) -> str:
 
 
 def is_open(review: Review) -> bool:
-    """Tells whether more can be said to a plan."""
+    """Tells whether a plan can still be commented on and decided."""
     return review.state in (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
 
 
@@ -290,12 +290,12 @@ def is_open(review: Review) -> bool:
 
 
 TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
-PLANNING_ENDED: Final = "The person ended planning."
-CHANGED: Final = "The plan changed meanwhile; nothing was decided. This is how it is now."
+PLANNING_ENDED: Final = "The user ended planning."
+CHANGED: Final = "The plan changed; nothing was decided. This is the current version."
 
 
 class DisplayedPlan(msgspec.Struct, frozen=True):
-    """A plan as it is shown: an approval is of exactly this."""
+    """A plan as it is shown; an approval covers exactly this."""
 
     record: PlanRecord
     review: Review
@@ -307,7 +307,7 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
     undone: "UndoneAmount" = ""  # how much of what it did last was taken back
 
     def state(self, *, read: bool, marked: bool) -> ApprovalState:
-        """Returns what can be done with it."""
+        """Returns the state that determines which actions are possible."""
         fits = not self.review.drifted and not self.live
         awaited = self.record.state is PlanState.AWAITING_APPROVAL and bool(self.review.digest)
         return ApprovalState(
@@ -322,7 +322,7 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
 
 
 def load_plan(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> DisplayedPlan:
-    """Reads a plan, or what is left of it without some operations."""
+    """Reads a plan, or the plan without some of its operations."""
     record = engine.plans.find(plan_id)
     if without:
         partial = engine.partial_approvals.preview(record, without)
@@ -337,7 +337,7 @@ def load_plan(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> Di
 
 
 def decision_since(engine: "Engine", reading: DisplayedPlan) -> str:
-    """Says who decided about a plan since it was read, and what; nothing where nobody did."""
+    """Returns who decided about a plan since it was read, and how; nothing if no one did."""
     events = [recorded.event for recorded in engine.plans.since(reading.record)]
     now = engine.plans.find(reading.record.plan_id)
     if words := decision_text(now, events, engine.plans.reference(now)):
@@ -350,7 +350,7 @@ def decision_since(engine: "Engine", reading: DisplayedPlan) -> str:
 
 
 def approve_plan(engine: "Engine", reading: DisplayedPlan, note: str) -> PlanRecord:
-    """Records a person's yes to the digest that they were shown, or raises (law 9)."""
+    """Records the user's approval of the digest that they were shown, or raises (law 9)."""
     if reading.partial is not None:
         return engine.partial_approvals.approve(reading.partial, note, TERMINAL)
     engine.approvals.check_files(reading.record)  # reading takes time
@@ -358,7 +358,7 @@ def approve_plan(engine: "Engine", reading: DisplayedPlan, note: str) -> PlanRec
 
 
 def unchanged_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
-    """Returns the plan, if it is what was shown: a draft by its text and what is staged."""
+    """Returns the plan if it is what was shown; a draft by its text and staged operations."""
     now, was = engine.plans.find(reading.record.plan_id), reading.record
     same = (now.digest, now.state, now.draft) == (was.digest, was.state, was.draft)
     if not same or (not now.digest and engine.reviews.text(now) != reading.review.text):
@@ -367,23 +367,23 @@ def unchanged_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
 
 
 def propose_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
-    """Freezes the draft, or the file as it is now, under a digest of its own."""
+    """Freezes the draft, or the current file, under a new digest."""
     return engine.approvals.propose(unchanged_plan(engine, reading))
 
 
 def propose_if_changed(engine: "Engine", record: PlanRecord) -> PlanRecord:
-    """Proposes a plan anew if its file changed: whoever agreed before agreed to something else."""
+    """Proposes a plan again if its file changed: an earlier approval was for another text."""
     current = engine.plans.find(record.plan_id)
     return engine.approvals.propose(current) if engine.plans.difference(current) else current
 
 
 def rebase_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
-    """Makes a plan fit the files as they are, under a digest of its own."""
+    """Rebases a plan onto the current files, under a new digest."""
     return engine.rebaser.apply(engine.rebaser.preview(unchanged_plan(engine, reading)))
 
 
 def discard_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
-    """Ends planning: the plan is discarded, its file stays, and its session plans no more."""
+    """Ends planning: the plan is discarded, its file stays, and its session leaves plan mode."""
     discarded = engine.plans.discard(unchanged_plan(engine, reading))
     session = engine.sessions.of_plan(discarded)
     if session is not None and session.mode == "plan":
@@ -398,7 +398,7 @@ def save_comment(
     words: str,
     was: PlacedComment | None,
 ) -> Review:
-    """Notes, changes or (without words) takes back a comment; returns the review with it."""
+    """Adds, changes or (without words) removes a comment; returns the updated review."""
     comments, record = engine.comments, reading.record
     if not words.strip():
         if was is not None:
@@ -413,15 +413,15 @@ def save_comment(
 def reject_plan(
     engine: "Engine", reading: DisplayedPlan, feedback: Feedback
 ) -> tuple[PlanRecord, int]:
-    """Records a no with all that should be different, comments too, as one request."""
+    """Rejects a plan; feedback and comments are sent as one request."""
     return engine.comments.reject(unchanged_plan(engine, reading), feedback)
 
 
 def valid_marks(review: Review, marked: Collection[str]) -> dict[str, None]:
-    """Returns the marks that still mean an operation, in the order of the plan."""
+    """Returns the marks that still match an operation, in plan order."""
     return dict.fromkeys(each.id for each in review.operations if each.id in marked)
 
 
 def error_line(error: AssentError) -> str:
-    """Returns an error with the next step, on one harmless line."""
+    """Returns an error with the next step, on one line that is safe to print."""
     return visible_line(redact(error_text(error)))

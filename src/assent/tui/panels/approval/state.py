@@ -13,7 +13,7 @@ from assent.tui.keys import CONFIRM_KEY
 
 
 class ApprovalStage(StrEnum):
-    """What the person is doing."""
+    """What the user is doing."""
 
     LOADING = "loading"  # what there is to decide is not on the screen yet
     READING = "reading"
@@ -26,7 +26,7 @@ class ApprovalStage(StrEnum):
 
 
 class ApprovalAction(StrEnum):
-    """What a key asks for."""
+    """What a key requests."""
 
     NOTHING = "nothing"
     BUILD = "build"  # approve what is shown, then apply it
@@ -59,7 +59,7 @@ class ApprovalAction(StrEnum):
 
 
 class ApprovalState(msgspec.Struct, frozen=True):
-    """Everything that decides what a key does."""
+    """Everything that determines what a key does."""
 
     stage: ApprovalStage = ApprovalStage.LOADING
     open: bool = False  # it is a draft or a proposal: more can be said to it
@@ -127,7 +127,7 @@ Answer: TypeAlias = tuple[ApprovalState, ApprovalAction]
 
 
 def handle_approval_key(standing: ApprovalState, key: str) -> Answer:
-    """Returns where a key leads, and what it asks for. What no table names does nothing."""
+    """Returns the next stage and the action of a key; an unlisted key does nothing."""
     if key == _ASKED_BY.get(standing.stage):  # held down, the key that asked is no answer
         return standing, ApprovalAction.NOTHING
     match standing.stage:
@@ -170,7 +170,7 @@ def _of_plan(standing: ApprovalState, act: ApprovalAction) -> Answer:
 
 
 def _asked(standing: ApprovalState) -> Answer:
-    """Answers the wish to approve: with the question, or with what is in the way of it."""
+    """Returns the answer to the approve key: the question, or what prevents it."""
     if not standing.awaited:
         return standing, ApprovalAction.CLOSED
     if standing.read or _to_be_left_out(standing):
@@ -200,7 +200,7 @@ def _choosing(standing: ApprovalState, key: str) -> Answer:
 
 
 def _left_out(standing: ApprovalState, key: str) -> ApprovalAction:
-    """Returns what the two keys about leaving operations out ask for."""
+    """Returns the actions of the two keys that exclude operations."""
     if standing.part:
         return ApprovalAction.WHOLE if key == WITHOUT else ApprovalAction.NOTHING
     if key == MARK:
@@ -209,7 +209,7 @@ def _left_out(standing: ApprovalState, key: str) -> ApprovalAction:
 
 
 def _to_be_left_out(standing: ApprovalState) -> bool:
-    """Tells whether marks stand that what is shown does not follow yet: no yes can mean them."""
+    """Tells whether some marks are not applied to what is shown: no approval can cover them."""
     return standing.marked and not standing.part
 
 
@@ -236,11 +236,11 @@ ASKING: Final = (
     ApprovalStage.FITTING,
 )
 OTHER_KEY: Final = "any other key: back"
-MOVES: Final = "↑↓ PgUp PgDn Home End · [ ] operation · / search · r risks · h history · Esc close"
+MOVES: Final = "↑↓ PgUp PgDn · [ ] operation · / search · r risks · h history · Esc close"
 
 
 def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = "") -> list[Line]:
-    """Renders what can be decided now; `told` is what came of the last key."""
+    """Renders what can be decided now; `told` is the result of the last key."""
     lines = [Line("said", told)] if told else []
     match standing.stage:
         case ApprovalStage.LOADING:
@@ -259,30 +259,32 @@ def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = 
 
 
 def key_line(standing: ApprovalState) -> str:
-    """Returns the keys that move and that work on the plan; none while a question is open."""
+    """Returns the keys that move and work on the plan; none while a question is open."""
     if standing.stage in ASKING:
-        return "Only these keys answer."
+        return "Only these keys work."
     if standing.undo:
-        return f"space only this operation · w all of it · {MOVES.replace('history', 'runs')}"
-    return f"space leave out · w what is left · c comment · n note · Ctrl+G edit · {MOVES}"
+        return f"space only this operation · w all · {MOVES.replace('history', 'runs')}"
+    return (
+        f"space exclude · w preview without excluded · c comment · n note · Ctrl+G edit · {MOVES}"
+    )
 
 
-_SKIP: Final = f"Press 1 to decide without having seen it · {OTHER_KEY}"
+_SKIP: Final = f"Press 1 to decide without reading it · {OTHER_KEY}"
 _EXIT: Final = (
-    "Exit planning? The plan is discarded with all its operations; its file stays. "
-    "Nothing is written."
+    "Exit planning? The plan and its operations are discarded; its file stays. No other file "
+    "changes."
 )
 _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
-    ApprovalStage.EXITING: ("risk", _EXIT, "Ctrl+X give it up"),
+    ApprovalStage.EXITING: ("risk", _EXIT, "Ctrl+X discard it"),
     ApprovalStage.PROPOSING: (
         "digest",
-        "Propose the plan as its file is now? It gets a digest, and nobody has approved that.",
+        "Propose the plan from its current file? It gets a new digest and needs approval.",
         "Ctrl+Y propose it",
     ),
     ApprovalStage.FITTING: (
         "digest",
-        "Make the plan fit the files as they are now? It gets a new digest, and needs a new yes.",
-        "Ctrl+Y make it fit",
+        "Rebase the plan onto the current files? It gets a new digest and needs approval.",
+        "Ctrl+Y rebase it",
     ),
 }
 
@@ -290,30 +292,30 @@ _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
 def _question(standing: ApprovalState, digest: str) -> list[Line]:
     if standing.marked and not standing.part:
         return [
-            Line("risk", "Operations are marked to be left out, so this is not what you approve."),
-            Line("plain", f"w show the plan that is left · {OTHER_KEY}"),
+            Line("risk", "Some operations are excluded, so this is not the plan you approve."),
+            Line("plain", f"w preview without excluded · {OTHER_KEY}"),
         ]
     name = f"{digest[:SHORT]}…"
     if standing.undo:
-        asked = f"Take it back, as {name} says? y yes, do it now · {OTHER_KEY}"
+        asked = f"Apply {name}? y apply now · {OTHER_KEY}"
         return [Line("digest", asked)]
     if standing.approved:
         return [Line("digest", f"{name} is approved. y build it now · {OTHER_KEY}")]
-    less = " without what is marked" if standing.part else ""
+    less = " without excluded operations" if standing.part else ""
     return [
         Line("digest", f"Approve {name}{less}?"),
-        Line("plain", f"y approve and build · o approve only · n with a note · {OTHER_KEY}"),
+        Line("plain", f"y approve and build · o approve only · n add a note · {OTHER_KEY}"),
     ]
 
 
 def _actions(standing: ApprovalState) -> list[Line]:
     if standing.undo:
-        return [Line("plain", f"1 take it back {_condition(standing)}".rstrip())]
+        return [Line("plain", f"1 apply {_condition(standing)}".rstrip())]
     if not standing.open:
-        return [Line("dim", "There is nothing to decide about this plan.")]
+        return [Line("dim", "Nothing to decide about this plan.")]
     first = "1 build" if standing.approved else "1 approve"
     if standing.marked and not standing.part:
-        first = "1 approve without what is marked"
+        first = "1 approve without excluded"
     actions = f"{first} {_condition(standing)}".rstrip()
     return [Line("plain", f"{actions} · 2 feedback · 3 exit planning")]
 

@@ -63,7 +63,7 @@ FRAME_ROWS, MIN_QUESTION_ROWS = (
 
 
 class QuestionChoices(Static):
-    """Knows whether all of it is visible: a choice that is not cannot be picked."""
+    """Shows the choices; it knows whether all are visible: a hidden one cannot be picked."""
 
     DEFAULT_CSS = """
     QuestionChoices { height: auto; max-height: 70%; border-top: solid $primary; }
@@ -72,12 +72,12 @@ class QuestionChoices(Static):
 
     @property
     def columns(self) -> int:
-        """How wide it is, or will be once it is laid out."""
+        """Its width, or the width it will have after the layout."""
         return self.size.width or max(min(self.screen.size.width, MAX_WIDTH) - SIDE_COLUMNS, 1)
 
     @property
     def room(self) -> int:
-        """How many rows there are for it, so that everything else has room, too."""
+        """How many rows it may use, so that everything else fits too."""
         height = self.screen.size.height
         others = [self.screen.query_one(name) for name in ("#panel-title", "#panel-keys")]
         left = height - FRAME_ROWS - MIN_QUESTION_ROWS - sum(other.size.height for other in others)
@@ -88,14 +88,14 @@ class QuestionChoices(Static):
         return len(self._broken(lines))
 
     def fill(self, lines: Sequence[Line]) -> None:
-        """Shows lines, and no others."""
+        """Shows only these lines."""
         theme, pieces = chosen_theme(self.app.theme), self._broken(lines)
         texts = [Text(piece.text, style_in_theme(theme, piece.style)) for piece in pieces]
         self._drawn = (self.columns, len(pieces))
         self.update(Text("\n").join(texts))
 
     def is_in_sight(self) -> bool:
-        """Tells whether all of it is on the screen as it is now."""
+        """Tells whether all of it is visible on the screen now."""
         place = self.screen.find_widget(self)
         columns, rows = self._drawn
         whole = place.visible_region == place.region and self.size.height >= rows
@@ -112,24 +112,22 @@ class QuestionChoices(Static):
 POLL_INTERVAL_S = 1.0
 FOOTER_ROWS = 3  # rows below the question that are no choices: a line, and what is told
 OPTIONS = "options"  # the sheet of choices that are too many to stand below
-TOO_LOW = "The choices do not fit on the screen; make it larger."
+TOO_LOW = "The choices do not fit; make the terminal larger."
 READ_TO_END = "Read to the end first (End, PgDn), or press z to skip the rest."
-EMPTY = "Nothing is chosen. Choose with its key, then press Enter."
+EMPTY = "Nothing selected. Press a choice's key, then Enter."
 READ_ALL = "Read to the end first (End, PgDn)."
-CONFIRM_HINT = "Press Ctrl+Y for a yes; Enter only answers a no."
-KEYS = "choose, then Enter answers · Esc answer later"
-PERMIT = "choose, then Ctrl+Y answers a yes, Enter answers a no · Esc answer later"
+CONFIRM_HINT = "Press Ctrl+Y to send yes; Enter only sends no."
+KEYS = "choose, then Enter send · Esc answer later"
+PERMIT = "choose, then Ctrl+Y send yes, Enter send no · Esc answer later"
 WITHOUT_SANDBOX = "Without the sandbox"
-WITHOUT_SANDBOX_WARNING = (
-    "It could then change whatever you can change. Run it without the sandbox?"
-)
+WITHOUT_SANDBOX_WARNING = "It could then change anything you can. Run it without the sandbox?"
 YES_OR_NO = (QuestionOption(YES), QuestionOption(NO))
 
 
 class QuestionPanel(DebouncedPanel[str]):
-    """Shows a question in full. One key chooses, another one answers; Esc leaves it open.
+    """Shows a question in full; one key chooses, another one answers, Esc leaves it open.
 
-    A permission's yes is answered by a key that ends no sentence, and with quiet around it.
+    A yes to a permission needs a key that ends no sentence, and a pause before and after it.
     """
 
     DEFAULT_CSS = """
@@ -155,7 +153,7 @@ class QuestionPanel(DebouncedPanel[str]):
 
     @property
     def listening(self) -> bool:
-        """Whether what is asked is on the screen, so that keys count."""
+        """Whether the question is on the screen, so that keys count."""
         return super().listening and not self._busy
 
     @property
@@ -180,7 +178,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self.set_interval(POLL_INTERVAL_S, self._look)
 
     def hear(self, message: Message) -> None:
-        """Hears that something happened; another question may wait now."""
+        """Handles a message; another question may be open now."""
         if not self._busy:
             self._look()
 
@@ -209,7 +207,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self._begin()
 
     def _begin(self) -> None:
-        """Shows the chosen question from its beginning, with nothing chosen."""
+        """Shows the current question from its beginning, with nothing chosen."""
         self.forget()
         self._confirming = None
         self._choice, self._written = empty_selection(self._questions), ""
@@ -225,7 +223,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self._paint(asked=True)
 
     def _look(self) -> None:
-        """Looks whether the question was answered elsewhere, or others wait now."""
+        """Checks whether the question was answered elsewhere, or others are open now."""
         if self._busy or self._pending is None:
             return
         shown = partial(self._renewed, self._pending.id)
@@ -245,7 +243,7 @@ class QuestionPanel(DebouncedPanel[str]):
             return
         if self._written:
             self.terminal.restore_input(self._written)
-        self._told = "That question was answered elsewhere, or nobody needs an answer any more."
+        self._told = "That question was answered elsewhere or is no longer open."
         self._show(waiting)
 
     # Keys.
@@ -273,7 +271,7 @@ class QuestionPanel(DebouncedPanel[str]):
         return self._confirming is not None or any(self._choice.answers[self._choice.part :])
 
     def cancel_question(self, why: str = TOO_QUICK) -> None:
-        """Has nothing chosen any more."""
+        """Clears the choice."""
         self._told = why
         if self._confirming is not None:
             self._begin()
@@ -303,7 +301,7 @@ class QuestionPanel(DebouncedPanel[str]):
             self.action_leave()
 
     def _turn(self, way: int) -> None:
-        """Shows another question that waits."""
+        """Shows another open question."""
         if len(self._waiting) > 1 and self._confirming is None:
             self._place = (self._place + way) % len(self._waiting)
             self._begin()
@@ -316,7 +314,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self._choice, deed = handle_question_key(self._choice, event.key, self._questions)
         match deed:
             case QuestionAction.WORDS:
-                words = TextInputPanel("Your words", (), "")
+                words = TextInputPanel("Your answer", (), "")
                 about = self._pending.id if self._pending else ""
                 self.terminal.open_panel(words, partial(self._worded, about))
             case QuestionAction.NEXT_PART:
@@ -330,7 +328,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self._paint()
 
     def _why_never(self, key: str) -> str:
-        """Says why a key does nothing at all now; nothing, where it does."""
+        """Returns why a key does nothing at all now; empty if it does something."""
         if key == SKIP and self._confirming is not None:
             return READ_ALL
         if key not in ANSWERING or self._choices.is_in_sight():
@@ -339,7 +337,7 @@ class QuestionPanel(DebouncedPanel[str]):
         return TOO_LOW
 
     def _why_not(self, deed: QuestionAction) -> str:
-        """Says what is missing before there is an answer; nothing, where nothing is."""
+        """Returns what is missing for an answer; empty if nothing is."""
         unread = READ_TO_END if self._confirming is None else READ_ALL
         return {
             QuestionAction.UNREAD: unread,
@@ -348,7 +346,7 @@ class QuestionPanel(DebouncedPanel[str]):
         }.get(deed, "")
 
     def _worded(self, about: str, words: str | None) -> None:
-        """Takes words as the answer to the question they were written for, and to no other."""
+        """Takes text as the answer to the question it was written for, and to no other."""
         if words is not None and words.strip():
             if self.is_over or self._pending is None or self._pending.id != about:
                 self.terminal.restore_input(words)
@@ -384,7 +382,7 @@ class QuestionPanel(DebouncedPanel[str]):
             self._send(pending, QuestionReply(answers, self._by()))
 
     def _ask_again(self, question: Question) -> None:
-        """Asks once more before a yes with more behind it; all of it has to be read first."""
+        """Asks for confirmation of a yes that covers more; all of it must be read first."""
         self._confirming = question
         self._choice = empty_selection((question,))
         self.query_one("#all", LineView).show(confirmation_sections(question))
@@ -392,11 +390,11 @@ class QuestionPanel(DebouncedPanel[str]):
         self._paint(asked=True)
 
     def _confirmed(self, pending: PendingQuestion) -> None:
-        """Sends a yes with more behind it, once the person agreed to everything that it covers."""
+        """Sends a yes that covers more, once the user has confirmed everything it covers."""
         assert self._confirming is not None, "it is being confirmed"
         agreed = read_permission_answer(self._confirming, self._choice.answers).yes
         if not agreed:
-            self._told = "That was no yes, and nothing is answered."
+            self._told = "Not confirmed; nothing was answered."
             self._begin()
             return
         always = pending.inquiry.asked.questions[0].always if self._grant else ()
@@ -409,7 +407,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self.terminal.tasks.run("", act, partial(self._sent, pending), self._failed)
 
     def _sent(self, pending: PendingQuestion, _: object) -> None:
-        """Goes on: the thread that asked notices; without one, the session is driven again."""
+        """Continues: the thread that asked notices; without one, the session is driven again."""
         app = self.terminal
         app.session_controller.asker.wake()
         app.refresh_status()
@@ -421,7 +419,7 @@ class QuestionPanel(DebouncedPanel[str]):
         ):
             app.session_controller.go_on()
         elif own is None or own.session != pending.root.session:
-            app.add_note(f"Answered. Session {pending.root.slug} goes on with: /resume.")
+            app.add_note(f"Answered. Continue session {pending.root.slug} with /resume.")
         if self.is_attached:
             self._read()
 
@@ -451,7 +449,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self.query_one("#panel-keys", Static).update(f"{PERMIT if permits else KEYS}{others}")
 
     def _options(self) -> Sequence[Line]:
-        """Returns the choices; more than fit are read with the question, and only told here."""
+        """Returns the choices; if they do not fit, they are shown with the question instead."""
         options = list(option_lines(self._questions[self._choice.part], self._choice))
         paper, rows = self.query_one("#all", LineView), self._choices.rows_of(options)
         listed = any(sheet.key == OPTIONS for sheet in paper.sections)
@@ -463,14 +461,14 @@ class QuestionPanel(DebouncedPanel[str]):
         if not listed:  # what is read now ends with them
             self._choice = msgspec.structs.replace(self._choice, read=False)
         chosen = [line for line in options if line.style == "said"]
-        return chosen or [Line("dim", f"{len(options)} choices stand at the end of this.")]
+        return chosen or [Line("dim", f"{len(options)} choices at the end.")]
 
     def _title(self) -> str:
         pending = self._pending
         if pending is None:
             return "Reading…"
         many = len(self._waiting)
-        count = f" · {self._place + 1} of {many} that wait" if many > 1 else ""
+        count = f" · {self._place + 1} of {many} pending" if many > 1 else ""
         parts = len(pending.inquiry.asked.questions)
         part = f" · part {self._choice.part + 1} of {parts}" if parts > 1 else ""
         asked = pending.inquiry.asked

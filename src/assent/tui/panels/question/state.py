@@ -36,7 +36,7 @@ ANSWERING: Final = (ANSWER, CONFIRM_KEY)
 
 
 class QuestionAction(StrEnum):
-    """What a key asks for."""
+    """What a key requests."""
 
     NOTHING = "nothing"
     CHOSEN = "chosen"  # something else is marked now
@@ -49,7 +49,7 @@ class QuestionAction(StrEnum):
 
 
 class QuestionSelection(msgspec.Struct, frozen=True):
-    """What the person has chosen so far, for each part of a question."""
+    """The choices so far, for each part of a question."""
 
     answers: QuestionAnswers  # labels or words; nothing: not chosen yet
     part: int = 0
@@ -57,14 +57,14 @@ class QuestionSelection(msgspec.Struct, frozen=True):
 
 
 def empty_selection(questions: Sequence[Question]) -> QuestionSelection:
-    """Returns that nothing is chosen."""
+    """Returns a selection with nothing chosen."""
     return QuestionSelection((NOTHING_YET,) * len(questions))
 
 
 def handle_question_key(
     choice: QuestionSelection, key: str, questions: Sequence[Question]
 ) -> tuple[QuestionSelection, QuestionAction]:
-    """Returns where a key leads, and what it asks for. What means nothing does nothing."""
+    """Returns the new selection and the action of a key; an unknown key does nothing."""
     question = questions[choice.part]
     if key == SKIP and not choice.read:
         return msgspec.structs.replace(choice, read=True), QuestionAction.CHOSEN
@@ -83,19 +83,19 @@ def handle_question_key(
 
 
 def choose(choice: QuestionSelection, answer: tuple[str, ...]) -> QuestionSelection:
-    """Returns the choice with this answer for the part that is being answered."""
+    """Returns the selection with this answer for the current part."""
     answers = list(choice.answers)
     answers[choice.part] = answer
     return msgspec.structs.replace(choice, answers=tuple(answers))
 
 
 def is_yes(question: Question, answer: tuple[str, ...]) -> bool:
-    """Tells whether an answer lets something happen that the gate asks about."""
+    """Tells whether an answer allows what the gate asks about."""
     return question.by == "gate" and any(each in _YESES for each in answer)
 
 
 def accepts_text(question: Question) -> bool:
-    """Tells whether free words are an answer; to a permission they are a no, with why."""
+    """Tells whether free text is an answer; for a permission it denies, with a reason."""
     return question.custom or not question.options
 
 
@@ -132,7 +132,7 @@ def _label(question: Question, key: str) -> str:
 
 
 def _with(answer: tuple[str, ...], label: str, question: Question) -> tuple[str, ...]:
-    """Returns the answer with an option chosen; where several may be, chosen again it is not."""
+    """Returns the answer with an option toggled if several are allowed, else chosen."""
     if not question.multiple:
         return (label,)
     if label in answer:
@@ -157,7 +157,7 @@ SELECTION_MARKS = {
 
 
 def question_sections(pending: PendingQuestion, part: int, now: str) -> list[Section]:
-    """Returns one part of a question: what a yes would do first, then where it comes from."""
+    """Returns one part of a question: what a yes would do, then where it comes from."""
     row = pending_question_row(pending, now)
     question = msgspec.structs.replace(pending.inquiry.asked.questions[part], options=())
     about = {
@@ -177,21 +177,21 @@ def question_sections(pending: PendingQuestion, part: int, now: str) -> list[Sec
 
 
 def confirmation_sections(question: Question) -> list[Section]:
-    """Returns the question that comes before a yes with more behind it, in full."""
+    """Returns the full question that confirms a yes that covers more."""
     shown = msgspec.structs.replace(question, options=())
     return [Section("question", tuple(question_lines(shown, most=0)))]
 
 
 def arguments_lines(args: Mapping[str, object] | None) -> list[Line]:
-    """Renders what a model called a tool with, exactly."""
+    """Renders the exact arguments of a tool call."""
     if args is None:
         return []
     text = msgspec.json.format(msgspec.json.encode(args)).decode()
-    return [Line("heading", "The model called it with:"), *untrusted_lines(text)]
+    return [Line("heading", "Tool arguments:"), *untrusted_lines(text)]
 
 
 def option_lines(question: Question, choice: QuestionSelection) -> Iterator[Line]:
-    """Renders the choices with their keys; a sign says which is chosen."""
+    """Renders the choices with their keys; a sign marks the chosen one."""
     answer = choice.answers[choice.part]
     for number, option in enumerate(question.options):
         chosen = option.label in answer
@@ -202,13 +202,13 @@ def option_lines(question: Question, choice: QuestionSelection) -> Iterator[Line
     own = [each for each in answer if each and each not in _labels(question.options)]
     if accepts_text(question):
         words = f": {visible_line(own[0])}" if own else ""
-        name = "no, with words" if question.by == "gate" else "words of your own"
+        name = "no, and why" if question.by == "gate" else "your own answer"
         yield Line(
             "said" if own else "plain", f"w {SELECTION_MARKS[False, bool(own)]} {name}{words}"
         )
     if question.by != "gate":
         none = answer == NO_ANSWER
-        yield Line("said" if none else "plain", f"d {SELECTION_MARKS[False, none]} give no answer")
+        yield Line("said" if none else "plain", f"d {SELECTION_MARKS[False, none]} no answer")
 
 
 def _labels(options: Sequence[object]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Tables of commands that only read, by what they are for."""
+"""Tables of read-only commands, by purpose."""

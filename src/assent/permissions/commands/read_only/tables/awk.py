@@ -15,7 +15,7 @@ from assent.permissions.commands.read_only.spec import ParsedArguments, words_in
 
 
 class AwkTokenKind(StrEnum):
-    """What a word is."""
+    """The kind of a token."""
 
     NAME = "name"
     NUMBER = "number"
@@ -25,7 +25,7 @@ class AwkTokenKind(StrEnum):
 
 
 class AwkToken(msgspec.Struct, frozen=True):
-    """One word of a program."""
+    """One token of a program."""
 
     kind: AwkTokenKind
     text: str
@@ -46,9 +46,9 @@ UNSURE = words_in(
 )
 ERROR_TEXTS = {
     "|": "`|` in an awk program runs a command; pipe the output of awk instead.",
-    "@": "`@` in an awk program loads code, or calls what only shows later.",
+    "@": "`@` in an awk program loads code or makes an indirect call.",
     "#": "`#` starts a comment in an awk program; leave it out.",
-    "\\": "`\\` outside of quotes in an awk program; leave it out.",
+    "\\": "`\\` is not allowed outside quotes in an awk program; leave it out.",
     "'": "`'` has no meaning in an awk program; use double quotes in it.",
 }
 _PIECES = re.compile(
@@ -63,7 +63,7 @@ _REGEX = re.compile(
 
 
 def awk_tokens(program: str) -> Iterator[AwkToken]:
-    """Yields the words of a program; raises Refused at one that could be read in two ways."""
+    """Yields the tokens of a program; raises Refused at one that is ambiguous."""
     before, at = AwkToken(AwkTokenKind.SIGN, "\n"), 0
     while at < len(program):
         if program[at] in BLANKS:
@@ -96,12 +96,16 @@ def _slash(program: str, at: int, before: AwkToken) -> AwkToken:
     if before.text in BEFORE_REGEX and before.kind in (AwkTokenKind.SIGN, AwkTokenKind.NAME):
         found = _REGEX.match(program, at)
         if not found:
-            raise Refused("A regular expression in an awk program is not closed, or unusual.")
+            raise Refused(
+                "A regular expression in an awk program is not closed or uses unsupported syntax."
+            )
         return AwkToken(AwkTokenKind.REGEX, found[0])
     value = before.kind is AwkTokenKind.NUMBER or before.text == "]"
     certain = value or (before.kind is AwkTokenKind.NAME and before.text not in UNSURE)
     if not certain and "/" in program[at + 1 :]:
-        raise Refused("`/` in an awk program could be a division or begin a pattern; rewrite it.")
+        raise Refused(
+            "`/` in an awk program could be a division or start a regular expression; rewrite it."
+        )
     if program.startswith("/=", at):
         return AwkToken(AwkTokenKind.SIGN, "/=")
     return AwkToken(AwkTokenKind.SIGN, "/")
@@ -121,25 +125,25 @@ FUNCTIONS = words_in(
 STATEMENTS = words_in("if while for print printf return in delete exit")
 REFUSED = {
     "system": "runs a command",
-    "getline": "reads another file, or a command",
-    "ARGV": "changes what is read",
-    "ARGC": "changes what is read",
+    "getline": "reads another file or the output of a command",
+    "ARGV": "changes which files are read",
+    "ARGC": "changes which files are read",
     "ENVIRON": "shows the environment; use `printenv NAME`",
     "PROCINFO": "changes how input is read",
-    "SYMTAB": "reaches every variable",
-    "FUNCTAB": "reaches every function",
+    "SYMTAB": "gives access to every variable",
+    "FUNCTAB": "gives access to every function",
     "CONVFMT": "changes how numbers are printed; use `printf`",
     "OFMT": "changes how numbers are printed; use `printf`",
     "TEXTDOMAIN": "reads another file",
-    "_": "marks texts to translate",
+    "_": "marks strings for translation",
     "extension": "loads code",
     "bindtextdomain": "reads another file",
     "dcgettext": "reads another file",
     "dcngettext": "reads another file",
-    "func": "is not known everywhere; write `function`",
-    "switch": "is not known everywhere; use `if`",
-    "case": "is not known everywhere; use `if`",
-    "default": "is not known everywhere; use another name",
+    "func": "is not supported by every awk; write `function`",
+    "switch": "is not supported by every awk; use `if`",
+    "case": "is not supported by every awk; use `if`",
+    "default": "is a keyword in some awks; use another name",
 }
 _GOES_ON = words_in(", && || { ? : = + - * % ( [ ! ~ < > == != <= >=") | {"\n"}
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
@@ -147,7 +151,7 @@ _PRINTS = ("print", "printf")
 
 
 def read_awk(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Sorts out the words of an awk command: options end where its program begins."""
+    """Parses the words of an awk command: options end where its program begins."""
     options: list[tuple[str, str]] = []
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
@@ -158,7 +162,7 @@ def read_awk(words: tuple[ShellWord, ...]) -> ParsedArguments:
         options.append((name, value))
         at += taken
     if any(word.pattern for word in words[: at + 1]):
-        raise Refused("An awk program has a wildcard that is not quoted; put it in single quotes.")
+        raise Refused("An awk program has an unquoted wildcard; put it in single quotes.")
     if at == len(words) and not ParsedArguments(tuple(options)).has("--version"):
         raise Refused("`awk` needs a program, such as '{print $1}'.")
     for program in words[at : at + 1]:
@@ -173,7 +177,7 @@ def _option(words: tuple[ShellWord, ...]) -> tuple[str, str, int]:
         return text, "", 1
     name, value, taken = text[:2], text[2:], 1
     if name not in ("-F", "-v"):
-        raise Refused(f"`awk {text}` is not among the options that only read; -F and -v are.")
+        raise Refused(f"`awk {text}` is not in the list of read-only options; use only -F and -v.")
     if not value:
         if len(words) == 1:
             raise Refused(f"`awk {name}` needs a value.")
@@ -186,13 +190,13 @@ def _option(words: tuple[ShellWord, ...]) -> tuple[str, str, int]:
 def _check_assignment(text: str) -> None:
     found = _ASSIGNED.match(text)
     if not found or found[1] in REFUSED:
-        raise Refused(f"`awk -v {text}` has to give a variable of your own a value: -v NAME=TEXT.")
+        raise Refused(f"`awk -v {text}` is not an allowed assignment; use -v NAME=TEXT.")
 
 
 def _files(operands: tuple[ShellWord, ...]) -> tuple[ShellWord, ...]:
     for word in operands:
         if word.text.startswith("/inet"):
-            raise Refused(f"`{word.text}` is a network connection to awk.")
+            raise Refused(f"awk treats `{word.text}` as a network connection.")
         if _ASSIGNED.match(word.text):
             _check_assignment(word.text)
     return tuple(word for word in operands if word.pattern or not _ASSIGNED.match(word.text))
@@ -212,11 +216,11 @@ def _check_calls(found: list[AwkToken]) -> None:
     """Lets only known functions, and those that the program defines itself, be called."""
     own = {second.text for first, second in pairwise(found) if first.text == "function"}
     if own & (FUNCTIONS | STATEMENTS):
-        raise Refused("An awk program gives a function a name that has a meaning already.")
+        raise Refused("An awk program defines a function with a reserved name.")
     for name, following in pairwise(found):
         known = name.text in FUNCTIONS or name.text in STATEMENTS or name.text in own
         if name.kind is AwkTokenKind.NAME and following.text == "(" and not known:
-            raise Refused(f"`{name.text}(` in an awk program calls what is not known here.")
+            raise Refused(f"`{name.text}(` in an awk program calls an unknown function.")
 
 
 def _check_redirects(found: list[AwkToken]) -> None:
@@ -229,7 +233,7 @@ def _check_redirects(found: list[AwkToken]) -> None:
             continue
         depth += (token.text == "(") - (token.text == ")")
         if token.text in (">", ">=") and depth <= 0:
-            raise Refused("`>` behind print in an awk program writes to a file.")
+            raise Refused("`>` after print in an awk program writes to a file.")
         if token.text in (";", "{", "}") and depth > 0:
             raise Refused("A print in an awk program has a `(` that is not closed.")
         goes_on = token.text == "\n" and (depth > 0 or before.text in _GOES_ON)

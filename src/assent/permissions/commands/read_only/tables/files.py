@@ -209,7 +209,7 @@ def _check_strings(found: ParsedArguments) -> None:
     """A word with `@` in front is a file of further arguments to the programs of binutils."""
     words = [word.text for word in found.operands] + [value for _, value in found.options]
     if any(word.startswith("@") for word in words):
-        raise Refused("`@FILE` takes arguments from a file; write `./@FILE` for a file's name.")
+        raise Refused("`@FILE` reads arguments from a file; write `./@FILE` to name a file.")
 
 
 DIFF = ReadOnlyCommandSpec(

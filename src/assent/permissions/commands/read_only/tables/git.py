@@ -1,4 +1,4 @@
-"""git: the sub-commands that only look. The sandbox and a hardened environment hold the rest."""
+"""git: the read-only subcommands. The sandbox and a hardened environment contain the rest."""
 
 from collections.abc import Mapping
 
@@ -530,7 +530,7 @@ GIT_SETTING_COMMANDS = {
 
 def _only_version(found: ParsedArguments) -> None:
     if not found.has("--version"):
-        raise Refused("`git` needs a sub-command.")
+        raise Refused("`git` needs a subcommand.")
 
 
 def _hardened(spec: ReadOnlyCommandSpec) -> ReadOnlyCommandSpec:

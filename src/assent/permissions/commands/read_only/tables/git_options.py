@@ -105,41 +105,42 @@ def no_programs(found: ParsedArguments) -> None:
 
 
 def lists_branches(found: ParsedArguments) -> None:
-    """Refuses a branch name, unless the command lists by it in every version of git."""
+    """Refuses a branch name, unless every version of git only lists with it."""
     no_programs(found)
     if found.operands and not found.has(*_LISTING):
         raise Refused(
-            f"`git branch {found.operands[0].text}` can make a branch; list with `--list PATTERN`."
+            f"`git branch {found.operands[0].text}` can create a branch; list with `--list "
+            "PATTERN`."
         )
 
 
 def lists_tags(found: ParsedArguments) -> None:
-    """Refuses a tag name, unless the command lists by it."""
+    """Refuses a tag name, unless git only lists with it."""
     no_programs(found)
     if found.operands and not found.has("-l", "-n", *_LISTING):
         raise Refused(
-            f"`git tag {found.operands[0].text}` would make a tag; list with `-l PATTERN`."
+            f"`git tag {found.operands[0].text}` would create a tag; list with `-l PATTERN`."
         )
 
 
 def offline(found: ParsedArguments) -> None:
-    """Refuses to ask a remote repository about itself."""
+    """Refuses to contact a remote repository."""
     if found.operands and not found.has("-n"):
-        raise Refused("`git remote show` asks the remote; `git remote show -n NAME` does not.")
+        raise Refused("`git remote show` contacts the remote; use `git remote show -n NAME`.")
 
 
 def not_a_verb(found: ParsedArguments) -> None:
-    """Refuses sub-commands of reflog that change it."""
+    """Refuses subcommands of reflog that change it."""
     no_programs(found)
     if any(word.text in ("expire", "delete", "drop", "write") for word in found.operands[:1]):
         raise Refused(f"`git reflog {found.operands[0].text}` changes the reflog.")
 
 
 def reads_config(found: ParsedArguments) -> None:
-    """Refuses `git config` unless it reads: by an action that does, or by one key alone."""
+    """Refuses `git config` unless it reads: by a reading action, or by a single key."""
     if found.has("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l"):
         return
     if len(found.operands) != 1:
-        raise Refused("`git config` with these words can write; use `git config --get KEY`.")
+        raise Refused("`git config` with these arguments can write; use `git config --get KEY`.")
     if "." not in found.operands[0].text:  # a key has a dot, a sub-command such as `edit` has none
-        raise Refused(f"`{found.operands[0].text}` is no key; use `git config --get KEY`.")
+        raise Refused(f"`{found.operands[0].text}` is not a key; use `git config --get KEY`.")

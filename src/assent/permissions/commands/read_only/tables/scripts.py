@@ -69,7 +69,7 @@ class _SedScript:
                 self._at += 1
                 self._skip(_BLANKS)
                 if not self._address():
-                    raise Refused("The sed script lacks an address behind `,`.")
+                    raise Refused("The sed script needs an address after `,`.")
         self._skip(_BLANKS)
         if self._char() == "!":
             self._at += 1
@@ -107,7 +107,7 @@ class _SedScript:
         if name == "}":
             self._open -= 1
             if self._open < 0:
-                raise Refused("The sed script has a `}` too many.")
+                raise Refused("The sed script has an extra `}`.")
         elif name in ("s", "y"):
             self._substitution(name)
         elif name == ":" or (name and name in BRANCHES):
@@ -115,10 +115,10 @@ class _SedScript:
         elif name and name in NUMBERED:
             self._skip(re.compile(r"[ \t]*\d*"))
         elif not name or name not in PLAIN:
-            raise Refused(f"`{name}` is no command that a sed script may have here.")
+            raise Refused(f"`{name}` is not an allowed command in a sed script.")
         self._skip(_BLANKS)
         if self._char() not in ("", "\n", ";", "#") and (self._char() != "}" or name == ":"):
-            raise Refused(f"`{self._char()}` stands behind `{name}` in the sed script.")
+            raise Refused(f"`{self._char()}` cannot follow `{name}` in the sed script.")
 
     def _label(self, name: str) -> None:
         found = _LABEL.match(self._text, self._at)
@@ -129,7 +129,7 @@ class _SedScript:
     def _inserted(self, name: str) -> None:
         found = _TEXT.match(self._text, self._at)
         if not found:
-            raise Refused(f"`{name}` in a sed script needs a text behind it.")
+            raise Refused(f"`{name}` in a sed script needs text after it.")
         self._at = found.end()
 
     def _substitution(self, name: str) -> None:
@@ -147,7 +147,7 @@ class _SedScript:
         mark = self._char()
         self._at += 1
         if not mark or not mark.isascii() or mark.isalnum() or mark in "\\ \t\n[];{}":
-            raise Refused(f"`{mark}` as a delimiter in a sed script; use `/` or `|`.")
+            raise Refused(f"`{mark}` cannot be a delimiter in a sed script; use `/` or `|`.")
         return mark
 
     def _until(self, mark: str, *, pattern: bool) -> None:
@@ -155,10 +155,15 @@ class _SedScript:
         start = self._at
         while (char := self._char()) != mark:
             if char in ("", "\n") or self._text[self._at : self._at + 2] in ("\\", "\\\n"):
-                raise Refused(f"A part of the sed script is not closed by `{mark}`, or is broken.")
+                raise Refused(
+                    f"A part of the sed script is malformed or is not closed by `{mark}`."
+                )
             self._at += 2 if char == "\\" else 1
         if pattern and _open_bracket(self._text[start : self._at]):
-            raise Refused(f"`{mark}` stands in brackets in the sed script; use another delimiter.")
+            raise Refused(
+                f"The delimiter `{mark}` is inside brackets in the sed script; use "
+                "another delimiter."
+            )
         self._at += 1
 
     def _char(self) -> str:
@@ -188,7 +193,7 @@ _LOADS = re.compile(r"\s*(#|(module|import|include)\b)|[\s\S]*\bmodulemeta\b")
 
 
 def read_jq(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Sorts out the words of a jq command, or raises Refused."""
+    """Parses the words of a jq command, or raises Refused."""
     options: list[tuple[str, str]] = []
     operands: list[ShellWord] = []
     files: list[ShellWord] = []
@@ -212,7 +217,10 @@ def read_jq(words: tuple[ShellWord, ...]) -> ParsedArguments:
 
 def _value(name: str, left: list[ShellWord]) -> ShellWord:
     if not left or left[-1].pattern:
-        raise Refused(f"`jq {name}` needs {VALUES[name]} values, without wildcards.")
+        raise Refused(
+            f"`jq {name}` has a missing value or a wildcard; number of values it needs: "
+            f"{VALUES[name]}."
+        )
     return left.pop()
 
 
@@ -220,7 +228,7 @@ def _flags(word: ShellWord) -> list[str]:
     names = [word.text] if word.text.startswith("--") else [f"-{char}" for char in word.text[1:]]
     for name in names:
         if name not in FLAGS or word.pattern:
-            raise Refused(f"`jq {name}` is not among the options that only read.")
+            raise Refused(f"`jq {name}` is not in the list of read-only options.")
     return names
 
 
@@ -231,11 +239,11 @@ def _with_program(
 ) -> ParsedArguments:
     found = ParsedArguments(options, operands, files)
     if any(word.pattern for word in operands[:1]):
-        raise Refused(f"`{operands[0].text}` has a wildcard that is not quoted; put it in quotes.")
+        raise Refused(f"`{operands[0].text}` has an unquoted wildcard; put it in quotes.")
     if found.has("-f", "--from-file"):
         return ParsedArguments(options, operands, (*files, *operands))
     if any(_LOADS.match(word.text) for word in operands[:1]):
-        raise Refused("A jq program may not begin with a comment, or load others.")
+        raise Refused("A jq program may not start with a comment or load other files.")
     return ParsedArguments(options, operands, (*files, *operands[1:]))
 
 

@@ -1,4 +1,4 @@
-"""Commands that search: rg and grep in what files hold, find and fd in their names."""
+"""Commands that search: rg and grep in the content of files, find and fd in their names."""
 
 import re
 
@@ -32,19 +32,19 @@ ACTIONS = {
     "-execdir": "runs a program",
     "-ok": "runs a program",
     "-okdir": "runs a program",
-    "-delete": "deletes files; use the `delete` tool (by hand: `assent stage delete PATH`)",
-    "-fprint": "writes a file; -print does not",
-    "-fprint0": "writes a file; -print0 does not",
-    "-fprintf": "writes a file; -printf does not",
-    "-fls": "writes a file; -ls does not",
-    "-files0-from": "takes names from a file; name the folders",
+    "-delete": "deletes files; use the `delete` tool (manually: `assent stage delete PATH`)",
+    "-fprint": "writes a file; use -print",
+    "-fprint0": "writes a file; use -print0",
+    "-fprintf": "writes a file; use -printf",
+    "-fls": "writes a file; use -ls",
+    "-files0-from": "reads names from a file; name the folders instead",
 }
 _LEADING = re.compile(r"-[HLP]|-O[0-3]")
 _NEWER = re.compile(r"-newer[aBcm]([aBcmt])")
 
 
 def read_find(words: tuple[ShellWord, ...]) -> ParsedArguments:
-    """Sorts out the words of a find command, or raises Refused."""
+    """Parses the words of a find command, or raises Refused."""
     at = 0
     while at < len(words) and _LEADING.fullmatch(words[at].text):
         at += 1
@@ -86,7 +86,7 @@ def _value(name: str, left: list[ShellWord]) -> ShellWord:
         raise Refused(f"`find {name}` needs a value.")
     word = left.pop()
     if word.pattern:
-        raise Refused(f"`{word.text}` behind `{name}` has a wildcard; put it in quotes.")
+        raise Refused(f"`{word.text}` after `{name}` has an unquoted wildcard; put it in quotes.")
     return word
 
 
@@ -94,8 +94,8 @@ def _why(name: str) -> str:
     if name in ACTIONS:
         return f"`find {name}` {ACTIONS[name]}."
     if name.startswith("-"):
-        return f"`find {name}` is not among the tests and actions that only read."
-    return f"`{name}` stands behind the tests of find; folders come first, patterns in quotes."
+        return f"`find {name}` is not in the list of read-only tests and actions."
+    return f"`{name}` comes after the tests of find; put folders first and quote patterns."
 
 
 RG = ReadOnlyCommandSpec(

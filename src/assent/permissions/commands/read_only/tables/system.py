@@ -27,15 +27,20 @@ def _check_date(found: ParsedArguments) -> None:
     """An operand without `+` in front sets the clock."""
     for word in found.operands:
         if not word.text.startswith("+"):
-            raise Refused(f"`date {word.text}` would set the clock; a format begins with `+`.")
+            raise Refused(f"`date {word.text}` would set the clock; a format starts with `+`.")
 
 
 def _check_printenv(found: ParsedArguments) -> None:
     if not found.operands and not found.has("--help", "--version"):
-        raise Refused("`printenv` alone shows every variable; name one, such as `printenv PATH`.")
+        raise Refused(
+            "`printenv` without a name shows every variable; name one, such as `printenv PATH`."
+        )
     for word in found.operands:
         if word.text not in HARMLESS:
-            raise Refused(f"`printenv {word.text}` could show a secret; `printenv PATH` does not.")
+            raise Refused(
+                f"`printenv {word.text}` may show a secret, so it is not allowed; "
+                "variables such as PATH are."
+            )
 
 
 OUTPUT_SPECS = (
@@ -270,7 +275,8 @@ class _FixedForms:
         given = [word.text for word in words]
         if given not in self._split or any(word.pattern for word in words):
             raise Refused(
-                f"{unlisted_command_reason(self._name)} Only `{self._name} {self._forms[0]}` is."
+                f"{unlisted_command_reason(self._name)} Only `{self._name} {self._forms[0]}` is "
+                "allowed."
             )
         return ParsedArguments(operands=words)
 

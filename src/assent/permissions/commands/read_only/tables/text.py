@@ -23,7 +23,7 @@ def _check_tail(found: ParsedArguments) -> None:
     counts += [word.text for word in found.operands if word.text.startswith("+")]
     for count in counts:
         if not _COUNT.fullmatch(count):
-            raise Refused(f"`{count}` is no count that `tail` may have here.")
+            raise Refused(f"`{count}` is not an allowed count for `tail`.")
 
 
 PAGER_SPECS = (
