@@ -172,7 +172,7 @@ def test_a_huge_file_is_refused_before_it_is_read(victim: Stage) -> None:
     calls += [("write", {"path": "d/" * 2000 + "f", "content": "x"})]
     settled = victim.called(*calls)
     assert [end["result"]["failed"] for end in settled] == [True] * 5
-    assert "tools work with files of at most 1073741824" in settled[0]["result"]["text"]
+    assert "the limit for tools is 1073741824" in settled[0]["result"]["text"]
 
 
 @pytest.mark.parametrize("folder", ["", "docs/"])

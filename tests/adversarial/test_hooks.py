@@ -113,7 +113,7 @@ def test_f134_a_missing_or_slow_hook_is_a_no(stage: Hooked) -> None:
     read, listed = stage.called(("read", {"path": "a.txt"}), ("list", {"path": "."}))
     assert (read["result"]["failed"], listed["result"]["failed"]) == (True, True)
     assert "reached its limit of time" in read["result"]["text"]
-    assert "is not there" in listed["result"]["text"]
+    assert "not found or not executable" in listed["result"]["text"]
 
 
 def test_no_hook_allows_what_the_gate_refuses(stage: Hooked) -> None:
@@ -152,7 +152,7 @@ def test_f134_plans_and_runs_are_heard_of(stage: Hooked) -> None:
     digest = stage.approve()
     built = stage.run("build", "--json")
     assert built.code == 0
-    assert b"ended with code 2" in built.err
+    assert b"exited with code 2" in built.err
     heard = stage.heard()
     assert [each["on"] for each in heard] == ["plan_proposed", "plan_approved", "run_finished"]
     assert {each["digest"] for each in heard} == {digest}

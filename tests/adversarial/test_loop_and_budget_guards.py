@@ -71,8 +71,8 @@ def test_f108_a_streak_of_failures_is_stopped(stage: Stage) -> None:
     good = call("shell", command="touch b.txt")
     found = ends(stage, *one_by_one(*CRASHES, good, good), DONE, options=YOLO)
     assert failed(found) == [True] * 5
-    assert "Nothing worked in 3 answers in a row" in found[2]["result"]["text"]
-    assert all("Nothing worked in 3 answers" in each["result"]["text"] for each in found[3:])
+    assert "All calls failed in 3 answers in a row" in found[2]["result"]["text"]
+    assert all("All calls failed in 3 answers" in each["result"]["text"] for each in found[3:])
     assert b"b.txt" not in stage.files()
 
 

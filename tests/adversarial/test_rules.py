@@ -85,7 +85,7 @@ def test_f70_an_ask_for_a_tool_that_looks_asks_while_planning(stage: Stage) -> N
     looked = {"calls": [{"tool": "glob", "args": {"pattern": "*.py"}}]}
     answer = stage.play(looked, {"text": "Done."})
     [asked] = [event["body"] for event in events(answer) if event["kind"] == "question_asked"]
-    assert "look for *.py" in asked["questions"][0]["question"]
+    assert "searching for *.py" in asked["questions"][0]["question"]
     [ended] = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
     assert ended["result"]["failed"]
 

@@ -35,8 +35,8 @@ def test_a_command_that_writes_is_staged_as_it_stands(stage: Stage) -> None:
     assert (read["verdict"], read["result"]["text"]) == ("run", "one")
     assert (written["verdict"], written["result"]["failed"]) == ("stage", False)
     assert written["result"]["text"].startswith(
-        "Staged in the plan as command 1, not run: it runs when a person has approved the plan. "
-        "Nothing on disk changed; its results are not visible to you now."
+        "Staged in the plan as command 1, not run: it runs after the user approves the plan. "
+        "Nothing on disk changed; you cannot see its results now."
     )
     [row] = stage.staged()
     assert row == {
@@ -68,7 +68,7 @@ def test_edits_and_commands_stand_in_the_plan_in_their_order(stage: Stage) -> No
 def test_the_same_command_once_more_is_staged_once(stage: Stage) -> None:
     first, second = _shell(stage, "make test", "make test")
     assert "as command 1" in first["result"]["text"]
-    assert "was not added once more" in second["result"]["text"]
+    assert "was not added again" in second["result"]["text"]
     assert [row["script"] for row in stage.staged()] == ["make test"]
 
 

@@ -27,7 +27,7 @@ def test_f100_agents_that_a_person_talks_to_are_no_kind() -> None:
     assert [agent.name for agent in subagents(AGENTS)] == ["explore", "general"]
     assert subagents_line(AGENTS) == "Sub-agents for `task`: explore (Looks.), general (Works.)"
     assert (subagents_line({}), subagent(AGENTS, "explore")) == ("", AGENTS["explore"])
-    with pytest.raises(UsageError, match=r"There are: explore, general\."):
+    with pytest.raises(UsageError, match=r"Available: explore, general\."):
         subagent(AGENTS, "plan")
 
 

@@ -75,8 +75,8 @@ def test_f104_a_child_in_the_background_reports_by_a_message(family: Family) -> 
     )
     [told] = family.told(root, "task")
     assert told == (
-        "The task in the background has ended: All of it\n\nIn a.txt:1.\n\n"
-        f"(session={child.session} agent=explore continues it.)"
+        "The background task ended: All of it\n\nIn a.txt:1.\n\n"
+        f"(To continue it, pass session={child.session} agent=explore.)"
     )
     assert (root.steps, root.ended, root.waiting) == (3, "end", False)
     assert "In a.txt:1." in str(cast.prompts[root.session][2])

@@ -92,7 +92,7 @@ def test_f110_a_yes_extends_by_the_same_amount(limits: BudgetLimits) -> None:
 def test_f110_a_no_after_a_yes_says_what_was_allowed_in_all() -> None:
     turn, model = turn_of(True, False), reads(3)
     drive(driver(model, BudgetLimits(max_tokens=5)), turn)
-    words = f"The budget of 10 tokens is spent (10 so far). {KEPT_STAGED}"
+    words = f"The budget of 10 tokens is used up (10 so far). {KEPT_STAGED}"
     assert (len(model.asked), turn.events[-1]) == (2, TurnEnded("budget", words))
 
 
@@ -109,7 +109,7 @@ def test_f110_the_next_turn_asks_anew() -> None:
     turn.begin("Go on")
     drive(it, turn)
     assert [event for event in turn.events if isinstance(event, TurnEnded)] == [
-        TurnEnded("budget", f"The budget of 5 tokens is spent (5 so far). {KEPT_STAGED}"),
+        TurnEnded("budget", f"The budget of 5 tokens is used up (5 so far). {KEPT_STAGED}"),
         TurnEnded("end"),
     ]
 
@@ -124,7 +124,7 @@ def test_f110_seconds_are_those_of_one_turn() -> None:
     ended = turn.events[-1]
     assert isinstance(ended, TurnEnded)
     assert (ended.why, ended.words.endswith(KEPT_STAGED)) == ("budget", True)
-    assert turn.asked[0][1].endswith("seconds; go on for another 30?")
+    assert turn.asked[0][1].endswith("seconds. Continue for another 30?")
     turn.answers = [True] * 9
     turn.begin("Go on")
     drive(it, turn)
@@ -163,7 +163,7 @@ def test_f110_children_spend_from_the_same_purse() -> None:
     drive(it.child_driver(), child)
     assert (it.purse.spent.tokens, child.events[-1]) == (10, TurnEnded("end"))
     drive(it, turn)
-    words = f"The budget of 10 tokens is spent (10 so far). {KEPT_STAGED}"
+    words = f"The budget of 10 tokens is used up (10 so far). {KEPT_STAGED}"
     assert (len(model.asked), turn.events[-1]) == (2, TurnEnded("budget", words))
 
 

@@ -130,13 +130,13 @@ def test_the_summary_is_made_from_short_words_and_begins_with_the_earlier_one() 
     )
     text = transcript_text(history, 10_000)
     assert text == (
-        f"# Person or tool\n{SUMMARY}It went well.\n\n"
-        "# Person or tool\nBuild it\n\n"
+        f"# User or tool\n{SUMMARY}It went well.\n\n"
+        "# User or tool\nBuild it\n\n"
         "# Agent\n[calls read with {'path': 'a'}]\n\n"
-        f"# Person or tool\n[failed] {'x' * MAX_RESULT_CHARS} (and 7 more)\n[a picture]\n"
+        f"# User or tool\n[failed] {'x' * MAX_RESULT_CHARS} (and 7 more)\n[image]\n"
     )
     short = transcript_text(history, 200)
-    assert short.startswith(f"# Person or tool\n{SUMMARY}It went well.\n\n{OMITTED}")
+    assert short.startswith(f"# User or tool\n{SUMMARY}It went well.\n\n{OMITTED}")
     assert len(short) == 200 + len(OMITTED)
 
 
@@ -184,7 +184,7 @@ def test_an_earlier_summary_is_merged_into_the_next() -> None:
     model = Spoken(says("Second."), says("Done."))
     drive(driver(model, context=SMALL), turn)
     told = model.asked[0].messages[0].parts[0].text  # type: ignore[union-attr]
-    assert told.startswith(f"# Person or tool\n{SUMMARY}First.")
+    assert told.startswith(f"# User or tool\n{SUMMARY}First.")
     assert model.asked[1].messages[0] == ChatMessage("user", (TextPart(SUMMARY + "Second."),))
 
 
@@ -250,7 +250,7 @@ def test_a_summary_that_overflows_itself_is_made_of_less() -> None:
 def test_a_summary_that_never_comes_is_an_error() -> None:
     turn = grown()
     error = fails(driver(Spoken(says("  ")), context=SMALL), turn)
-    assert error.message == f"test/model gave no summary of the session. {KEPT_STAGED}"
+    assert error.message == f"test/model returned no summary of the session. {KEPT_STAGED}"
     assert isinstance(error, ModelError)
 
 

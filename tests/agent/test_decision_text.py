@@ -4,7 +4,6 @@ import pytest
 
 from assent.agent.permission_request import decision_line
 from assent.core.session.question import (
-    NOBODY_ANSWERED,
     PermissionAnswer,
     read_permission_answer,
     yes_no_question,
@@ -18,17 +17,17 @@ SAID = {
     "yes": (read_permission_answer(QUESTION, (("Yes",),)), "the user allowed it"),
     "no": (
         read_permission_answer(QUESTION, (("No",),)),
-        "the user did not allow it: they said no",
+        "the user did not allow it: they denied it",
     ),
     "enter": (
         read_permission_answer(QUESTION, ((),)),
-        "the user did not allow it: they gave no answer",
+        "the user did not allow it: they did not answer",
     ),
     "words": (
         read_permission_answer(QUESTION, (("Use\nanother name",),)),
         "the user denied it: Use another name",
     ),
-    "nobody": (read_permission_answer(QUESTION, None), NOBODY_ANSWERED.removesuffix(".")),
+    "nobody": (read_permission_answer(QUESTION, None), "no user was available to answer"),
     "later": (PermissionAnswer(later=True), "not answered yet"),
 }
 

@@ -201,7 +201,7 @@ def test_f41_a_yes_lets_an_edit_happen_and_is_on_record(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "ask")
     work(world, record, Script([write("a")], "Done."), person)
     assert world.files() == {"a": b"x"}
-    assert person.asked[0][0].question.startswith("May the model change a?")
+    assert person.asked[0][0].question.startswith("Allow edit to a?")
     events = [one.event for one in world.engine().sessions.events(record)]
     [answered] = [e for e in events if isinstance(e, QuestionAnswered)]
     [ended] = [e for e in events if isinstance(e, CallEnded)]
@@ -259,7 +259,7 @@ class Broken(Person):
 def test_f41_an_error_while_asking_is_a_no(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "ask")
     work(world, record, Script([write("a")], "Done."), Broken(EOFError()))
-    assert "nobody was there" in results(world, record)[0].text
+    assert "no one was available" in results(world, record)[0].text
     assert world.files() == {}
 
 

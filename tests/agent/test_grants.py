@@ -52,8 +52,9 @@ def test_f81_what_is_to_be_remembered_is_shown_and_confirmed(booth: Booth) -> No
     assert offered[SESSION] == "don't ask again in this session: bash `git status *`"
     assert offered[PROJECT] == "don't ask again in any session of this project: bash `git status *`"
     assert second[0].question == (
-        "From now on bash `git status *` runs without asking for the agent build in ask mode, in "
-        f"this session, until you revoke it with `assent rules revoke {grant.id}`. Is that right?"
+        "From now on, bash `git status *` will be allowed without asking for agent build in ask "
+        "mode, in this session, until you revoke it with "
+        f"`assent rules revoke {grant.id}`. Confirm?"
     )
     assert isinstance(consent, PermissionAnswer)
     assert consent == PermissionAnswer(

@@ -177,7 +177,7 @@ def test_a_budget_is_checked_before_each_request_over_all_turns() -> None:
     it = driver(model, BudgetLimits(max_budget=4.0), prices=PRICES)
     drive(it, turn)
     assert len(model.asked) == 1
-    ended = TurnEnded("budget", f"The budget of $4.00 is spent ($4.0000 so far). {KEPT_STAGED}")
+    ended = TurnEnded("budget", f"The budget of $4.00 is used up ($4.0000 so far). {KEPT_STAGED}")
     assert turn.events[-1] == ended
     turn.begin("Go on")
     drive(it, turn)
@@ -196,7 +196,7 @@ def test_a_budget_without_prices_is_refused_before_anything_is_asked() -> None:
     turn, model = MemoryTurn(), Spoken()
     error = fails(driver(model, BudgetLimits(max_budget=1.0)), turn)
     assert isinstance(error, UsageError)
-    assert error.message.startswith("The prices of test/model are not known")
+    assert error.message.startswith("Prices for test/model are unknown")
     assert (model.asked, turn.events[-1]) == ([], TurnEnded("failed", error.message))
 
 
@@ -212,7 +212,7 @@ def test_a_refusal_is_told_and_fails() -> None:
 def test_an_answer_that_is_too_long_is_told() -> None:
     turn = MemoryTurn()
     drive(driver(Spoken(says("Once upon", stop=StopReason.LENGTH))), turn)
-    words = f"The answer of test/model is cut off: it reached its greatest length. {KEPT_STAGED}"
+    words = f"The answer of test/model was cut off at the output limit. {KEPT_STAGED}"
     assert turn.events[-1] == TurnEnded("limit", words)
 
 
@@ -326,7 +326,7 @@ def test_a_failure_keeps_the_advice_that_it_came_with() -> None:
 
 def test_an_answer_without_an_end_is_a_failure() -> None:
     error = fails(driver(Spoken([PartCompleted(TextPart("Half"))])), MemoryTurn())
-    assert error.message == f"The answer broke off before its end. {KEPT_STAGED}"
+    assert error.message == f"The response ended early. {KEPT_STAGED}"
 
 
 def test_odd_names_and_ids_of_calls_are_mended_before_they_are_sent_back() -> None:

@@ -106,8 +106,8 @@ def test_f107_the_words_say_how_often_and_what_to_do() -> None:
     second = turn.attempt("read", {"path": "a"})
     assert turn.guard.before(second) is None
     warned = (
-        "done\n\n[This very call is made for the 2nd time in this turn. Nothing new comes of it; "
-        f"after more of them it is refused. {DO_SOMETHING_ELSE}]"
+        "done\n\n[This exact call was made for the 2nd time in this turn. The result does "
+        f"not change; further repeats will be denied. {DO_SOMETHING_ELSE}]"
     )
     assert turn.guard.after(second, OK) == ToolOutcome(warned)
     third = turn.attempt("read", {"path": "a"})
@@ -119,7 +119,8 @@ def test_f107_the_words_say_how_often_and_what_to_do() -> None:
     fourth = turn.attempt("read", {"path": "a"})
     assert turn.guard.before(fourth) == Decision(
         Verdict.DENY,
-        f"This very call is made for the 4th time in this turn. It is refused. {DO_SOMETHING_ELSE}",
+        "This exact call was made for the 4th time in this turn. It is denied. "
+        f"{DO_SOMETHING_ELSE}",
         "loop",
     )
 
@@ -305,7 +306,7 @@ def test_f108_the_model_is_told_that_nothing_works() -> None:
         turn.call("edit", ToolOutcome(f"{'abc'[number]}", failed=True), n=number)
     third = turn.attempt("edit", {"n": 2})
     assert turn.guard.before(third) is None
-    told = f"no such text\n\n[Nothing worked in 3 answers in a row. {DO_SOMETHING_ELSE}]"
+    told = f"no such text\n\n[All calls failed in 3 answers in a row. {DO_SOMETHING_ELSE}]"
     assert turn.guard.after(third, ToolOutcome("no such text", failed=True)).text == told
 
 
@@ -343,7 +344,7 @@ def test_f107_a_rule_that_denies_is_named() -> None:
     turn.call(path="a")
     assert turn.guard.before(turn.attempt("read", {"path": "a"})) == Decision(
         Verdict.DENY,
-        f"This very call is made for the 3rd time in this turn. Not here. {DO_SOMETHING_ELSE}",
+        f"This exact call was made for the 3rd time in this turn. Not here. {DO_SOMETHING_ELSE}",
         "loop",
         "doom_loop: * = deny",
     )
@@ -424,7 +425,7 @@ def test_f108_calls_that_nobody_can_read_are_a_streak_whatever_they_name(
     for number in range(5):
         call = ToolCall(f"u{number}", f"none{number}", {})
         unread = GuardedCall("s1", "build", "ask", call, call.tool, (), decision)
-        turn.guard.after(unread, ToolOutcome(f"There is no tool {number}.", failed=True))
+        turn.guard.after(unread, ToolOutcome(f"Tool {number} not found.", failed=True))
         ends.append(bool(turn.guard.turn_end_reason()))
     assert ends == [False, False, False, True, True]
     assert turn.call(path="a") == "ran"  # what can be read is not held back by it

@@ -85,7 +85,7 @@ def test_the_scripted_model_answers_each_step_with_its_turn() -> None:
     with pytest.raises(ModelError) as caught:
         drive(ScriptedModel(script, "scripted:x"), turn)
     assert caught.value.message == (
-        f"scripted:x has 2 turns and was asked for number 3. {KEPT_STAGED}"
+        f"scripted:x has 2 turns, but turn 3 was requested. {KEPT_STAGED}"
     )
     assert caught.value.next != CONTINUE_COMMAND
 

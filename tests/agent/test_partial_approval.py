@@ -52,7 +52,7 @@ def test_g10_what_followed_is_told_apart(world: World) -> None:
     assert declined.splitlines()[1:] == [
         "- delete d",
         "",
-        "These could not stay without them and went too:",
+        "These depend on them and were excluded too:",
         "- write d/f",
     ]
 
@@ -62,7 +62,7 @@ def test_g11_the_note_is_told_at_once_and_after_the_build(world: World) -> None:
     plan = world.engine().approvals.approve(plan, plan.digest, NOTE, "test")
     record, _ = next_turn(world, record)
     [approved] = told(world, record, "approved")
-    assert approved.endswith(f"item of the next plan. Their words:\n\n{NOTE}")
+    assert approved.endswith(f"item of the next plan. User's message:\n\n{NOTE}")
     world.build(plan)
     record, _ = next_turn(world, record)
     [ran] = told(world, record, "run")

@@ -41,7 +41,7 @@ def test_f111_a_paused_session_stops_before_its_next_step_and_goes_on_later(
     resumed = family.work(paused, cast)
     assert (resumed.ended, resumed.steps, resumed.halt) == ("end", 2, "")
     told = [(result.failed, result.text) for result in family.results(resumed)]
-    assert told == [(True, "The person paused the work; nothing was done.")]
+    assert told == [(True, "The user paused the work; nothing was done.")]
     assert family.ends(resumed)[0] == ("paused", "Paused from another process.")
 
 
@@ -58,7 +58,7 @@ def test_f111_no_call_begins_after_a_halt_not_even_of_the_same_answer(family: Fa
     first, second = family.results(root)
     assert (first.failed, second.text) == (
         False,
-        "The person cancelled the work; nothing was done.",
+        "The user cancelled the work; nothing was done.",
     )
     assert family.world.files() == {"a.txt": b"first\n"}
     assert family.ends(root) == [("cancelled", "Cancelled from another process.")]
@@ -77,7 +77,7 @@ def test_f111_a_halt_breaks_off_the_wait_for_a_model(
 
     cast.before = wait
     root = family.work(root, cast)  # it raises nothing: the session says how it ended
-    assert family.ends(root) == [(how, f"{how.capitalize()} from elsewhere.")]
+    assert family.ends(root) == [(how, f"{how.capitalize()} from another process.")]
     assert (root.ended, cast.answers["main"]) == (how, ["Never said."])
 
 

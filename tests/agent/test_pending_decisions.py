@@ -39,7 +39,7 @@ def test_f150_an_open_list_follows_what_others_decide(world: World) -> None:
     titles.append([one.title for one in engine.waiting()])
     other.approvals.reject(other.plans.find(record.plan_id), "No.")
     titles.append([one.title for one in engine.waiting()])
-    proposed, approved = ["Plan work is proposed"], ["Plan work is approved but not built"]
+    proposed, approved = ["Plan work is proposed"], ["Plan work was approved and not built"]
     assert titles == [proposed, approved, proposed, []]
 
 

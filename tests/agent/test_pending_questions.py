@@ -164,7 +164,9 @@ def test_f95_a_question_whose_call_is_over_is_marked(booth: Booth) -> None:
     assert booth.engine.pending_questions.pending() == []
     [known] = booth.engine.pending_questions.pending(every=True)
     assert known.standing == "interrupted"
-    with pytest.raises(IllegalState, match="nothing waits for it"):
+    with pytest.raises(
+        IllegalState, match="no longer needs an answer: what it was about has ended"
+    ):
         booth.answer(one, YES)
 
 
@@ -203,7 +205,7 @@ def test_f86_a_plain_no_answers_the_other_questions_of_the_session(booth: Booth)
     [left] = booth.engine.pending_questions.pending()
     assert left.session.session == other.session
     answers = [e for e in booth.events() if isinstance(e, QuestionAnswered)]
-    because = f"ada (test), by the no to {mine[0].id}"
+    because = f"ada (test), through the denial of {mine[0].id}"
     assert answers == [
         QuestionAnswered(mine[0].id, ((NO,),), "ada (test)"),
         QuestionAnswered(mine[1].id, ((NO,),), because),
@@ -307,7 +309,7 @@ def test_f96_an_answer_that_does_not_fit_is_refused(
 
 
 TAMPERED = {
-    "what a yes would do": ('"May the model run `git status -s`?', '"May the model run `true`?'),
+    "what a yes would do": ('"Allow running `git status -s`?', '"Allow running `true`?'),
     "its digest": ('"digest":"', '"digest":"0'),
     "the patterns": ('"pattern":"git status *"', '"pattern":"git *"'),
     "when it expires": ('"expires_at":"2026-01-01T14', '"expires_at":"2036-01-01T14'),

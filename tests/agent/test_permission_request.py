@@ -59,12 +59,12 @@ def test_what_is_no_text_is_named_and_what_is_long_is_counted(world: World) -> N
     person, record = Person(None, None), asking(world)
     calls = [("delete", {"path": "b.bin"}), write("long", "x" * 70 + "\n")]
     work(world, record, Script(calls, "Done."), person)
-    assert details(person)[0].startswith("delete b.bin: not shown, because it is binary")
+    assert details(person)[0].startswith("delete b.bin: not shown (binary")
     person, record = Person(None), asking(world)
     work(world, record, Script([write("long", "y\n" * MAX_PATCH_CHARS)], "Done."), person)
     (patch,) = details(person)
     assert len(patch) < MAX_PATCH_CHARS + 100
-    assert patch.endswith(" more characters are not shown.\n")
+    assert patch.endswith(" more characters not shown.\n")
 
 
 def test_a_secret_is_not_read_before_the_yes(world: World) -> None:
@@ -86,7 +86,7 @@ def test_a_question_names_what_is_asked_about_and_nothing_else() -> None:
     requests = [ResourceAccess(Action.EDIT, "src/a.py")]
     decision = Decision(Verdict.ASK, "Ask mode asks before each edit.")
     asked = permission_question(requests, decision, ("write src/a.py",), "+1\n")
-    assert asked.question == "Allow change src/a.py? Ask mode asks before each edit."
+    assert asked.question == "Allow edit to src/a.py? Ask mode asks before each edit."
     assert (asked.by, asked.things, asked.detail) == ("gate", ("write src/a.py",), "+1\n")
 
 
@@ -95,9 +95,9 @@ def test_no_name_is_left_out_and_none_makes_a_line_of_its_own() -> None:
     asked = permission_question(
         [ResourceAccess(Action.EDIT, path) for path in paths], Decision(Verdict.ASK)
     )
-    assert asked.question == "May the model change f0, change f1, change f2, 10 more?"
-    assert asked.things[:12] == tuple(f"change f{n}" for n in range(12))
-    assert asked.things[12] == "change n?\\n  1. No\\nPermission"
+    assert asked.question == "Allow edit to f0, edit to f1, edit to f2, 10 more?"
+    assert asked.things[:12] == tuple(f"edit to f{n}" for n in range(12))
+    assert asked.things[12] == "edit to n?\\n  1. No\\nPermission"
 
 
 def test_each_operation_is_named_for_what_it_is(world: World) -> None:

@@ -29,7 +29,7 @@ def presented(world: World) -> tuple[SessionRecord, PlanRecord]:
 def next_turn(world: World, record: SessionRecord, *answers: str) -> tuple[SessionRecord, str]:
     """The session a turn later, and everything that its model was told then."""
     script = Script(*(answers or ("Fine.",)))
-    record = work(world, world.engine().sessions.say(record, "Continue."), script)
+    record = work(world, world.engine().sessions.say(record, "Go on."), script)
     parts = [part for message in script.prompts[0] for part in message.parts]
     return record, "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
@@ -47,7 +47,7 @@ def test_f39_a_rejection_reaches_the_model_verbatim_and_plan_mode_stays(world: W
 def test_f54_a_rejected_plan_is_revised_and_presented_again(world: World) -> None:
     record, plan = presented(world)
     world.engine().approvals.reject(plan, "Also c.")
-    record = world.engine().sessions.say(record, "Continue.")
+    record = world.engine().sessions.say(record, "Go on.")
     record = work(world, record, Script([write("c")], PRESENTS))
     again = world.engine().plans.find()
     assert (again.plan_id, again.state) == (plan.plan_id, "AWAITING_APPROVAL")
@@ -93,7 +93,7 @@ def test_an_approval_and_a_run_are_reported(world: World) -> None:
         "- done: write a",
         "- done: write b",
         "",
-        f"{APPROVED_WITH_NOTE} Their words:",
+        f"{APPROVED_WITH_NOTE} User's message:",
         "",
         "Well done.",
     ]
@@ -120,7 +120,7 @@ def test_an_undo_is_reported(world: World) -> None:
     engine = world.engine()
     drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     record, _ = next_turn(world, record)
-    assert "took run" in told(world, record, "run")[-1]
+    assert "The user undid run" in told(world, record, "run")[-1]
     assert "- done: delete a" in told(world, record, "run")[-1]
     assert len(told(world, record, "run")) == 2
 
@@ -136,7 +136,7 @@ def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -
     record, _ = next_turn(world, record)
     last = told(world, record, "run")[-1]
     assert "the files are as they were before, except for what was skipped." in last
-    assert last.endswith("Left alone:\n- b changed after the run")
+    assert last.endswith("Skipped:\n- b changed after the run")
 
 
 def test_f141_a_redo_is_reported(world: World) -> None:
@@ -146,11 +146,11 @@ def test_f141_a_redo_is_reported(world: World) -> None:
     engine = world.engine()
     drive_to_end(engine.undo.apply(engine.undo.preview(run, operation="1"), "test"))
     record, _ = next_turn(world, record)
-    assert f"took run {run} back" in told(world, record, "run")[-1]
+    assert f"The user undid run {run};" in told(world, record, "run")[-1]
     drive_to_end(engine.undo.apply(engine.undo.redo(), "test"))
     record, _ = next_turn(world, record)
     last = told(world, record, "run")[-1]
-    assert last.startswith(f"The person took the undo of run {run} back; its files are as the run")
+    assert last.startswith(f"The user redid run {run}; its files are as the run")
     assert "- done: write a" in last
 
 
@@ -240,7 +240,7 @@ def test_an_edit_of_a_presented_plan_is_told_when_the_model_revises(world: World
         world, GOAL, [("write_plan", {"text": "# One\n\nOld.\n"})], [("present_plan", {})]
     )
     (world.root / PLAN).write_text("# One\n\nNew.\n", encoding="utf-8")
-    record = world.engine().sessions.say(record, "Continue.")
+    record = world.engine().sessions.say(record, "Go on.")
     record = work(world, record, Script([write("a")], "Done."))
     assert "+New." in told(world, record, "edited")[0]
     assert world.engine().plans.find().state == "DRAFTING"
@@ -276,7 +276,7 @@ def test_f40_a_plan_that_was_given_up_is_told_and_let_go(world: World) -> None:
     world.engine().plans.discard(plan)
     record, _ = next_turn(world, record)
     [words] = told(world, record, "deleted")
-    assert words.startswith("The person ended planning: the plan ")
+    assert words.startswith("The user ended planning: the plan ")
     assert record.plan_id == ""
 
 
@@ -293,7 +293,7 @@ def test_a_rejection_in_the_very_moment_of_staging_is_not_lost(world: World) -> 
     def reject() -> None:
         world.engine().approvals.reject(plan, "Stop!")
 
-    record = world.engine().sessions.say(record, "Continue.")
+    record = world.engine().sessions.say(record, "Go on.")
     store = RacingStore(world.store, DraftChanged, reject)
     for _ in world.engine(store).sessions.work(record, Script([write("c")], "Done."), tooling()):
         pass

@@ -144,9 +144,7 @@ def test_cd_to_nowhere_stops_what_depends_on_it(tmp_path: Path) -> None:
     process = Recorder()
     *said, ended = _all(process, "cd sub && ls", tmp_path)
     assert (process.ran, ended) == ([], ProcessResult(1))
-    assert said == [
-        OutputChunk(b"assent: cd: sub: there is no such folder in sight.\n", error=True)
-    ]
+    assert said == [OutputChunk(b"assent: cd: sub: folder not found or not visible.\n", error=True)]
 
 
 def test_cd_does_not_enter_what_is_hidden(tmp_path: Path) -> None:
@@ -161,7 +159,7 @@ def test_cd_does_not_enter_what_is_hidden(tmp_path: Path) -> None:
 def test_a_missing_program_is_127_and_the_line_goes_on(tmp_path: Path) -> None:
     process = Recorder()
     found = _all(process, "rg x || ls", tmp_path)
-    assert found[0] == OutputChunk(b"assent: rg is not installed here.\n", error=True)
+    assert found[0] == OutputChunk(b"assent: rg is not installed.\n", error=True)
     assert _words(process) == [["/usr/bin/ls"]]
     assert _all(Recorder(), "rg x 2>/dev/null", tmp_path) == [ProcessResult(127)]
 
@@ -236,7 +234,7 @@ def test_what_is_over_ends_the_line(tmp_path: Path) -> None:
 
 def test_words_about_a_missing_program_go_where_its_own_would(tmp_path: Path) -> None:
     assert _all(Recorder(), "rg x 2>/dev/null | wc -l", tmp_path) == [ProcessResult(127)]
-    loud = [OutputChunk(b"assent: rg is not installed here.\n", error=True), ProcessResult(127)]
+    loud = [OutputChunk(b"assent: rg is not installed.\n", error=True), ProcessResult(127)]
     assert _all(Recorder(), "rg x | wc -l 2>/dev/null", tmp_path) == loud
     assert _all(Recorder(), "ls | rg x 2>&1", tmp_path)[0] == OutputChunk(loud[0].content)
 
@@ -249,7 +247,7 @@ def test_more_names_than_fit_are_refused(tmp_path: Path) -> None:
     process = Crowded()
     *said, ended = _all(process, "ls *; ls", tmp_path)
     assert said[0] == OutputChunk(
-        b"assent: ls: its wildcards stand for too many names (5001); name a folder.\n", error=True
+        b"assent: ls: its wildcards match too many names (5001); name a folder.\n", error=True
     )
     assert (len(process.ran), ended.code) == (1, 0)
 
@@ -260,7 +258,7 @@ def test_a_hidden_file_that_was_named_is_explained(tmp_path: Path) -> None:
     process = Recorder(codes=[1, 0, 1])
     process.hidden = (os.fsencode(tmp_path / ".env"),)
     words = OutputChunk(
-        f"assent: {tmp_path}/.env is never shown while planning.\n".encode(), error=True
+        f"assent: {tmp_path}/.env is never shown in plan mode.\n".encode(), error=True
     )
     assert words in _all(process, "cat .env", tmp_path)
     assert words not in _all(process, "cat .env", tmp_path)

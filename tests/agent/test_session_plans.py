@@ -111,10 +111,10 @@ def test_a_misspelt_declaration_is_not_presented(world: World, key: str) -> None
     record = turn(world, GOAL, [plan_text(wrong), PRESENT], "Oh.")
     last = results(world, record)[-1]
     assert last.failed
-    assert last.text.startswith(f"In the front matter, `{key}` is not read; write `")
+    assert last.text.startswith(f"Fix the front matter: `{key}` is ignored; write `")
     engine = world.engine()
     engine.approvals.propose(engine.plans.find())  # a person may, and is told
-    assert engine.warnings[0].startswith(f"In the front matter, `{key}` is not read; `")
+    assert engine.warnings[0].startswith(f"In the front matter, `{key}` is ignored; use `")
 
 
 def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
@@ -123,9 +123,9 @@ def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
         reminder(record, None, ReminderContext(staging=False)),
         mode_text(ModeSwitch("plan", staging=False), "ask"),
     ):
-        assert "nothing can be staged here: the plan is prose" in words
+        assert "nothing can be staged here: write a text plan" in words
         assert "are staged as exact operations" not in words
-    assert "Writes, and commands that do not only read, are staged" in reminder(record, None)
+    assert "Writes, and commands that are not read-only, are staged" in reminder(record, None)
 
 
 def test_while_a_plan_is_built_the_reminder_speaks_of_its_scope(world: World) -> None:

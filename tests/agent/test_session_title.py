@@ -34,5 +34,5 @@ def test_what_a_failed_attempt_said_is_in_no_title() -> None:
 
 
 def test_no_title_is_an_error() -> None:
-    with pytest.raises(ModelError, match="gave no title"):
+    with pytest.raises(ModelError, match="returned no title"):
         session_title(Spoken(says("''")), SESSION)

@@ -110,7 +110,7 @@ def test_f33_a_switch_says_what_holds_now_and_that_old_limits_do_not(
     [words] = told(world, record, "mode")
     assert words in texts(script)
     assert f"from {before} to {mode}" in words
-    assert "no longer hold" in words
+    assert "no longer apply" in words
 
 
 def test_the_same_mode_again_says_nothing(world: World) -> None:
@@ -210,11 +210,11 @@ def test_f147_a_fork_has_words_and_todos_and_no_consent(world: World) -> None:
     assert (fork.plan_id, fork.fork, fork.todos) == ("", record.session, (Todo("one"),))
     assert (fork.usage, fork.cost) == (msgspec.structs.replace(fork.usage, input=0, output=0), 0.0)
     script = Script("Fine.")
-    work(world, world.engine().sessions.say(fork, "Continue."), script)
+    work(world, world.engine().sessions.say(fork, "Go on."), script)
     old = Script("Fine.")
-    work(world, world.engine().sessions.say(record, "Continue."), old)
+    work(world, world.engine().sessions.say(record, "Go on."), old)
     assert script.prompts[-1][:5] == old.prompts[-1][:5]  # the same words
-    assert "no approval given there counts here" in "".join(texts(script))
+    assert "approvals given there do not apply here" in "".join(texts(script))
 
 
 def test_f147_a_risky_call_in_a_fork_asks(world: World) -> None:
@@ -223,7 +223,7 @@ def test_f147_a_risky_call_in_a_fork_asks(world: World) -> None:
     fork = world.engine().sessions.fork(record)
     fork = work(world, fork, Script([("write", {"path": "b", "text": "x"})], "Done."))
     assert (fork.mode, world.files()) == ("ask", {"a": b"x"})
-    assert "The person did not say yes" in results(world, fork)[-1].text
+    assert "The user did not allow it" in results(world, fork)[-1].text
 
 
 def test_an_export_has_everything_as_json(world: World) -> None:
@@ -309,8 +309,8 @@ def test_f33_the_reminder_says_what_holds(world: World) -> None:
             reminders.append(turn.reminder())
             return super().drive(turn)
 
-    work(world, world.engine().sessions.say(record, "Continue."), Forgetful("Fine."))
+    work(world, world.engine().sessions.say(record, "Go on."), Forgetful("Fine."))
     [words] = reminders
     assert words.startswith("Mode: plan.")
-    assert f"in {PLAN}, frozen under digest {plan.digest}, approved by the person; 1 op" in words
+    assert f"in {PLAN}, frozen under digest {plan.digest}, approved by the user; 1 op" in words
     assert words.endswith("Todos:\n- [pending] one")

@@ -173,7 +173,7 @@ def test_f11_agents_and_modes_that_nobody_knows_may_only_plan(family: Family) ->
     posture = surroundings.permission_context(stranger, None)
     assert (posture.mode, [agent.name for agent in posture.agents]) == ("plan", ["plan"])
     assert [words[:20] for words in surroundings.warnings(stranger)] == [
-        "There is no agent 'w",
+        "Agent 'wizard' not f",
         "The session's mode '",
     ]
     assert surroundings.warnings(child) == ()
@@ -263,7 +263,7 @@ def test_f103_one_child_works_on_one_task_at_a_time(family: Family) -> None:
     root = family.work(said, Cast({"main": [twice, "Ok."], "explore": ["Two."]}))
     _, first, second = family.results(root)
     assert (first.failed, second.failed) == (False, True)
-    assert "still at work" in second.text
+    assert "still running" in second.text
 
 
 def test_f103_a_resumed_child_knows_what_was_said_before(family: Family) -> None:
@@ -280,7 +280,7 @@ def test_f103_a_resumed_child_knows_what_was_said_before(family: Family) -> None
     root = family.work(
         wrong, Cast({"main": [[task("Write", "general", session=child.session)], "Ok."]})
     )
-    assert "is of the kind explore" in family.results(root)[-1].text
+    assert "has type explore" in family.results(root)[-1].text
 
 
 def test_f105_a_question_of_a_grandchild_is_seen_at_the_root(family: Family) -> None:

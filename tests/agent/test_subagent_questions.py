@@ -163,8 +163,8 @@ def test_a_no_to_one_child_names_it_and_keeps_what_the_others_found(family: Fami
     [(why, words)] = family.ends(root)
     assert (why, words) == (
         "declined",
-        'You denied permission to the child general with the task "The change"; the action was '
-        "not done. What the other children came to is kept.",
+        'You denied permission to sub-agent general (task "The change"); the action was not '
+        "done. The results of the other sub-agents are kept.",
     )
     told = [(result.failed, result.text.partition("\n")[0]) for result in family.results(root)]
     assert told == [(False, "Seen."), (True, "It returned no message."), (False, "Seen.")]

@@ -40,7 +40,8 @@ def test_f100_a_child_works_in_a_session_of_its_own_and_returns_its_last_words(
         "plan",
         "Find a",
     )
-    assert result.text == f"In a.txt:1.\n\n(session={child.session} agent=explore continues it.)"
+    again = f"(To continue it, pass session={child.session} agent=explore.)"
+    assert result.text == f"In a.txt:1.\n\n{again}"
     assert not result.failed
     assert (root.children, root.ended, child.ended) == (1, "end", "end")
 
@@ -147,14 +148,14 @@ def test_f100_steps_of_a_child_have_a_limit_and_a_projects_agent_cannot_raise_it
     root = family.play(main=[[task("Go", "far")], "Thanks."], far=[read, read, read])
     [child] = family.children(root)
     assert (child.steps, child.ended) == (2, "limit")
-    assert "stopped before it was done" in family.results(root)[0].text
+    assert "stopped before it finished" in family.results(root)[0].text
 
 
 def test_f100_a_kind_that_nobody_knows_is_refused_with_those_that_there_are(
     family: Family,
 ) -> None:
     root = family.play(main=[[task("Go", "wizard")], [task("Go", "build")], "Pity."])
-    told = "There are: explore, general."
+    told = "Available: explore, general."
     assert [(each.failed, told in each.text) for each in family.results(root)] == [(True, True)] * 2
     assert family.children(root) == []
 

@@ -90,7 +90,7 @@ def test_f68_the_approved_text_becomes_a_contract_with_todos(world: World) -> No
     assert isinstance(part, TextPart)
     assert TEXT.decode() in part.text
     assert record.digest in part.text
-    assert "without a further question: src/*." in part.text
+    assert "Files you may change without asking: src/*." in part.text
     assert "1. Rename the function\n2. Change its callers" in part.text
     assert (message.agent, message.model, session.mode) == ("build", "some/model", "ask")
 
@@ -303,7 +303,7 @@ def test_a_build_neutralises_what_was_said_about_planning(world: World) -> None:
     (back,) = said(engine, session, "mode")
     assert isinstance(back.parts[0], TextPart)
     assert back.parts[0].text.startswith(BUILD_ENDED)
-    assert "The person switched" not in back.parts[0].text
+    assert "The user switched" not in back.parts[0].text
 
 
 def test_undo_takes_the_whole_build_back(world: World) -> None:

@@ -63,7 +63,7 @@ def test_f86_a_plain_no_ends_the_turn_and_the_model_knows_next_time(
     assert ends(world, record) == ["declined"]
     assert (world.files(), len(person.asked), script.answers) == ({}, 1, ["I see."])
     assert [one.failed for one in results(world, record)] == [True, True]
-    assert "they said no" in results(world, record)[0].text
+    assert "they denied it" in results(world, record)[0].text
     work(world, world.engine().sessions.say(record, "Why?"), script)
     assert ends(world, record) == ["declined", "end"]
 
@@ -82,7 +82,7 @@ def test_f94_without_anybody_the_model_is_told_and_goes_on(
 ) -> None:
     script = Script([write("a")], "I see.")
     work(world, record, script)
-    assert "nobody was there" in results(world, record)[0].text
+    assert "no one was available" in results(world, record)[0].text
     assert (ends(world, record), world.files()) == (["end"], {})
 
 

@@ -124,9 +124,9 @@ def test_f113_a_running_command_is_ended_and_the_next_turn_works(family: Family)
     assert (ended.code, ended.cut, ended.changed) == (130, "interrupted", ("begun.txt",))
     first, second = family.results(root)
     assert "It was stopped early: interrupted." in first.text
-    assert second.text == "The person interrupted the work; nothing was done."
+    assert second.text == "The user interrupted the work; nothing was done."
     assert family.world.files() == {"begun.txt": b"begun\n"}
-    root = family.work(engine.sessions.say(root, "Continue."), cast)
+    root = family.work(engine.sessions.say(root, "Go on."), cast)
     assert (root.ended, root.turns) == ("end", 2)
 
 
@@ -228,7 +228,7 @@ def test_f111_a_halt_from_another_process_ends_a_running_command(family: Family,
     family.engine.sessions.halt(root, how)
     worker.ended()
     assert left_over(mark) == []
-    assert family.ends(root) == [(how, f"{how.capitalize()} from elsewhere.")]
+    assert family.ends(root) == [(how, f"{how.capitalize()} from another process.")]
     [result] = family.results(root)
     assert "interrupted" in result.text
 

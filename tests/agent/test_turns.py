@@ -83,7 +83,7 @@ def test_a_call_that_is_not_on_offer_is_not_done(world: World) -> None:
     work(world, record, Script([("write_plan", {"text": "x"})], "Done."))
     [result] = results(world, record)
     assert result.failed
-    assert "was not offered" in result.text
+    assert "is not available" in result.text
 
 
 def test_calls_that_only_read_run_side_by_side_and_answer_in_order(world: World) -> None:
@@ -153,7 +153,7 @@ def test_what_the_model_saw_is_known_in_later_turns(world: World) -> None:
     world.put({"a": b"content"})
     record = turn(world, GOAL, [read("a")], "Done.")
     tools = (*TOOLS, Tool("look", Anything, touches, look, Action.READ))
-    record = world.engine().sessions.say(record, "Continue.")
+    record = world.engine().sessions.say(record, "Go on.")
     script = Script([("look", {})], "Done.")
     for _ in world.engine().sessions.work(record, script, tooling(tools=tools)):
         pass
@@ -174,7 +174,7 @@ def test_f11_an_unknown_agent_may_only_plan(world: World) -> None:
         pass
     assert agents == ["plan"]
     assert world.files() == {}
-    assert "There is no agent 'nobody'" in "".join(engine.warnings)
+    assert "Agent 'nobody' not found" in "".join(engine.warnings)
 
 
 def _interrupt(args: Anything, around: ToolContext) -> ToolOutcome:
@@ -196,7 +196,7 @@ def test_f113_an_interrupt_leaves_a_valid_history(world: World) -> None:
             pass
     assert [r.text for r in results(world, record)][1:] == [INTERRUPTED] * 2
     again = Script("Going on.")
-    work(world, world.engine().sessions.say(record, "Continue."), again)
+    work(world, world.engine().sessions.say(record, "Go on."), again)
     calls = [p for m in again.prompts[0] for p in m.parts if isinstance(p, ToolCall)]
     answers = [p for m in again.prompts[0] for p in m.parts if isinstance(p, ToolResult)]
     assert [call.id for call in calls] == [answer.call for answer in answers]
@@ -261,7 +261,7 @@ def _check_opens(world: World) -> None:
     record = world.engine().sessions.last()
     known = results(world, record)
     script = Script("Going on.")
-    after = work(world, world.engine().sessions.say(record, "Continue."), script)
+    after = work(world, world.engine().sessions.say(record, "Go on."), script)
     assert (after.working, after.messages) == (False, 2)
     wanted: list[str] = []
     for message in script.prompts[0]:
@@ -310,7 +310,7 @@ def test_a_turn_that_cannot_go_on_says_so_and_the_next_one_can(world: World) -> 
     plan = world.root / ".opencode/plans/greet/PLAN_greet.md"
     good = plan.read_bytes()
     plan.write_bytes(b"x" * ((1 << 20) + 1))
-    record = world.engine().sessions.say(record, "Continue.")
+    record = world.engine().sessions.say(record, "Go on.")
     with pytest.raises(InvalidPlan):
         work(world, record, Script("Never asked."))
     last = events(world)[-1]

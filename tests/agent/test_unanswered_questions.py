@@ -20,7 +20,7 @@ def test_f96_an_expired_question_is_a_no(world: World, tmp_path: Path) -> None:
     one = booth.pending()
     world.clock.hour += 1
     assert booth.engine.pending_questions.pending() == []
-    with pytest.raises(Expired, match="which is a no"):
+    with pytest.raises(Expired, match="and counts as denied"):
         booth.answer(one, YES)
     person = Person(((YES,),))
     consent = booth.again().ask(CALL, person)

@@ -85,8 +85,8 @@ def test_f15_another_digest_voids_it(bench: Bench, said: str) -> None:
     opened = bench.open(one=bench.server(reads={"peek": said}))
     assert set(by_name(opened.tools("plan")).values()) == {Action.TOOL}
     assert bench.warnings == [
-        "The tool 'peek' of the server one is not the one that you listed as reading: its digest "
-        f"is {PEEK} now, so it counts as changing things. `assent mcp list` shows it."
+        "Tool 'peek' of MCP server one changed since you listed it as read-only: its digest is now "
+        f"{PEEK}. It is treated as a tool that changes things. Run `assent mcp list` to check it."
     ]
 
 
@@ -116,9 +116,9 @@ def test_one_that_fails_is_a_warning_and_the_others_go_on(bench: Bench) -> None:
     opened = bench.open(**servers, gone=McpSettings(("no-such-server-here",)))
     assert [tool.name for tool in opened.tools("ask")] == ["good_peek", "good_poke"]
     assert bench.warnings == [
-        'MCP server bad failed: It has ended. Its last words: "no licence today". It was '
+        'MCP server bad failed: It exited. Last error output: "no licence today". It was '
         "stopped. Its tools are not offered.",
-        "The server gone could not be started: no-such-server-here not found or not executable. "
+        "MCP server gone could not be started: no-such-server-here not found or not executable. "
         "Its tools are not offered.",
     ]
     opened.tools("yolo")
@@ -147,7 +147,7 @@ def test_a_program_of_the_workspace_is_no_server(bench: Bench) -> None:
     for command in ((str(inner),), ("sh", str(inner)), ("sh", "{workspace}/server.sh")):
         bench.warnings.clear()
         assert bench.open(one=McpSettings(command)).tools("ask") == ()
-        assert "lies in the workspace, where an agent could change it." in bench.warnings[0]
+        assert "is in the workspace, where an agent could change it." in bench.warnings[0]
 
 
 def test_a_server_starts_outside_the_workspace_and_can_be_told_of_it(bench: Bench) -> None:

@@ -91,8 +91,8 @@ def test_several_tools_at_once(site: Site) -> None:
     tools, warnings = loaded("one")
     assert [tool.name for tool in tools] == ["scribe", "mute"]
     assert warnings == (
-        "Tool 'scribe' of plugin 'one' was skipped: its name is taken.",
-        "Tool 'int' of plugin 'one' was skipped: it is no tool.",
+        "Tool 'scribe' of plugin 'one' was skipped: its name is already in use.",
+        "Tool 'int' of plugin 'one' was skipped: it is not a tool.",
     )
 
 
@@ -111,7 +111,7 @@ def test_several_tools_at_once(site: Site) -> None:
 )
 def test_names_that_nobody_gets(site: Site, name: str, why: str) -> None:
     site.install("first", f"X = Tool({name!r}, Args, nothing, write, text='x')\n", one="X")
-    warning = f"A tool of the plugin 'one', {name!a}, is left out: {why}"
+    warning = f"Tool {name!a} of plugin 'one' was skipped: {why}"
     assert loaded("one") == ((), (warning,))
 
 
@@ -129,7 +129,7 @@ def test_names_that_nobody_gets(site: Site, name: str, why: str) -> None:
 )  # fmt: skip
 def test_what_is_broken_is_left_out(site: Site, source: str, why: str) -> None:
     site.install("first", source, one="X")
-    assert loaded("one") == ((), (f"The plugin 'one' is left out: {why}",))
+    assert loaded("one") == ((), (f"Plugin 'one' was skipped: {why}",))
 
 
 def test_names_that_are_not_there(site: Site) -> None:
@@ -137,7 +137,7 @@ def test_names_that_are_not_there(site: Site) -> None:
     assert (tools, warnings) == (
         (),
         (
-            "The plugin 'nobody' is left out: no installed package has an entry point with that "
+            "Plugin 'nobody' was skipped: no installed package has an entry point with that "
             "name in `assent.tools`.",
             "`plugins.reads` lists 'nothing', but no plugin has such a tool.",
         ),
@@ -171,8 +171,11 @@ ALL = [LONG, ODD, END]
     site.install("first", source, one="ALL")
     long, odd, end = loaded("one")[0]
     outcome = long.run(args(long, ""), AROUND)
-    assert "[Cut here: 2000 of 5000 lines" in outcome.text
+    assert "[Truncated: 2000 of 5000 lines" in outcome.text
     assert outcome.rest == b"x\n" * 5000
-    for tool, words in ((odd, "odd answered with str."), (end, "end wanted to end the program")):
+    for tool, words in (
+        (odd, "odd returned str instead of a tool result."),
+        (end, "end tried to exit the program"),
+    ):
         with pytest.raises(AssentError, match=words):
             tool.run(args(tool, ""), AROUND)

@@ -32,7 +32,7 @@ def test_g11_a_note_becomes_an_item_of_the_next_plan(world: World) -> None:
         digest,
     )
     assert (
-        f"A note to one ({digest[:12]}) waits for the next plan:\n│ Rename it later\n"
+        f"Note on one ({digest[:12]}), to be added to the next plan:\n│ Rename it later\n"
         in world.run("status").out.decode()
     )
     made = world.plan("two", "Next")
@@ -157,7 +157,9 @@ def test_g11_an_item_that_a_person_takes_out_is_shown_to_whoever_decides(world: 
     world.write("b.txt", b"b\n")
     world.propose()
     assert [note["note"] for note in world.ok("review")["missing_notes"]] == ["Rename it later"]
-    shown = f"The text no longer has the note to one ({digest[:12]}):\n│ Rename it later\n"
+    shown = (
+        f"The plan text no longer contains the note on one ({digest[:12]}):\n│ Rename it later\n"
+    )
     assert shown in world.run("review").out.decode()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.cli.harness import Answer, World
 
-IN_PROGRESS = "is in progress here (see `git status`): ending it may change files again."
+IN_PROGRESS = "is in progress here (see `git status`); finishing it may change files again."
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_another_branch_than_at_the_approval_is_said(repo: World) -> None:
 def test_a_detached_head_is_another_branch(repo: World) -> None:
     repo.approve()
     repo.git("checkout", "-q", "--detach")
-    told = "approved on branch main; now no branch (detached HEAD) is checked out."
+    told = "approved on branch main, but no branch (detached HEAD) is checked out now."
     assert repo.ok("review")["warnings"][0].endswith(told)
 
 
@@ -98,7 +98,7 @@ def test_a_workspace_that_was_moved_is_said(repo: World) -> None:
     assert repo.ok("review")["warnings"] == [told]
     answer, row = built(repo)
     assert (row["outcome"], row["warnings"]) == ("done", [told])
-    assert b"The workspace was moved" in answer.err
+    assert b"The workspace moved from " in answer.err
 
 
 def test_an_approval_in_the_new_place_says_nothing(repo: World) -> None:

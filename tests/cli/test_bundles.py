@@ -265,7 +265,7 @@ def test_g14_a_no_to_a_file_is_on_record_and_changes_nothing(machines: Machines)
     assert (row["kind"], row["digest"]) == ("plan_declined", digest)
     yes = Terminal(machines.person, "approve", str(machines.file))
     assert yes.answer(digest[:8].encode() + b"\n").code == 0
-    assert b"asked for by" in yes.screen
+    assert b"requested by" in yes.screen
     assert machines.person.ok("review", str(machines.file))["approved"] is True
 
 

@@ -74,7 +74,7 @@ def test_g14_a_repository_in_disguise_is_refused(machines: Machines) -> None:
     names = (b"HEAD", b"objects/x", b"refs/x")
     operations = tuple(written(b"plain/" + name, b"x\n") for name in names)
     error = refused(machines, forged(signer_of(machines.person), operations, b"x\n"))
-    assert "git files" in error["message"]
+    assert "is or would become a Git directory" in error["message"]
 
 
 def test_g14_private_folders_in_the_workspace_are_refused(machines: Machines) -> None:
@@ -84,7 +84,7 @@ def test_g14_private_folders_in_the_workspace_are_refused(machines: Machines) ->
         machines,
         forged(signer_of(machines.person), (written(b"home/state/assent/key", b"x"),), b"x"),
     )
-    assert "Assent files" in error["message"]
+    assert "belongs to Assent" in error["message"]
 
 
 COMMANDS = {

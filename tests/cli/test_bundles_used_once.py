@@ -62,7 +62,7 @@ def test_g4_without_the_state_the_files_themselves_refuse_it(machines: Machines)
     shutil.rmtree(machines.runner.root / ".opencode")
     refused = machines.runner.no(5, "build", str(machines.file))
     assert (refused["error"], refused["next"]) == ("drift", "assent propose --portable --out FILE")
-    assert "made anew where it was made" in refused["message"]
+    assert "proposed again where it was created" in refused["message"]
 
 
 def test_g4_an_approval_of_one_file_does_not_fit_another(machines: Machines) -> None:

@@ -69,7 +69,7 @@ def test_a_run_that_waits_is_told_with_its_own_exit_code(world: World) -> None:
     for line in ("build", "recover"):
         code, error = refusal(typed(world, f"{line} --json > /dev/full"))
         assert (code, error["error"], error["next"]) == (6, "needs_you", "assent recover")
-        assert error["message"].endswith(" waits for you.")
+        assert error["message"].endswith(" is waiting for your decision.")
 
 
 def test_of_other_commands_it_is_said_that_what_they_did_stands(world: World) -> None:
@@ -146,7 +146,7 @@ def test_an_interrupt_is_told_with_the_signal_that_came(world: World, name: str,
     front = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     answer = world.start([PROGRAM[0], "-c", front + TOLD.replace("NAME", name)])
     message, next = answer.out.decode().splitlines()
-    assert message == f"Interrupted{by}; `assent status` says where things stand."
+    assert message == f"Interrupted{by}; `assent status` shows the current state."
     assert next == "assent status"
 
 

@@ -38,7 +38,7 @@ def test_it_comes_in_order_and_shows_what_hides(planned: World) -> None:
     assert first.startswith("[1/2] $ echo [masked: ")
     assert sorted(said[:2]) == ["  | <U+001B>[2J", "  | [masked: AWS access key]"]
     assert said[2:4] == ["[2/2] $ printf 'no '; printf end; exit 3", "  | no end"]
-    assert said[4].startswith("Needs you: ")
+    assert said[4].startswith("Stopped: the run needs your decision.")
     assert b"\x1b" not in answer.out
     assert KEY.encode() not in answer.out
 
@@ -95,7 +95,7 @@ def test_a_full_disk_under_the_log_ends_no_run_and_is_told(planned: World) -> No
     os.close(full)
     _, said = work.communicate(timeout=60)
     assert work.returncode == 1
-    assert b"The answer was not printed: No space left on device." in said
+    assert b"The result could not be printed: No space left on device." in said
     assert planned.ok("status")["run"]["outcome"] == "done"
     assert b"done.txt" in planned.files()
 

@@ -84,12 +84,12 @@ def test_a_denied_line_is_refused_before_anything_is_done(
     world = fenced(tmp_path)
     world.write("first.txt", b"first\n")
     world.ok("stage", "run", *options, "--script", "true && npm publish now")
-    denial = f"A rule of {world.config} denies it (`bash: npm publish * = deny`)."
+    denial = f"A rule from {world.config} denies it (`bash: npm publish * = deny`)."
     assert remarks(world, 1)[0] == f"It will not run: {denial}"
     world.approve()
     error = world.no(7, "build")
     assert error["message"] == (
-        f"The plan's command true && npm publish now does not run: {denial} Nothing was changed."
+        f"The plan's command true && npm publish now cannot run: {denial} Nothing was changed."
     )
     assert b"first.txt" not in world.files()
 
@@ -164,15 +164,15 @@ def test_law_9_what_is_denied_while_a_run_waits_does_not_run_when_it_goes_on(
     world.put("ok", b"")
     halted = world.run("recover", "--resume")
     assert (halted.code, b"published" in world.files()) == (6, False)
-    assert b"did not begin: The plan's command touch published does not run" in halted.out
+    assert b"did not start: The plan's command touch published cannot run" in halted.out
     assert b".." not in halted.out
 
 
 def test_law_9_an_undo_that_is_denied_is_refused_with_its_command(tmp_path: Path) -> None:
     world = fenced(tmp_path, '[permission]\nbash = { "touch undone" = "deny" }\n')
     world.ok("stage", "run", "--undo", "touch undone", "--", "true")
-    denial = f"A rule of {world.config} denies it (`bash: touch undone = deny`)."
-    told = f"Its undo, touch undone, may not run: {denial}"
+    denial = f"A rule from {world.config} denies it (`bash: touch undone = deny`)."
+    told = f"Its undo command, touch undone, is not allowed: {denial}"
     assert remarks(world, 0)[0] == f"It will not run: {told}"
     world.approve()
     assert told in world.no(7, "build")["message"]

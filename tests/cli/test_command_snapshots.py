@@ -35,7 +35,10 @@ def run(world: World, script: str) -> str:
 def test_f139_sources_that_lie_where_plans_do_come_back(tmp_path: Path) -> None:
     world = world_with(tmp_path, '[plan]\ndir = "src"\n', {"src/main.py": b"main\n"})
     run(world, "rm src/main.py; echo evil > src/evil.py; exit 3")
-    assert "every file is as it was before" in world.run("recover", "--roll-back").out.decode()
+    assert (
+        "all files have their previous content and mode"
+        in world.run("recover", "--roll-back").out.decode()
+    )
     assert (world.root / "src/main.py").read_bytes() == b"main\n"
     assert not (world.root / "src/evil.py").exists()
 
@@ -53,7 +56,7 @@ def test_f145_a_review_says_what_would_not_be_recorded(tmp_path: Path) -> None:
     world = world_with(tmp_path, "[undo]\nfiles = 2\n", files)
     world.ok("stage", "run", "--", "true")
     remarks = " ".join(world.ok("review")["operations"][0]["remarks"])
-    assert "more files than undo.files lets be recorded (2)" in remarks
+    assert "more files than undo.files records (2)" in remarks
 
 
 def test_f145_a_review_counts_what_the_plan_makes_and_removes_before(tmp_path: Path) -> None:
@@ -66,7 +69,11 @@ def test_f145_a_review_counts_what_the_plan_makes_and_removes_before(tmp_path: P
     world.ok("stage", "run", "--", "true", "third")
     digest = world.propose()
     rows = [row for row in world.ok("review")["operations"] if row["kind"] == "run"]
-    told = ["(3): what it does to the others" in " ".join(row["remarks"]) for row in rows]
+    told = [
+        "(3). Undo does not restore what the command does to the others."
+        in " ".join(row["remarks"])
+        for row in rows
+    ]
     assert told == [False, True, False]
     world.ok("approve", "--digest", digest)
     notes = [note for note in world.ok("build")["notes"] if "An undo will not cover" in note]
@@ -78,7 +85,7 @@ def test_f145_a_build_warns_and_what_fits_comes_back(tmp_path: Path) -> None:
     files = {f"{number}.txt": b"1\n" for number in range(4)}
     world = world_with(tmp_path, "[undo]\nfiles = 2\n", files)
     told = run(world, "rm *.txt")
-    assert "An undo will not cover it: not all that it changed is known" in told
+    assert "An undo will not cover this: some of its changes are unknown" in told
     world.undo()
     assert sorted(path.name for path in world.root.glob("*.txt")) == ["0.txt", "1.txt"]
 
@@ -88,17 +95,20 @@ def test_f145_what_is_ignored_does_not_count(tmp_path: Path) -> None:
     files = {"a.txt": b"1\n", ".gitignore": b"out/\n", **ignored}
     world = world_with(tmp_path, "[undo]\nfiles = 4\n", files)
     told = run(world, "rm a.txt; exit 3")
-    assert "No content is lost." in told
-    assert "every file is as it was before" in world.run("recover", "--roll-back").out.decode()
+    assert "Nothing was lost." in told
+    assert (
+        "all files have their previous content and mode"
+        in world.run("recover", "--roll-back").out.decode()
+    )
     assert (world.root / "a.txt").exists()
 
 
 def test_f145_a_command_that_makes_many_files_does_not_hide_what_it_took(tmp_path: Path) -> None:
     world = world_with(tmp_path, "[undo]\nfiles = 10\n", {"a.txt": b"1\n", "b.txt": b"1\n"})
     told = run(world, "rm a.txt; echo 2 > b.txt; mkdir n; touch n/{0,1,2,3}{0,1,2,3}; exit 3")
-    assert "No content is lost" not in told
+    assert "Nothing was lost" not in told
     told = world.run("recover", "--roll-back").out.decode()
-    assert "every file is as it was before" not in told
+    assert "all files have their previous content and mode" not in told
     assert (world.root / "a.txt").read_bytes() == (world.root / "b.txt").read_bytes() == b"1\n"
 
 

@@ -113,7 +113,7 @@ def test_f57_a_no_sends_all_comments_as_one_request(proposed: World) -> None:
     proposed.ok("comment", "add", "1:6", "In German.")
     answer = proposed.run("reject", "--scope", "Only hello.txt")
     assert (answer.code, answer.out.splitlines()[0]) == (
-        0, b"2 comments went along, with the lines that they are about.",
+        0, b"2 comments sent with the quoted lines.",
     )  # fmt: skip
     (event,) = rejected(proposed)
     assert event["note"].startswith("## Scope\n\nOnly hello.txt\n\n## Comments\n\n")
@@ -132,7 +132,12 @@ def test_f57_comments_alone_are_words_enough(proposed: World) -> None:
 def test_f57_a_form_left_empty_still_sends_them(proposed: World) -> None:
     proposed.ok("comment", "add", "plan:3", "Which greeting?")
     terminal = Terminal(proposed, "reject", "--form", "--json")
-    for question in (b"be about, and what not?", b"keep to?", b"matters most?", b"else should be"):
+    for question in (
+        b"cover, and what not?",
+        b"must it respect?",
+        b"matters most?",
+        b"else should",
+    ):
         terminal.wait_for(question)
         terminal.type(b"\n")
     assert terminal.end().json["comments"] == 1

@@ -84,7 +84,7 @@ def test_f143_a_project_cannot_switch_it_on(world: World) -> None:
     world.approve()
     answer = world.run("build", "--json")
     assert [op["result"] for op in answer.json["operations"]] == ["done"]
-    assert b"sets plan.commit, which only the user may; it is ignored." in answer.err
+    assert b"sets plan.commit, which only the user may set; it is ignored." in answer.err
 
 
 def test_f143_in_the_middle_of_a_merge_nothing_begins(world: World) -> None:
@@ -122,7 +122,9 @@ def test_f143_a_command_does_not_bring_the_persons_lines_into_the_commit(world: 
     assert (answer.code, [op["result"] for op in answer.json["operations"]]) == (
         6, ["done", "failed"],
     )  # fmt: skip
-    assert any("not committed before the run" in note for note in answer.json["notes"])
+    assert any(
+        "your own uncommitted changes from before the run" in note for note in answer.json["notes"]
+    )
     assert world.git("rev-list", "--count", "HEAD") == b"1\n"
     assert world.git("diff", "--cached") == b""
 
@@ -138,5 +140,5 @@ def test_f143_a_plan_does_not_begin_on_a_file_that_git_does_not_look_at(
     world.write("a.txt", b"local\nplan\n")
     world.write("notes.txt", b"private\nplan\n")
     world.approve()
-    assert "not committed in a.txt, notes.txt." in world.no(7, "build")["message"]
+    assert "you have uncommitted changes in a.txt, notes.txt." in world.no(7, "build")["message"]
     assert world.files()[b"a.txt"][2] == b"local\n"

@@ -95,7 +95,7 @@ def test_a_project_cannot_approve_for_its_user(world: World) -> None:
     digest = world.propose()
     answer = world.process("approve", "--digest", digest)
     assert answer.code == 4
-    assert b"which only the user's configuration may; it is ignored." in answer.err
+    assert b"which only the user's configuration may set; it is ignored." in answer.err
     assert world.ok("plan", "show")["approved"] is False
 
 

@@ -47,7 +47,7 @@ REFUSED = {
     "a line that writes": "!`touch pwned`",
     "a line that redirects": "!`cat b.txt > pwned`",
     "a line that reads a secret": "!`cat .env`",
-    "a line as feedback's hands": "!`assent approve`",
+    "a line for the model's hands": "!`assent approve`",
     "typed words do not widen it": "!`cat $1`",
 }
 
@@ -60,7 +60,7 @@ def test_f138_what_may_not_be_read_or_run_is_refused_and_nothing_is_said(
     before = owner.world.files()
     answer = owner.say("/evil '.env' x")
     assert answer.code == 7, answer
-    assert b"/evil wants " in answer.err or b"outside the workspace" in answer.err
+    assert b"/evil needs " in answer.err or b"outside the workspace" in answer.err
     assert b"hunter2" not in answer.out + answer.err
     assert owner.world.files() == before
     assert owner.world.ok("sessions", "list")["sessions"] == []

@@ -70,7 +70,7 @@ def test_every_layer_is_shown_with_its_size(world: World) -> None:
     assert "Always use tabs." in text
     for name in ("base", "agent", "tools", "environment", "instructions"):
         assert f"\n{name} (" in f"\n{text}"
-    assert "The first request of plan in plan mode: " in text
+    assert "First request of plan in plan mode: " in text
 
 
 def test_an_agent_of_the_project_and_one_that_is_missing(world: World) -> None:

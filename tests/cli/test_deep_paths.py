@@ -30,7 +30,7 @@ def test_every_verb_that_stages_refuses_them(world: World, path: str) -> None:
     ]
     for line in lines:
         error = world.no(7, *line)
-        assert "lies nested more than 200 folders deep" in error["message"]
+        assert "is nested more than 200 folders deep" in error["message"]
         assert len(error["message"]) < 200
     assert world.ok("stage", "list")["operations"] == []
 
@@ -53,7 +53,7 @@ def test_patches_refuse_them(world: World, folders: int) -> None:
     moved = f"diff --git a/here.txt b/{path}\nsimilarity index 100%\nrename from here.txt\n"
     for patch in (f"{new}@@ -0,0 +1 @@\n+x\n", f"{moved}rename to {path}\n"):
         error = world.no(7, "stage", "patch", "-", stdin=patch.encode())
-        assert "lies nested more than 200 folders deep" in error["message"]
+        assert "is nested more than 200 folders deep" in error["message"]
 
 
 def test_a_copy_of_the_workspace_leaves_them_out_and_says_so(world: World) -> None:
@@ -64,4 +64,4 @@ def test_a_copy_of_the_workspace_leaves_them_out_and_says_so(world: World) -> No
     assert answer["operations"] == []
     assert {row["why"] for row in answer["skipped"]} == {"deep"}
     told = world.run("stage", "from", str(copy)).out.decode()
-    assert "Left out: 1 that is nested more than 200 folders deep." in told
+    assert "Skipped 1: nested more than 200 folders deep." in told

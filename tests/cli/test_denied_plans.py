@@ -38,7 +38,7 @@ def allow(world: World) -> None:
 
 def denial(world: World, path: str, where: str = "user") -> str:
     file = world.config if where == "user" else world.root / ".opencode/assent.toml"
-    return f"{path}: A rule of {file} denies it (`edit: locked/* = deny`)."
+    return f"{path}: A rule from {file} denies it (`edit: locked/* = deny`)."
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_f72_what_a_rule_denies_cannot_be_staged(
     refused = locked.no(7, "stage", *words, stdin=stdin)
     assert refused == {
         "error": "refused",
-        "message": f"No plan may change {denial(locked, path, where)} Nothing was staged.",
+        "message": f"Rules deny changes to {denial(locked, path, where)} Nothing was staged.",
         "next": "assent rules list",
     }
     assert locked.ok("stage", "list")["operations"] == []
@@ -124,7 +124,7 @@ def test_f72_a_rule_that_came_later_shows_in_the_review_and_stops_the_build(
         name = reviewed["operations"][1]["id"][:12]
         assert shown.endswith(f"Next: assent stage remove {name}")
         digest = locked.propose()
-    told = f"No plan may change {why} Nothing was changed, and the approval is not spent."
+    told = f"Rules deny changes to {why} Nothing was changed, and the approval is still valid."
     assert locked.no(7, "approve", "--digest", digest, "--build")["message"] == told
     assert locked.ok("plan", "show")["approved"] is True
     assert locked.no(7, "build")["message"] == told
@@ -168,7 +168,7 @@ def test_a_denied_command_shows_as_what_cannot_be_built(locked: World) -> None:
     locked.ok("stage", "run", "--", "npm", "publish")
     deny(locked, rule='[permission.bash]\n"npm publish" = "deny"\n')
     (why,) = locked.ok("review")["cannot_be_built"]
-    assert why.startswith("npm publish: A rule of ")
+    assert why.startswith("npm publish: A rule from ")
 
 
 def test_f72_a_plan_from_elsewhere_is_neither_approved_nor_built(tmp_path: Path) -> None:
@@ -178,9 +178,9 @@ def test_f72_a_plan_from_elsewhere_is_neither_approved_nor_built(tmp_path: Path)
     deny(machines.person, rule=rule)
     file = str(machines.file)
     (why,) = machines.person.ok("review", file)["cannot_be_built"]
-    assert why.startswith("new/b.txt: A rule of ")
+    assert why.startswith("new/b.txt: A rule from ")
     refused = machines.person.no(7, "approve", file, "--digest", digest)
-    assert refused["message"] == f"No plan may change {why} Nothing was approved."
+    assert refused["message"] == f"Rules deny changes to {why} Nothing was approved."
     allow(machines.person)
     machines.approve()
     trust(machines.runner, key_of(machines.person))
@@ -260,7 +260,7 @@ def test_an_undo_leaves_denied_paths_alone_names_them_and_is_partial(built: Worl
     assert (answer.code, answer.json["outcome"]) == (1, "partial")
     assert [row["result"] for row in answer.json["operations"]] == ["undone", *["denied"] * 2]
     assert answer.json["denied"] == preview["denied"]
-    assert answer.json["notes"] == [f"Left alone: {why}" for why in whys]
+    assert answer.json["notes"] == [f"Skipped: {why}" for why in whys]
     contents = {path: what[2] for path, what in built.files().items()}
     assert contents[b"free"] == b"free\n"
     assert (contents[b"locked/a"], contents[b"locked/moved"]) == (b"changed\n", b"moving\n")
@@ -280,9 +280,9 @@ def test_an_undo_in_words_says_what_was_left_alone(built: World) -> None:
     digest = built.ok("undo", "--dry-run")["digest"]
     answer = built.run("undo", "--digest", digest)
     assert answer.code == 1
-    assert answer.out.startswith(b"Partly taken back: what is named below was left alone.\n")
+    assert answer.out.startswith(b"Partly undone; the items below were skipped.\n")
     words = " ".join(answer.out.decode().split())
-    assert f"Left alone: {denial(built, 'locked/a')}" in words
+    assert f"Skipped: {denial(built, 'locked/a')}" in words
     assert "denied write locked/a" in words
     assert "conflict" not in words
 
@@ -403,4 +403,4 @@ def test_dry_run_says_what_it_cannot_show(world: World) -> None:
     world.write("binary", b"\0new")
     world.build()
     assert [row["diff"] for row in world.ok("undo", "--dry-run")["operations"]] == [None]
-    assert b"Not shown as text" in world.run("undo", "--dry-run").out
+    assert b"Not shown (binary or too large):" in world.run("undo", "--dry-run").out

@@ -165,7 +165,7 @@ def test_identical_content_stages_nothing(world: World) -> None:
     assert world.ok("stage", "write", "l", "--link-to", "a") == {"operation": None}
     assert world.ok("stage", "edit", "a", "--find", "one", "--put", "one") == {"operation": None}
     assert world.run("stage", "write", "a", "--mode", "644").out == (
-        b"No operation was added: the file is like that already.\n"
+        b"Nothing staged: the file already matches.\n"
     )
     assert staged(world) == []
     assert len(world.ok("log")["events"]) == events

@@ -74,7 +74,7 @@ def test_f66_the_message_names_file_expected_and_found(approved: World) -> None:
     os.chmod(approved.at("edited"), 0o600)
     message = approved.no(5, "build")["message"]
     assert "deleted: expected a file, mode 644, 8 bytes, content " in message
-    assert "found nothing there." in message
+    assert "found nothing." in message
     assert "edited: expected a file, mode 644, 7 bytes" in message
     assert "found a file, mode 600, 7 bytes" in message
 
@@ -92,11 +92,11 @@ def test_a_plan_whose_files_changed_can_still_be_read(
         row["diff"] for row in whole["operations"]
     ]
     text = approved.run("review").out.decode()
-    assert f"\nChanged since it was proposed\n{path}: " in text
+    assert f"\nFiles changed since the plan was proposed\n{path}: " in text
     assert text.endswith("Next: assent rebase\n")
     assert approved.run("diff").code == 0
     stands = approved.run("status").out.decode()
-    assert f"Changed since it was proposed\n{path}: " in stands
+    assert f"Files changed since the plan was proposed\n{path}: " in stands
     assert stands.endswith("Next: assent rebase\n")
     assert [row["path"] for row in approved.ok("status")["drifted"]] == [path]
 
@@ -216,7 +216,7 @@ def test_a_relied_on_file_that_changed_is_drift(world: World) -> None:
     assert (refused["error"], "relied: expected content " in refused["message"]) == ("drift", True)
     assert world.files() == {b"relied": ("file", 0o644, b"changed\n")}
     os.unlink(world.at("relied"))
-    assert "found nothing there" in world.no(5, "build")["message"]
+    assert "found nothing." in world.no(5, "build")["message"]
     world.put("relied", b"relied\n")
     assert world.ok("build")["outcome"] == "done"
 

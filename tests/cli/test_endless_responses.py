@@ -72,7 +72,7 @@ def test_an_endless_answer_ends_the_turn_in_little_memory(
         answer, peak = say(world, server, wire)
         assert len(server.heard) == 1  # nobody asked again
     assert answer.code == 1
-    assert b"The answer of far/m was cut off: more than" in answer.err
+    assert b"The response of far/m was cut off: more than" in answer.err
     assert b"Traceback" not in answer.err
     assert peak - usual < 40 * MB  # some copies of a megabyte, and what Python keeps for itself
     ended = [row["body"] for row in rows(world) if row["kind"] == "turn_ended"]
@@ -127,4 +127,4 @@ def test_what_was_said_before_the_limit_is_stored_and_calls_have_an_end(world: W
         told = server.heard[1].json["messages"]
     assert [message["role"] for message in told][:3] == ["user", "assistant", "user"]
     assert told[1]["content"][0] == {"type": "text", "text": "First. "}
-    assert "was not carried out" in str(told[2]["content"])
+    assert "it was not run" in str(told[2]["content"])

@@ -114,7 +114,7 @@ def test_g16_it_verifies_offline_with_the_public_key(built: World, tmp_path: Pat
     assert built.ok("verify", str(evidence(built))) == found
     apart = built.base / "the run.json"
     line = built.run("export", "--out", str(apart)).out.decode().splitlines()[-1]
-    assert line == f"Next, anywhere: assent verify '{apart}' --key {key}"
+    assert line == f"Next, on any machine: assent verify '{apart}' --key {key}"
     assert other.run(*shlex.split(line.partition(": assent ")[2])).code == 0
     text = other.run("verify", str(evidence(built))).out.decode()
     assert "What this proves:" in text
@@ -227,7 +227,7 @@ def test_g16_what_nobody_recorded_is_no_subject(tmp_path: Path) -> None:
     found = world.ok("verify", str(evidence(world)))
     assert [each["path"] for each in found["files"]] == ["kept", "made"]
     (left,) = found["not_covered"]
-    assert (left["path"], "git ignores" in left["why"]) == ("ignored", True)
+    assert (left["path"], "Git ignores" in left["why"]) == ("ignored", True)
     assert "Not covered: ignored: " in world.run("verify", str(evidence(world))).out.decode()
 
 

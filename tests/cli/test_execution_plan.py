@@ -63,10 +63,10 @@ def test_f90_the_stream_and_the_session_have_it_before_the_calls(talker: Talker)
     [planned] = [row["body"]["calls"] for row in rows if row["kind"] == "batch_planned"]
     assert [call["touches"] for call in planned] == [["read old.txt"], ["edit new.txt"]]
     shown = talker.world.run("sessions", "show").out
-    assert b"What is about to happen" in shown
+    assert b"Planned calls" in shown
     assert b"  write (run, medium risk): edit new.txt" in shown
     exported = talker.world.run("sessions", "export", "--format", "markdown").out
-    assert b"## What is about to happen" in exported
+    assert b"## Planned calls" in exported
 
 
 READS = (("read", {"path": "a.txt"}),) * 300

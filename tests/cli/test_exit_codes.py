@@ -161,7 +161,7 @@ def test_a_refusal_in_text_says_what_to_type_next(world: World) -> None:
     assert answer == (
         1,
         b"",
-        b"assent: There is no current plan here.\n  next: assent plan new NAME\n",
+        b"assent: No current plan.\n  next: assent plan new NAME\n",
     )
 
 

@@ -9,7 +9,7 @@ from tests.cli.terminal import Terminal
 from tests.llm.server import Turn, serving
 from tests.llm.wire_responses import Reply
 
-ASKED = (b"be about, and what not?", b"have to keep to?", b"matters most?", b"else should be")
+ASKED = (b"cover, and what not?", b"must it respect?", b"matters most?", b"else should")
 TEXT = "## Scope\n\nOnly src\n\n## Priorities\n\nTests — first"
 
 

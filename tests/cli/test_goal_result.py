@@ -110,7 +110,7 @@ def test_a_call_that_nobody_could_be_asked_about_is_counted_and_listed() -> None
     assert turn_result_row(TurnResult(ASKING, tally))["questions"] == [msgspec.to_builtins(WHICH)]
     first, listed, way = refused_notices(TurnResult(ASKING, tally))
     assert (first, listed) == ("1 call was denied, because you could not be asked.", "Which?")
-    assert "`assent -c 'GO ON'`" in way
+    assert "`assent -c 'continue'`" in way
     for answer in ((("No",),), (("Yes",),), ((),)):  # somebody was there
         assert summed(asked, QuestionAnswered("q1", answer), ended).refused == ()
     same = msgspec.structs.replace(tally, refused=tally.refused * 25)
@@ -178,7 +178,7 @@ def test_exit_codes(ending: TurnResult, code: int) -> None:
 
 def test_f111_whoever_worked_is_told_how_to_go_on_after_a_halt() -> None:
     for why in ("paused", "cancelled"):
-        words = f"{why.capitalize()} from elsewhere."
+        words = f"{why.capitalize()} from another process."
         ending = TurnResult(ASKING, summed(TurnEnded(why, words)))
         way_on = f"assent sessions resume {ASKING.slug}"
         assert [line.text for line in turn_result_lines(ending)] == [
@@ -196,7 +196,7 @@ def test_a_no_is_told_with_what_to_type_instead() -> None:
     )
     assert [line.text for line in turn_result_lines(ending)] == [
         "You denied permission; nothing was done.",
-        "Go on: assent -c 'WHAT INSTEAD'",
+        "Continue: assent -c 'WHAT INSTEAD'",
     ]
     assert turn_result_row(ending)["next"] == "assent -c 'WHAT INSTEAD'"
 

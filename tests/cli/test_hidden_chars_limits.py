@@ -254,10 +254,10 @@ def test_f92_values_of_all_configured_keys_are_masked_in_errors_and_output(talke
     outputs += [world.run("stage", "delete", f"x-{value}").err for value in values]
     told = b"\n".join(outputs).decode()
     assert [value for value in values if value in told] == []
-    assert [output.count(b"[masked: a key of yours]") for output in outputs[3:]] == [1] * len(
+    assert [output.count(b"[masked: configured API key]") for output in outputs[3:]] == [1] * len(
         values
     )
-    assert outputs[0].count(b"[masked: a key of yours]") == len(values)
+    assert outputs[0].count(b"[masked: configured API key]") == len(values)
 
 
 def assert_escaped(content: bytes) -> None:

@@ -30,7 +30,7 @@ def test_what_a_person_changed_is_left_alone_and_said(world: World, mine: bytes)
     world.put(AGENT, mine)
     assert world.ok("init") == {"agent": "changed_by_person", "agent_written": False}
     assert (world.root / AGENT).read_bytes() == mine
-    assert b"was changed by a person and left alone" in world.run("init").out
+    assert b"has your own changes and was kept" in world.run("init").out
 
 
 def test_an_earlier_version_of_ours_is_replaced(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.cli.test_run_stream import STREAM
 RECORDED = ("runs/plan_commands.py", "record")
 LOCKED = ("runs/runs.py", "_fitting")
 ANSWERED = ("render/rows.py", "run_row")
-STANDS = "$ touch made was not started this time; everything before it stands and is on record."
+STANDS = "$ touch made was not started this time; everything before it is kept and recorded."
 
 
 def pressed(world: World, place: tuple[str, str], *line: str) -> Answer:
@@ -38,8 +38,8 @@ def test_while_files_are_recorded_before_a_command(approved: World) -> None:
     assert run["outcome"] is None
     assert error["error"] == "interrupted"
     assert error["message"] == (
-        f"Interrupted. Run {run['run']} is not over: {STANDS} "
-        "`assent recover` finishes it or takes it back."
+        f"Interrupted. Run {run['run']} is not finished: {STANDS} "
+        "`assent recover` finishes it or rolls it back."
     )
     assert error["next"] == "assent recover"
     assert sorted(approved.files()) == [b"a"]
@@ -53,7 +53,7 @@ def test_while_they_are_recorded_before_what_a_roll_back_runs(planned: World) ->
     planned.approve()
     assert planned.run("build", "--json").code == 6
     error = pressed(planned, RECORDED, "recover", "--roll-back").error
-    assert "$ rm made was not started this time; everything before it stands" in error["message"]
+    assert "$ rm made was not started this time; everything before it is kept" in error["message"]
     assert error["next"] == "assent recover"
     assert planned.run("recover", "--json").json["outcome"] == "rolled_back"
     assert planned.files() == {}

@@ -68,7 +68,7 @@ def test_an_interrupt_when_its_end_is_about_to_be_recorded_leaves_nothing_unknow
     planned.ok("stage", "run", "--script", "echo said; touch made")
     planned.approve()
     answer = pressed(planned, JOURNAL, "call", "CommandEndedEntry")
-    assert "`assent recover` finishes it or takes it back." in answer.error["message"]
+    assert "`assent recover` finishes it or rolls it back." in answer.error["message"]
     done = planned.ok("recover")
     assert [(row["result"], row["exit"]) for row in done["operations"]] == [("done", 0)]
     (shown,) = planned.ok("runs", "show", done["run"])["operations"]

@@ -77,8 +77,8 @@ def test_law_6_a_roll_back_right_after_a_crash_first_names_what_it_would_put_bac
     answer = world.run("recover", "--roll-back")
     told = answer.out.decode()
     assert answer.code == 6
-    assert "taken for its work: f1, f3, mine." in told
-    assert "copy aside first what you want to keep" in told
+    assert "assumed to be its work: f1, f3, mine." in told
+    assert "Copy what you want to keep first." in told
     assert "--roll-back was not applied. Review the changes first, then run it again." in told
     assert {path.name for path in world.root.iterdir()} >= {"f1", "f3", "mine"}
     assert (world.root / "f3").read_text("utf-8") == "mine"
@@ -97,7 +97,9 @@ def test_law_6_who_accepts_right_after_a_crash_is_told_whose_work_an_undo_would_
         (world.root / "mine").write_text("mine", encoding="utf-8")
     told = world.run("recover", "--accept").out.decode()
     assert "Changed since that command started, assumed to be its work: f1, f3, mine." in told
-    assert "An undo puts all of that back, also what you changed yourself" in " ".join(told.split())
+    assert "An undo reverts all of these files, including changes of your own" in " ".join(
+        told.split()
+    )
     (note,) = world.ok("undo", "--dry-run")["notes"]
     assert note.endswith(
         "f1, f3, mine. Its end was not recorded, so some of these changes may be your own."
@@ -112,7 +114,7 @@ def test_law_6_resume_right_after_a_crash_runs_nothing_a_second_time(world: Worl
         pass
     answer = world.run("recover", "--resume")
     assert answer.code == 6
-    assert "--resume was not done" in answer.out.decode()
+    assert "--resume was not applied" in answer.out.decode()
     assert world.run("recover", "--accept").code == 0
 
 
@@ -155,7 +157,7 @@ def test_a_run_that_is_at_work_is_not_called_interrupted(world: World) -> None:
         process.kill()
     assert row["outcome"] is None
     assert row["running"].endswith(f"(process {process.pid})")
-    assert f"Run {row['run']} is at work" in told
+    assert f"Run {row['run']} in progress" in told
     assert "was interrupted" not in told
     assert "running" not in world.ok("status")["run"]
     assert "A run was interrupted" in world.run("status").out.decode()

@@ -51,7 +51,7 @@ def test_law_8_what_is_taken_back_is_not_called_applied(built: World) -> None:
         f"run {run_of(built, 'undo')}",
         "Next: assent redo",
     ]
-    assert said(built, "status")[0] == f"Last run: {run} ended as done, and was undone."
+    assert said(built, "status")[0] == f"Last run: {run} ended as done, then undone."
     shown = built.ok("runs", "show", run)
     assert (shown["undone"], results(shown)) == (True, ["undone", "undone"])
     digest = built.ok("redo", "--dry-run")["digest"]
@@ -80,7 +80,7 @@ def test_what_a_killed_undo_left_alone_is_named_with_its_reason(built: World) ->
     assert results(answer) == ["conflict", "undone"]
     assert answer["conflicts"] == wanted["conflicts"]
     assert [row["path"] for row in answer["restored"]] == ["two"]
-    assert answer["notes"] == ["Left alone: one changed after the run."]
+    assert answer["notes"] == ["Skipped: one changed after the run."]
     assert built.files() == {**BEFORE, b"one": ("file", 0o644, b"mine\n")}
 
 
@@ -118,9 +118,9 @@ def test_undo_again_finishes_the_killed_one_and_takes_back_no_other(world: World
         kill_undo(world)
         answer = world.run("undo", *again, "--no-input")
         assert answer.code == 0, answer
-        assert answer.out.startswith(b"Done: everything was taken back.\n")
+        assert answer.out.startswith(b"Done: everything was undone.\n")
         assert answer.out.endswith(b"\nNext: assent redo\n")
-        told = f", which takes back run {run}, had been interrupted; it is now done."
+        told = f", which undoes run {run}, was interrupted; it is now done."
         assert told in answer.err.decode()
         assert world.files() == {**BEFORE, b"first": ("file", 0o644, b"1\n")}
         kill_undo(world, "redo")

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.sandbox.profiles import left_over, long_time
 
-KILL = re.compile(r"process (\d+) \((\w+)\) \(`(kill \d+)` ends it\)")
+KILL = re.compile(r"process (\d+) \((\w+)\) \(`(kill \d+)` stops it\)")
 
 QUIET = ">/dev/null 2>&1"
 TRIES = 10

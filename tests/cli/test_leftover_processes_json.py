@@ -9,8 +9,8 @@ from tests.cli.harness import World
 from tests.cli.test_leftover_processes import QUIET, away, sleeping
 from tests.sandbox.profiles import long_time
 
-KILL = re.compile(r"process (\d+) \(sleep\) \(`kill \1` ends it\)")
-SAYS = "echo 'assent: It ended and left running: process 1 (init) (`kill 1` ends it).'"
+KILL = re.compile(r"process (\d+) \(sleep\) \(`kill \1` stops it\)")
+SAYS = "echo 'assent: The command ended but left running: process 1 (init) (`kill 1` stops it).'"
 
 
 def left(answer: dict[str, Any]) -> dict[str, str]:

@@ -44,7 +44,7 @@ def test_f60_a_whole_log_holds_and_says_what_that_does_not_prove(built: World) -
         "Not proven by this check:",
         *[f"- {text}" for text in checked["not_proved"]],
     ]
-    assert "Whoever has your account" in lines[3]
+    assert "Anyone with access to your account" in lines[3]
 
 
 def test_f60_an_edited_approval_is_found(built: World) -> None:
@@ -53,7 +53,7 @@ def test_f60_an_edited_approval_is_found(built: World) -> None:
     seq = next(e["seq"] for e in built.ok("log")["events"] if e["kind"] == "plan_approved")
     assert (answer.code, answer.json["holds"]) == (1, False)
     assert answer.json["broken"].startswith(f"Event {seq} (plan_approved, ")
-    assert b"The log was changed by somebody else" in built.run("log", "--verify").out
+    assert b"The log was modified outside Assent" in built.run("log", "--verify").out
 
 
 def test_f60_a_removed_rejection_is_found(built: World) -> None:
@@ -67,7 +67,7 @@ def test_f60_a_cut_end_is_found(built: World) -> None:
     edit(built, "UPDATE sqlite_sequence SET seq = 5")
     answer = built.run("log", "--verify", "--json")
     assert (answer.code, answer.json["events"]) == (1, 5)
-    assert answer.json["broken"].startswith("The log ends with event 5, and there were ")
+    assert answer.json["broken"].startswith("The log ends at event 5, but it had ")
 
 
 def test_f60_checking_a_log_that_does_not_exist_makes_none(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_f60_a_log_that_was_emptied_with_its_mark_is_no_good_sign(built: World) 
     answer = built.run("log", "--verify", "--json")
     assert (answer.code, answer.json["events"], answer.json["leftovers"]) == (0, 0, True)
     said = built.run("log", "--verify").out.decode()
-    assert "The log is empty, and yet" in said
-    assert "There is no mark, so nobody vouches for the end of the log" in said
+    assert "The log is empty, but its folder contains" in said
+    assert "The log has no end mark, so events at its end may have been removed" in said
 
 
 def test_f60_a_log_that_never_was_is_empty_and_nothing_else(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_status_and_recover_list_every_slot_with_its_file_and_size(lost: World) 
     for line in ("status", "recover"):
         told = lost.run(line).out.decode()
         assert all(row["slot"] in told for row in rows)
-        assert "5 slots of a run that the log does not know" in told
+        assert "5 slots of a run missing from the log" in told
         assert "assent recover" in told.splitlines()[-1]
     assert contents(lost) == before
 
@@ -88,7 +88,7 @@ def test_status_and_recover_list_every_slot_with_its_file_and_size(lost: World) 
 def test_a_build_names_them_also_where_no_plan_is_left(lost: World) -> None:
     error = lost.no(6, "build")
     assert error["next"] == "assent recover"
-    assert "5 slots of a run that the log does not know" in error["message"]
+    assert "5 slots of a run missing from the log" in error["message"]
 
 
 def test_nothing_is_changed_over_them(lost: World) -> None:
@@ -97,7 +97,7 @@ def test_nothing_is_changed_over_them(lost: World) -> None:
     error = lost.no(6, "approve", "--build", "--digest", digest)
     assert error["error"] == "needs_you"
     assert error["next"] == "assent recover"
-    assert "5 slots of a run that the log does not know" in error["message"]
+    assert "5 slots of a run missing from the log" in error["message"]
     assert lost.ok("status")["plan"]["approved"] is False
     lost.ok("approve", "--digest", digest)
     for line in (["build"], ["undo"], ["redo"], ["recover", "--resume"]):
@@ -112,7 +112,7 @@ def test_a_session_does_not_begin_over_them(lost: World) -> None:
     before = contents(lost)
     answer = talker.say("Write a file", "--mode", "yolo")
     assert answer.code == 6
-    assert b"5 slots of a run that the log does not know" in answer.err
+    assert b"5 slots of a run missing from the log" in answer.err
     assert contents(lost) == before
     assert lost.ok("sessions", "list")["sessions"] == []
     plans = lost.ok("plan", "list", "--all")["plans"]
@@ -246,7 +246,7 @@ def test_recover_says_once_what_it_removed_and_not_that_there_was_nothing_to_do(
     assert (answer.code, answer.err) == (0, b"")
     said = " ".join(answer.out.decode().split())
     assert said.startswith(
-        f"Removed what an interrupted start left: {STAGE}/probe.one and {STAGE}/probe.other."
+        f"Removed leftovers of an interrupted start: {STAGE}/probe.one and {STAGE}/probe.other."
     )
     assert "Nothing else to do." in said
     assert "Nothing to do." not in said
@@ -265,7 +265,7 @@ def test_a_folder_that_stays_because_somebody_wrote_into_it_is_named(world: Worl
     world.ok("stage", "delete", "old")
     world.approve()
     world.put("old/late.txt", b"late\n")
-    said = "Folder not removed: old (it holds late.txt)."
+    said = "Folder not removed: old (it contains late.txt)."
     assert world.ok("build")["notes"] == [said]
 
 
@@ -280,7 +280,7 @@ def test_a_folder_that_may_not_be_removed_is_named_and_those_above_it_are_not(wo
     os.chmod(world.at("kept/up"), 0o755)
     assert answer.json["outcome"] == "done"
     why = "the system refused"
-    said = f"Not removed, although the plan leaves it empty: kept/up/old ({why})."
+    said = f"Folder not removed: kept/up/old ({why})."
     assert answer.json["notes"] == [said]
 
 
@@ -298,4 +298,4 @@ def test_an_undo_names_the_folder_that_stays(world: World) -> None:
     world.build()
     world.put("made/late.txt", b"late\n")
     notes = world.undo().json["notes"]
-    assert notes == ["Folder not removed: made (it holds late.txt)."]
+    assert notes == ["Folder not removed: made (it contains late.txt)."]

@@ -17,7 +17,7 @@ QUICK = "[retry]\nfirst_s = 0.001\n"
 ESCAPE = bytes([27]).decode()
 
 NONE = (
-    b"No model can be used here: no key is set, no provider configured, no local server answers.\n"
+    b"No model available: no API key set, no provider configured, no local server running.\n"
     b"Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server\n"
 )
 
@@ -74,7 +74,7 @@ def test_a_server_elsewhere_is_asked_for_its_list(world: World) -> None:
 def test_a_local_server_is_found_without_a_key(world: World) -> None:
     with serving() as server:
         environment = {"OLLAMA_HOST": f"127.0.0.1:{server.port}"}
-        why = f"a server answers at {server.url}/v1"
+        why = f"server running at {server.url}/v1"
         found = rows(world, environment)
         while not found:  # it has half a second to answer, which a busy machine may take
             found = rows(world, environment)
@@ -108,7 +108,7 @@ def test_a_project_cannot_say_where_models_are(world: World) -> None:
 def test_a_project_cannot_loosen_the_mode_or_script_the_model(world: World) -> None:
     world.put(".opencode/assent.toml", b"mode = 'yolo'\nmodel = 'scripted:evil.json'\n")
     answer = world.process("models", "list")
-    assert b"sets the mode yolo, but it can only make the user's stricter" in answer.err
+    assert b"sets mode yolo, but a project can only make the user's mode stricter" in answer.err
     assert b"sets a scripted model, which only the user may choose" in answer.err
 
 
@@ -143,7 +143,7 @@ def test_a_fault_is_told_and_not_in_the_answer(world: World, fault: str) -> None
         world.env |= at(server)
         answer = world.run("models", "ask", "openai/m", "Hi")
         assert (answer.code, answer.out) == (0, b"Hello there.\n")
-        assert b"Try 2 follows in 0 s." in answer.err
+        assert b"Retrying in 0 s (attempt 2)." in answer.err
         assert b"sk-secret" not in answer.err
 
 
@@ -152,7 +152,7 @@ def test_parts_of_an_attempt_that_fails_late_are_not_in_the_answer(world: World)
         world.env |= at(server, "anthropic")  # whose parts are complete before the answer is
         answer = world.run("models", "ask", "anthropic/m", "Hi")
         assert (answer.code, answer.out) == (0, b"Hello there.\n")
-        assert b"Try 2 follows" in answer.err
+        assert b"(attempt 2)." in answer.err
 
 
 ERRORS = {
@@ -174,7 +174,9 @@ def test_errors_have_words(world: World, raw: bytes, word: str, next: str) -> No
         assert len(server.heard) == (5 if word == "unavailable" else 1)
 
 
-@pytest.mark.parametrize(("stop", "told"), [("refusal", "refused to"), ("length", "too long")])
+@pytest.mark.parametrize(
+    ("stop", "told"), [("refusal", "refused to"), ("length", "reached the length limit")]
+)
 def test_an_answer_that_is_none_exits_with_1(world: World, stop: str, told: str) -> None:
     with serving(Turn(Reply("Half", stop=stop))) as server:
         world.env |= at(server)
@@ -194,7 +196,7 @@ def test_a_scripted_model(world: World) -> None:
     world.put("s.json", msgspec.json.encode({"turns": turns}))
     answer = world.run("models", "ask", "scripted:s.json", "Hi")
     assert (answer.code, answer.out) == (0, b"Scripted.\n")
-    assert b"is overloaded (529). Try 2 follows" in answer.err
+    assert b"is overloaded (529). Retrying in " in answer.err
     world.put("s.json", b'{"turns": []}')
     assert world.no(1, "models", "ask", "scripted:s.json", "Hi")["error"] == "model"
 
@@ -204,7 +206,7 @@ def test_on_a_terminal_the_answer_appears_as_it_comes(world: World) -> None:
     with serving(Turn(Reply(f"Hello {clear}there, world."), "cut"), Turn()) as server:
         asked = ("models", "ask", "openai/m", "Hi")
         terminal = Terminal(world, *asked, shared=("stdin", "stdout"), env=at(server))
-        terminal.wait_for(b"This was cut off and does not count.")
+        terminal.wait_for(b"The answer above was cut off and is discarded.")
         terminal.wait_for(b"Hello there.")
         assert terminal.end().code == 0
         assert clear.encode() not in terminal.screen

@@ -48,7 +48,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_at_once(
         assert (answer.code, answer.out) == (1, b"")
         assert b"is not trusted" in answer.err
         assert b"SSL_CERT_FILE" in answer.err
-        assert b"Try 2" not in answer.err
+        assert b"(attempt 2)" not in answer.err
         assert server.heard == []
 
 

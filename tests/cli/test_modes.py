@@ -41,7 +41,7 @@ def test_f8_modes_of_user_and_project_are_listed_and_a_bad_one_is_left_out(world
     }
     answer = world.run("modes", "list")
     assert answer.code == 0
-    assert b"has a mode 'Bad' that cannot be used: an id is kebab-case" in answer.err
+    assert b"has a mode 'Bad' that cannot be used: an id must be kebab-case" in answer.err
     assert b'review     ask        user     Review "docs" (limits tools and edit)\n' in answer.out
 
 
@@ -63,7 +63,7 @@ def test_f8_a_mode_is_shown_in_full_with_what_it_narrows(world: World) -> None:
 
 def test_f8_unknown_tools_are_told(world: World) -> None:
     configured(world, "[modes.x]\nbase = 'ask'\ntools = ['read', 'reed']\n")
-    told = f"The mode x names tools that there are not: 'reed'. It stands in {world.config}."
+    told = f"Mode x lists unknown tools: 'reed'. The mode is defined in {world.config}."
     assert f"{told} Did you mean read?" in world.run("modes", "list").err.decode()
     assert f"{told} Did you mean read?" in world.run("debug", "tools").err.decode()
 
@@ -114,14 +114,14 @@ def test_f8_what_cannot_be_used_is_not_imported(world: World, text: str) -> None
 def test_f8_a_file_that_cannot_take_it_in_stays_as_it_is(world: World) -> None:
     configured(world, "modes = {mine = {base = 'plan'}}\n")
     error = world.no(2, "modes", "import", "-", "--yes", stdin=REVIEW.encode())
-    assert "cannot take it in at its end" in error["message"]
+    assert "The mode cannot be appended to " in error["message"]
     assert world.config.read_text("utf-8") == "modes = {mine = {base = 'plan'}}\n"
 
 
 def test_f8_a_configuration_that_lies_in_the_workspace_is_left_alone(world: World) -> None:
     world.env["XDG_CONFIG_HOME"] = str(world.root / "planted")
     error = world.no(7, "modes", "import", "-", "--yes", stdin=REVIEW.encode())
-    assert "it lies in the workspace" in error["message"]
+    assert "it is in the workspace" in error["message"]
     assert not (world.root / "planted").exists()
 
 
@@ -132,12 +132,12 @@ def test_f8_an_import_needs_a_persons_word(world: World) -> None:
     assert world.process(*line).code == 4
     assert world.run(*line, "--no-input").code == 4
     terminal = Terminal(world, *line)
-    terminal.wait_for(b"y or n (Enter: no): ")
+    terminal.wait_for(b"? [y/N] ")
     terminal.type(b"no\n")
     assert terminal.end().code == 4
     assert world.config.read_bytes() == before
     terminal = Terminal(world, *line)
-    terminal.wait_for(b"y or n (Enter: no): ")
+    terminal.wait_for(b"? [y/N] ")
     terminal.type(b"yes\n")
     assert terminal.end().code == 0
     assert b'tools = ["read", "edit"]' in terminal.screen
@@ -195,7 +195,7 @@ def test_f8_the_model_has_only_the_tools_and_files_of_the_mode(talker: Talker) -
     text = told["parts"][0]["text"]
     assert 'Mode: review (Review "docs").' in text
     assert "Only these tools are available: read, edit." in text
-    assert "Only these files may change in it: docs/**." in text
+    assert "Only these files may change: docs/**." in text
 
 
 def test_f9_a_project_that_widens_plan_mode_changes_nothing_on_disk(talker: Talker) -> None:
@@ -208,7 +208,7 @@ def test_f9_a_project_that_widens_plan_mode_changes_nothing_on_disk(talker: Talk
     answer = talker.say("Do it", "--mode", "plan")
     assert answer.code in (0, 3, 4)
     assert {b"a.txt", b"b"} & world.files().keys() == set()
-    assert b"has a mode 'plan' on yolo; here it is one on plan." in answer.err
+    assert b"has a mode 'plan' based on yolo; here it is based on plan." in answer.err
 
 
 def test_f9_a_projects_narrower_plan_mode_holds(talker: Talker) -> None:
@@ -229,7 +229,9 @@ def test_f11_a_session_whose_mode_is_gone_is_in_plan_mode_and_says_so(talker: Ta
     talker.script(turn("", ("write", {"path": "a.txt", "content": "x"})), turn("Done."))
     answer = talker.say("-c", "Do it")
     assert b"a.txt" not in world.files()
-    assert b"The session's mode 'fast' is not known any more, so it is in plan mode." in answer.err
+    assert (
+        b"The session's mode 'fast' no longer exists, so the session is in plan mode." in answer.err
+    )
 
 
 def test_f11_a_mode_that_is_gone_is_named_wherever_the_mode_is_told(talker: Talker) -> None:
@@ -244,7 +246,7 @@ def test_f11_a_mode_that_is_gone_is_named_wherever_the_mode_is_told(talker: Talk
     ):
         assert {name: row[name] for name in now} == now
     status = world.run("status")
-    assert f"assent: {slug}: The session's mode 'fast' is not known any more" in status.err.decode()
+    assert f"assent: {slug}: The session's mode 'fast' no longer exists" in status.err.decode()
     assert b"missing mode  fast" in world.run("sessions", "show").out
     talker.script(turn("", ("write", {"path": "a.txt", "content": "x"}), PRESENT), turn("Done."))
     rows = talker.stream("-c", "Do it")
@@ -276,15 +278,15 @@ def test_f11_an_unknown_mode_on_the_command_line_starts_nothing(talker: Talker) 
     talker.script(turn("Done."))
     answer = talker.say("Do it", "--mode", "wild")
     assert answer.code == 2
-    assert b"There is no mode 'wild'." in answer.err
+    assert b"Mode 'wild' not found." in answer.err
     assert talker.world.ok("sessions", "list")["sessions"] == []
 
 
 def test_f8_a_base_that_there_is_none_of_is_named_in_words(world: World) -> None:
     error = world.no(2, "modes", "import", "-", "--yes", stdin=b"[modes.x]\nbase = 'wild'\n")
     assert error["message"] == (
-        "The input has a mode 'x' that cannot be used: base is one of plan, ask, auto-edit, yolo. "
-        "Nothing was changed."
+        "The input has a mode 'x' that cannot be used: base must be one of plan, ask, auto-edit, "
+        "yolo. Nothing was changed."
     )
 
 

@@ -17,7 +17,7 @@ from assent.core.permission.sensitive_paths import RESERVED_PATHS
 
 PATIENCE = 60
 PLACES = {os.fsdecode(name) for name in RESERVED_PATHS}
-GONE = "Removed empty folders that a killed command left: "
+GONE = "Removed empty folders left by a killed command: "
 
 pytestmark = needs_bubblewrap
 
@@ -143,12 +143,12 @@ def test_status_says_that_it_runs_and_who_runs_it(world: World) -> None:
         said = " ".join(world.process("status").out.decode().split())
         session = world.ok("sessions", "list")["sessions"][0]["slug"]
         holder = f"session {session} (process {process.pid})"
-        assert f"Running now, by {holder}: sh go.sh; echo on > begun; sleep 1000" in said
-        assert "how it ended is not known" not in said
-        assert "Look at the files" not in said
+        assert f"Running now ({holder}): sh go.sh; echo on > begun; sleep 1000" in said
+        assert "its result is unknown" not in said
+        assert "Check the files" not in said
         assert world.ok("status")["command"]["running"] == holder
         process.kill()
         process.wait(PATIENCE)
         said = " ".join(world.process("status").out.decode().split())
-        assert "how it ended is not known: sh go.sh; echo on > begun; sleep 1000" in said
+        assert "its result is unknown: sh go.sh; echo on > begun; sleep 1000" in said
         assert world.ok("status")["command"]["running"] is None

@@ -201,7 +201,7 @@ def test_an_approval_says_that_rules_keep_the_plan_from_being_built(one: World) 
     found = answer.json
     assert (found["approved"], found["cannot_be_built"], found["next"]) == (True, [why], [way])
     assert answer.err.decode() == (
-        f"assent: The plan is approved, but cannot be built as the rules are now: {why}\n"
+        f"assent: The plan is approved, but the current rules do not allow building it: {why}\n"
     )
     assert step(one, "approve", "--plan", "one", "--digest", wanted) == way
     assert step(one, "status", "--plan", "one") == way
@@ -216,7 +216,7 @@ def test_an_approval_of_a_part_says_it_too(one: World) -> None:
     line = ("approve", "--plan", "one", "--without", "2")
     smaller = one.ok(*line, "--dry-run")["digest"]
     answer = one.run(*line, "--digest", smaller, "--json")
-    assert "cannot be built under the current rules: a: " in answer.err.decode()
+    assert "the current rules do not allow building it: a: " in answer.err.decode()
     assert len(answer.json["cannot_be_built"]) == 1
 
 

@@ -8,7 +8,7 @@ SCREEN = ("stdin", "stdout", "stderr")
 HINT = b"(Enter: no"
 COLOUR = {"header": "Colour", "question": "Which one?", "options": [{"label": "Red"}]}
 ASKS = turn("Hm.", ("question", {"questions": [COLOUR]}))
-PRESENTED = b"\x1b]9;A plan waits for your approval.\x07"
+PRESENTED = b"\x1b]9;A plan is waiting for your approval.\x07"
 ASKED = b"\x1b]9;The model asks: Which one?\x07"
 MODEL = ("--model", "scripted:script.json")
 KITTY = {"TERM": "xterm-kitty"}
@@ -44,7 +44,7 @@ def test_f150_inside_tmux_it_is_a_bell(talker: Talker) -> None:
 def test_f150_a_long_turn_is_told_when_it_ends(talker: Talker) -> None:
     talker.world.config.write_text("[notify]\nafter_s = 0\n", encoding="utf-8")
     talker.script(turn("Done."))
-    assert b"\x1b]9;The turn is done.\x07" in screen(talker, "Look around")
+    assert b"\x1b]9;Turn finished.\x07" in screen(talker, "Look around")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tests.cli.scripts import Talker, turn, write
 from tests.cli.terminal import Terminal
 
 SCREEN = ("stdin", "stdout", "stderr")
-HINT = b"your own words for the model (Enter: no, and the turn ends): "
+HINT = b"free text as feedback (Enter: no, end the turn): "
 MODEL = ("--model", "scripted:script.json")
 WRITES = turn("May I?", write("hello.txt", "hello\n"))
 RUNS = ("shell", {"command": "touch a.txt"}), ("shell", {"command": "touch b.txt"})
@@ -70,7 +70,7 @@ def test_f95_how_many_are_open_is_said(talker: Talker) -> None:
     assert (row["open"], row["at_work"], row["next"]) == (1, False, "assent -r greet-me")
     text = talker.world.run("questions", "answer", second["id"], "--words", "Not b.txt").out
     assert text.splitlines() == [
-        b"Answered: no, with your words: Not b.txt",
+        b"Answered: no, with feedback: Not b.txt",
         b"Next: assent -r greet-me",
     ]
 
@@ -81,7 +81,7 @@ def test_f95_where_the_session_is_at_work_it_goes_on_there(talker: Talker) -> No
     terminal.wait_for(HINT)
     [question] = open_ones(talker)
     text = talker.world.run("questions", "answer", question, "no", "--words", "Not now").out
-    assert b"The session is at work in another process, and goes on there." in text
+    assert b"The session is running in another process and continues there." in text
     assert b"Next:" not in text
     terminal.wait_for(b"(command line): Not now.")
     assert terminal.end().code == 0
@@ -92,7 +92,7 @@ def test_a_number_that_is_not_there_is_asked_again(talker: Talker) -> None:
     terminal = Terminal(talker.world, "Greet me", "--mode", "ask", *MODEL, shared=SCREEN)
     terminal.wait_for(HINT)
     terminal.type(b"9\n")
-    terminal.wait_for(b"There is no 9: the numbers are 1 to 4.\r\ny, n, a number, or " + HINT)
+    terminal.wait_for(b"9 is not an option; enter 1 to 4.\r\ny, n, a number, or " + HINT)
     terminal.type(b"1\n")
     terminal.wait_for(b"I did.")
     assert terminal.end().code == 0
@@ -103,10 +103,10 @@ def test_f81_a_no_to_the_confirmation_says_that_nothing_is_remembered(talker: Ta
     terminal = Terminal(talker.world, "Greet me", "--mode", "ask", *MODEL, shared=SCREEN)
     terminal.wait_for(HINT)
     terminal.type(b"2\n")
-    terminal.wait_for(b"y, n, or your own words (Enter: no): ")
+    terminal.wait_for(b"y, n, or free text (Enter: no): ")
     terminal.type(b"n\n")
-    terminal.wait_for(b"Nothing is remembered.\r\n")
-    terminal.screen = terminal.screen.partition(b"Nothing is remembered.\r\n")[2]
+    terminal.wait_for(b"Nothing was remembered.\r\n")
+    terminal.screen = terminal.screen.partition(b"Nothing was remembered.\r\n")[2]
     terminal.wait_for(HINT)
     terminal.type(b"y\n")
     terminal.wait_for(b"I did.")
@@ -133,7 +133,7 @@ def test_a_script_is_shown_line_by_line_behind_a_bar(talker: Talker) -> None:
     bar = "│ ".encode()
     block = b"\r\n".join(bar + line.encode() for line in script.splitlines())
     assert block in terminal.screen
-    assert b"May the model run this command?" in terminal.screen
+    assert b"Allow running this command?" in terminal.screen
     assert terminal.screen.count(b"isk: ") == 1
     terminal.type(b"\n")
     terminal.end()
@@ -147,8 +147,8 @@ def test_f82_a_yes_in_a_mode_of_ones_own_does_not_count_in_its_base(talker: Talk
     terminal = Terminal(world, "Greet me", "--mode", "careful", *MODEL, shared=SCREEN)
     terminal.wait_for(HINT)
     terminal.type(b"3\n")
-    terminal.wait_for(b"y, n, or your own words (Enter: no): ")
-    assert b"for the agent build in careful mode" in terminal.screen.replace(b"\r\n", b" ")
+    terminal.wait_for(b"y, n, or free text (Enter: no): ")
+    assert b"for agent build in careful mode" in terminal.screen.replace(b"\r\n", b" ")
     terminal.type(b"y\n")
     terminal.wait_for(b"I did.")
     assert terminal.end().code == 0

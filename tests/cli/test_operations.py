@@ -129,7 +129,7 @@ STORIES = {
     "move a folder that changes only case": Story(
         {b"D": FOLDER, b"D/a": text(b"a")}, [("move", "D", "d")], {b"d": FOLDER, b"d/a": text(b"a")}
     ),
-    "create a symlink": Story({}, [("write", "l", "--link-to", "a/b")], {b"l": link(b"a/b")}),
+    "make a symlink": Story({}, [("write", "l", "--link-to", "a/b")], {b"l": link(b"a/b")}),
     "make a symlink in a folder": Story(
         {b"d": FOLDER, b"d/x": text(b"x")},
         [("write", "d/l", "--link-to", "x")],
@@ -292,7 +292,7 @@ def test_f145_a_large_binary_file_goes_through_and_comes_back(world: World) -> N
     (operation,) = world.ok("review")["operations"]
     assert (operation["diff"], operation["risks"]) == (None, ["unshown"])
     shown = world.run("review").out
-    assert b"Not shown as text, because it is binary or too large:" in shown
+    assert b"Not shown (binary or too large):" in shown
     assert f"{len(large)} bytes".encode() in shown
     world.ok("build")
     assert world.files() == {b"large.bin": text(large[::-1])}

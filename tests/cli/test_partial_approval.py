@@ -57,7 +57,7 @@ def test_g10_a_smaller_plan_with_its_own_digest_is_built(proposed: World) -> Non
     assert [row["id"] for row in shown["declined"]] == [op]
     assert [note["note"] for note in shown["notes"]] == ["Later"]
     assert proposed.ok("status")["declined"] == [op]
-    assert b"1 operation was declined; `assent review` lists what" in proposed.run("status").out
+    assert b"1 operation was excluded; `assent review` shows which" in proposed.run("status").out
     assert proposed.ok("build")["outcome"] == "done"
     assert proposed.files() == {b"d": ("folder", 0, b""), b"d/f": ("file", 0o644, b"new\n")}
 
@@ -86,10 +86,10 @@ def test_g10_what_cannot_stay_goes_with_it(proposed: World) -> None:
         "d/f needs a folder, but d remains a file.",
     )
     text = proposed.run("review").out.decode()
-    section = text.partition("Declined\n")[2].splitlines()[:2]
+    section = text.partition("Excluded\n")[2].splitlines()[:2]
     assert section == [
-        "declined  delete d",
-        "went with it  write d/f: d/f needs a folder, but d remains a file.",
+        "excluded  delete d",
+        "excluded too  write d/f: d/f needs a folder, but d remains a file.",
     ]
     assert proposed.ok("build")["outcome"] == "done"
     assert proposed.files() == {
@@ -154,7 +154,7 @@ def test_g10_the_smaller_plan_is_shown_and_asked_about(proposed: World) -> None:
     answer = yes.answer(digest[:8].encode() + b"\n")
     assert (answer.code, answer.json["outcome"]) == (0, "done"), answer
     screen, _, _ = yes.screen.partition(QUESTION)
-    for part in (b"Declined", b"declined  delete d", b"+a", digest.encode()):
+    for part in (b"Excluded", b"excluded  delete d", b"+a", digest.encode()):
         assert part in screen
     assert b"+new" not in screen
 
@@ -164,7 +164,7 @@ def test_g10_what_makes_no_plan_is_refused(proposed: World) -> None:
     before = kinds(proposed)
     every = [word for op in whole.values() for word in ("--without", op)]
     refused = proposed.no(1, "approve", *every, "--dry-run")
-    assert (refused["error"], refused["next"]) == ("impossible", "assent reject --note 'WORDS'")
+    assert (refused["error"], refused["next"]) == ("impossible", "assent reject --note 'TEXT'")
     both = ("--without", whole["a.txt"], "--without", whole["d"])
     assert proposed.no(1, "approve", *both, "--dry-run")["error"] == "impossible"
     assert proposed.no(1, "approve", "--without", "zz", "--dry-run")["error"] == "not_found"
@@ -225,7 +225,7 @@ def test_g10_several_words_are_told_how_to_be_typed(
 ) -> None:
     before = kinds(proposed)
     refused = proposed.no(2, "approve", *line)
-    assert "with commas between them" in refused["message"]
+    assert "separated by commas" in refused["message"]
     assert refused["next"] == f"assent approve {typed}"
     assert kinds(proposed) == before
 
@@ -237,7 +237,7 @@ def test_g10_a_plan_from_elsewhere_is_approved_whole_or_not_at_all(
     if name != "none.json":
         proposed.ok("propose", "--portable", "--out", str(proposed.root / name))
     refused = proposed.no(2, "approve", name, "--without", "1")
-    assert "as a whole or not at all" in refused["message"]
+    assert "a bundle is approved as a whole" in refused["message"]
     assert refused["next"] == f"assent review {name}"
 
 
@@ -284,10 +284,10 @@ def test_g10_without_a_command_its_segments_are_one_and_what_may_rest_on_it_is_s
     ]
     assert "-0\n+2\n" in left["operations"][0]["diff"]
     shown = commanding.run(*line, "--dry-run").out.decode()
-    assert "\nA declined command may have done what later operations rest on" in shown
+    assert "\nLater operations may depend on an excluded command." in shown
     commanding.ok(*line, "--digest", left["digest"])
     after = commanding.run("review").out.decode()
-    assert "\ndeclined  run touch made\nA declined command may" in after
+    assert "\nexcluded  run touch made\nLater operations may depend" in after
     assert commanding.ok("build")["outcome"] == "done"
     assert commanding.files() == {
         b"p": ("file", 0o644, b"2\n"),
@@ -312,7 +312,7 @@ def test_g10_a_commit_alone_is_no_plan(repo: World) -> None:
     repo.propose()
     written, commit = (row["id"] for row in repo.ok("review")["operations"])
     refused = repo.no(1, "approve", "--without", written, "--dry-run")
-    assert (refused["error"], refused["next"]) == ("impossible", "assent reject --note 'WORDS'")
+    assert (refused["error"], refused["next"]) == ("impossible", "assent reject --note 'TEXT'")
     left = rest(repo, commit)
     repo.ok("approve", "--without", commit, "--digest", left["digest"])
     assert [row["path"] for row in repo.ok("stage", "list")["operations"]] == ["a.txt"]

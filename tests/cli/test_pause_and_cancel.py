@@ -102,7 +102,7 @@ def test_an_empty_name_is_nobody_s_and_not_that_of_the_last_session(stage: Stage
 def test_f111_only_what_was_paused_or_broken_off_is_resumed(stage: Stage) -> None:
     stage.play({"text": "First."}, said="Do it")
     refused = stage.no(1, "sessions", "resume", "do-it")
-    assert "nothing is paused or broken off there" in refused["message"]
+    assert "is not paused or interrupted" in refused["message"]
 
 
 def test_f111_a_cancelled_session_is_only_gone_on_with_by_its_name(stage: Stage) -> None:
@@ -140,7 +140,7 @@ def test_f111_a_halt_breaks_off_the_wait_and_nothing_is_done_after_it(
     how = {"pause": "paused", "cancel": "cancelled"}[verb]
     row = json.loads(out)
     assert (process.returncode, row["exit"], row["why"]) == (130, 130, how)
-    assert row["message"] == f"{how.capitalize()} from elsewhere."
+    assert row["message"] == f"{how.capitalize()} from another process."
     assert row["next"] == "assent sessions resume do-it"
     assert states(stage) == [("do-it", how)]
     assert not (stage.root / "b.txt").exists()
@@ -190,4 +190,4 @@ def test_f111_a_session_whose_process_was_killed_is_not_at_work(stage: Stage) ->
     assert stage.ok("sessions", "show", "do-it")["state"] == "interrupted"
     assert stage.ok("status")["session"]["state"] == "interrupted"
     told = stage.run("sessions", "pause", "do-it").out
-    assert b"Nobody works in it; it is marked as paused." in told
+    assert b"The session is idle and now marked paused." in told

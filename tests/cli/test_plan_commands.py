@@ -70,7 +70,7 @@ def test_the_review_shows_the_whole_command_and_how_it_is_confined(planned: Worl
         "│ curl https://example.org/<U+001B> | sh",
         "folder    .",
         "variable  K='v w'",
-        "at most   5 s, 8 GiB memory, 1024 processes, 1 GiB output",
+        "limits    5 s, 8 GiB memory, 1024 processes, 1 GiB output",
         "WITHOUT THE SANDBOX: it can do anything you can.",
         "Changes outside the workspace are neither recorded nor undone.",
     ):
@@ -233,6 +233,6 @@ def test_a_command_that_a_signal_ended_is_told_as_such(planned: World) -> None:
     answer = planned.run("build")
     assert answer.code == 6
     text = answer.out.decode()
-    assert "the command ended with exit code 153, as after SIGXFSZ." in text
+    assert "the command ended with exit code 153 (SIGXFSZ)." in text
     assert "(exit 153, SIGXFSZ)" in text
     assert planned.run("recover", "--json").json["operations"][1]["exit"] == 153

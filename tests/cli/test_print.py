@@ -27,7 +27,7 @@ def test_a_plan_ends_with_3_its_digest_and_the_command_that_approves(talker: Tal
     answer = talker.say("Greet")
     assert answer.code == 3
     assert answer.out.startswith(
-        b"I will greet.\nHere it is.\n\nThe plan waits for you: 1 operation"
+        b"I will greet.\nHere it is.\n\nPlan ready for review: 1 operation"
     )
     found = APPROVE.search(answer.out)
     assert found
@@ -44,7 +44,7 @@ def test_a_turn_that_ends_with_words_is_0_and_its_draft_is_named(talker: Talker)
     talker.script(turn("Begun.", WRITE_PLAN), turn("More tomorrow."), turn("Just words."))
     answer = talker.say("Greet")
     assert (answer.code, answer.out) == (0, b"Begun.\nMore tomorrow.\n")
-    assert b"Draft, not presented for approval: 0 operations, text in .opencode/" in answer.err
+    assert b"Draft, not proposed for approval: 0 operations, text in .opencode/" in answer.err
     assert b" propose\n" in answer.err
     later = talker.say("-c", "And now?")
     assert (later.code, later.out) == (0, b"Just words.\n")
@@ -126,7 +126,7 @@ def test_a_rejection_is_gone_on_with_without_a_word(talker: Talker) -> None:
     assert answer.out.startswith(b"Then I shout.\n")
     nothing = talker.say("-c")
     assert nothing.code == 2
-    assert b"Nothing waits for an answer in session greet." in nothing.err
+    assert b"Session greet has nothing to continue; say what to do next." in nothing.err
 
 
 def test_stdin_is_context_below_the_text(talker: Talker) -> None:
@@ -149,7 +149,7 @@ def test_more_than_a_mebibyte_of_stdin_is_cut_with_a_note(talker: Talker) -> Non
     talker.script(turn("Long."))
     assert talker.say("Read", stdin=b"x" * ((1 << 20) + 5)).code == 0
     export = talker.world.run("sessions", "export", "read", "--json").out
-    assert b"(There was more; these are the first 1,048,576 bytes.)" in export
+    assert b"(Truncated: these are the first 1,048,576 bytes.)" in export
     assert b"x" * (1 << 20) in export
     assert b"x" * ((1 << 20) + 1) not in export
 
@@ -265,4 +265,4 @@ def test_a_pipe_that_nobody_closes_is_not_waited_for(talker: Talker) -> None:
         os.close(reader)
         os.close(writer)
     assert (done.returncode, done.stdout) == (0, b"Hello.\n")
-    assert b"Nothing came on stdin in 3 seconds" in done.stderr
+    assert b"No input on stdin after 3 seconds" in done.stderr

@@ -12,7 +12,7 @@ from assent.sandbox.status import TOOLS, find_bwrap
 READ = ("read", {"path": "script.json"})
 WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
 GIT_LOG = ("shell", {"command": "git log"})
-STUCK = "The model only repeats what does not work or is refused, 5 answers in a row"
+STUCK = "Stopped: the model repeated failed or denied calls in 5 answers in a row"
 
 
 def both(talker: Talker, *line: str) -> tuple[dict[str, Any], Answer]:
@@ -37,7 +37,7 @@ def test_max_turns_ends_with_1_and_a_sentence_on_stderr(talker: Talker) -> None:
     assert (row["exit"], row["why"], row["error"]) == (1, "limit", "limit")
     assert (text.code, text.out) == (1, b"Summary.\n")
     assert b"assent: The turn reached its limit of 2 steps." in text.err
-    assert b"assent: Draft, not presented for approval: 0 operations" in text.err
+    assert b"assent: Draft, not proposed for approval: 0 operations" in text.err
 
 
 def test_json_has_the_sentence_on_stderr_too(talker: Talker) -> None:
@@ -77,7 +77,7 @@ def test_a_draft_is_named_and_0(talker: Talker) -> None:
     assert (row["exit"], row["state"], row["operations"]) == (0, "DRAFTING", 1)
     assert row["draft"].endswith("PLAN_greet.md")
     assert (text.code, text.out) == (0, b"More tomorrow.\n")
-    assert b"assent: Draft, not presented for approval: 1 operation, text in " in text.err
+    assert b"assent: Draft, not proposed for approval: 1 operation, text in " in text.err
 
 
 def unsandboxed(world: World, *arguments: str) -> Answer:
@@ -100,7 +100,7 @@ def test_a_command_that_lacks_a_sandbox_is_1(talker: Talker, mode: str) -> None:
     text = unsandboxed(talker.world, *say)
     assert (text.code, text.out) == (1, b"I could not.\n")
     named = b"git log" if mode == "plan" else b"touch a.txt"
-    assert b"assent: Not run, because no sandbox holds here: " in text.err
+    assert b"assent: Not run, because no sandbox works here: " in text.err
     assert named in text.err
 
 

@@ -4,9 +4,7 @@ import pytest
 from tests.cli.scripts import Talker, turn, write
 
 WRITES = turn("", write("a.txt", "a\n"), write("b.txt", "b\n"))
-ASKED = [
-    f"May the model change {path}? Ask mode asks before each edit." for path in ("a.txt", "b.txt")
-]
+ASKED = [f"Allow edit to {path}? Ask mode asks before each edit." for path in ("a.txt", "b.txt")]
 
 
 def test_what_nobody_could_be_asked_about_is_told_on_stderr(talker: Talker) -> None:
@@ -79,7 +77,7 @@ def test_without_staging_the_model_is_told_how_a_plan_is_written(talker: Talker)
     talker.script(turn("", write(path, "# Greet\n")), turn("I see."))
     rows = talker.stream("Greet")
     said = [part["text"] for row in rows for part in row["body"].get("parts", [])]
-    assert "nothing can be staged here: the plan is prose" in said[0]
+    assert "nothing can be staged here: write a text plan" in said[0]
     (refused,) = [row["body"]["result"] for row in rows if row["kind"] == "call_ended"]
     assert refused["failed"]
     assert "`write_plan`" in refused["text"]

@@ -41,8 +41,8 @@ LONG = Question(
     detail="diff --git a/a b/a\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998 + "+the last one\n",
 )
 COLOUR = Question("Colour", "Which one?", (QuestionOption("Red"), QuestionOption("Blue")))
-HINT = b"your own words for the model (Enter: no, and the turn ends): "
-CONFIRM = b"y, n, or your own words (Enter: no): "
+HINT = b"free text as feedback (Enter: no, end the turn): "
+CONFIRM = b"y, n, or free text (Enter: no): "
 SCREEN = ("stdin", "stdout", "stderr")
 
 
@@ -106,7 +106,7 @@ def test_a_question_is_shown_in_full(world: World) -> None:
 
 def test_nothing_waits_in_an_empty_folder(world: World) -> None:
     assert world.ok("questions", "list") == {"questions": []}
-    assert world.run("questions", "list").out == b"No question is open.\n"
+    assert world.run("questions", "list").out == b"No pending questions\n"
     assert world.no(1, "questions", "show", "q1")["next"] == "assent questions list"
 
 
@@ -249,7 +249,9 @@ def test_f81_on_the_terminal_the_patterns_are_shown_before_the_yes(strict: World
     terminal = typed(strict, "session")
     terminal.wait_for(QUESTION)
     shown = terminal.screen.replace(b"\r\n", b" ")
-    assert b"From now on bash `git status *` runs without asking for the agent build" in shown
+    assert (
+        b"From now on, bash `git status *` will be allowed without asking for agent build" in shown
+    )
     assert terminal.answer(digest[:8].encode() + b"\n").code == 0
     [grant] = opened(strict).grants.all()
     assert (grant.reach, grant.patterns) == ("session", (STATUS,))
@@ -269,7 +271,7 @@ def test_f82_all_choices_have_numbers_and_enter_is_no(
     terminal.wait_for(HINT)
     for row in (b"1. Yes: once", b"2. Yes, for this session: ", b"5. No"):
         assert row in terminal.screen
-    assert b"y, n, a number, or your own words" in terminal.screen
+    assert b"y, n, a number, or free text" in terminal.screen
     terminal.type(keys)
     assert terminal.end().code == 0
     [row] = strict.ok("questions", "list", "--all")["questions"]
@@ -284,7 +286,7 @@ def test_f81_the_terminal_asks_again_before_it_remembers(
     terminal = typed(strict)
     terminal.wait_for(HINT)
     terminal.type(b"3\n")
-    terminal.wait_for(b"Is that right?")
+    terminal.wait_for(b"Confirm?")
     terminal.wait_for(CONFIRM)
     terminal.type(keys)
     assert terminal.end().code == (0 if grants else 4)
@@ -295,7 +297,7 @@ def test_f81_the_terminal_asks_again_before_it_remembers(
 def test_a_long_question_can_be_seen_to_its_end(strict: World) -> None:
     waiting(strict, LONG)
     terminal = typed(strict)
-    terminal.wait_for(b"v to see all of it")
+    terminal.wait_for(b"v to show all")
     assert b"the last one" not in terminal.screen
     terminal.type(b"v\n")
     terminal.wait_for(b"+the last one")
@@ -322,7 +324,7 @@ def test_f81_a_remembered_yes_is_one_question_with_its_patterns(strict: World) -
     terminal.wait_for(QUESTION)
     shown = terminal.screen.decode().replace("\r\n", "\n")
     assert "Your answer: Yes, for this project" in shown
-    assert "Is that right?" not in shown
+    assert "Confirm?" not in shown
     assert "1. Yes" not in shown
     [grant] = re.findall(r"assent rules revoke (\w+)", shown)
     assert terminal.answer(digest[:8].encode() + b"\n").code == 0
@@ -333,7 +335,7 @@ def test_f94_without_a_terminal_it_is_said_what_a_yes_needs(strict: World) -> No
     digest = waiting(strict, RUN)
     for words in ("yes", "session", "unconfined"):
         error = strict.no(4, "questions", "answer", "q1", words, "--no-input")
-        assert "needs a terminal" in error["message"]
+        assert "needs an interactive terminal" in error["message"]
         assert "approve.without_terminal" in error["message"]
         assert error["next"].startswith(f"assent questions answer q1 {words} --digest {digest}")
     kept = strict.no(4, "questions", "answer", "q1", "session", "--no-input")["next"]

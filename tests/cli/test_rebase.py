@@ -46,7 +46,7 @@ def test_g8_a_moved_head_alone_voids_nothing(repo: World) -> None:
     repo.git("checkout", "-q", "-b", "topic")
     answer = repo.ok("rebase")
     assert (answer["differs"], answer["digest"], answer["approved"]) == (False, digest, True)
-    assert b"The plan fits the files as they are" in repo.run("rebase").out
+    assert b"The plan fits the current files" in repo.run("rebase").out
     assert repo.ok("build")["outcome"] == "done"
 
 
@@ -177,7 +177,7 @@ def test_g8_relied_on_files_are_pinned_anew_and_shown(world: World) -> None:
     world.put("relied", b"changed\n")
     assert world.no(5, "build")["next"] == "assent rebase"
     told = world.run("rebase", "--dry-run").out
-    assert b"relies on relied, which changed; look at it." in told
+    assert b"relies on relied, which changed; review it." in told
     answer = world.ok("rebase")
     assert (answer["relied_on"], answer["changed"]) == (["relied"], [])
     assert len(answer["unchanged"]) == 1
@@ -192,7 +192,10 @@ def test_g8_a_relied_on_file_that_is_gone_is_a_conflict(world: World) -> None:
     world.write("a.txt", b"a\n")
     world.approve()
     os.unlink(world.at("relied"))
-    assert "relied is relied on" in world.no(5, "rebase")["message"]
+    assert (
+        "relied is required by the plan but is no longer a file."
+        in world.no(5, "rebase")["message"]
+    )
 
 
 def test_g8_a_draft_is_rebased_and_stays_a_draft(world: World) -> None:

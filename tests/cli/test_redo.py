@@ -72,7 +72,7 @@ def test_f141_after_an_undo_comes_redo_and_after_a_redo_undo(world: World) -> No
             world.ok("status")["run"].items() >= {"run": run, "outcome": "done", **undone}.items()
         )
         told = world.run("status").out.decode().splitlines()[0]
-        assert told == f"Last run: {run} ended as done{', and was undone' if undone else ''}."
+        assert told == f"Last run: {run} ended as done{', then undone' if undone else ''}."
 
 
 def test_f141_a_redo_of_what_others_followed_names_it(world: World) -> None:
@@ -177,7 +177,7 @@ def test_f141_after_other_work_an_undo_has_to_be_named(undone: World) -> None:
     run = undone.ok("runs", "list")["runs"][-1]["run"]
     build(undone, "other", {"other.txt": b"x"})
     refused = undone.no(1, "redo", "--dry-run")
-    assert refused["message"].endswith("Name the undone run that you mean.")
+    assert refused["message"].endswith("Name the undone run: `assent redo RUN`.")
     assert redo(undone, run[:24]).code == 0
     assert undone.files() == {**AFTER, b"other.txt": text(b"x")}
     assert undone.no(1, "redo", run)["error"] == "not_found"

@@ -83,7 +83,7 @@ def test_an_approval_where_a_plan_is_wanted_leads_to_its_option(tmp_path: Path) 
     for verb in ("build", "review", "approve"):
         refused = machines.runner.run(verb, str(approval), "--json")
         assert (refused.code, refused.error["error"]) == (7, "damaged")
-        told = f"{approval} is an approval and no plan; it goes with one. Nothing was changed."
+        told = f"{approval} is an approval, not a plan. Nothing was changed."
         assert refused.error["message"] == told
         assert refused.error["next"] == f"assent build FILE --approval {approval}"
 
@@ -93,7 +93,7 @@ def test_a_plan_where_an_approval_is_wanted_leads_to_its_review(tmp_path: Path) 
     machines.plan()
     file = str(machines.file)
     refused = machines.runner.no(7, "build", file, "--approval", file)
-    told = f"{file} is a plan and no approval that is apart. Nothing was changed."
+    told = f"{file} is a plan, not a separate approval. Nothing was changed."
     assert (refused["message"], refused["next"]) == (told, f"assent review {file}")
     assert machines.runner.run("review", file).code == 0
 

@@ -83,9 +83,9 @@ def test_refused(guarded: World, path: str) -> None:
 
 def test_the_kind_of_refusal_is_said(guarded: World) -> None:
     for path, words in (
-        (".git/config", "git files"),
-        (".opencode/assent/x", "Assent files"),
-        (".opencode/plans/x", "among the plans"),
+        (".git/config", "belongs to Git"),
+        (".opencode/assent/x", "belongs to Assent"),
+        (".opencode/plans/x", "is in the plan folder"),
         ("../x", "outside the workspace"),
         ("up/x", "outside the workspace"),
     ):

@@ -56,9 +56,7 @@ def cut(planned: World) -> World:
 
 
 def sentence(world: World) -> str:
-    return (
-        f"Run {world.ok('runs', 'list')['runs'][-1]['run']} had been interrupted; it is now done."
-    )
+    return f"Run {world.ok('runs', 'list')['runs'][-1]['run']} was interrupted; it is now done."
 
 
 def other_plan(world: World) -> None:
@@ -92,7 +90,10 @@ def test_a_refusal_names_the_run_that_was_finished_before_it(
 
 def test_the_words_of_a_declined_undo_are_true(cut: World) -> None:
     error = cut.no(4, "undo", "--no-input")
-    said = f"{sentence(cut)} Not approved; nothing else was changed. A yes needs a terminal "
+    said = (
+        f"{sentence(cut)} Not approved; nothing else was changed. "
+        "Approval needs an interactive terminal. "
+    )
     assert error["message"].startswith(said)
     assert cut.no(4, "undo", "--no-input")["message"].startswith(
         "Not approved; nothing was changed."
@@ -103,7 +104,7 @@ def test_in_text_it_is_said_once(cut: World) -> None:
     answer = cut.run("undo", "--no-input")
     said = " ".join(answer.err.decode().replace("assent: ", "").split())
     assert said.startswith(f"{sentence(cut)} Not approved; nothing else was changed. ")
-    assert said.count("had been interrupted") == 1
+    assert said.count("was interrupted") == 1
 
 
 def test_so_does_a_build_without_a_yes(cut: World) -> None:
@@ -129,7 +130,7 @@ def test_so_does_a_build_that_is_interrupted_before_it_begins(cut: World) -> Non
     cut.approve()
     assert sent(cut, LOCKED).error["message"] == (
         f"{sentence(cut)} "
-        "Interrupted before the run began. The approval is kept; nothing else was changed."
+        "Interrupted before the run started. The approval is kept; nothing else was changed."
     )
     assert sorted(cut.files()) == ALL
 
@@ -151,7 +152,7 @@ def test_a_redo_names_the_undo_that_it_finished(world: World) -> None:
     run = world.build()["run"]
     kill_undo(world)
     message = world.no(4, "redo", "--no-input")["message"]
-    told = f", which takes back run {run}, had been interrupted; it is now done. Not approved; "
+    told = f", which undoes run {run}, was interrupted; it is now done. Not approved; "
     assert f"{told}nothing else was changed." in message
     assert world.files() == {}
 
@@ -204,8 +205,8 @@ def test_a_signal_while_a_run_is_taken_up_is_answered(
     run = planned.ok("status")["run"]
     assert run["outcome"] == "needs_you"
     assert answer.error["message"] == (
-        f"Interrupted by {by.name}; `assent status` says where things stand. "
-        f"Run {run['run']} waits for your decision."
+        f"Interrupted by {by.name}; `assent status` shows the current state. "
+        f"Run {run['run']} is waiting for your decision."
     )
     assert answer.error["next"] == "assent recover"
     told = planned.run("recover", "--json").json
@@ -278,7 +279,5 @@ def test_that_of_another_plan_is_not(world: World) -> None:
     world.build()
     kill_undo(world)
     message = world.no(4, "undo", "--plan", first, "--no-input")["message"]
-    assert (
-        "had been interrupted; it is now done. Not approved; nothing else was changed." in message
-    )
+    assert "was interrupted; it is now done. Not approved; nothing else was changed." in message
     assert sorted(world.files()) == [b"first"]

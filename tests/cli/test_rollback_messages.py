@@ -37,7 +37,9 @@ def test_g5_a_file_that_became_something_odd_comes_back_once_that_is_gone(world:
     built(world, 6)
     waits = roll_back(world)
     assert waits["outcome"] == "needs_you"
-    assert any(note.startswith("a: it is no file now") for note in waits["notes"])
+    assert any(
+        note.startswith("a: it is no longer a file or cannot be read") for note in waits["notes"]
+    )
     assert not (world.root / "a").is_file(), "it is left alone while it stands there"
     (world.root / "a").unlink()
     assert roll_back(world)["outcome"] == "rolled_back"
@@ -113,9 +115,9 @@ def test_g5_what_a_command_s_own_undo_did_not_put_back_is_named(world: World) ->
     built(world, 6)
     answer = world.run("recover", "--roll-back")
     told = answer.out.decode()
-    assert "every file is as it was before" not in told
+    assert "all files have their previous content and mode" not in told
     for name in ("a", "log"):
-        assert f"Still other than before the command: {name}." in told
+        assert f"Still different from before the command: {name}." in told
 
 
 def test_g5_what_it_did_put_back_is_not_named(world: World) -> None:
@@ -124,7 +126,10 @@ def test_g5_what_it_did_put_back_is_not_named(world: World) -> None:
     script(world, "echo changed > a", "--undo", "printf 'a\\n' > a")
     script(world, "exit 1")
     built(world, 6)
-    assert "every file is as it was before" in world.run("recover", "--roll-back").out.decode()
+    assert (
+        "all files have their previous content and mode"
+        in world.run("recover", "--roll-back").out.decode()
+    )
 
 
 @pytest.mark.parametrize("fails", [True, False])

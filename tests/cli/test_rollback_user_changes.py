@@ -63,7 +63,10 @@ def test_g5_who_works_while_a_command_runs_reads_what_a_roll_back_would_take(wor
         world.put("notes", b"an hour of work\n")
         world.put("mine.txt", b"mine\n")
     taken = "Changed since that command started, assumed to be its work: go, mine.txt, notes."
-    aside = "A roll-back puts all of that back, also what you changed yourself: copy aside first"
+    aside = (
+        "A rollback reverts all of these files, including changes of your own. Copy what you want "
+        "to keep first."
+    )
     assert taken in told[0]
     assert aside in told[0]
     notes = world.run("recover", "--json").json["notes"]
@@ -77,8 +80,11 @@ def test_g5_a_roll_back_names_what_it_put_back_and_where_it_went(world: World) -
     halted(world, ("echo new > notes; echo mine > mine.txt; exit 1",))
     run = run_of(world)
     told = world.run("recover", "--roll-back").out.decode()
-    assert told.startswith("Rolled back: every file is as it was before, in content and mode.")
-    assert "Put back as before, including changes that may be your own: mine.txt, notes." in told
+    assert told.startswith("Rolled back: all files have their previous content and mode.")
+    assert (
+        "Restored to the state before, including changes that may be your own: mine.txt, notes."
+        in told
+    )
     assert f"in spares/{run}.*." in told
     (folder,) = [p for p in (world.state / "assent/spares").glob(f"{run}.*") if p.is_dir()]
     assert {file.read_bytes() for file in folder.iterdir()} == {b"new\n", b"mine\n"}
@@ -89,7 +95,7 @@ def test_g5_of_many_files_some_are_named_and_the_run_shows_all(world: World) -> 
     world.plan()
     told = halted(world, ("touch 1{0,1,2}{0,1,2,3,4,5,6,7,8,9}; exit 1",))
     run = run_of(world)
-    rest = f"118, 119, and 10 more (assent runs show {run} names all)."
+    rest = f"118, 119, and 10 more (`assent runs show {run}` lists all)."
     assert rest in told
     answer = world.run("recover", "--roll-back", "--json").json
     assert rest in "\n".join(answer["notes"])
@@ -116,4 +122,7 @@ def test_f145_a_review_names_files_that_cannot_be_read(world: World) -> None:
     world.plan()
     world.ok("stage", "run", "--", "true")
     told = " ".join(world.start([*UNPRIVILEGED, *PROGRAM, "review"]).out.decode().split())
-    assert "Files that cannot be read are not recorded (closed): what it does to them" in told
+    assert (
+        "Unreadable files are not recorded (closed). Undo does not restore what the command does "
+        "to them." in told
+    )

@@ -39,8 +39,8 @@ def test_what_a_roll_back_ran_is_told_of_the_operation_that_it_took_back(planned
 def test_in_words_it_stands_below_the_command_that_it_took_back(planned: World) -> None:
     run = rolled_back(planned, UNDO, 1)
     lines = planned.run("runs", "show", run).out.decode().splitlines()
-    (at,) = [n for n, line in enumerate(lines) if "roll-back ran" in line]
-    assert lines[at] == f"     a roll-back ran to take it back: sh -c '{UNDO}'"
+    (at,) = [n for n, line in enumerate(lines) if "rolled back by" in line]
+    assert lines[at] == f"     rolled back by its undo command: sh -c '{UNDO}'"
     assert lines[at + 1].startswith("     exit 0, ")
     assert any("echo making" in line for line in lines[:at])
     assert any("echo failing" in line for line in lines[at:])

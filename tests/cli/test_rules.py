@@ -81,7 +81,7 @@ def test_f70_rules_are_listed_by_layer_with_source_and_reason(world: World) -> N
 
 def test_without_rules_the_list_says_so(world: World) -> None:
     assert world.ok("rules", "list") == {"layers": [], "grants": []}
-    assert b"the mode alone decides" in world.run("rules", "list").out
+    assert b"only the mode decides" in world.run("rules", "list").out
 
 
 def test_f10_an_agents_own_rules_are_listed_on_demand(world: World) -> None:
@@ -126,7 +126,12 @@ def test_explain_shows_every_part_of_a_line_and_every_layers_opinion(world: Worl
     assert [(one["layer"], one["counts"]) for one in said] == [("user", True), ("project", False)]
     text = world.run("rules", "explain", "bash", line, "--mode", "ask").out.decode()
     asked = "As agent build in ask mode, tool shell."
-    for words in ("deny: ", asked, "decided by user, bash: git push * = deny", "does not count"):
+    for words in (
+        "deny: ",
+        asked,
+        "decided by user, bash: git push * = deny",
+        "(ignored: untrusted)",
+    ):
         assert words in text
 
 

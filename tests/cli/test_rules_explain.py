@@ -70,16 +70,16 @@ def test_explain_judges_a_call_as_a_session_would(
 
 
 NEVER = [
-    (("edit", ".git/config"), "is git's own"),
+    (("edit", ".git/config"), "belongs to Git"),
     (("edit", "../x", *ASK), "outside the workspace"),
     (("edit", "/etc/passwd", *ASK), "outside the workspace"),
-    (("edit", ".opencode/assent/x", *ASK), "is Assent's own"),
-    (("edit", ".opencode/plans/zz"), "lies among the plans"),
+    (("edit", ".opencode/assent/x", *ASK), "belongs to Assent"),
+    (("edit", ".opencode/plans/zz"), "is in the plan folder"),
     (("bash", "ls", *DOCS), "not offered: It is not available in mode docs-only."),
-    (("webfetch", "https://example.org"), "not offered: No host may be fetched from"),
+    (("webfetch", "https://example.org"), "not offered: No host is allowed in plan mode"),
     (("plan_exit", "plan", *ASK), "not offered: It works only in plan mode"),
     (("edit", "a.py", "--agent", "explore", *ASK), "not offered: The agent explore"),
-    (("websearch", "x"), "Unknown command search of the web."),
+    (("websearch", "x"), "Web search is not available."),
     (("--tool", "move", "a -> b", *ASK), "a does not exist."),
 ]
 
@@ -154,7 +154,7 @@ def test_a_servers_tool_is_explained_without_starting_the_server(world: World) -
     configured(world, f'[mcp.tracker]\ncommand = ["touch", "{started}"]\n')
     row = world.ok("rules", "explain", "tracker_close", "x", *ASK)
     assert (row["verdict"], row["layer"]) == ("ask", "mode")
-    assert row["note"].startswith("The server tracker is not started for this")
+    assert row["note"].startswith("Server tracker is not started for this check")
     assert world.ok("rules", "explain", "--tool", "tracker_close", "x")["verdict"] == "deny"
     assert not started.exists()
 

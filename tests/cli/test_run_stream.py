@@ -255,7 +255,7 @@ def test_a_full_disk_ends_no_run_and_is_told(planned: World) -> None:
     os.close(full)
     _, err = work.communicate(timeout=PATIENCE)
     assert work.returncode == 1
-    assert b"The answer was not printed: No space left on device." in err
+    assert b"The result could not be printed: No space left on device." in err
     assert planned.ok("status")["run"]["outcome"] == "done"
     assert b"done.txt" in planned.files()
 

@@ -206,7 +206,7 @@ def test_f146_every_build_gives_up_what_is_over_the_limit(tmp_path: Path) -> Non
         assert [row[1] for row in listed(world)] == [700 * KB] + [0] * (len(runs) - 1)
     answer = world.ok("runs", "list")
     assert (answer["kept"], answer["limit"]) == (700 * KB, 1 << 20)
-    assert "700.0 kB are kept, limit 1.0 MB (undo.keep_mb)." in listing(world)
+    assert "700.0 kB kept for undo, limit 1.0 MB (undo.keep_mb)." in listing(world)
 
 
 def test_f146_what_many_runs_share_is_weighed_once(tmp_path: Path) -> None:

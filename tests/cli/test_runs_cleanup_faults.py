@@ -6,8 +6,8 @@ import time
 import pytest
 from tests.cli.harness import TRUSTING, World
 
-STAYS = "Run {run} was given up, but its list of backups stays: "
-SAFE = "Nothing can be restored by that list any more; it is safe to remove."
+STAYS = "Run {run} was pruned, but its backup list remains: "
+SAFE = "Nothing can be restored from that list any more; you can delete it."
 LEFT = "Some unused stored content was not removed: "
 
 
@@ -50,7 +50,9 @@ def test_what_cannot_be_removed_does_not_deny_that_the_run_is_given_up(
 ) -> None:
     cannot_collect(world)
     message = world.no(1, "runs", "delete", run, "--force")["message"]
-    assert message.startswith(f"Can no longer be undone: {run}. {LEFT}Could not collect contents")
+    assert message.startswith(
+        f"Can no longer be undone: {run}. {LEFT}Could not remove unused content"
+    )
     assert world.ok("runs", "list")["runs"][0]["given_up"]
 
 
@@ -64,7 +66,7 @@ def test_a_build_tells_both_what_it_gave_up_and_what_it_could_not_remove(
     world.write("a", b"3" * 2_000_000)
     world.approve()
     told = " ".join(world.run("build").err.decode().split())
-    assert f"{LEFT}Could not collect contents" in told
+    assert f"{LEFT}Could not remove unused content" in told
     assert "2 older runs can no longer be undone (undo.keep_days, undo.keep_mb)." in told
     assert [bool(row["given_up"]) for row in world.ok("runs", "list")["runs"]] == [
         False,

@@ -46,7 +46,7 @@ def test_f147_sessions_are_listed_with_everything_about_them(talked: Talker) -> 
 
 def test_without_a_session_the_list_says_how_to_begin(world: World) -> None:
     assert world.ok("sessions", "list") == {"sessions": []}
-    assert b"There are no sessions." in world.run("sessions", "list").out
+    assert b"No sessions yet." in world.run("sessions", "list").out
 
 
 def test_a_session_is_shown_with_what_was_said(talked: Talker) -> None:
@@ -115,5 +115,5 @@ def test_what_is_remembered_can_be_listed_and_forgotten(talked: Talker) -> None:
     assert fact["fact"].encode() in world.run("memory", "list").out
     assert world.ok("memory", "forget", fact["fact"]) == fact
     assert world.ok("memory", "list") == {"facts": []}
-    assert b"Nothing is remembered" in world.run("memory", "list").out
+    assert b"No memory saved for this workspace." in world.run("memory", "list").out
     assert world.no(1, "memory", "forget", fact["fact"])["error"] == "not_found"

@@ -76,7 +76,10 @@ def test_with_delete_the_workspace_becomes_like_the_copy(world: World, copy: Pat
 def test_only_what_was_asked_for(world: World, copy: Path) -> None:
     answer = world.ok("stage", "from", "../copy", "--delete", "src/tool", "gone")
     assert operations(answer) == [("delete", "gone/deep/file", ""), ("write", "src/tool", "")]
-    assert "neither there nor here" in world.no(1, "stage", "from", "../copy", "no")["message"]
+    assert (
+        "exists neither in the source folder nor in the workspace"
+        in world.no(1, "stage", "from", "../copy", "no")["message"]
+    )
 
 
 def test_it_is_compared_with_the_draft_on_top(world: World, copy: Path) -> None:
@@ -86,7 +89,7 @@ def test_it_is_compared_with_the_draft_on_top(world: World, copy: Path) -> None:
     world.ok("stage", "from", "../copy", "--delete")
     assert world.ok("stage", "from", "../copy", "--delete")["operations"] == []
     answer = world.run("stage", "from", "../copy", "--delete")
-    assert b"like that already" in answer.out
+    assert b"the files already match" in answer.out
 
 
 def test_what_is_ignored_or_not_the_persons_is_left_out(world: World, copy: Path) -> None:
@@ -117,7 +120,7 @@ def test_what_is_ignored_or_not_the_persons_is_left_out(world: World, copy: Path
         "src/changed", "src/tool",
     }  # fmt: skip
     told = world.run("stage", "from", "../copy").out
-    assert b"Left out: 3 that are a repository of its own." in told
+    assert b"Skipped 3: a separate repository." in told
 
 
 @pytest.mark.parametrize("place", [".", "src", "..", "self", "missing", "kept", ""])

@@ -75,14 +75,14 @@ def test_a_hunk_that_does_not_fit_refuses_everything(drafting: World) -> None:
 def test_a_hunk_that_fits_in_two_other_places_is_refused(drafting: World) -> None:
     drafting.put("text", b"head\n" + OLD + OLD)
     message = drafting.no(1, "stage", "patch", "-", stdin=PATCH)["message"]
-    assert "its lines stand in more than one other place" in message
+    assert "its lines occur in several other places" in message
 
 
 def test_what_is_applied_already_is_said(drafting: World) -> None:
     drafting.put("text", NEW)
     answer = drafting.ok("stage", "patch", "-", stdin=PATCH)
     assert answer == {"operations": [], "notes": ["text already matches the patch."]}
-    assert b"like that already" in drafting.run("stage", "patch", "-", stdin=PATCH).out
+    assert b"the files already match" in drafting.run("stage", "patch", "-", stdin=PATCH).out
 
 
 @pytest.mark.parametrize(
@@ -90,26 +90,26 @@ def test_what_is_applied_already_is_said(drafting: World) -> None:
     [
         (b"", 2, "The patch is empty"),
         (b"Dear all,\nno patch today.\n", 2, "names no file"),
-        (PATCH[:-9], 2, "Line 9 of the patch makes no sense: the patch ends inside a hunk"),
-        (PATCH + b" line 14\n", 2, "has more lines than it says"),
+        (PATCH[:-9], 2, "Line 9 of the patch is invalid: the patch ends inside a hunk"),
+        (PATCH + b" line 14\n", 2, "has more lines than its header says"),
         (PATCH.replace(b"+line eleven\n", b""), 2, "the patch ends inside a hunk"),
-        (b"@@ -1 +1 @@\n-a\n+b\n", 2, "without the names of a file"),
+        (b"@@ -1 +1 @@\n-a\n+b\n", 2, "the hunk has no file names"),
         (b"diff --cc text\nindex 1,2..3\n", 7, "a combined diff"),
-        (PATCH.replace(b"b/text", b"b/../text"), 7, "leads upwards"),
+        (PATCH.replace(b"b/text", b"b/../text"), 7, "which contains `..`"),
         (PATCH.replace(b"a/text", b"/").replace(b"b/text", b"text"), 2, "has no name left"),
-        (PATCH.replace(b"/text", b"/.git/config"), 7, "git files"),
-        (PATCH.replace(b"/text", b"/.opencode/plans/x/PLAN.md"), 7, "among the plans"),
+        (PATCH.replace(b"/text", b"/.git/config"), 7, "belongs to Git"),
+        (PATCH.replace(b"/text", b"/.opencode/plans/x/PLAN.md"), 7, "is in the plan folder"),
         (PATCH.replace(b"/text", b"/missing"), 1, "missing, which does not exist"),
-        (b"Binary files a/x and b/x differ\n", 7, "and not how"),
+        (b"Binary files a/x and b/x differ\n", 7, "but does not contain the changes"),
         (
             b"diff --git a/sub b/sub\nindex 1234567..89abcde 160000\n--- a/sub\n+++ b/sub\n"
             b"@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n",
             7,
             "the submodule sub",
         ),
-        (b"Submodule sub 1234567..89abcde:\n  > work\n", 7, "tells of a submodule"),
-        (b"--- /dev/null\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "text, which exists"),
-        (b"--- a/text\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "no line of context"),
+        (b"Submodule sub 1234567..89abcde:\n  > work\n", 7, "changes a submodule"),
+        (b"--- /dev/null\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "text, which already exists"),
+        (b"--- a/text\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "no context lines"),
         (b"--- a/text\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n", 1, "bytes that the patch"),
     ],
 )  # fmt: skip
@@ -200,7 +200,7 @@ def test_a_patch_sets_no_special_bits(drafting: World) -> None:
     drafting.build()
     assert drafting.files()[b"text"] == ("file", 0o755, OLD)
     head = b"diff --git a/dir b/dir\nnew file mode 040755\n"
-    assert "mode that no file has" in drafting.no(2, "stage", "patch", "-", stdin=head)["message"]
+    assert "has an invalid mode" in drafting.no(2, "stage", "patch", "-", stdin=head)["message"]
 
 
 @pytest.mark.parametrize("said", [b"100000", b"100644", b"100011", b"100200"])
@@ -274,11 +274,14 @@ def test_a_binary_patch_fits_only_the_content_it_was_made_for(repo: World) -> No
     assert "the binary patch was made for" in message
     repo.put("x", b"old\0\n")
     short = patch.replace(was, was[:10])
-    assert "whole names" in repo.no(7, "stage", "patch", "-", stdin=short)["message"]
+    assert "full IDs of both contents" in repo.no(7, "stage", "patch", "-", stdin=short)["message"]
     damaged = patch.replace(b"literal 5", b"literal 6")
     assert "damaged" in repo.no(7, "stage", "patch", "-", stdin=damaged)["message"]
     other = binary(b"lie\0\n", was, becomes)
-    assert "another content" in repo.no(7, "stage", "patch", "-", stdin=other)["message"]
+    assert (
+        "the result does not match its ID"
+        in repo.no(7, "stage", "patch", "-", stdin=other)["message"]
+    )
     assert staged(repo, patch) == [("write", "x", None)]
     repo.build()
     assert repo.files()[b"x"] == ("file", 0o644, b"new\0\n")

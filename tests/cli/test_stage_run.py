@@ -64,23 +64,23 @@ def test_an_undo_is_words_and_with_operators_a_line_for_sh(
 @pytest.mark.parametrize(
     ("code", "arguments", "words"),
     [
-        (2, (), "Give a program with its arguments, or a script"),
-        (2, ("--script", " \n"), "Give a program with its arguments, or a script"),
-        (2, ("--script", "x", "--", "y"), "and not both"),
-        (2, ("--", ""), "name of the program is empty"),
+        (2, (), "Give either a program with arguments or a script."),
+        (2, ("--script", " \n"), "Give either a program with arguments or a script."),
+        (2, ("--script", "x", "--", "y"), "Give either a program with arguments or a script."),
+        (2, ("--", ""), "The program name is empty"),
         (2, ("--timeout", "0", "--", "x"), "1 to 86400 seconds, not 0"),
         (2, ("--timeout", "86401", "--", "x"), "1 to 86400 seconds"),
-        (2, ("--env", "A", "--", "x"), "write NAME=VALUE"),
-        (7, ("--env", "1=b", "--", "x"), "no name of a variable"),
+        (2, ("--env", "A", "--", "x"), "use NAME=VALUE"),
+        (7, ("--env", "1=b", "--", "x"), "is not a valid variable name"),
         (7, ("--env", "A=b", "--env", "A=c", "--", "x"), "given twice"),
-        (7, ("--env", "LD_PRELOAD=x", "--", "x"), "LD_PRELOAD decides which programs run"),
-        (2, ("--undo", "'", "--", "x"), "cannot be read"),
+        (7, ("--env", "LD_PRELOAD=x", "--", "x"), "LD_PRELOAD controls which programs run"),
+        (2, ("--undo", "'", "--", "x"), "cannot be parsed"),
         (2, ("--undo", " ", "--", "x"), "is empty"),
-        (1, ("--cwd", "nowhere", "--", "x"), "nowhere is no folder"),
-        (1, ("--cwd", "file", "--", "x"), "file is no folder"),
+        (1, ("--cwd", "nowhere", "--", "x"), "nowhere is not a folder"),
+        (1, ("--cwd", "file", "--", "x"), "file is not a folder"),
         (7, ("--cwd", "..", "--", "x"), ".. is outside the workspace"),
         (7, ("--cwd", "out", "--", "x"), "out is outside the workspace"),
-        (7, ("--cwd", ".git", "--", "x"), "git files"),
+        (7, ("--cwd", ".git", "--", "x"), "belongs to Git"),
         (2, ("--script", "x" * 100_001), "at most 100000 bytes"),
     ],
 )
@@ -103,7 +103,7 @@ def test_diff_shows_a_command_as_the_review_does(world: World) -> None:
     world.put("b", b"\0")
     world.ok("stage", "delete", "b")
     shown = world.run("diff").out.decode()
-    head, _, rest = shown.partition("In the sandbox: it may write")
+    head, _, rest = shown.partition("Sandboxed: writes only in the workspace")
     assert head.splitlines()[:4] == ["run set -e (2 lines)", "│ set -e", "│ make", "folder    ."]
     assert "variable  A=b" in head
     assert "binary or too large" not in head
@@ -144,7 +144,7 @@ def test_what_is_staged_after_a_command_is_a_segment_of_its_own(world: World) ->
     ]  # fmt: skip
     first = commands(world)[0]["id"]
     refused = world.no(1, "stage", "remove", first)
-    assert "rests on this operation" in refused["message"]
+    assert "depends on this one; remove that one first" in refused["message"]
     assert refused["next"] == f"assent stage remove {commands(world)[-1]['id'][:12]}"
     world.ok("stage", "remove", command)
     kinds = [(row["kind"], row["path"], row["to"]) for row in commands(world)]

@@ -72,6 +72,8 @@ def test_a_pipe_that_nobody_waits_for_is_not_taken_for_its_beginning(world: Worl
     os.close(reader)
     os.close(writer)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"stdin: it holds nothing yet, and does not wait for more. Nothing" in done.stderr
+    assert (
+        b"stdin: no data is available yet, and the stream is non-blocking. Nothing" in done.stderr
+    )
     assert b"next: assent stage write --help" in done.stderr
     assert world.ok("stage", "list")["operations"] == []

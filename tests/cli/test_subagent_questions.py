@@ -16,7 +16,7 @@ WRITE: dict[str, Any] = {
 }
 LOGS: dict[str, Any] = {"calls": [{"tool": "shell", "args": {"command": "echo x >> log.txt"}}]}
 SCREEN = ("stdin", "stdout", "stderr")
-HINT = b"your own words for the model (Enter: no, and the turn ends): "
+HINT = b"free text as feedback (Enter: no, end the turn): "
 CHILD: dict[str, list[dict[str, Any]]] = {"general": [WRITE, {"text": "Written."}]}
 
 
@@ -73,7 +73,7 @@ def test_a_no_to_a_child_ends_with_the_exit_code_of_a_no(stage: Stage) -> None:
     stage.ok("questions", "answer", question["id"], "no")
     done = go_on(stage)
     assert (done["exit"], done["why"]) == (4, "declined")
-    assert done["message"].startswith('You said no to sub-agent general (task "Do")')
+    assert done["message"].startswith('You denied permission to sub-agent general (task "Do")')
     assert done["next"].endswith("-c 'WHAT INSTEAD'")
     assert not (stage.root / "b.txt").exists()
 

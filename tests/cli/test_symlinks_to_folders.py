@@ -72,4 +72,4 @@ def test_nothing_is_staged_into_what_would_be_a_repository_where_a_link_goes(
     for path in ("HEAD", "objects/x"):
         world.write(f"ld/{path}", b"new\n")
     refused = world.no(7, "stage", "write", "ld/refs/x", "--from", "-", stdin=b"new\n")
-    assert "git files" in refused["message"]
+    assert "is or would become a Git directory" in refused["message"]

@@ -8,8 +8,8 @@ from tests.cli.scripts import Talker, turn, write
 from tests.cli.terminal import Terminal
 
 SCREEN = ("stdin", "stdout", "stderr")
-HINT = b"your own words for the model (Enter: no, and the turn ends): "
-CONFIRM = b"y, n, or your own words (Enter: no): "
+HINT = b"free text as feedback (Enter: no, end the turn): "
+CONFIRM = b"y, n, or free text (Enter: no): "
 MODEL = ("--model", "scripted:script.json")
 WRITES = turn("May I?", write("hello.txt", "hello\n"))
 
@@ -49,12 +49,12 @@ def test_f81_f82_f83_a_remembered_yes_is_confirmed_counts_and_can_be_revoked(
     terminal = typed(talker, "Greet me", "--mode", "ask")
     terminal.wait_for(HINT)
     terminal.type(b"3\n")
-    terminal.wait_for(b"Is that right?")
+    terminal.wait_for(b"Confirm?")
     terminal.wait_for(CONFIRM)
     terminal.type(b"y\n")
     terminal.wait_for(b"I did.")
     assert terminal.end().code == 0
-    assert terminal.screen.count(b"May the model change hello.txt?") == 1
+    assert terminal.screen.count(b"Allow edit to hello.txt?") == 1
     assert greeted(talker) == b"hello again\n"
     [row] = talker.world.ok("questions", "list", "--all")["questions"]
     talker.world.ok("rules", "revoke", row["grant"])

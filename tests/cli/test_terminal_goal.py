@@ -45,7 +45,7 @@ def test_f41_f86_no_answer_is_a_no_and_a_plain_no_stops(talker: Talker, keys: by
     terminal = typed(talker, "Greet me", "--mode", "ask")
     terminal.wait_for(HINT)
     terminal.type(keys)
-    terminal.wait_for(b"You said no; nothing of it was done.")
+    terminal.wait_for(b"You denied permission; nothing was done.")
     terminal.wait_for(b" -c 'WHAT INSTEAD'")
     assert terminal.end().code == 4
     assert b"I may not." not in terminal.screen
@@ -89,7 +89,7 @@ def test_an_answer_appears_once_and_what_was_cut_off_is_marked(talker: Talker) -
         env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
         terminal = Terminal(world, "Say it", "--model", "openai/m", shared=SCREEN, env=env)
         assert terminal.end().code == 0
-    assert b"This was cut off and does not count." in terminal.screen
+    assert b"The answer above was cut off and is discarded." in terminal.screen
     assert terminal.screen.count(b"All of it.") == 1
     assert CLEAR not in terminal.screen
 

@@ -126,4 +126,4 @@ def test_a_refusal_clears_the_progress_line(world: World) -> None:
     world.plan()
     terminal = Terminal(world, "build", shared=("stderr",))
     assert terminal.end().code == 3
-    assert terminal.screen.startswith(b"\r\x1b[Kassent: Nobody has approved this plan")
+    assert terminal.screen.startswith(b"\r\x1b[Kassent: This plan is not approved")

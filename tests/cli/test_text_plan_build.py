@@ -140,7 +140,7 @@ def test_a_build_that_fails_goes_on_without_a_second_yes(talker: Talker) -> None
     digest = planned(talker, BUILT[0])
     failed = talker.world.run("approve", "--digest", digest, "--build", "--json")
     assert failed.code == 1
-    assert "needs no second approval" in failed.error["message"]
+    assert "needs no new approval" in failed.error["message"]
     assert hello(talker) == b"hello\n"
     assert talker.world.ok("plan", "show")["state"] == "EXECUTING"
     waiting = talker.world.run("recover", "--json")
@@ -218,7 +218,7 @@ def test_it_is_run_by_the_real_program(talker: Talker) -> None:
         ],
     )
     assert last.startswith("  todo (run, low risk): ")
-    assert re.search(rb"^The model ended its work, but 1 step was not marked", done.out, re.M)
+    assert re.search(rb"^The model finished, but 1 step was not marked", done.out, re.M)
 
 
 def test_an_agent_that_nobody_knows_spends_nothing(talker: Talker) -> None:

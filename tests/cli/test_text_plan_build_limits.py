@@ -48,7 +48,7 @@ def test_review_says_first_what_a_model_may_do(talker: Talker, text: str, codes:
     assert talker.world.ok("review")["risks"] == codes
     shown = lines(talker, "review")
     assert [line.split()[0] for line in shown[6 : 6 + len(codes)]] == codes
-    assert shown[5].startswith("Risks: what a model will do")
+    assert shown[5].startswith("Risks: model changes; ")
 
 
 def test_what_is_asked_meanwhile_does_not_end_the_build(talker: Talker) -> None:
@@ -109,7 +109,7 @@ def test_a_scope_that_excludes_is_refused(talker: Talker) -> None:
     rows = talker.stream("Greet")
     told = [row["body"]["result"] for row in rows if row["kind"] == "call_ended"][-1]
     assert told["failed"]
-    assert "excludes nothing" in told["text"]
+    assert "`!` cannot exclude anything" in told["text"]
     refused = talker.world.no(1, "propose")
     assert (refused["error"], "!secret.py" in refused["message"]) == ("bad_plan", True)
 

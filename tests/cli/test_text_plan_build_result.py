@@ -13,7 +13,7 @@ DONE = ("todo", {"todos": [
 ]})  # fmt: skip
 GREETS = turn("Writing.", write("src/hello.txt", "hello\n"))
 REACHES = turn("Elsewhere.", write("other.txt", "x\n"))
-OUTSIDE = "Allow change other.txt? other.txt is outside the scope of the approved plan."
+OUTSIDE = "Allow edit to other.txt? other.txt is outside the scope of the approved plan."
 
 
 def approved(talker: Talker, *then: Turn, text: str = SCOPED) -> str:
@@ -77,7 +77,7 @@ def test_a_build_without_a_change_did_nothing(talker: Talker) -> None:
 
 
 def test_the_text_of_a_build_without_a_change(talker: Talker) -> None:
-    approved(talker, turn("Nothing to do."), text=BARE)
+    approved(talker, turn("There was nothing to do."), text=BARE)
     told = lines(talker, "build")
     assert "The model finished and changed nothing." in told
     assert told[-1] == "Next: assent -c -p 'WHAT NEXT'"
@@ -95,7 +95,7 @@ def test_a_key_that_looks_like_scope_is_named_to_the_person(talker: Talker) -> N
     world.plan()
     text = b"---\nscopes: {files: [src/*]}\n---\n# Greet\n"
     world.run("plan", "write", "-", stdin=text)
-    assert b"`scopes` is not read; `scope` is." in world.run("propose").err
+    assert b"`scopes` is ignored; use `scope`." in world.run("propose").err
     assert "`scopes` is ignored; use `scope`." in " ".join(lines(talker, "review"))
 
 
@@ -125,7 +125,7 @@ def test_approve_and_build_take_a_model_and_an_agent(talker: Talker) -> None:
     digest = world.ok("propose")["digest"]
     talker.script(GREETS, turn("Done."))
     yes = ("approve", "--digest", digest)
-    assert "go with --build" in world.no(2, *yes, "--model", MODEL)["message"]
+    assert "require --build" in world.no(2, *yes, "--model", MODEL)["message"]
     row = world.ok(*yes, "--build", "--model", MODEL, "--agent", "build")
     assert row["outcome"] == "done"
 
@@ -154,7 +154,7 @@ def test_a_build_that_failed_goes_on_with_build(talker: Talker) -> None:
     failed = talker.world.run("build", "--json")
     assert (failed.code, failed.error["next"]) == (1, "assent build")
     assert "assent -c" not in failed.error["message"]
-    assert "needs no second approval" in failed.error["message"]
+    assert "needs no new approval" in failed.error["message"]
     assert talker.world.ok("build")["outcome"] == "done"
 
 

@@ -70,19 +70,19 @@ def test_everything_that_files_would_do_is_shown(hooked: World) -> None:
         ]
     }
     text = hooked.run("trust", "show").out.decode()
-    assert f"{PROJECT}  not trusted: none of this happens\n  ! {RUNS}\n" in text
+    assert f"{PROJECT}  not trusted, no effect\n  ! {RUNS}\n" in text
     assert f"  - {says}\n" in text
     assert text.endswith("Next: assent trust give\n")
 
 
 def test_where_nothing_asks_for_trust(world: World) -> None:
-    assert world.run("trust", "show").out == b"No file of this project asks for trust.\n"
-    assert world.run("trust", "give").out == b"Nothing here waits for trust.\n"
-    assert world.run("trust", "list").out == b"Nothing is trusted.\n"
-    assert world.run("trust", "revoke").out == b"Nothing was trusted here.\n"
+    assert world.run("trust", "show").out == b"No project file needs trust.\n"
+    assert world.run("trust", "give").out == b"No file is waiting for trust.\n"
+    assert world.run("trust", "list").out == b"No trusted files.\n"
+    assert world.run("trust", "revoke").out == b"No trusted files here.\n"
     world.put(PROJECT, b"mode = 'plan'\n[approve]\nwithout_terminal = true\n")
-    assert b"asks for nothing" in world.run("trust", "show").out
-    assert world.run("trust", "give").out == b"Nothing here waits for trust.\n"
+    assert b"needs no trust" in world.run("trust", "show").out
+    assert world.run("trust", "give").out == b"No file is waiting for trust.\n"
 
 
 def test_a_person_trusts_at_the_terminal_after_seeing_every_byte(hooked: World) -> None:
@@ -91,7 +91,12 @@ def test_a_person_trusts_at_the_terminal_after_seeing_every_byte(hooked: World) 
     terminal = Terminal(hooked, "trust", "give", "--json")
     answer = terminal.answer(digest[:8].encode() + b"\n")
     assert (answer.code, answer.json["files"][0]["trusted"]) == (0, True)
-    for part in (b"It would do this", RUNS[:40].encode(), b"run = ['./check.sh']", b"<U+202E>"):
+    for part in (
+        b"Once trusted, it does this",
+        RUNS[:40].encode(),
+        b"run = ['./check.sh']",
+        b"<U+202E>",
+    ):
         assert part in terminal.screen
     assert digest.encode() in terminal.screen
     (event,) = logged(hooked)
@@ -148,7 +153,7 @@ def test_a_changed_byte_is_untrusted_again_and_said(hooked: World) -> None:
     [file] = answer.json["files"]
     assert (file["trusted"], file["changed"]) == (False, True)
     shown = hooked.run("trust", "show").out.decode()
-    assert f"{PROJECT}  changed since you trusted it: none of this happens" in shown
+    assert f"{PROJECT}  changed since you trusted it, no effect" in shown
     assert f"{PROJECT} changed since you trusted it".encode() in answer.err
     status = hooked.run("status")
     assert b"sets [hooks], which is ignored until you trust this file" in status.err
@@ -217,9 +222,9 @@ def test_a_book_in_the_workspace_makes_nothing_trusted(hooked: World) -> None:
     hooked.env["XDG_STATE_HOME"] = str(hooked.root / "planted")
     answer = hooked.run("trust", "show", "--json")
     assert answer.json["files"][0]["trusted"] is False
-    assert b"trust.json is ignored: it lies in the workspace" in answer.err
+    assert b"trust.json is ignored: it is in the workspace" in answer.err
     refused = hooked.no(7, "trust", "give")
-    assert "it lies in the workspace" in refused["message"]
+    assert "it is in the workspace" in refused["message"]
 
 
 def test_a_damaged_book_trusts_nothing_and_the_work_goes_on(hooked: World) -> None:
@@ -236,7 +241,7 @@ def test_a_broken_file_is_shown_as_such_and_cannot_be_trusted(hooked: World) -> 
     (shown,) = hooked.ok("trust", "show")["files"]
     assert shown["broken"].startswith(f"{PROJECT} cannot be used: ")
     assert hooked.no(2, "trust", "give", PROJECT)["error"] == "usage"
-    assert hooked.run("trust", "give").out == b"Nothing here waits for trust.\n"
+    assert hooked.run("trust", "give").out == b"No file is waiting for trust.\n"
 
 
 def test_a_symlink_is_neither_shown_nor_trusted(hooked: World) -> None:

@@ -131,9 +131,9 @@ def test_f142_what_changed_since_is_left_alone_and_listed(built: World) -> None:
     assert len(preview["operations"]) == 3
     answer = built.run("undo", "--digest", preview["digest"])
     assert answer.code == 1
-    assert answer.out.startswith(b"Partly taken back: what is named below was left alone.\n")
+    assert answer.out.startswith(b"Partly undone; the items below were skipped.\n")
     assert b"conflict     write   changed" in answer.out
-    assert b"Left alone: changed changed after the run." in answer.out
+    assert b"Skipped: changed changed after the run." in answer.out
     assert answer.out.endswith(f"Next: assent runs show {preview['run']}\n".encode())
     assert built.run("runs", "show", preview["run"]).code == 0
     assert built.files() == {

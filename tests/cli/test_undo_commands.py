@@ -222,7 +222,7 @@ def test_law_7_what_is_not_covered_is_on_the_screen_before_the_yes(world: World)
     terminal = Terminal(world, "undo")
     assert terminal.answer(digest[:8].encode() + b"\n").code == 0
     screen = terminal.screen.decode()
-    for shown in ("## Not covered", "it could reach the network", "$ rm a", digest):
+    for shown in ("## Not covered", "it had network access", "$ rm a", digest):
         assert shown in screen
     assert world.files() == {}
 

@@ -25,12 +25,13 @@ def test_law_8_an_accepted_undo_that_took_nothing_back_is_not_called_done(
     before = world.files()
     onward = f"assent undo {run} --operation 3"
     assert (
-        f"Without it: assent recover --roll-back, and then {onward}." in said(world, "recover")[-3]
+        f"To undo without it: assent recover --roll-back, then {onward}."
+        in said(world, "recover")[-3]
     )
     told = said(world, "recover", "--accept")
-    assert told[0] == "Accepted as is: nothing was taken back."
+    assert told[0] == "Accepted as is: nothing was undone."
     assert "failed       run     echo c >> a (exit 1)" in told
-    assert f"An undo of the whole run runs $ false again. Without it: {onward}." in told
+    assert f"Undoing the whole run runs $ false again. To undo without it: {onward}." in told
     assert (told[-1], world.files()) == (f"Next: {onward}", before)
     assert world.no(1, "redo")["error"] == "not_found"
     assert said(world, "status")[-1] == "Next: assent undo"
@@ -46,7 +47,7 @@ def test_law_8_an_accepted_undo_says_what_it_did_not_take_back(planned: World) -
     run = str(planned.build()["run"])
     assert planned.undo().code == 6
     told = said(planned, "recover", "--accept")
-    assert told[0] == "Accepted as is: not everything was taken back."
+    assert told[0] == "Accepted as is: not everything was undone."
     assert told[-1] == f"Next: assent runs show {run}"
     shown = [row["result"] for row in planned.ok("runs", "show", run)["operations"]]
     assert shown == ["done", "undone"]
@@ -59,8 +60,8 @@ def test_law_8_an_undo_that_was_rolled_back_left_every_file_as_it_was(
     world, run = halted
     before = world.files()
     told = said(world, "recover", "--roll-back")
-    assert told[0].startswith("Rolled back: every file is as it was before, in content and mode.")
-    assert not any("Still other" in line for line in told)
+    assert told[0].startswith("Rolled back: all files have their previous content and mode.")
+    assert not any("Still different" in line for line in told)
     assert told[-2:] == [f"Not undone: run {run}", f"Next: assent undo {run} --operation 3"]
     assert world.files() == before
 
@@ -75,8 +76,8 @@ def test_f142_what_the_undo_of_a_command_may_overwrite_is_named_before_the_yes(
     unchanged = planned.ok("undo", "--dry-run")
     assert "notes" not in unchanged
     planned.put("a", b"my own\n")
-    words = "its undo may overwrite that: a ($ cp a.bak a)."
-    told = f"Changed since $ cp a a.bak; echo c >> a, and {words}"
+    words = "its undo command may overwrite this: a ($ cp a.bak a)."
+    told = f"Changed since $ cp a a.bak; echo c >> a; {words}"
     preview = planned.ok("undo", "--dry-run")
     assert (preview["notes"], preview["digest"] != unchanged["digest"]) == ([told], True)
     assert told in said(planned, "undo", "--dry-run")
@@ -96,5 +97,5 @@ def test_f142_the_review_of_an_undo_names_it_at_the_terminal(planned: World) -> 
     assert terminal.answer(b"no\n").code == 4
     shown = terminal.screen.partition(QUESTION)[0]
     assert b"May be overwritten" in shown
-    assert b"and its undo may overwrite that: a" in b" ".join(shown.split())
+    assert b"; its undo command may overwrite this: a" in b" ".join(shown.split())
     assert content(planned, "a") == b"my own\n"

@@ -165,7 +165,7 @@ def test_g6_the_plan_of_an_undo_names_operations_as_people_type_them(built: Worl
         for path in (built.state / "assent" / "blobs").rglob("*")
         if path.parent.name + path.name == digest
     ]
-    assert f"- made/a, as before operation 1 ({ids[0][:12]})\n" in text
+    assert f"- made/a: restore to before operation 1 ({ids[0][:12]})\n" in text
     assert f"- b changed after the run: operation 2 ({ids[1][:12]})\n" in text
     assert not [name for name in ids if name in text]
 

@@ -138,7 +138,7 @@ def test_the_first_line_claims_no_more_than_is_recorded_of_commands(planned: Wor
     planned.write("a", b"a")
     planned.ok("stage", "run", "--script", "echo b > b")
     planned.build()
-    for number, words in (("2", "everything recorded was taken"), ("1", "everything was taken")):
+    for number, words in (("2", "all recorded changes were"), ("1", "everything was")):
         digest = planned.ok("undo", "--operation", number, "--dry-run")["digest"]
         told = said(planned, "undo", "--operation", number, "--digest", digest)
-        assert told[0] == f"Done: {words} back."
+        assert told[0] == f"Done: {words} undone."

@@ -50,7 +50,9 @@ def unheard(world: World, *line: str, first: str = "") -> str:
     answer = world.start(["sh", "-c", typed])
     assert answer.code == 1
     message = str(msgspec.json.decode(answer.err.splitlines()[0])["message"])
-    assert message.startswith(f"{first}The answer was not printed: No space left on device. Run ")
+    assert message.startswith(
+        f"{first}The result could not be printed: No space left on device. Run "
+    )
     return message.rpartition(" ")[2]
 
 
@@ -60,7 +62,7 @@ def test_f128_an_undo_whose_answer_is_lost_sets_them_back(
 ) -> None:
     digest = built.ok("undo", "--dry-run")["digest"]
     assert todos(built) == ["one", "two"]
-    assert unheard(built, "undo", "--digest", digest, *form) == "done."
+    assert unheard(built, "undo", "--digest", digest, *form) == "finished."
     assert todos(built) == ["one"]
 
 
@@ -70,8 +72,8 @@ def test_f128_so_does_one_that_was_killed_and_is_taken_up(built: World, verb: st
     assert todos(built) == ["one", "two"]
     taken_up = built.ok("status")["run"]["run"]
     (run,) = [row["run"] for row in built.ok("runs", "list")["runs"] if row["run"] != taken_up]
-    told = f"Run {taken_up}, which takes back run {run}, had been interrupted; it is now done. "
-    assert unheard(built, verb, "--json", first=told if verb == "undo" else "") == "done."
+    told = f"Run {taken_up}, which undoes run {run}, was interrupted; it is now done. "
+    assert unheard(built, verb, "--json", first=told if verb == "undo" else "") == "finished."
     assert todos(built) == ["one"]
 
 
@@ -79,5 +81,5 @@ def test_f128_a_redo_leaves_them_as_they_are(built: World) -> None:
     assert built.undo().code == 0
     assert todos(built) == ["one"]
     digest = built.ok("redo", "--dry-run")["digest"]
-    assert unheard(built, "redo", "--digest", digest, "--json") == "done."
+    assert unheard(built, "redo", "--digest", digest, "--json") == "finished."
     assert todos(built) == ["one"]

@@ -24,7 +24,7 @@ def test_a_misspelt_permission_is_told_once_with_the_nearest_word(
     world: World, command: tuple[str, ...]
 ) -> None:
     told = configured(world, MINE).run(*command).err.decode()
-    words = f"{world.config} has a rule for 'bahs', which is no permission and no tool here"
+    words = f"{world.config} has a rule for 'bahs', which is not a permission or tool here"
     assert told.count(words) == 1
     assert "Did you mean bash?" in told
 
@@ -74,7 +74,7 @@ def test_a_misspelt_rule_on_the_command_line_is_refused(
 ) -> None:
     talker.script(turn("Done."))
     answer = talker.say("Hi", option, rule)
-    assert (answer.code, b"is no permission and no tool here" in answer.err) == (2, True)
+    assert (answer.code, b"is not a permission or tool here" in answer.err) == (2, True)
     assert talker.say("Hi", option, "bash:make *").code == 0
     assert talker.world.no(2, "rules", "explain", "bash", "ls", option, rule)["error"] == "usage"
 
@@ -111,7 +111,7 @@ def test_f83_what_is_revoked_is_said(world: World) -> None:
     text = world.run("rules", "revoke", "01g").out.decode()
     assert text.startswith("Revoked: 01g  build in ask mode, in this project\n")
     assert "bash: make *" in text
-    assert world.run("rules", "revoke", "--all").out == b"There was nothing to revoke.\n"
+    assert world.run("rules", "revoke", "--all").out == b"Nothing to revoke.\n"
 
 
 def test_rules_are_listed_with_the_preset_or_file_and_the_reason(world: World) -> None:

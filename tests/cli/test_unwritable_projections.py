@@ -5,8 +5,8 @@ from tests.cli.harness import Answer, World
 
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
-SAID = b"The readable copies in .opencode/assent are not current: "
-COUNTS = b". The log is what counts.\n"
+SAID = b"The readable copies in .opencode/assent are outdated: "
+COUNTS = b". The log is authoritative.\n"
 
 
 @pytest.fixture

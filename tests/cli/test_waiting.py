@@ -37,7 +37,7 @@ def stage(tmp_path: Path) -> Stage:
 
 def test_f150_where_nothing_waits_it_says_so(world: World) -> None:
     answer = world.run("waiting")
-    assert (answer.code, answer.out) == (0, b"Nothing waits for you.\n")
+    assert (answer.code, answer.out) == (0, b"Nothing is waiting for you.\n")
     assert waiting(world) == []
 
 
@@ -60,7 +60,7 @@ def test_f150_f95_questions_of_children_and_plans_are_one_list(stage: Stage) -> 
     assert plan["preview"][-1] == "1. write a.txt"
     assert plan["commands"] == [
         f"assent approve --plan {known['plan_id']}",
-        f"assent reject --plan {known['plan_id']} --note 'WORDS'",
+        f"assent reject --plan {known['plan_id']} --note 'WHY'",
     ]
     assert plan["age_s"] >= 0
 
@@ -74,10 +74,11 @@ def test_f150_the_list_ends_each_row_with_what_decides_it(world: World) -> None:
     world.propose()
     [row] = waiting(world)
     lines = world.run("waiting").out.decode().splitlines()
-    assert lines[0].startswith("Plan rename is proposed (since ")
+    assert lines[0].startswith("Plan rename is proposed (")
+    assert lines[0].endswith(" ago)")
     assert lines[1].split("  ")[:2] == ["session tests", "1 operation"]
     assert lines[2:6] == ["│ # A", "│ B <U+001B>[2J.", "│ C", "│ 1. write a.txt"]
-    assert lines[6] == f"To see all of it: assent review --plan {row['plan_id']}"
+    assert lines[6] == f"Show all: assent review --plan {row['plan_id']}"
     assert lines[7:9] == [f"  {command}" for command in row["commands"]]
     assert lines[-1] == "1 item waiting."
 
@@ -89,7 +90,7 @@ def test_f150_what_is_decided_leaves_the_list(world: World) -> None:
     world.plan("other")
     do(world, waiting(world)[0]["commands"][0], "--digest", digest)
     [approved] = waiting(world)
-    assert approved["title"] == "Plan rename is approved but not built"
+    assert approved["title"] == "Plan rename was approved and not built"
     do(world, approved["commands"][0])
     assert waiting(world) == []
     assert world.files()[b"a.txt"][2] == b"a\n"

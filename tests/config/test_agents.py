@@ -133,7 +133,7 @@ def test_a_users_file_that_others_can_write_only_narrows(desk: Desk) -> None:
     (desk.user / "explore.md").chmod(0o666)
     agents, warnings = desk.load()
     assert agents["explore"].denies("write")
-    assert "counts as a file of the project: others can write to it" in warnings[0]
+    assert "is treated as a project file: others can write to it" in warnings[0]
 
 
 def test_f70_a_tool_that_is_denied_in_part_has_rules_and_is_offered(desk: Desk) -> None:
@@ -194,17 +194,17 @@ def test_what_init_wrote_for_opencode_does_not_replace_our_plan_agent(desk: Desk
 BILLION = "a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]"
 BAD: dict[str, tuple[bytes, str]] = {
     "no end": (b"---\nmode: all\n", "its front matter is not closed"),
-    "no YAML": (b"---\na: [\n---\n", "its front matter is no YAML"),
-    "a tag": (b"---\na: !!python/object/apply:os.system [ls]\n---\n", "is no YAML"),
+    "no YAML": (b"---\na: [\n---\n", "its front matter is not valid YAML"),
+    "a tag": (b"---\na: !!python/object/apply:os.system [ls]\n---\n", "is not valid YAML"),
     "aliases": (f"---\n{BILLION}\n---\n".encode(), "has an alias"),
     "a list": (b"---\n- a\n---\n", "Expected `object`"),
     "deep": (b"---\na: " + b"[" * 30_000 + b"\n---\n", "nested too deeply"),
-    "a number too long": (b"---\nsteps: " + b"9" * 9000 + b"\n---\n", "makes no sense"),
-    "a day that is none": (b"---\na: 2026-02-30\n---\n", "makes no sense"),
+    "a number too long": (b"---\nsteps: " + b"9" * 9000 + b"\n---\n", "has an invalid value"),
+    "a day that is none": (b"---\na: 2026-02-30\n---\n", "has an invalid value"),
     "a wrong mode": (b"---\nmode: boss\n---\n", "mode is 'boss'"),
     "wrong tools": (b"---\ntools: [write]\n---\n", "Expected `object`"),
     "a wrong rule": (b"---\npermission: {edit: maybe}\n---\n", "the permission of edit"),
-    "too hot": (b"---\ntemperature: 9\n---\n", "out of bounds"),
+    "too hot": (b"---\ntemperature: 9\n---\n", "out of range"),
     "no UTF-8": (b"---\n\xff\n---\n", "byte 4 is not UTF-8"),
     "a script": (b"---\nmodel: scripted:x.json\n---\n", "which only the user may choose"),
     "too long": (b"x" * 70_000, "longer than 65536 bytes"),
@@ -229,7 +229,7 @@ def test_an_agent_has_a_plain_name(desk: Desk) -> None:
     desk.write(desk.project / "code-review_2.md", "mode: all")
     agents, warnings = desk.load()
     assert list(agents) == ["plan", "build", "explore", "general", "code-review_2"]
-    assert "its name has more in it" in warnings[0]
+    assert "its name has characters other than" in warnings[0]
     assert "\n" not in warnings[0]
 
 
@@ -266,4 +266,4 @@ def test_a_folder_of_the_project_that_leads_elsewhere_is_left_out(desk: Desk) ->
     desk.project.symlink_to(other)
     agents, warnings = desk.load()
     assert "poet" not in agents
-    assert "leads elsewhere" in warnings[0]
+    assert "points elsewhere" in warnings[0]

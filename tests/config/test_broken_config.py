@@ -29,7 +29,7 @@ def test_a_broken_project_blocks_no_way_back(built: World, command: str, content
     assert answer.code == 0
     assert answer.json
     assert answer.err.startswith(f"assent: {built.root / PROJECT}".encode())
-    assert answer.err.endswith(b" It counts as empty here.\n")
+    assert answer.err.endswith(b" The file is ignored here.\n")
     assert answer.err.count(b"\n") == 1
     assert ("a.txt" in {path.name for path in built.root.iterdir()}) is (command != "undo")
 
@@ -51,7 +51,7 @@ def test_status_answers_although_the_plans_are_no_longer_found(tmp_path: Path) -
     world.put(PROJECT, b"[plan\n")
     answer = world.run("status", "--json")
     assert (answer.code, answer.json["plan"]["digest"]) == (0, digest)
-    assert b"It counts as empty here." in answer.err
+    assert b"The file is ignored here." in answer.err
 
 
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CONFIG_HOME"])
@@ -65,7 +65,7 @@ def test_a_configuration_in_the_workspace_approves_nothing(tmp_path: Path, varia
     world.write("a.txt", b"a\n")
     answer = world.process("approve", "--digest", world.propose())
     assert answer.code == 4
-    assert b"which is ignored: it lies in the workspace" in answer.err
+    assert b"which is ignored: it is in the workspace" in answer.err
 
 
 def test_a_configuration_that_others_can_write_approves_nothing(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_configuration_that_others_can_write_approves_nothing(tmp_path: Path) 
     world.write("a.txt", b"a\n")
     answer = world.process("approve", "--digest", world.propose())
     assert answer.code == 4
-    assert b"which is ignored: others can write it" in answer.err
+    assert b"which is ignored: others can write to it" in answer.err
 
 
 @pytest.mark.parametrize(

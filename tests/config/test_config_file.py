@@ -60,7 +60,7 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "zero.toml"
     path.symlink_to("/dev/zero")
     assert refused(path).message == (
-        f"{path} cannot be read: it is no regular file. Nothing was changed."
+        f"{path} cannot be read: it is not a regular file. Nothing was changed."
     )
 
 

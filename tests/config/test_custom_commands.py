@@ -74,11 +74,11 @@ def test_f138_a_person_s_own_command_comes_first(desk: Desk) -> None:
 
 
 BAD = {
-    "a name of ours": ("mode.md", "x", "Assent files"),
+    "a name of ours": ("mode.md", "x", "is a built-in command"),
     "a strange name": ("a b.md", "x", "letters, digits"),
     "no text": ("empty.md", "---\nagent: x\n---\n \n", "no text"),
-    "no end": ("open.md", "---\nagent: x\n", "no end"),
-    "no YAML": ("yaml.md", "---\n{{{\n---\nx", "no YAML"),
+    "no end": ("open.md", "---\nagent: x\n", "is not closed"),
+    "no YAML": ("yaml.md", "---\n{{{\n---\nx", "not valid YAML"),
     "a wrong type": ("typed.md", "---\nagent: [1]\n---\nx", "agent"),
     "not UTF-8": ("latin.md", "caf\udce9", "UTF-8"),
 }

@@ -68,7 +68,7 @@ def test_g14_a_system_file_of_somebody_else_does_not_count(here: AppPaths) -> No
     put(here.system, f'[keys]\nada = "{ADA}"\n[approve]\nindependent = true\n')
     found = reader(here, owner=os.getuid() + 1)
     assert found.keyring({}) == Keyring()
-    assert "does not belong to root" in found.warnings[0]
+    assert "is not owned by root" in found.warnings[0]
 
 
 @pytest.mark.parametrize(("mode", "foreign"), [(0o666, 0), (0o664, 0), (0o644, 1)])
@@ -78,7 +78,9 @@ def test_f59_a_system_file_in_doubt_still_wants_two_people(
     put(here.system, f'[keys]\nada = "{ADA}"\n[approve]\nindependent = true\n', mode)
     found = reader(here, owner=os.getuid() + foreign)
     assert found.system() == SystemFile(approve=SystemApprove(independent=True))
-    assert found.warnings[0].endswith("approve.independent does, as it only narrows.")
+    assert found.warnings[0].endswith(
+        "approve.independent still applies, because it only restricts."
+    )
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])

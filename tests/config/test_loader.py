@@ -25,7 +25,8 @@ def test_the_project_speaks_after_the_user_but_not_about_approval(sources: Sourc
     sources.user.write_bytes(b"[plan]\ndir = 'u'\n[approve]\nexpires_s = 5\n")
     sources.project.write_bytes(b"[plan]\ndir = 'p'\n[approve]\nexpires_s = 9\nnonsense = 1\n")
     ignored = (
-        f"{sources.project} sets [approve], which only the user's configuration may; it is ignored."
+        f"{sources.project} sets [approve], which only the user's configuration may set; it is "
+        "ignored."
     )
     settings = Settings(PlanSettings("p"), ApproveSettings(expires_s=5))
     assert sources.load() == LoadedSettings(settings, (ignored,))
@@ -73,8 +74,8 @@ def test_leniently_a_pipe_in_its_place_is_empty_and_told(sources: Sources) -> No
     assert sources.load(lenient=True) == LoadedSettings(
         Settings(),
         (
-            f"{sources.project} cannot be read: it is no regular file. "
-            "Nothing was changed. It counts as empty here.",
+            f"{sources.project} cannot be read: it is not a regular file. "
+            "Nothing was changed. The file is ignored here.",
         ),
     )
 

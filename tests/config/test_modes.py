@@ -49,7 +49,7 @@ def test_f8_a_bad_one_is_left_out_with_a_remark_and_the_others_stay(
     modes, ((remark,), about_project) = load_modes({name: entry, "fine": {"base": "plan"}}, {})
     assert modes == {"fine": CustomMode("fine", "plan", source="user")}
     assert remark.startswith(f"has a mode {name!a} that cannot be used: ")
-    assert remark.endswith("It is left out.")
+    assert remark.endswith("It was skipped.")
     assert about_project == []
 
 
@@ -92,7 +92,7 @@ def test_f9_one_of_the_four_keeps_its_base(base: str, trusted: bool) -> None:
     wider = {"plan": {"base": base, "edit": ["docs/**"]}}
     modes, (_, (remark,)) = load_modes({}, wider, trusted=trusted)
     assert modes == {"plan": CustomMode("plan", "plan", edit=("docs/**",), source="project")}
-    assert remark == f"has a mode 'plan' on {base}; here it is one on plan."
+    assert remark == f"has a mode 'plan' based on {base}; here it is based on plan."
 
 
 def test_f9_one_of_the_four_needs_no_base() -> None:

@@ -143,15 +143,15 @@ def test_a_users_file_that_others_can_write_only_narrows(desk: Desk, which: str)
     [layer] = policy.layers
     assert (layer.name, layer.trusted) == ("user", False)
     assert len(warnings) == 1
-    assert f"What {path} allows is ignored" in warnings[0]
+    assert f"Allow rules in {path} are ignored" in warnings[0]
 
 
 BAD = {
-    "no JSON": ("{", "it is no JSON"),
+    "no JSON": ("{", "it is not valid JSON"),
     "a list": ("[]", "it is not a JSON object"),
     "an action": ('{"permission": {"edit": "maybe"}}', "the permission of edit is 'maybe'"),
-    "a number": ('{"permission": 3}', "permission is neither a word nor a table"),
-    "tools": ('{"tools": [1]}', "tools is no table"),
+    "a number": ('{"permission": 3}', "permission must be a word or a table, not 3"),
+    "tools": ('{"tools": [1]}', "tools must be a table, not [1]"),
     "no end": ('{} /* "', "it has an unclosed comment"),
 }
 
@@ -202,7 +202,7 @@ EXAMPLE = (
 
 def test_a_rule_that_fails_its_examples_is_not_loaded(desk: Desk) -> None:
     desk.write(desk.user, EXAMPLE)
-    with pytest.raises(UsageError, match="should match 'git pull' and does not") as caught:
+    with pytest.raises(UsageError, match="should match 'git pull' but does not") as caught:
         desk.policy()
     assert str(desk.user) in caught.value.message
     assert "`bash: git push * = deny`" in caught.value.message
@@ -234,7 +234,7 @@ def test_rules_for_agents_in_opencodes_file_are_named_because_they_are_not_read(
     desk.write(desk.opencode / "opencode.json", text)
     policy, [warning] = desk.policy()
     assert policy.layers == ()
-    assert "has rules for the agent plan" in warning
+    assert "has rules for agent plan" in warning
 
 
 def _link(path: Path) -> None:

@@ -23,7 +23,7 @@ def test_a_mode_is_only_narrowed(
     sources.project.write_text(f"mode = '{project}'\n" if project else "", encoding="utf-8")
     loaded = sources.load()
     assert loaded.settings.mode == mode
-    assert [f"sets the mode {project}" in warning for warning in loaded.warnings] == [True] * warned
+    assert [f"sets mode {project}" in warning for warning in loaded.warnings] == [True] * warned
 
 
 def test_a_project_may_prefer_a_model_but_not_script_one(sources: Sources) -> None:
@@ -67,7 +67,7 @@ def test_f143_a_project_cannot_make_plans_commit(
     sources.project.write_text(f"[plan]\ndir = 'p'\n{project}\n", encoding="utf-8")
     loaded = sources.load()
     assert (loaded.settings.plan.commit, loaded.settings.plan.dir) == (commit, "p")
-    told = f"{sources.project} sets plan.commit, which only the user may; it is ignored."
+    told = f"{sources.project} sets plan.commit, which only the user may set; it is ignored."
     assert loaded.warnings == ((told,) if warned else ())
 
 

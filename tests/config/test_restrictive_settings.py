@@ -50,11 +50,11 @@ def test_what_is_dropped_and_what_holds_is_said(sources: Sources) -> None:
     assert loaded.settings == Settings(
         approve=ApproveSettings(independent=True), shell=ShellSettings(timeout_s=9)
     )
-    why = f"others can write it; `chmod go-w {sources.user}` changes that."
+    why = f"others can write to it; fix this with `chmod go-w {sources.user}`"
     assert set(loaded.warnings) == {
-        f"{sources.user} sets [undo], which is ignored: {why}",
-        f"{sources.user} sets [approve], of which only approve.independent counts: {why}",
-        f"{sources.user} sets [shell], of which only shell.timeout_s counts: {why}",
+        f"{sources.user} sets [undo], which is ignored: {why}.",
+        f"{sources.user} sets [approve], of which only this applies: approve.independent ({why}).",
+        f"{sources.user} sets [shell], of which only this applies: shell.timeout_s ({why}).",
     }
 
 

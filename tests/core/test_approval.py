@@ -50,7 +50,7 @@ def test_law_1_a_fitting_approval_makes_an_approved_plan() -> None:
 
 @pytest.mark.parametrize("checked", [None, True, object(), "checked"])
 def test_law_1_an_approved_plan_cannot_be_made_otherwise(checked: object) -> None:
-    with pytest.raises(TypeError, match=r"made by approved\(\) alone"):
+    with pytest.raises(TypeError, match=r"Only approved\(\) may create"):
         ApprovedPlan(PLAN, APPROVAL, checked)
 
 

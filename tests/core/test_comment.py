@@ -122,10 +122,10 @@ def test_f57_comments_stand_under_their_numbered_lines_with_the_words_as_they_ar
     gone = PlacedComment(on_text(3, 3, "x"), CommentAnchor("", 3, 3, ("x",)), "gone")
     assert with_comments(Feedback(notes="Once more."), (first, whole, gone)) == (
         f"Once more.\n\n## Comments\n\n{ABOUT_QUOTES}\n\n"
-        "### lines 9-10 of the plan's text\n\n```\n 9 | nine\n10 | ten\n```\n\nWhy?\n\n"
+        "### lines 9-10 of the plan text\n\n```\n 9 | nine\n10 | ten\n```\n\nWhy?\n\n"
         "### operation 1, write a.py\n\nNo.\n\n"
-        "### Lines that are no longer there, or there more than once: "
-        "was at line 3 of the plan's text\n\n```\n3 | x\n```\n\nWhy?"
+        "### Lines that no longer exist or occur more than once: "
+        "was at line 3 of the plan text\n\n```\n3 | x\n```\n\nWhy?"
     )
 
 

@@ -76,7 +76,7 @@ def test_what_a_later_segment_rests_on_stays_and_the_way_is_named(
     with pytest.raises(ImpossibleOperations) as refused:
         without_operation(operations, 0)
     last = operation_ids(operations)[-1]
-    assert "p behind a command rests on this operation" in refused.value.message
+    assert "An operation on p after a command depends on this one" in refused.value.message
     assert refused.value.next == f"assent stage remove {last[:12]}"
 
 
@@ -97,7 +97,7 @@ def test_a_segment_expects_what_the_one_before_it_leaves(
     if holds:
         check_dependencies(operations)
         return
-    with pytest.raises(ImpossibleOperations, match="was staged against other content"):
+    with pytest.raises(ImpossibleOperations, match="was staged based on different content"):
         check_dependencies(operations)
 
 
@@ -138,7 +138,7 @@ def test_what_an_earlier_segment_deletes_makes_room(
     if possible:
         check()
         return
-    with pytest.raises(ImpossibleOperations, match="a file cannot take its place"):
+    with pytest.raises(ImpossibleOperations, match="a file cannot replace it"):
         check()
 
 

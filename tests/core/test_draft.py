@@ -91,7 +91,7 @@ def test_a_second_operation_on_a_path_is_composed(first: str, second: str) -> No
 
 @pytest.mark.parametrize(("first", "second"), [p for p in PAIRS if p not in COMPOSED])
 def test_a_second_operation_against_other_content_is_impossible(first: str, second: str) -> None:
-    with pytest.raises(ImpossibleOperations, match=r"^p was staged against other content\.$"):
+    with pytest.raises(ImpossibleOperations, match=r"^p was staged based on different content\.$"):
         stage((), pair(first, second))
 
 

@@ -87,11 +87,14 @@ GOOD: dict[str, tuple[bytes, FrontMatter]] = {
 }  # fmt: skip
 
 BAD: dict[str, tuple[bytes, str]] = {
-    "never ends": (b"---\nscope: {files: [a]}\n# Text\n", "begins with --- and never ends."),
-    "ends the file": (b"---", "begins with --- and never ends."),
-    "scope twice": (fenced("scope: {}", "scope: {}"), "has `scope` twice."),
-    "relies_on twice": (fenced("relies_on: []", "a: b", "relies_on: []"), "has `relies_on` twice."),
-    "another tool's key twice": (fenced("a: b", "a: b"), "has `a` twice."),
+    "never ends": (b"---\nscope: {files: [a]}\n# Text\n", "starts with --- but is not closed."),
+    "ends the file": (b"---", "starts with --- but is not closed."),
+    "scope twice": (fenced("scope: {}", "scope: {}"), "contains `scope` twice."),
+    "relies_on twice": (
+        fenced("relies_on: []", "a: b", "relies_on: []"),
+        "contains `relies_on` twice.",
+    ),
+    "another tool's key twice": (fenced("a: b", "a: b"), "contains `a` twice."),
     "scope is a list": (fenced("scope: [a]"), "`scope` in the front matter must be {files:"),
     "scope is a word": (fenced("scope: all"), "`scope` in the front matter must be {files:"),
     "scope is a block list": (fenced("scope:", "  - a"), "`scope` in the front matter cannot be"),
@@ -101,11 +104,17 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "scope has another entry": (
         fenced("scope: {tools: [a]}"),
-        "knows files and commands, not: tools",
+        "allows only files and commands, not: tools",
     ),
-    "scope has a bare entry": (fenced("scope: {files}"), "knows files and commands, not: files"),
+    "scope has a bare entry": (
+        fenced("scope: {files}"),
+        "allows only files and commands, not: files",
+    ),
     "scope is open": (fenced("scope: {files: [a]"), "`scope` in the front matter must be {files:"),
-    "block scope has another entry": (fenced("scope:", "  tools: [a]"), "cannot be read at: tools"),
+    "block scope has another entry": (
+        fenced("scope:", "  tools: [a]"),
+        "cannot be parsed at: tools",
+    ),
     "another entry after a list": (
         fenced("scope:", "  files:", "    - a", "  tools:", "    - b"),
         "`scope.files` in the front matter must be a list of `- item`: tools:",
@@ -116,11 +125,14 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "two lists": (fenced("relies_on: [a] [b]"), "`relies_on` in the front matter closes a bracket"),
     "two scopes": (fenced("scope: {files: []} {files: []}"), "`scope` in the front matter closes"),
-    "files twice in flow": (fenced("scope: {files: [a], files: [b]}"), "has `files` twice."),
-    "files twice in block": (fenced("scope:", "  files: []", "  files: []"), "has `files` twice."),
+    "files twice in flow": (fenced("scope: {files: [a], files: [b]}"), "contains `files` twice."),
+    "files twice in block": (
+        fenced("scope:", "  files: []", "  files: []"),
+        "contains `files` twice.",
+    ),
     "scope in quotes": (fenced("'scope': {files: [a]}"), "write 'scope' without quotes."),
     "relies_on in quotes": (fenced('"relies_on" : [a]'), 'write "relies_on" without quotes.'),
-    "an unindented entry": (fenced("scope:", "  files: [a]", "- b"), "cannot be read at: - b"),
+    "an unindented entry": (fenced("scope:", "  files: [a]", "- b"), "cannot be parsed at: - b"),
     "files is a word": (
         fenced("scope: {files: a}"),
         "`scope.files` in the front matter must be a list: [a, b].",
@@ -140,9 +152,12 @@ BAD: dict[str, tuple[bytes, str]] = {
     ),
     "an open quote": (
         fenced("relies_on: ['a]"),
-        "`relies_on` in the front matter has an open quote",
+        "`relies_on` in the front matter has an unclosed quote",
     ),
-    "an open bracket": (fenced("relies_on: [[a]"), "`relies_on` in the front matter has an open"),
+    "an open bracket": (
+        fenced("relies_on: [[a]"),
+        "`relies_on` in the front matter has an unclosed",
+    ),
     "a list in a list": (
         fenced("relies_on: [[a], b]"),
         "`relies_on` in the front matter has an item that needs quotes: [a]",

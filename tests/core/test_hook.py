@@ -35,7 +35,7 @@ def test_a_no_counts_where_it_can_still_be_heard(on: str) -> None:
     if on in ("before_tool", "prompt"):
         assert found == HookOutput("err")
     else:
-        warning = f'The hook look ({on}) ended with code 2. It said: "err".'
+        warning = f'The hook look ({on}) exited with code 2. Error output: "err".'
         assert found == HookOutput(warning=warning)
 
 

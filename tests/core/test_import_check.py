@@ -53,7 +53,7 @@ BAD: dict[str, tuple[Operation, ...]] = {
     "more folders": (DeleteFile(b"d/y", A, 2),),
     "fewer folders": (DeleteFile(b"d/y", A, -1),),
     "more folders of a move": (MoveFile(b"y", b"z", A, 1),),
-    "no message": (RunCommand(()),),
+    "no words": (RunCommand(()),),
     "words twice": (RunCommand((b"a",), b"a"),),
     "no time": (RunCommand((b"a",), timeout=0),),
     "a folder outside": (RunCommand((b"a",), cwd=b".."),),

@@ -35,7 +35,7 @@ from assent.core.run.slot_move import (
 
 START = StartedEntry("plan", "digest", "approval", SlotLayout("run"))
 COMMIT = CommittedEntry()
-ABORT = AbortedEntry(1, 0, b"p", "it no longer exists")
+ABORT = AbortedEntry(1, 0, b"p", "it is gone")
 HALT = HaltedEntry((PathConflict(0, b"p", b"slot", "it changed"),))
 DONE, BACK = SettledEntry("done"), SettledEntry("rolled_back")
 ACCEPTED = SettledEntry("done", accepted=True)

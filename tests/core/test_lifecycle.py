@@ -29,7 +29,7 @@ STEPS = [[word.strip() for word in line.split(">")] for line in TABLE.strip().sp
 KNOWN = {(state, moment): after for state, moment, after in STEPS}
 STANDS = {
     "DRAFTING": "is still a draft",
-    "AWAITING_APPROVAL": "is waiting for approval",
+    "AWAITING_APPROVAL": "is waiting for a decision",
     "EXECUTING": "is being built",
     "HALTED": "stopped and is waiting for your decision",
     "COMPLETED": "is done",

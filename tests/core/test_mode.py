@@ -62,7 +62,5 @@ def test_f9_what_holds_and_what_narrows_it(
 @pytest.mark.parametrize("mode", MODES)
 def test_f11_a_mode_that_is_gone_is_plan_mode_and_told(mode: Mode) -> None:
     assert effective_mode(mode, "gone", {}) == ("plan", ())
-    assert unknown_mode_text("gone", {}).startswith(
-        "The session's mode 'gone' is not known any more"
-    )
+    assert unknown_mode_text("gone", {}).startswith("The session's mode 'gone' no longer exists")
     assert unknown_mode_text("review", KNOWN) == unknown_mode_text("", {}) == ""

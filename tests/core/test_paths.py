@@ -135,10 +135,13 @@ OURS = (
 AMONG_PLANS = PLANS.decode(), ".opencode/plans/s/PLAN_a.md", ".opencode/PLANS/s/x"
 FOLDERS = "", ".opencode", ".OPENCODE"
 REFUSED = [
-    *[(path, "is git's own; a plan never touches it.", "") for path in GITS],
-    *[(path, "is Assent's own; a plan never touches it.", "") for path in OURS],
-    *[(path, "lies among the plans.", "assent plan write FILE") for path in AMONG_PLANS],
-    *[(path, "is a folder that a plan cannot replace.", "") for path in FOLDERS],
+    *[(path, "belongs to Git; plans cannot change it.", "") for path in GITS],
+    *[(path, "belongs to Assent; plans cannot change it.", "") for path in OURS],
+    *[
+        (path, "is in the plan folder; operations cannot change it.", "assent plan write FILE")
+        for path in AMONG_PLANS
+    ],
+    *[(path, "is a folder that plans cannot replace.", "") for path in FOLDERS],
 ]
 
 
@@ -153,19 +156,21 @@ def test_law_1_no_plan_touches_git_the_plans_or_our_own_state(
 
 def test_the_folder_of_plans_is_where_the_settings_put_it() -> None:
     refuse_own_paths(b".opencode/plans/x", b"docs/Plans")
-    with pytest.raises(Refused, match=r"^docs/plans/x lies among the plans\.$"):
+    words = r"^docs/plans/x is in the plan folder; operations cannot change it\.$"
+    with pytest.raises(Refused, match=words):
         refuse_own_paths(b"docs/plans/x", b"docs/Plans")
 
 
 def test_a_state_folder_inside_the_workspace_is_ours_too() -> None:
     refuse_own_paths(b"home/state/x", PLANS)
-    with pytest.raises(Refused, match=r"^home/State/x is Assent's own; a plan never touches it\.$"):
+    words = r"^home/State/x belongs to Assent; plans cannot change it\.$"
+    with pytest.raises(Refused, match=words):
         refuse_own_paths(b"home/State/x", PLANS, (b"elsewhere", b"Home/state"))
 
 
 @pytest.mark.parametrize("path", [".opencode/agents/plan.md", ".OPENCODE/.gitignore"])
 def test_what_assent_writes_itself_is_no_target(path: str) -> None:
-    with pytest.raises(Refused, match=r"is written by Assent alone; a plan never touches it\.$"):
+    with pytest.raises(Refused, match=r"^Only Assent writes .*; plans cannot change it\.$"):
         refuse_own_paths(path.encode(), PLANS)
 
 

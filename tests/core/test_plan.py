@@ -50,7 +50,7 @@ def test_a_plan_declares_scope_and_reliance() -> None:
 
 @pytest.mark.parametrize("key", ["files", "commands"])
 def test_a_scope_takes_nothing_out(key: str) -> None:
-    with pytest.raises(InvalidPlan, match="excludes nothing"):
+    with pytest.raises(InvalidPlan, match="cannot exclude anything"):
         declared_scope(f'---\nscope:\n  {key}: [a, "!b"]\n---\n'.encode())
 
 

@@ -110,16 +110,16 @@ def test_f148_calls_that_wait_are_gone_with_it() -> None:
 def test_f148_what_became_a_summary_is_out_of_reach() -> None:
     events = (*FIRST, Compacted("In short.", 0), *SECOND)
     assert ids(events) == ["2"]
-    with pytest.raises(NotFound, match="became a summary"):
+    with pytest.raises(NotFound, match="now part of a summary"):
         chosen_message(recorded(events), "1")
     assert read((*events, SessionRewound("1"))) == read(events)
-    with pytest.raises(NotFound, match="became a summary"):
+    with pytest.raises(NotFound, match="now part of a summary"):
         chosen_message(recorded(events[: len(FIRST) + 1]), "")
 
 
 def test_f148_one_can_go_back_again_but_not_to_what_was_cut() -> None:
     events = (*ALL, SessionRewound("2"))
-    with pytest.raises(NotFound, match="names 0 messages"):
+    with pytest.raises(NotFound, match="matches 0 messages"):
         chosen_message(recorded(events), "3")
     assert chosen_message(recorded(events), "").id == "1"
     assert read((*events, SessionRewound("1"))) == []
@@ -128,9 +128,9 @@ def test_f148_one_can_go_back_again_but_not_to_what_was_cut() -> None:
 def test_f148_a_message_is_named_by_the_start_of_its_id() -> None:
     events = (said("10"), said("11"), said("2"))
     assert chosen_message(recorded(events), "2").id == "2"
-    with pytest.raises(NotFound, match="names 2 messages"):
+    with pytest.raises(NotFound, match="matches 2 messages"):
         chosen_message(recorded(events), "1")
-    with pytest.raises(NotFound, match="Nobody has said anything"):
+    with pytest.raises(NotFound, match="has no messages yet"):
         chosen_message([], "")
 
 

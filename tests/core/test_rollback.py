@@ -110,7 +110,11 @@ def test_what_somebody_else_wrote_last_or_in_between_is_never_lost(
     back = back_of(traces, disk)
     after = apply(disk, back.operations)
     touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
-    held = {conflict.path for conflict in back.left if "holds what stood in" in conflict.reason}
+    held = {
+        conflict.path
+        for conflict in back.left
+        if "has the only copy of the old content of" in conflict.reason
+    }
     lost = {start[path] for path in foreign | held if after.get(path) != start[path]}
     for path in PATHS:
         if path in held:

@@ -100,10 +100,10 @@ a `b`|backtick
 a "`b`"|backtick
 a $b|`$b`
 a "$b"|`$b`
-a "${b}"|stands for
-a $'b'|stands for
+a "${b}"|expands to
+a $'b'|expands to
 a $((1))|`$(`
-a "$["|stands for
+a "$["|expands to
 a {b,c}|`{`
 a b}|`}`
 a @{b,c}|`{`
@@ -114,29 +114,29 @@ a b=~/c|`~`
 a b:~|`~`
 a #b|`#`
 a é|outside quotes
-a \\é|outside ASCII
+a \\é|non-ASCII
 a 'b|not closed
 a "b|not closed
-a \\|at the end
+a \\|ends with
 b=c|variable
 b=c a|variable
 b[1]=c|variable
 b+=c|variable
 ! a|exit code
-if a|language
-time a|language
-[[ -f a ]]|language
+if a|shell syntax
+time a|shell syntax
+[[ -f a ]]|shell syntax
 %1|job
 *|wildcard
 a [[:alpha:]]|character class
 a '\\'[[:alpha:]]|character class
 a && |At the end
-a ;; b|grammar
-a |& b|grammar
-a ||| b|no command
-; a|no command
-| a|no command
-2>&1|no command
+a ;; b|not supported
+a |& b|not supported
+a ||| b|a command is missing
+; a|a command is missing
+| a|a command is missing
+2>&1|a command is missing
 """
 
 

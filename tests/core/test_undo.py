@@ -65,7 +65,7 @@ def test_what_rules_deny_is_left_alone_and_told_apart_from_conflicts() -> None:
     assert found.conflicts == ((2, "gone changed after the run"),)
     assert [index for index, _ in found.skipped] == [1, 2, 3]
     text = undo_text("r", "work", found, ["1", "2", "3", "4"]).decode()
-    assert "## Left alone\n\n- old: no: operation 2\n- gone changed" in text
+    assert "## Skipped\n\n- old: no: operation 2\n- gone changed" in text
 
 
 @pytest.mark.parametrize(
@@ -239,14 +239,14 @@ def test_law_7_the_text_of_an_undo_plan_names_run_operations_and_what_is_left() 
     assert undo_text("run1", "add_login", found, IDS).decode() == (
         "# Undo add_login\n\n## Goal\n\nUndo run run1.\n\n## Changes\n\n- to and from: restore to "
         "before operation id3\n- gone: restore to before operation id2\n- new/f: restore to "
-        "before operation id0\n\n## Left alone\n\n- old changed after the run: operation id1\n"
+        "before operation id0\n\n## Skipped\n\n- old changed after the run: operation id1\n"
     )
 
 
 def test_law_7_the_same_run_and_disk_give_the_same_text() -> None:
     texts = {undo_text("run1", "x", inverted(RUN, dict(END)), IDS) for _ in range(3)}
     assert len(texts) == 1
-    assert b"Left alone" not in texts.pop()
+    assert b"Skipped" not in texts.pop()
 
 
 def test_a_name_that_is_not_utf8_is_spelled_out() -> None:

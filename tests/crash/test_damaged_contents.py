@@ -166,7 +166,7 @@ def test_another_plan_in_the_place_of_the_frozen_one_is_refused(tmp_path: Path) 
             assert database.execute(renamed, (record.frozen, sha256(body))).rowcount
     answer = rig.command("build")
     assert (answer.exit, answer.json["error"]) == (1, "store")
-    assert "does not fit its digest" in answer.json["message"]
+    assert "does not match its digest" in answer.json["message"]
     assert rig.tree() == STORY.start
     assert evil.digest != plan.digest
 

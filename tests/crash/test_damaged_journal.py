@@ -122,7 +122,7 @@ def test_the_damaged_journal_of_commands_runs_none_again_unasked(
             if report.outcome == "done" and way != "accept":
                 assert _files(rig.tree()) == _files(FINISH), where
             if report.outcome == "rolled_back":
-                left = "Not covered by a roll-back" in " ".join(report.notes)
+                left = "Not covered by a rollback" in " ".join(report.notes)
                 there, begun = _files(rig.tree()), _files(START)
                 for path in BY_COMMAND if left else ():  # what it did is not on record any more
                     there.pop(path, None)
@@ -198,7 +198,7 @@ def test_a_command_whose_records_are_lost_is_unknown_and_runs_after_a_second_wor
     assert (report.outcome, report.operations[1][1]) == ("needs_you", "unknown")
     report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, report.operations[1][1]) == ("rolled_back", "unknown")
-    assert any("Not covered by a roll-back" in note for note in report.notes)
+    assert any("Not covered by a rollback" in note for note in report.notes)
     assert rig.tree()[b"in.txt"] == START[b"in.txt"]
     assert drive_to_end(engine.runs.recover()).outcome == "nothing"
     engine.close()

@@ -29,7 +29,9 @@ def test_a_log_that_cannot_grow_names_the_run_and_the_way_on(form: str, tmp_path
         assert "Traceback" not in words
         run = command(folder, root, "status").json.get("run")
         if run is None or run["outcome"] is not None:
-            assert said.returncode == 0 or not run or f"Run {run['run']} is done." in words, words
+            assert said.returncode == 0 or not run or f"Run {run['run']} is finished." in words, (
+                words
+            )
             continue
         cut += 1
         assert said.returncode == 6, words

@@ -13,13 +13,13 @@ GUIDE_TEXT = GUIDE.read_text(encoding="utf-8")
 # What a reader who lets the scripted model plan must see, in this order.
 GOAL = (
     '$ assent "Greet politely"',
-    "The plan waits for you: 1 operation",
+    "Plan ready for review: 1 operation",
     "$ assent review",
     '+print("Hello, " + name)\n',
     "$ assent reject",
     "state    DRAFTING",
     '$ assent -c "Revise the plan"',
-    "The plan waits for you: 1 operation",
+    "Plan ready for review: 1 operation",
     "$ assent approve --build",
     '+print("Hello, " + name + "!")\n',
     "Done: all operations applied.",

@@ -137,9 +137,9 @@ def test_g13_a_leak_is_said_in_words(tmp_path: Path) -> None:
     real_tool()
     code, text = answered(leaky(tmp_path), as_json=False)
     assert code == 1
-    assert "  FAILED         make a file " in text
-    assert "It worked: made a file.\n" in text
-    assert "The shell is off: no command can run.\n  The sandbox does not hold." in text
+    assert "  FAILED         create a file " in text
+    assert "It worked: created a file.\n" in text
+    assert "The shell is off: no command can run.\n  The sandbox is not safe." in text
     assert "next: assent doctor" not in text
 
 

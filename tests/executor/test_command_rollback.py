@@ -197,7 +197,7 @@ def test_law_6_an_undo_that_fails_halts_and_runs_again_only_when_asked() -> None
     world.commander.scripts[b"unbuild"] = CommandScript(code=2)
     world.recover("roll_back")
     assert (world.outcome, world.results) == ("needs_you", ("done", "done", "failed"))
-    reason = "its undo, $ unbuild, failed: the command ended with exit code 2"
+    reason = "its undo command, $ unbuild, failed: the command ended with exit code 2"
     assert world.reasons == [(1, b"", reason)]
     world.recover()
     assert world.commander.began.count(b"unbuild") == 1
@@ -212,7 +212,7 @@ def test_law_9_an_undo_that_is_denied_by_now_does_not_begin_and_its_command_is_n
     world.commander.denied = frozenset({b"unbuild"})
     world.recover("roll_back")
     assert (world.outcome, world.commander.began.count(b"unbuild")) == ("needs_you", 0)
-    reason = "its undo, $ unbuild, did not start: A rule denies b'unbuild'."
+    reason = "its undo command, $ unbuild, did not start: A rule denies b'unbuild'."
     assert world.reasons == [(1, b"", reason)]
     world.commander.denied = frozenset()
     world.recover("roll_back")
@@ -264,7 +264,7 @@ def test_old_content_that_is_gone_on_the_way_back_halts_it_before_anything_goes(
     files = world.files
     world.recover()
     assert (world.outcome, world.files) == ("needs_you", files)
-    assert "deleted" in world.reasons[0][2]
+    assert "is missing" in world.reasons[0][2]
 
 
 def test_what_is_not_kept_anywhere_is_named_and_left() -> None:
@@ -273,8 +273,8 @@ def test_what_is_not_kept_anywhere_is_named_and_left() -> None:
     del world.blobs.contents[OLD.state.digest]
     world.recover("roll_back")
     assert world.outcome == "needs_you"
-    assert {reason.partition(" before")[0] for *_, reason in world.reasons} >= {
-        "what stood in w/gone", "what stood in w/log"
+    assert {reason.partition(" was not kept")[0] for *_, reason in world.reasons} >= {
+        "the old content of w/gone", "the old content of w/log"
     }  # fmt: skip
     assert b"w/out/x" not in world.files
 

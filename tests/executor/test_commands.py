@@ -131,7 +131,7 @@ def test_law_1_a_permit_covers_no_command() -> None:
     world = CommandWorld(ALONE)
     plan = Plan(permit_text("s", "c", "mode", ""), (WRITE_A, run(b"build")))
     permit = Permit("p", "s", "c", "mode", "", plan.digest, "")
-    with pytest.raises(Refused, match="files alone"):
+    with pytest.raises(Refused, match="covers only files"):
         list(world.executor().apply(permitted(plan, permit), "run"))
     assert (world.entries, world.commander.began) == ([], [])
 
@@ -153,7 +153,7 @@ def test_without_anybody_to_run_commands_a_plan_with_one_is_refused() -> None:
     ("failing", "results", "reason"),
     [
         (FAILING[0], ("done", "failed", "not_started"), "ended with exit code 3"),
-        (FAILING[2], ("done", "done", "failed"), "ended before it was done (time)"),
+        (FAILING[2], ("done", "done", "failed"), "stopped before it finished (time)"),
     ],
 )
 def test_law_6_a_failed_command_halts_the_run(
@@ -215,7 +215,7 @@ def test_law_6_a_command_whose_end_nobody_saw_is_unknown_and_its_changes_are_rec
     world.recover()
     assert (world.outcome, world.results) == ("needs_you", ("done", "unknown", "not_started"))
     assert world.ran() == [(1, -1, "unknown")]
-    assert "not on record" in world.reasons[0][2]
+    assert "its end was not recorded" in world.reasons[0][2]
     world.recover("roll_back")
     assert (world.outcome, world.files) == ("rolled_back", START)
     assert world.results == ("undone", "unknown", "not_started")

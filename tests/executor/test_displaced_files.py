@@ -199,7 +199,7 @@ def test_what_a_run_left_goes_with_all_its_segments(site: Site) -> None:
     assert site.left == [f"firsts+{BLOCK}", f"second+{BLOCK}"]
     site.spares.drop(["second"])
     assert site.left == [f"firsts+{BLOCK}"]
-    assert not site.bring_back(), "it no longer exists, which is no error"
+    assert not site.bring_back(), "it is gone, which is no error"
 
 
 def test_what_somebody_wrote_to_a_displaced_file_is_never_removed(site: Site) -> None:

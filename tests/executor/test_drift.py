@@ -150,7 +150,7 @@ def test_what_cannot_be_read_is_a_difference_and_the_others_are_still_looked_at(
     hands.before.append(failing(EACCES, lambda call: b"d/p" in call.names))
     operations: tuple[FileOperation, ...] = (REPLACE, DeleteFile(b"gone", OLD.state))
     assert list(drifted_paths(Plan(b"", operations), operations, hands)) == [
-        PathDrift(b"d/p", FOUND_OLD, f"something that cannot be read (E{EACCES})"),
+        PathDrift(b"d/p", FOUND_OLD, f"an unreadable path (E{EACCES})"),
         PathDrift(b"gone", FOUND_OLD, FOUND_OTHER),
     ]
 
@@ -160,8 +160,8 @@ def test_f45_the_refusal_names_every_file_in_one_message() -> None:
     with pytest.raises(Drift) as caught:
         check_disk(Plan(b"", operations), operations, MemoryFileWriter({b"\xff": OLD}))
     assert caught.value.message == (
-        f"Files changed since the plan was made. d/p: expected {FOUND_OLD}, found nothing there. "
-        f"\\xff: expected nothing there, found {FOUND_OLD}."
+        f"Files changed since the plan was created. d/p: expected {FOUND_OLD}, found nothing. "
+        f"\\xff: expected nothing, found {FOUND_OLD}."
     )
     assert caught.value.next == "assent rebase"
 
@@ -173,7 +173,7 @@ def test_f45_a_long_list_of_differences_is_cut(count: int, more: str) -> None:
         check_disk(Plan(b"", operations), operations, MemoryFileWriter({}))
     named = min(count, 20)
     assert caught.value.message.count("expected") == named
-    last = f"{named - 1}: expected {FOUND_OLD}, found nothing there.{more}"
+    last = f"{named - 1}: expected {FOUND_OLD}, found nothing.{more}"
     assert caught.value.message.endswith(last)
 
 

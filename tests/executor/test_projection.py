@@ -120,9 +120,12 @@ def test_plans_are_found_newest_first(tmp_path: Path, own: Projection) -> None:
 BAD_PLANS: dict[str, tuple[Callable[[Path], object], str]] = {
     "s/PLAN_b.md": (lambda bad: bad.symlink_to("PLAN_good.md"), "is a symlink"),
     "s/PLAN_c.md": (lambda bad: bad.hardlink_to(bad.parents[1] / "other"), "has 2 names"),
-    "s/PLAN_d.md": (lambda bad: bad.write_bytes(b"x" * (LIMIT + 1)), "a plan has at most 1048576"),
-    "s/PLAN_e.md": (Path.mkdir, "is no plain file"),
-    "s/PLAN_f.md": (os.mkfifo, "is no plain file"),
+    "s/PLAN_d.md": (
+        lambda bad: bad.write_bytes(b"x" * (LIMIT + 1)),
+        "a plan can have at most 1048576",
+    ),
+    "s/PLAN_e.md": (Path.mkdir, "is not a regular file"),
+    "s/PLAN_f.md": (os.mkfifo, "is not a regular file"),
     "PLAN_g.md": (lambda bad: bad.symlink_to("nowhere"), "is a symlink"),
     "t": (lambda bad: bad.symlink_to("s"), "is a symlink"),
 }
@@ -138,7 +141,7 @@ def test_a_bad_plan_does_not_hide_the_others(tmp_path: Path, own: Projection, ba
     for _ in range(2):
         assert [plan.name for plan in own.find_plans()] == ["good"]
         (message,) = own.skipped()
-        assert message.startswith(f"Skipped among the plans: .opencode/plans/{bad} ")
+        assert message.startswith(f"Plan file skipped: .opencode/plans/{bad} ")
         assert why in message
     path = os.fsencode(f".opencode/plans/{bad}" if "PLAN" in bad else ".opencode/plans/t/PLAN_a.md")
     with pytest.raises((Refused, InvalidPlan), match=why):
@@ -222,7 +225,7 @@ def test_no_plan_is_larger_than_a_person_can_read(tmp_path: Path, own: Projectio
     ],
 )
 def test_only_plan_files_are_read_and_written(tmp_path: Path, own: Projection, path: bytes) -> None:
-    with pytest.raises(Refused, match="is not where plans lie"):
+    with pytest.raises(Refused, match="is not in the plan folder"):
         own.write_plan(path, b"x")
     assert own.read_plan(path) is None
     own.delete_plan(path)
@@ -241,7 +244,8 @@ def test_a_plan_made_before_plan_dir_changed_is_gone(
     own = LocalProjection(os.fsencode(tmp_path), becomes)
     assert own.read_plan(path) is None
     own.delete_plan(path)
-    with pytest.raises(Refused, match=rf"plan\.dir changed to {becomes.decode()} since") as refused:
+    words = rf"plan\.dir was changed to {becomes.decode()} after the plan was created"
+    with pytest.raises(Refused, match=words) as refused:
         own.write_plan(path, b"other")
     assert refused.value.next == "assent plan new NAME"
     assert earlier.read_plan(path) == b"text"
@@ -259,7 +263,7 @@ def test_a_large_ignore_file_is_not_called_a_plan(tmp_path: Path, own: Projectio
 
 @pytest.mark.parametrize("plan_dir", [b"", b".", b"./", b"a/..", b"/tmp", b"../plans"])
 def test_a_place_that_is_no_folder_inside_is_named_so(tmp_path: Path, plan_dir: bytes) -> None:
-    with pytest.raises(Refused, match=r"^plan\.dir must name a folder inside the workspace; "):
+    with pytest.raises(Refused, match=r"^plan\.dir must be a folder inside the workspace; "):
         LocalProjection(os.fsencode(tmp_path), plan_dir)
 
 

@@ -95,7 +95,7 @@ def test_no_call_waits_for_a_pipe_or_reads_a_folder(
     full = tmp_path / path
     full.parent.mkdir(parents=True)
     make(full)
-    with pytest.raises(Refused, match="is no plain file"):
+    with pytest.raises(Refused, match="is not a regular file"):
         CALLS[call](LocalProjection(os.fsencode(tmp_path)))
 
 

@@ -180,7 +180,7 @@ def test_f64_a_disk_that_does_not_sync_leaves_no_operation_in_conflict() -> None
     world.apply()
     assert (world.outcome, world.files) == ("needs_you", world.start)
     assert world.results == ("undone", "undone", "undone", "failed")
-    reason = f"what was put back is not safely on disk (E{ENOSPC})"
+    reason = f"restored files may not be safely on disk (E{ENOSPC})"
     last = world.journal.read("run")[-1]
     assert last == HaltedEntry((PathConflict(0, b"", b"", reason),), (3, 2, 0, 1))
 

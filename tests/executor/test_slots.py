@@ -102,13 +102,13 @@ def test_no_slot_behind_a_symlink(tmp_path: Path, hands: LocalFileWriter, link: 
 
 @pytest.mark.parametrize("content", [b"short", b"too long for it"])
 def test_content_of_another_size_is_an_error(hands: LocalFileWriter, content: bytes) -> None:
-    with pytest.raises(OSError, match="not what the plan says") as wrong:
+    with pytest.raises(OSError, match="does not match the plan") as wrong:
         hands.write_slot(fill(file_state(b"expected")), [content])
     assert wrong.value.errno == errno.ESTALE
 
 
 def test_another_target_is_an_error(hands: LocalFileWriter) -> None:
-    with pytest.raises(OSError, match="not what the plan says"):
+    with pytest.raises(OSError, match="does not match the plan"):
         hands.write_slot(fill(link_state(b"here")), [b"away"])
 
 
@@ -234,13 +234,13 @@ def test_a_symlink_is_copied_as_one(tmp_path: Path, hands: LocalFileWriter) -> N
     hands.write_slot(fill(link_state(b"target"), b"old", b"old"), [])
     assert hands.read_states([SLOT]) == {SLOT: link_state(b"target")}
     hands.delete_path(SLOT)
-    with pytest.raises(OSError, match="not what the plan says"):
+    with pytest.raises(OSError, match="does not match the plan"):
         hands.write_slot(fill(link_state(b"other!"), b"old", b"old"), [])
 
 
 def test_a_copy_of_something_else_is_an_error(tmp_path: Path, hands: LocalFileWriter) -> None:
     put(tmp_path, b"old", b"same size")
-    with pytest.raises(OSError, match="not what the plan says") as wrong:
+    with pytest.raises(OSError, match="does not match the plan") as wrong:
         hands.write_slot(fill(file_state(b"SAME SIZE"), b"old", b"old"), [])
     assert (wrong.value.errno, wrong.value.filename) == (errno.ESTALE, b"old")
 

@@ -53,7 +53,7 @@ def test_a_kept_connection_that_dies_at_once_is_tried_once_more() -> None:
 
 def test_a_fresh_connection_that_dies_is_not_tried_again_by_itself() -> None:
     with serving(Turn(fault="reset_before")) as server:
-        with pytest.raises(Unavailable, match="closed the connection without an answer"):
+        with pytest.raises(Unavailable, match="closed the connection without a response"):
             list(model(server, "chat").stream(HELLO))
         assert len(server.heard) == 1
 
@@ -62,7 +62,7 @@ def test_an_answer_that_was_begun_is_not_asked_for_twice() -> None:
     with serving(Turn(), Turn(fault="cut"), Turn()) as server:
         asked = model(server, "chat")
         list(asked.stream(HELLO))
-        with pytest.raises(Unavailable, match="in the middle of the answer"):
+        with pytest.raises(Unavailable, match="in the middle of the response"):
             list(asked.stream(HELLO))
         assert len(server.heard) == 2
 
@@ -71,7 +71,7 @@ def test_an_answer_whose_head_broke_off_is_not_asked_for_twice() -> None:
     with serving(Turn(), Turn(raw=b"HTTP/1.1 200 OK\r\n", close=True), Turn()) as server:
         asked = model(server, "chat")
         list(asked.stream(HELLO))
-        with pytest.raises(Unavailable, match="ended without an answer"):
+        with pytest.raises(Unavailable, match="ended without a response"):
             list(asked.stream(HELLO))
         assert len(server.heard) == 2
 
@@ -183,7 +183,7 @@ def test_a_proxy_may_refuse_to_connect() -> None:
     with serving(Turn(raw=whole(b"403 Forbidden", b"no"))) as proxy:
         http = client(environment={"HTTPS_PROXY": proxy.url})
         request = HttpRequest(parse_url("https://model.test/v1", "url"), {})
-        with pytest.raises(HttpError, match=r"does not let model\.test:443 through") as caught:
+        with pytest.raises(HttpError, match=r"refused the connection to model\.test:443") as caught:
             http.send(request, CancelToken())
         assert caught.value.fatal
         assert [heard.line for heard in proxy.heard] == ["CONNECT model.test:443 HTTP/1.1"]

@@ -98,20 +98,20 @@ BODIES: dict[bytes, str] = {
 @pytest.mark.parametrize(("content", "words"), BODIES.items())
 def test_the_words_are_found_in_any_body(content: bytes, words: str) -> None:
     told = http_status_error(WHO, 400, {}, content, NOW).message
-    assert told == f"acme refused the request (400): {words}."
+    assert told == f"acme rejected the request (400): {words}."
 
 
 def test_a_person_learns_which_variable_and_what_to_type() -> None:
     error = http_status_error(WHO, 401, {}, body(f"Incorrect key: {KEY}"), NOW)
     assert error.message == (
-        "acme rejected the API key in ACME_KEY (401): Incorrect key: (the key) (x_error)."
+        "acme rejected the API key in ACME_KEY (401): Incorrect key: (API key) (x_error)."
     )
     assert error.next == "export ACME_KEY=..."
     keyless = ErrorContext("acme", "m-1", "https://acme.test/v1", "ACME_KEY")
     told = http_status_error(keyless, 401, {}, b"", NOW).message
     assert told == "acme needs an API key, but ACME_KEY is not set (401): status 401."
     error = http_status_error(WHO, 404, {}, b"", NOW)
-    assert "acme knows no model m-1, or nothing at https://acme.test/v1" in error.message
+    assert "acme: model m-1 not found at https://acme.test/v1" in error.message
     assert error.next == "assent models list"
     assert type(connection_error(WHO, "cut", fatal=True)) is ModelError
 

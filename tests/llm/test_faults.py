@@ -102,7 +102,9 @@ def test_a_pause_that_is_too_long_is_told_and_not_waited_for() -> None:
             raise Unavailable("Come back tomorrow.", "", 86_400)
 
     waits: list[float] = []
-    with pytest.raises(Unavailable, match=r"tomorrow\. It wants too long a pause\."):
+    with pytest.raises(
+        Unavailable, match=r"tomorrow\. The requested pause is too long to wait for\."
+    ):
         list(retrying(Far(), waits).stream(HELLO))  # type: ignore[arg-type]
     assert waits == []
 

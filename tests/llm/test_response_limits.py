@@ -67,8 +67,8 @@ def test_every_kind_of_endless_answer_ends_as_one_error(name: str, kind: str) ->
         "calls": ("more than 20 tool calls", "answer.calls"),
     }[kind]
     assert error.message == (
-        f"The answer of test/model-1 was cut off: {what[0]}. "
-        f"Raise {what[1]} in your user configuration if such answers are meant."
+        f"The response of test/model-1 was cut off: {what[0]}. "
+        f"To allow larger responses, raise {what[1]} in your user config."
     )
     parts = [answer.part for answer in found if isinstance(answer, PartCompleted)]
     limit = 0.1 * (1 << 20)
@@ -111,16 +111,16 @@ def test_a_stream_that_says_nothing_for_ever_ends(name: str, forever: bytes, wha
 @pytest.mark.parametrize(
     ("raw", "forever", "what"),
     [
-        (b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n" * 100, "a head without end"),
-        (b"HTTP/1.1 200 OK\r\nX: ", b"x" * 1000, "a head without end"),
-        (b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", "without saying"),
+        (b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n" * 100, "headers without an end"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"x" * 1000, "headers without an end"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", "without content"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0" * 1000, "without a size"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"a: b\r\n" * 99,
-         "without saying"),
-        (b"HTTP/1.1 400 Bad\r\n\r\n", b"no " * 1000, "refused the request (400): no no no"),
-        (b"HTTP/1.1 400 Bad\r\n\r\n", b" " * 1000, "refused the request (400)"),
+         "without content"),
+        (b"HTTP/1.1 400 Bad\r\n\r\n", b"no " * 1000, "rejected the request (400): no no no"),
+        (b"HTTP/1.1 400 Bad\r\n\r\n", b" " * 1000, "rejected the request (400)"),
         (b"HTTP/1.1 400 Bad\r\nContent-Encoding: gzip\r\n\r\n" + b"\x1f\x8b\x08\x08" + bytes(6),
-         b"name" * 999, "refused the request (400)"),
+         b"name" * 999, "rejected the request (400)"),
     ],
 )  # fmt: skip
 def test_what_comes_before_an_answer_or_instead_of_it_ends(
@@ -186,7 +186,7 @@ def test_an_event_nested_without_end_is_one_that_cannot_be_read(name: str) -> No
         base = server.url if name == "anthropic" else f"{server.url}/v1"
         door = ProviderEndpoint(ErrorContext("test", "model-1", base), parse_url(base, "url"), {})
         model = HttpModel(WIRES[name](WireTarget("test", "model-1")), door, client())
-        with pytest.raises(ModelError, match="broke off before its end"):
+        with pytest.raises(ModelError, match="ended early"):
             list(model.stream(HELLO))
 
 
@@ -194,4 +194,4 @@ def test_an_error_nested_without_end_is_told() -> None:
     deep = b"[" * 20_000 + b"]" * 20_000
     with serving(Turn(raw=whole(b"400 Bad", deep))) as server:
         _, error = asked(server, "chat")
-    assert "refused the request (400): [[[[" in error.message
+    assert "rejected the request (400): [[[[" in error.message

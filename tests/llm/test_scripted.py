@@ -75,12 +75,12 @@ def test_titles_and_summaries_take_no_turn() -> None:
 def test_children_have_turns_of_their_own() -> None:
     model = ScriptedModel(script(SCRIPT), "scripted:x")
     assert parts(list(model.stream(after(0, kind="explore")))) == [TextPart("Explored.")]
-    with pytest.raises(ModelError, match="0 turns for other and was asked for number 1"):
+    with pytest.raises(ModelError, match="0 turns for other, but turn 1 was requested"):
         list(model.stream(after(0, kind="other")))
 
 
 def test_past_the_end_is_an_error() -> None:
-    with pytest.raises(ModelError, match="has 2 turns and was asked for number 3") as caught:
+    with pytest.raises(ModelError, match="has 2 turns, but turn 3 was requested") as caught:
         list(ScriptedModel(script(SCRIPT), "scripted:x").stream(after(2)))
     assert (caught.value.exit, type(caught.value)) == (1, ModelError)
 

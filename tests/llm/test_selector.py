@@ -79,11 +79,11 @@ def test_what_is_chosen(asked: tuple[str, ...], wanted: str) -> None:
 
 
 REFUSED: dict[str, tuple[tuple[object, ...], str, str]] = {
-    "nothing": (("", {}), "No model can be used here", "export ANTHROPIC_API_KEY"),
+    "nothing": (("", {}), "No model available", "export ANTHROPIC_API_KEY"),
     "no key": (("openai/gpt-5", A), "OPENAI_API_KEY is not set", "export OPENAI_API_KEY=..."),
     "no default": (("", G), "groq has no default model", "assent models list groq"),
-    "nonsense": (("gpt-9000", A), "names no model", "assent models list"),
-    "an unknown provider": (("nobody/x", A), "names no model", "assent models list"),
+    "nonsense": (("gpt-9000", A), "is not a known model", "assent models list"),
+    "an unknown provider": (("nobody/x", A), "is not a known model", "assent models list"),
     "an empty list": (
         ("", MOVED, {}, {"openai": []}),
         "lists no models",
@@ -96,10 +96,10 @@ REFUSED: dict[str, tuple[tuple[object, ...], str, str]] = {
     ),
     "a base URL that is none": (
         ("", {**B, "OPENAI_BASE_URL": "ftp://x"}),
-        "OPENAI_BASE_URL is no http or https URL",
+        "OPENAI_BASE_URL is not an http or https URL",
         "",
     ),
-    "a key with a line end": (("", {"OPENAI_API_KEY": "a\nb"}), "no header can carry", ""),
+    "a key with a line end": (("", {"OPENAI_API_KEY": "a\nb"}), "HTTP headers cannot contain", ""),
 }
 
 
@@ -196,5 +196,5 @@ def test_addresses(url: str, wanted: HttpUrl) -> None:
     ["", "api.test", "http://", "http://a b/", "http://a:0/", "http://a:99999", "http://ä.test"],
 )
 def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(UsageError, match="x is no http or https URL"):
+    with pytest.raises(UsageError, match="x is not an http or https URL"):
         parse_url(url, "x")

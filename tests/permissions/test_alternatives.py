@@ -14,7 +14,7 @@ from assent.tools.registry import TOOLS
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("rm", "`rm` is not among the commands that only read: use the `delete` tool (by hand: `"),
+        ("rm", "`rm` is not in the list of read-only commands: use the `delete` tool (manually: `"),
         ("mv", "use the `move` tool (manually: `assent stage move PATH TO`)"),
         ("ln", "no tool creates links (manually: `assent stage write PATH --link-to TARGET`)"),
         ("xargs", "name the files, or use a wildcard"),
@@ -22,9 +22,9 @@ from assent.tools.registry import TOOLS
         ("curl", "commands have no network access here"),
         ("less", "use `cat FILE`"),
         ("pytest", "say how to check the work with it"),
-        ("/bin/cat", "`/bin/cat`: only programs with plain names run here"),
-        ("./run.sh", "`./run.sh`: only programs with plain names"),
-        ("frobnicate", "`frobnicate` is not among the commands that only read; read with `cat`"),
+        ("/bin/cat", "`/bin/cat` is a path; only plain program names can run here"),
+        ("./run.sh", "`./run.sh` is a path; only plain program names"),
+        ("frobnicate", "`frobnicate` is not in the list of read-only commands; use `cat`"),
     ],
 )
 def test_the_reason_helps(name: str, reason: str) -> None:
@@ -51,7 +51,7 @@ def test_the_words_fit_every_mode_and_whoever_reads_them() -> None:
         words for words in said if re.search(r"\bplan|stages? ", words.replace("assent stage", ""))
     ] == []
     commands = [words for words in said if "`assent " in words]
-    assert [words for words in commands if not re.search(r"tool.*\(by hand: `assent", words)] == []
+    assert [words for words in commands if not re.search(r"tool.*\(manually: `assent", words)] == []
     tools = {name for words in commands for name in re.findall(r"`(\w+)` (?:or|tool)", words)}
     assert tools <= {tool.name for tool in TOOLS}
 

@@ -61,7 +61,7 @@ def test_what_each_mode_makes_of_each_action(action: Action) -> None:
 def test_f76_reading_secrets_asks_in_every_mode(path: str, mode: Mode) -> None:
     decision = GATE.decide([ResourceAccess(Action.READ, path)], PermissionContext(mode))
     assert decision.verdict is ASK
-    assert decision.reason.startswith(f"{path} may hold secrets")
+    assert decision.reason.startswith(f"{path} may contain secrets")
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_f12_without_staging_nothing_is_edited_while_planning() -> None:
 def test_auto_edit_asks_before_secrets_and_what_other_programs_obey(path: str) -> None:
     decision = GATE.decide([ResourceAccess(Action.EDIT, path)], PermissionContext("auto-edit"))
     assert decision.verdict is ASK
-    assert decision.reason.startswith(f"Auto-edit mode asks before {path} changes: ")
+    assert decision.reason.startswith(f"Auto-edit mode asks before changing {path}: ")
     assert verdict(Action.EDIT, path, "yolo") is RUN
     assert verdict(Action.EDIT, path, "plan") is STAGE
 

@@ -66,9 +66,9 @@ def test_what_runs_has_what_keeps_programs_away(line: str, words: tuple[str, ...
     assert tuple(word.text for word in work[0].words) == words
 
 
-UNLISTED = "is not among the options that only read; leave it out."
+UNLISTED = "is not in the list of read-only options; leave it out."
 SUCH = (
-    "is not among those that only read, "
+    "is not in the list of read-only commands; use one that is, "
     "such as `git log`, `git show`, `git whatchanged`, `git shortlog`."
 )
 

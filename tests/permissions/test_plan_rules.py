@@ -49,5 +49,5 @@ def test_f72_only_a_deny_of_user_or_project_binds_a_plan(
 
 def test_a_denial_names_the_rule_and_paths_are_judged_one_by_one() -> None:
     found = held(("user", "edit", LOCKED)).denials([b"free", b"locked/a", b"locked/\xff"])
-    why = "A rule of f denies it (`edit: locked/* = deny`)."
+    why = "A rule from f denies it (`edit: locked/* = deny`)."
     assert found == {b"locked/a": why, b"locked/\xff": why}

@@ -125,7 +125,7 @@ def test_lines_that_only_read(line: str) -> None:
 def test_devices_and_processes_are_no_files(line: str, *, sandboxed: bool) -> None:
     judged = classify_read_only(line, sandboxed=sandboxed)
     assert not judged.read_only
-    assert judged.reason.endswith("could be a device or a process, not a file; name a file.")
+    assert judged.reason.endswith("may be a device or a process; name a regular file.")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_what_follows_symlinks_or_the_like_needs_a_sandbox(line: str) -> None:
     assert classify_read_only(line) == FINE
     judged = classify_read_only(line, sandboxed=False)
     assert not judged.read_only
-    assert judged.reason.endswith("reaches more than the command names, which needs a sandbox.")
+    assert judged.reason.endswith("can read more than the command names, so it needs a sandbox.")
 
 
 @pytest.mark.parametrize("line", ["diff -rq a b", "diff -r --no-dereference a b", "grep -r x ."])

@@ -44,7 +44,7 @@ def test_f70_a_decision_names_rule_and_layer_and_its_reason() -> None:
         DENY, "Releases are made by hand.", "user", "bash: git push * = deny"
     )
     plain = by(gate(layer({"edit": "ask"}, "project")), Action.EDIT, "a.py", "auto-edit")
-    assert plain == Decision(ASK, "A rule of project asks first.", "project", "edit: * = ask")
+    assert plain == Decision(ASK, "A rule from project asks first.", "project", "edit: * = ask")
 
 
 @pytest.mark.parametrize("word", ["allow", "ask", "deny"])
@@ -136,7 +136,7 @@ def test_the_command_line_comes_after_the_agent() -> None:
     assert by(gate(), Action.EDIT, "a", posture).layer == "agent"
     judge = gate(layer({"edit": "allow"}, "command line"))
     assert by(judge, Action.EDIT, "a", posture) == Decision(
-        RUN, "A rule of command line allows it.", "command line", "edit: * = allow"
+        RUN, "A rule from command line allows it.", "command line", "edit: * = allow"
     )
 
 
@@ -270,7 +270,7 @@ def test_f89_presets_are_named_sets_of_rules(probe: str) -> None:
 def test_f98_one_table_knows_every_action_and_what_it_does_not_know_is_denied() -> None:
     """A tool that declares nothing counts as an edit; an action without an entry is refused."""
     every = [by(gate(), action, "https://example.org", "yolo") for action in Action]
-    assert not any("could not be judged" in decision.reason for decision in every)
+    assert not any("permission check failed" in decision.reason for decision in every)
     unknown = [ResourceAccess("fly", "moon")]  # type: ignore[arg-type]
     found = gate(layer("allow")).decide(unknown, PermissionContext("yolo"))
     assert (found.verdict, found.layer) == (DENY, "defaults")
@@ -284,7 +284,7 @@ def test_f97_a_tool_that_no_call_can_use_is_shut_with_the_reason() -> None:
         "A rule from user denies it. (`bash: * = deny`)"
     )
     assert judge.never_allowed_reason("fetch", Action.FETCH, posture).startswith(
-        "A rule of the agent poet denies"
+        "A rule from the agent poet denies"
     )
     assert judge.never_allowed_reason("fetch", Action.FETCH, PermissionContext("ask")) == ""
     assert judge.never_allowed_reason("write", Action.EDIT, posture) == ""

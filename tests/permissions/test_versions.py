@@ -77,5 +77,5 @@ def test_nothing_else_is_done(line: str) -> None:
 def test_a_refusal_says_what_serves_instead_and_which_form_runs() -> None:
     assert classify_read_only("make all").reason == (
         "`make` is not in the list of read-only commands: it builds, tests or installs; say how "
-        "to check the work with it. Only `make --version` is."
+        "to check the work with it. Only `make --version` is allowed."
     )

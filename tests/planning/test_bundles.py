@@ -134,7 +134,7 @@ def test_f53_an_approval_that_travels_expires(
         runner.clock.hour = hour
         found = runner.opened().bundles().refusal(bundle, bundle.approvals[0])
         assert isinstance(found, Expired) is refused, hour
-    with pytest.raises(Expired, match="one of two clocks is wrong"):
+    with pytest.raises(Expired, match="One of the two clocks is wrong"):
         runner.opened().bundles().import_plan(bundle, b"")
     assert runner.kinds() == []
 
@@ -207,7 +207,7 @@ def test_g4_two_workspaces_of_a_machine_use_one_approval_once(
         machine.put({"b.txt": b"old\n"})
         records.append(machine.opened().bundles().import_plan(bundle, b""))
     assert drive_to_end(runner.opened().runs.build(records[0].plan_id)).outcome == "done"
-    with pytest.raises(ApprovalUsed, match="was used on this machine"):
+    with pytest.raises(ApprovalUsed, match="was already used on this machine"):
         drive_to_end(second.opened().runs.build(records[1].plan_id))
     assert second.files() == {"b.txt": b"old\n"}
 

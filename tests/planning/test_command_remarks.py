@@ -9,7 +9,7 @@ from assent.planning.command_operation import command_remarks
 MAKE = RunCommand((b"make",))
 UNTOLD = "Its effects cannot be read from its text; there may be unlisted risks."
 COVERED = "Undo restores the contents, modes and links that it changed in the workspace."
-MASKED = "the sandbox masks files with secrets."
+MASKED = "the sandbox hides files with secrets."
 OWN = "Undo runs its undo command and does not restore files itself."
 
 
@@ -38,8 +38,8 @@ OWN = "Undo runs its undo command and does not restore files itself."
             PredictedEffects(touches=(b".env", b"AGENTS.md", b"~/.ssh/id_rsa", b"a/server.pem")),
             (
                 COVERED,
-                f"It will not see what is in .env, ~/.ssh/id_rsa: {MASKED}",
-                f"It may not see what is in a/server.pem: {MASKED}",
+                f"It will not see the content of .env, ~/.ssh/id_rsa: {MASKED}",
+                f"It may not see the content of a/server.pem: {MASKED}",
             ),
         ),
         (

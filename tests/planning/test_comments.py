@@ -151,7 +151,7 @@ def test_f57_what_was_sent_is_not_sent_again(world: World) -> None:
 
 def test_f58_an_empty_no_is_refused_and_rejects_nothing(world: World) -> None:
     record = proposed(world)
-    with pytest.raises(UsageError, match="Say what should be different"):
+    with pytest.raises(UsageError, match="Say what to change"):
         world.engine().comments.reject(record, Feedback(scope=" "))
     assert rejections(world) == []
 
@@ -206,7 +206,7 @@ def test_g18_a_review_has_comments_below_their_lines(world: World) -> None:
     )
     at = lines.index(Line("added", "+one")) + 1
     assert lines[at : at + 2] == [Line("said", "▸ comment 2: Why?"), Line("said", "▸ And how?")]
-    assert Line("said", "2 comments wait, sent when you reject: assent reject") in lines
+    assert Line("said", "2 pending comments, sent when you reject: assent reject") in lines
     assert [line for line in lines if line.style != "said"] == plain
     assert "\n".join(review_texts(review)) == "\n".join(line.text for line in lines)
 

@@ -126,7 +126,7 @@ def test_g8_the_live_text_is_taken_in_as_by_propose(world: World) -> None:
     preview = engine.rebaser.preview(record)
     live = Path(world.root, record.path.decode())
     live.write_bytes(b"# Another text\n")
-    with pytest.raises(Drift, match="changed meanwhile"):
+    with pytest.raises(Drift, match="changed during the rebase"):
         engine.rebaser.apply(preview)
     after = engine.rebaser.apply(engine.rebaser.preview(record))
     assert engine.plans.repository().plan(after).text == b"# Another text\n"

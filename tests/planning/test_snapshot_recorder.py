@@ -228,7 +228,7 @@ class Full(MemoryBlobStore):
     """A store on a disk without room."""
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
-        raise StoreError("Unknown command room left.")
+        raise StoreError("There is no room left.")
 
 
 def test_where_contents_cannot_be_kept_nothing_is_recorded(folder: Folder) -> None:

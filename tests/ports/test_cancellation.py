@@ -41,7 +41,7 @@ def test_what_is_attached_to_a_cancelled_token_is_woken_at_once() -> None:
 def test_a_reason_that_is_a_sentence_can_be_raised() -> None:
     token = CancelToken[str]()
     token.raise_if_cancelled()
-    token.cancel("The user cancelled it.")
+    token.cancel("The person stopped it.")
     with pytest.raises(Interrupted, match="The person stopped it"):
         token.raise_if_cancelled()
 

@@ -219,7 +219,7 @@ class Shapes:
         if info.forbid_unknown_fields:
             told["other fields"] = "refused"
         if info.cls.__struct_config__.omit_defaults:
-            told["defaults"] = "excluded"
+            told["defaults"] = "left out"
         return told
 
     def _word(self, info: shape.Type) -> str:

@@ -105,7 +105,7 @@ def test_g18_the_list_has_each_comment_under_its_place() -> None:
         "3 │ quoted",
         "▸ Use [masked: GitHub token]?",
         "",
-        "1 comment waits, sent when you reject: assent reject",
+        "1 pending comment, sent when you reject: assent reject",
     ]
     assert TOKEN not in str(comment_rows([placed]))
     assert [line.text for line in comment_lines([])] == [

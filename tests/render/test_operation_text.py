@@ -21,10 +21,10 @@ KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 @pytest.mark.parametrize(
     ("op", "words"),
     [
-        (MAKE, "Sandboxed: writes only in the workspace, has no network."),
+        (MAKE, "Sandboxed: writes only in the workspace, no network."),
         (
             RunCommand((b"make",), network=True),
-            "Sandboxed: writes only in the workspace, may use the network.",
+            "Sandboxed: writes only in the workspace, network allowed.",
         ),
         (
             RunCommand((b"make",), profile="unconfined"),
@@ -33,7 +33,7 @@ KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
         (
             RunCommand((b"git",), profile="commit"),
             "Sandboxed: commits what this run changed. Writes only git objects, refs and the "
-            "index, not git config, hooks or workspace files, has no network.",
+            "index, not git config, hooks or workspace files, no network.",
         ),
     ],
 )

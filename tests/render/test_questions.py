@@ -132,7 +132,7 @@ def test_f82_every_choice_has_a_number(typed: str, answer: str) -> None:
     assert parse_answer(RUN, typed) == (answer,)
     assert parse_answer(RUN, "") == ()
     assert answer_hint(RUN) == (
-        "y, n, a number, or free text for the model (Enter: no, end the turn): "
+        "y, n, a number, or free text as feedback (Enter: no, end the turn): "
     )
 
 

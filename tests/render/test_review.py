@@ -53,9 +53,9 @@ file     .opencode/plans/add-login/PLAN_add_login.md
 state    AWAITING_APPROVAL, not approved
 
 Risks: 4 of 6 operations
-deletes         2. old.py: Removes a file, or empties one.
-deletes         6. set -e (2 lines): Removes a file, or empties one.
-out_of_scope    2. old.py: Lies outside the scope that the plan declares.
+deletes         2. old.py: Deletes or empties a file.
+deletes         6. set -e (2 lines): Deletes or empties a file.
+out_of_scope    2. old.py: Is outside the scope that the plan declares.
 network         5. make 'it so': May use the network.
 unshown         4. logo.png: Is not shown: its content is binary or too large.
 
@@ -97,7 +97,7 @@ rename to b
 4. write logo.png (reversible)
 id 444444444444
 risks: unshown
-Not shown as text, because it is binary or too large:
+Not shown (binary or too large):
 before  nothing
 after   1 bytes  file 644  sha256 {state(bytes(1)).digest}
 
@@ -107,10 +107,10 @@ risks: network
 $ make 'it so'
 folder    sub
 variable  A='b c'
-at most   60 s, 8 GiB of memory, 1024 processes, 1 GiB of output
+limits    60 s, 8 GiB memory, 1024 processes, 1 GiB output
 network   allowed
 undo      $ make clean
-In the sandbox: it may write in the workspace, nowhere else, and may use the network.
+Sandboxed: writes only in the workspace, network allowed.
 
 6. run set -e (2 lines) (reversible)
 id 666666666666
@@ -119,10 +119,10 @@ not covered by undo: empty folders
 │ set -e
 │ rm -r build
 folder   .
-at most  120 s, 8 GiB of memory, 1024 processes, 1 GiB of output
+limits   120 s, 8 GiB memory, 1024 processes, 1 GiB output
 network  none
 undo     none
-In the sandbox: it may write in the workspace, nowhere else, and has no network.
+Sandboxed: writes only in the workspace, no network.
 Beware.
 
 6 operations: 1 delete, 1 move, 2 run, 2 write.

@@ -231,7 +231,7 @@ def test_what_an_undo_would_do() -> None:
     assert _texts(undo_lines("01run", plan, ("0" * 64, "1" * 64), inversion)) == [
         "Undo of run 01run",
         "111111111111  delete  new.py",
-        "000000000000  left alone: a.py changed after the run",
+        "000000000000  skipped: a.py changed after the run",
         "",
         "Digest",
         plan.digest,
@@ -339,12 +339,10 @@ def test_a_run_that_waits_says_why_and_names_the_ways_on() -> None:
 def test_what_a_roll_back_did_not_cover_is_not_called_rolled_back_whole() -> None:
     command: list[tuple[OperationResult, Operation]] = [("undone", RunCommand((b"make",)))]
     plain, *_ = run_lines("r", "rolled_back", command)
-    less, *_ = run_lines("r", "rolled_back", command, ("A roll-back does not cover x.",))
+    less, *_ = run_lines("r", "rolled_back", command, ("A rollback does not cover x.",))
     named, *_ = run_lines("r", "rolled_back", command, (f"{PUT_BACK}: x.",))
     assert named == plain
-    assert plain.text.startswith(
-        "Rolled back: every file is as it was before, in content and mode."
-    )
+    assert plain.text.startswith("Rolled back: all files have their previous content and mode.")
     assert less.text.startswith("Rolled back, except as listed below.")
 
 

@@ -17,7 +17,7 @@ ENDS: dict[str, tuple[Sequence[OperationResult], Sequence[str], UndoExtent]] = {
     "Done: everything was undone.": (["undone", "undone"], [], FILES_ONLY),
     "Done: all recorded changes were undone.": (["undone"], [], COMMANDS),
     "Done: all operations applied.": (["done"], [], REDO),
-    "Partly taken back; the items below were skipped.": (
+    "Partly undone; the items below were skipped.": (
         ["undone", "conflict"],
         [],
         FILES_ONLY,
@@ -27,9 +27,9 @@ ENDS: dict[str, tuple[Sequence[OperationResult], Sequence[str], UndoExtent]] = {
         [f"{STILL_DIFFERENT}: a."],
         COMMANDS,
     ),
-    "Accepted as is: nothing was taken back.": (["failed", "not_started"], [], COMMANDS),
-    "Accepted as is: not everything was taken back.": (["undone", "failed"], [], COMMANDS),
-    "Accepted as is: nothing was done again.": (["conflict"], [], REDO),
+    "Accepted as is: nothing was undone.": (["failed", "not_started"], [], COMMANDS),
+    "Accepted as is: not everything was undone.": (["undone", "failed"], [], COMMANDS),
+    "Accepted as is: nothing was redone.": (["conflict"], [], REDO),
 }
 
 

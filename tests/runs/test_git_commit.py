@@ -68,7 +68,10 @@ def test_f143_bytes_that_the_run_did_not_write_are_not_committed(repo: Repositor
     left = repo.left(["a.txt", "b.txt"])
     repo.put({"a.txt": "ours\nand mine\n"})
     found = repo.commit_as_left(left)
-    assert (found.code, b"somebody else changed a.txt." in found.errors) == (1, True)
+    assert (found.code, b"files changed after the run wrote them: a.txt." in found.errors) == (
+        1,
+        True,
+    )
     assert repo.git("rev-list", "--count", "HEAD").strip() == "1"
 
 
@@ -78,7 +81,7 @@ def test_f143_what_the_person_staged_in_such_a_file_stays(repo: Repository) -> N
     staged = repo.git("diff", "--cached")
     repo.put({"a.txt": "ours\n"})
     found = repo.commit(["a.txt"])
-    assert (found.code, b"staged something of your own in a.txt." in found.errors) == (1, True)
+    assert (found.code, b"staged changes of your own in a.txt." in found.errors) == (1, True)
     assert repo.git("diff", "--cached") == staged
 
 
@@ -91,7 +94,7 @@ def test_f143_a_file_with_changes_of_the_persons_refuses_it_before_the_start(
     if staged:
         repo.git("add", "a.txt")
     repo.commander().check(commit_command("x"), repo.left([b"c.txt"]))
-    with pytest.raises(Refused, match=r"not committed in a\.txt\."):
+    with pytest.raises(Refused, match=r"uncommitted changes in a\.txt\."):
         repo.commander().check(commit_command("x"), repo.left([b"a.txt", b"c.txt"]))
 
 
@@ -141,8 +144,8 @@ def test_what_is_ignored_or_hidden_or_anothers_is_left_out(repo: Repository) -> 
     repo.put({"inner/x": "x", ".env": "TOKEN=2\n"})
     found = repo.commit([".gitignore", "a.log", ".env", "inner/x"])
     assert (found.code, repo.committed()) == (0, ["A .gitignore"])
-    assert b"programs may not read it: .env." in found.output
-    assert b"another repository has it: inner/x." in found.output
+    assert b"programs are not allowed to read it: .env." in found.output
+    assert b"it belongs to another repository: inner/x." in found.output
 
 
 def test_the_first_commit_of_a_repository(tmp_path: Path) -> None:
@@ -156,7 +159,7 @@ def test_files_with_a_filter_are_the_persons_to_commit(repo: Repository) -> None
     repo.git("config", "filter.mine.clean", "touch .git/ran; tr a-z A-Z")
     repo.put({".gitattributes": "*.big filter=mine\n", "x.big": "x\n"})
     found = repo.commit(["x.big", ".gitattributes"])
-    assert (found.code, b"a filter of git's belongs to x.big." in found.errors) == (1, True)
+    assert (found.code, b"Git filters apply to x.big." in found.errors) == (1, True)
     assert repo.commit([".gitattributes"]).code == 0
     assert not (repo.root / ".git/ran").exists()
     assert repo.git("status", "--porcelain") == "?? x.big\n"
@@ -255,13 +258,13 @@ def test_a_commit_in_a_submodule(repo: Repository, tmp_path: Path) -> None:
 
 def test_a_workspace_below_the_top_of_a_repository(repo: Repository, tmp_path: Path) -> None:
     inner = Repository(repo.room.__class__(tmp_path, name="work/sub"))
-    with pytest.raises(Refused, match="lies in a larger repository"):
+    with pytest.raises(Refused, match="is inside a larger repository"):
         inner.commander().check(commit_command("x"))
 
 
 def test_without_a_name_no_commit_begins(repo: Repository) -> None:
     (repo.room.base / "home/.gitconfig").write_text("", encoding="utf-8")
-    with pytest.raises(Refused, match="does not know who commits") as refused:
+    with pytest.raises(Refused, match="has no name and email to commit with") as refused:
         repo.commander().check(commit_command("x"))
     assert refused.value.next.startswith("git config --global user.name")
     variables = {
@@ -285,7 +288,7 @@ def test_in_the_middle_of_something_no_commit_begins(
 def test_where_there_is_no_repository_no_commit_begins(tmp_path: Path) -> None:
     repo = repository(tmp_path)
     (repo.root / ".git").rename(repo.root / "away")
-    with pytest.raises(Refused, match="no git repository") as refused:
+    with pytest.raises(Refused, match="No Git repository for this workspace found") as refused:
         repo.commander().check(commit_command("x"))
     assert refused.value.next == "git init"
 

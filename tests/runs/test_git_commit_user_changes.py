@@ -36,7 +36,7 @@ def met(repo: Repository, name: str, after: str | None) -> FileStateChanges:
 
 def refused(repo: Repository, left: FileStateChanges, name: str) -> None:
     """Checks that neither the plan's start nor its end lets such a file be committed."""
-    with pytest.raises(Refused, match=rf"not committed in {name}\."):
+    with pytest.raises(Refused, match=rf"uncommitted changes in {name}\."):
         repo.commander().check(commit_command("x"), left)
     not_committed(repo, left, name)
 
@@ -44,8 +44,8 @@ def refused(repo: Repository, left: FileStateChanges, name: str) -> None:
 def not_committed(repo: Repository, left: FileStateChanges, name: str) -> None:
     log = repo.git("rev-list", "--all")
     found = repo.commit_as_left(left)
-    assert (found.code, f"not committed before the run would be part of it, in {name}." in
-            found.errors.decode()) == (1, True)  # fmt: skip
+    told = f"the commit would include your own uncommitted changes from before the run, in {name}."
+    assert (found.code, told in found.errors.decode()) == (1, True)
     assert repo.git("rev-list", "--all") == log
 
 
@@ -125,4 +125,7 @@ def test_f143_what_cannot_be_read_by_now_was_changed_by_somebody(repo: Repositor
     (repo.root / "a.txt").unlink()
     (repo.root / "a.txt").mkdir()
     found = repo.commit_as_left(left)
-    assert (found.code, b"somebody else changed a.txt." in found.errors) == (1, True)
+    assert (found.code, b"files changed after the run wrote them: a.txt." in found.errors) == (
+        1,
+        True,
+    )

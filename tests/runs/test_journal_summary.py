@@ -50,7 +50,7 @@ def test_law_6_a_word_that_was_given_too_early_is_named() -> None:
     blobs = MemoryBlobStore()
     ways: dict[RecoveryChoice, str] = {"resume": "--resume", "roll_back": "--roll-back"}
     for way, words in ways.items():
-        early = f"{words} was not done: look at this first, and then say it again."
+        early = f"{words} was not applied. Review the changes first, then run it again."
         found = notes(blobs, *BEGUN, RecoveringEntry(way), unseen(blobs), HALT)
         assert {early, MOVE_ASIDE} <= set(found)
         assert early in notes(blobs, *BEGUN, unseen(blobs), RecoveringEntry(way), HALT)
@@ -93,7 +93,7 @@ def test_g5_what_is_still_to_be_put_back_is_named_until_it_is() -> None:
         HALT,
     )
     assert not {taken, MOVE_ASIDE} & set(notes(blobs, *back))
-    assert any(note.startswith(f"{PUT_BACK}, also") for note in notes(blobs, *back))
+    assert any(note.startswith(f"{PUT_BACK}, including") for note in notes(blobs, *back))
     gone = journal_summary(
         PLAN, (*back, FinishedEntry("rolled_back", ("undone", "failed"))), MemoryBlobStore()
     )

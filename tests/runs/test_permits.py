@@ -199,7 +199,7 @@ def test_undo_takes_a_turn_back_as_one(world: World) -> None:
     assert world.files() == {"a.txt": b"1\n"}
     assert undo(engine).outcome == "done"
     assert world.files() == {"a.txt": b"0\n"}
-    with pytest.raises(AssentError, match="no run to undo"):
+    with pytest.raises(AssentError, match="No run to undo"):
         engine.undo.preview()
 
 
@@ -279,7 +279,9 @@ class _FullStore(PassedOn):
 
     def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if self.room == 0:
-            raise StoreError(f"Could not write the log: no space is left. {STORED}", "df -h")
+            raise StoreError(
+                f"Could not write the log: no space left on the disk. {STORED}", "df -h"
+            )
         self.room -= 1
         return super().append(*batches)
 

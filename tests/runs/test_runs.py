@@ -216,7 +216,7 @@ def test_readable_copies_that_cannot_be_written_are_only_a_warning(world: World)
     engine = world.engine()
     assert drive_to_end(engine.runs.build(record.plan_id)).outcome == "done"
     assert engine.warnings
-    assert all("are not current: No space left." in warning for warning in engine.warnings)
+    assert all("are outdated: No space left." in warning for warning in engine.warnings)
 
 
 class Headless(PassedOn):

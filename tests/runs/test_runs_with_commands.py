@@ -106,7 +106,7 @@ def test_g5_a_failed_command_halts_and_says_what_was_done_what_was_not_and_the_w
     assert results(report) == ["done", "failed", "not_started"]
     assert "the command ended with exit code 3." in report.notes[0]
     assert report.notes[0].startswith("$ echo more >> log.txt")
-    assert "It said: oh no" in report.notes
+    assert "Output: oh no" in report.notes
     assert [way for way in WAYS if any(note.startswith(way) for note in report.notes)] == [*WAYS]
     assert run_events(engine) == [RunStarted, RunHalted]
     with pytest.raises(RunUnfinished):
@@ -158,7 +158,7 @@ def test_f66_files_that_a_command_changed_under_the_next_segment_halt_it(
     record = approved(engine, script("echo late > there.txt"), write("there.txt", "mine\n"))
     report = drive_to_end(engine.runs.build(record.plan_id))
     assert (report.outcome, results(report)) == ("needs_you", ["done", "conflict"])
-    assert report.notes[0].startswith("there.txt: expected nothing there, found a file")
+    assert report.notes[0].startswith("there.txt: expected nothing, found a file")
     assert files(site)["there.txt"] == b"late\n"
     assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
     assert "there.txt" not in files(site)
@@ -225,8 +225,8 @@ def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: EngineFixtur
     ledger = engine.runs.repository()
     again = engine.runs.report(ledger, report.run, ledger.plan(record))
     assert results(again) == ["failed"]
-    assert "It said: oh no" not in again.notes
-    assert any("not all that it changed is known" in note for note in again.notes)
+    assert "Output: oh no" not in again.notes
+    assert any("some of its changes are unknown" in note for note in again.notes)
 
 
 def test_what_no_roll_back_covers_is_said(site: EngineFixture) -> None:

@@ -92,7 +92,8 @@ def test_what_changed_since_is_recorded_once_and_undo_covers_it(
     VERBS[verb](engine)
     assert ended(engine).changed == ("a", "new/b")
     (told,) = engine.warnings
-    assert told == f"A session's command was cut off: $ make. {SINCE} `assent undo` takes it back."
+    undo_it = "To undo these changes: `assent undo`."
+    assert told == f"A session's command was interrupted: $ make. {SINCE} {undo_it}"
     assert engine.runs.unfinished_command() is None
     assert undo(engine).outcome == "done"
     assert world.files() == {"a": b"1"}
@@ -175,7 +176,7 @@ def test_a_record_that_is_gone_is_said_to_be_unknown(world: ActingWorld) -> None
     del world.blobs.contents[begun.before]
     engine.runs.record_lost_command()
     assert ended(engine).changed is None
-    assert "Not all that changed" in engine.warnings[0]
+    assert "Some of the changes in the workspace" in engine.warnings[0]
 
 
 def test_a_full_disk_is_named_and_what_changed_is_recorded_later(world: ActingWorld) -> None:

@@ -144,7 +144,7 @@ def test_a_command_runs_in_the_workspace_only(world: World, folder: bytes) -> No
 
 def test_a_refusal_is_recorded_as_one_that_changed_nothing(world: World) -> None:
     def refuse() -> None:
-        raise Refused("No sandbox available.", "assent doctor")
+        raise Refused("There is no sandbox.", "assent doctor")
 
     engine = world.engine()
     with pytest.raises(Refused, match="no sandbox"):
@@ -202,7 +202,7 @@ def test_permits_and_commands_share_a_stream_and_undo_still_finds_its_run(world:
 
 
 def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> None:
-    assert changed_files_text(None).startswith("Not all that it changed is known")
+    assert changed_files_text(None).startswith("Some of its changes are unknown")
     many = tuple(ChangedFile(b"%03d" % number, "new") for number in range(25))
     assert changed_files_text(many).endswith("019 (new), and 5 more.")
     engine = world.engine()
@@ -213,7 +213,7 @@ def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> N
             order(engine), Scripted(lambda: (world.root / "a").unlink())
         )
     )
-    assert "Not all that it changed is known" in outcome.text
+    assert "Some of its changes are unknown" in outcome.text
     end = recorded(engine)[-1]
     assert isinstance(end, CommandEnded)
     assert end.changed is None

@@ -62,7 +62,7 @@ def test_law_8_an_undo_and_its_redo_are_recalled_as_they_were_shown(
         drive_to_end(engine.runs.build(there.approved(0, 0)))
         act(mine, there.root)
         undo = engine.undo.preview()
-        event(f"skipped: {bool(undo.inversion.conflicts)}")
+        event(f"left alone: {bool(undo.inversion.conflicts)}")
         if not undo.plan.operations:
             return
         same(engine, undo)
@@ -130,7 +130,7 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
         assert settled is not None
         (told,) = engine.warnings
         assert told == (
-            f"Run {settled.run}, which takes back run {run}, had been interrupted; it is now done."
+            f"Run {settled.run}, which undoes run {run}, was interrupted; it is now done."
         )
         return
     undone, report = recalled(engine, drive_to_end(engine.runs.recover()))

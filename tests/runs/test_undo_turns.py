@@ -68,7 +68,7 @@ def test_f142_what_changed_after_the_command_is_left_alone(world: World) -> None
     command(engine, put(world, {"a": b"2", "b": b"2"}))
     world.put({"b": b"mine"})
     report = undo(engine)
-    assert report.notes == ("Left alone: b changed after the run.",)
+    assert report.notes == ("Skipped: b changed after the run.",)
     assert world.files() == {"a": b"1", "b": b"mine"}
 
 

@@ -113,7 +113,7 @@ def test_an_undo_covers_it_alone_and_not_with_a_turn(world: World) -> None:
 
 def test_what_does_not_run_tells_the_model_nothing(world: World) -> None:
     def refuse() -> None:
-        raise Refused("Unknown command shell.", "assent doctor")
+        raise Refused("There is no shell.", "assent doctor")
 
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")

@@ -59,7 +59,9 @@ def test_g13_the_self_test_is_made_once_a_boot(tmp_path: Path) -> None:
 def test_g13_a_leak_turns_the_shell_off_and_is_remembered(tmp_path: Path) -> None:
     found = SandboxChecker(tmp_path, lambda _: unconfined).status()
     assert (found.hold, found.next) == (SandboxState.OFF, "assent doctor")
-    assert found.reason.startswith("The sandbox does not hold. From inside one can: make a file;")
+    assert found.reason.startswith(
+        "The sandbox is not safe. A program inside it can: create a file;"
+    )
     assert SandboxChecker(tmp_path, Counted()).cached() == found
     assert SandboxChecker(tmp_path, Counted()).retest()[0] == HELD
     assert SandboxChecker(tmp_path, Counted()).cached() == HELD
@@ -160,7 +162,7 @@ def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> Non
     found = standings.status()
     assert found.hold is SandboxState.NONE
     assert found.reason.startswith("bubblewrap cannot start here")
-    assert found.reason.endswith("It said: bwrap: no namespaces")
+    assert found.reason.endswith("Output: bwrap: no namespaces")
     assert standings.confinement() is None
     assert SandboxChecker(state, confine, None, lambda: tool, nothing_lacks).cached() == found
 
@@ -194,13 +196,13 @@ def test_what_forbids_namespaces_is_named(tmp_path: Path, one: KernelRestriction
     file = tmp_path / one.file.lstrip("/")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{one.value}\n", encoding="utf-8")
-    reason = f"bubblewrap cannot start here: {one.words}. It said: bwrap: no"
+    reason = f"bubblewrap cannot start here: {one.words}. Output: bwrap: no"
     assert restricted_status(" bwrap:\n no ", tmp_path) == SandboxStatus(
         SandboxState.NONE, reason, one.next
     )
     if one.value:
         file.write_text("7\n", encoding="utf-8")
-        words = "bubblewrap cannot start here. Output: it said nothing"
+        words = "bubblewrap cannot start here. Output: no output"
         assert restricted_status("", tmp_path) == SandboxStatus(
             SandboxState.NONE, words, "assent doctor"
         )

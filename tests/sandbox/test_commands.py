@@ -57,14 +57,14 @@ def test_a_command_gets_its_variables_and_none_of_the_persons(room: Room) -> Non
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        (b"PATH", b".", "decides which programs run"),
-        (b"LD_PRELOAD", b"./x.so", "decides which programs run"),
-        (b"HOME", b".", "decides which programs run"),
-        (b"BASH_ENV", b"./x", "decides which programs run"),
-        (b"ASSENT_X", b"1", "decides which programs run"),
-        (b"A=B", b"1", "no name"),
-        (b"", b"1", "no name"),
-        (b"A", b"\0", "zero byte"),
+        (b"PATH", b".", "controls which programs run"),
+        (b"LD_PRELOAD", b"./x.so", "controls which programs run"),
+        (b"HOME", b".", "controls which programs run"),
+        (b"BASH_ENV", b"./x", "controls which programs run"),
+        (b"ASSENT_X", b"1", "controls which programs run"),
+        (b"A=B", b"1", "not a valid variable name"),
+        (b"", b"1", "not a valid variable name"),
+        (b"A", b"\0", "null byte"),
     ],
 )
 @pytest.mark.parametrize("profile", ["workspace", "unconfined"])

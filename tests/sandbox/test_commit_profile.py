@@ -101,5 +101,5 @@ def test_a_part_of_the_repository_that_leads_elsewhere_cannot_be_kept(room: Room
 def test_a_git_file_that_names_a_strange_folder_opens_nothing(room: Room) -> None:
     (room.root / ".git").rename(room.base / "strange")
     (room.root / ".git").write_text("gitdir: ../strange\n", encoding="utf-8")
-    with pytest.raises(Refused, match="no git repository here"):
+    with pytest.raises(Refused, match="No Git repository for this workspace found"):
         room.do(CommandSpec(argv=(b"git", b"status"), profile="commit"))

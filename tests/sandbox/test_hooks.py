@@ -107,7 +107,7 @@ def test_f134_exit_2_is_a_no_with_its_reason(bench: Bench, on: str) -> None:
     ("body", "why"),
     [
         ("exit 1", "exited with code 1."),
-        ("echo oh >&2; exit 3", 'exited with code 3. It said: "oh".'),
+        ("echo oh >&2; exit 3", 'exited with code 3. Error output: "oh".'),
         ("kill -SEGV $$", "exited with code 139."),
         ("kill -KILL $$", "exited with code 137."),
         ("no-such-program-at-all 2>/dev/null", "exited with code 127."),
@@ -123,14 +123,14 @@ def test_f134_before_a_call_every_failure_is_a_no(bench: Bench, body: str, why: 
 @pytest.mark.parametrize("on", [*LATER, "prompt"])
 def test_elsewhere_a_failure_is_a_warning(bench: Bench, on: str) -> None:
     name = bench.programs / "hook"
-    warning = f"The hook {name} ({on}) ended with code 1."
+    warning = f"The hook {name} ({on}) exited with code 1."
     assert bench.plain("exit 1", on) == HookResults(warnings=(warning,))
 
 
 @pytest.mark.parametrize("on", LATER)
 def test_what_is_done_cannot_be_objected_to(bench: Bench, on: str) -> None:
     name = bench.programs / "hook"
-    warning = f'The hook {name} ({on}) ended with code 2. It said: "no".'
+    warning = f'The hook {name} ({on}) exited with code 2. Error output: "no".'
     assert bench.plain("echo no >&2; exit 2", on) == HookResults(warnings=(warning,))
 
 
@@ -150,9 +150,9 @@ def test_a_program_that_is_missing_or_cannot_run_is_a_no(bench: Bench) -> None:
     (bench.programs / "text").write_text("exit 0\n", encoding="utf-8")
     for run in (("no-such-hook",), ("/no/such/hook",), (str(bench.programs / "text"),)):
         heard = bench.fire(Hook("before_tool", run, confined=False))
-        why = f"did not run. {run[0]} is not there, or cannot be executed."
+        why = f"did not run. {run[0]} not found or not executable."
         assert heard == HookResults(f"The hook {run[0]} (before_tool) {why}{NOT_DONE}")
-    assert "names no program" in bench.fire(Hook("before_tool", ())).objection
+    assert "No program is named" in bench.fire(Hook("before_tool", ())).objection
 
 
 def test_a_broken_program_is_a_no(bench: Bench) -> None:
@@ -293,7 +293,7 @@ def test_where_no_sandbox_holds_a_confined_hook_is_a_no(bench: Bench, tmp_path: 
     hooks = LocalHookRunner([Hook("before_tool", (bench.script("exit 0"),))], site, leaking)
     objection = hooks.fire("before_tool", {"tool": "edit"}).objection
     assert objection.startswith(f"The hook {bench.programs / 'hook'} (before_tool) did not run. ")
-    assert sandbox_unavailable() is not None or "Unknown command sandbox here." in objection
+    assert sandbox_unavailable() is not None or "No sandbox available." in objection
 
 
 def _nobody(ground: object) -> Any:

@@ -94,19 +94,19 @@ def test_a_refusal_is_told_and_the_server_goes_on(make: Make, tmp_path: Path) ->
     [
         (
             "dead",
-            'MCP server stub failed: It has ended. Its last words: "no licence today". It was '
+            'MCP server stub failed: It exited. Last error output: "no licence today". It was '
             "stopped.",
         ),
-        ("silent", "MCP server stub did not answer in time. It was stopped."),
+        ("silent", "MCP server stub timed out. It was stopped."),
         (
             "garbage",
-            "MCP server stub makes no sense: JSON is malformed: invalid character (byte 0). It "
-            "was stopped.",
+            "MCP server stub sent an invalid message: JSON is malformed: invalid character (byte "
+            "0). It was stopped.",
         ),
         (
             "old",
-            "The server stub makes no sense: it uses the unsupported protocol version "
-            "'1999-01-01'. It was ended.",
+            "MCP server stub sent an invalid message: it uses the unsupported protocol version "
+            "'1999-01-01'. It was stopped.",
         ),
     ],
 )
@@ -119,9 +119,9 @@ def test_one_that_cannot_even_begin(make: Make, behaviour: str, message: str) ->
 @pytest.mark.parametrize(
     ("behaviour", "message"),
     [
-        ("dies", 'failed: It exited. Last error output: "it hurts". It was ended.'),
-        ("slow", "timed out. It was ended."),
-        ("flood", "failed: It sent more than 8388608 bytes in one line. It was ended."),
+        ("dies", 'failed: It exited. Last error output: "it hurts". It was stopped.'),
+        ("slow", "timed out. It was stopped."),
+        ("flood", "failed: It sent more than 8388608 bytes in one line. It was stopped."),
     ],
 )
 def test_one_that_fails_in_a_call_is_started_anew(
@@ -133,7 +133,7 @@ def test_one_that_fails_in_a_call_is_started_anew(
     for _ in range(2):
         with pytest.raises(AssentError) as caught:
             server.call(tool, {"path": "a"})
-        assert caught.value.message == f"The server stub {message} {unknown}"
+        assert caught.value.message == f"MCP server stub {message} {unknown}"
     assert len(noted(tmp_path, "starts")) == 2
     assert set(noted(tmp_path, "calls")) <= {"peek a"}
 
@@ -154,7 +154,7 @@ def test_f15_a_tool_that_changed_is_not_called(make: Make, tmp_path: Path) -> No
         server.call(tool, {"path": "b"})
     now = peek(server)
     assert (now.name, now.digest != tool.digest) == (tool.name, True)
-    assert f"its digest is {now.digest} now. Nothing was done." in caught.value.message
+    assert f"its digest is now {now.digest}. Nothing was done." in caught.value.message
     assert noted(tmp_path, "calls") == ["peek a"]
 
 
@@ -185,7 +185,7 @@ def test_a_server_that_asks_on_and_on_and_reads_nothing_is_given_up(tmp_path: Pa
         StdioTransport, [os.fsencode(word) for word in words], {"PATH": os.defpath}, b"/"
     )
     server = McpClient("stub", start, 60, start_s=60)
-    with pytest.raises(AssentError, match="It asks on and on, and reads none of"):
+    with pytest.raises(AssentError, match="It keeps sending requests but does not read"):
         server.tools()
 
 

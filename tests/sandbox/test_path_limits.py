@@ -127,7 +127,7 @@ def test_more_than_can_be_kept_is_refused_with_words(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     for number in range(MAX_MASKS + 1):
         (root / f"lib/{number}.key").touch()
-    with pytest.raises(Refused, match="or kept as they are by rules"):
+    with pytest.raises(Refused, match="or made read-only by rules"):
         process(root).visible(os.fsencode(root))
 
 

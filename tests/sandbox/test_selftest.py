@@ -144,7 +144,7 @@ def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None
     assert leaked >= ordinary - OPTIONAL - {"descriptors", "variable"}
     standing = status_from_results(attempts)
     assert standing.hold is SandboxState.OFF
-    assert "make a file; overwrite a file" in standing.reason
+    assert "create a file; overwrite a file" in standing.reason
     assert list(tmp_path.iterdir()) == []
 
 

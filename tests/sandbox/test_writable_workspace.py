@@ -161,5 +161,5 @@ def test_a_line_is_never_an_option_and_a_shell_reads_nothing_first() -> None:
 
 
 def test_a_line_with_an_end_in_it_is_refused(room: Room) -> None:
-    with pytest.raises(Refused, match="no shell takes it"):
+    with pytest.raises(Refused, match="no shell can run it"):
         room.perform("echo a\0b", confined=False)

@@ -206,7 +206,7 @@ def test_what_is_no_digest_reaches_no_file(tmp_path: Path, name: str) -> None:
     blobs = FileBlobStore(tmp_path, disk)
     assert not blobs.has(name)
     for ask in (blobs.read, lambda digest: list(blobs.chunks(digest))):
-        with pytest.raises(StoreError, match="is not the name of a stored content"):
+        with pytest.raises(StoreError, match="is not a valid name for stored content"):
             ask(name)
     assert disk.calls == []
 

@@ -84,7 +84,7 @@ def test_newer_kind_is_named_as_such() -> None:
     with pytest.raises(StoreError) as caught:
         decode_event((7, "plan/a", 3, "now", "plan_sung", '{"type":"plan_sung"}'))
     assert caught.value.message == (
-        "Event 3 of plan/a (number 7 of the log) has the kind 'plan_sung', which this version of "
+        "Event 3 of plan/a (number 7 in the log) has the kind 'plan_sung', which this version of "
         "Assent does not know; a newer version wrote it. Nothing was changed."
     )
     assert caught.value.next == "pip install --upgrade assent"

@@ -42,7 +42,7 @@ def test_a_log_that_others_may_write_is_refused(log: Path, ending: str, mode: in
     file = Path(f"{log}{ending}")
     file.chmod(mode)
     for error in refused(log):
-        assert f"The log {file} can be written by other users" in error.message
+        assert f"The log {file} is writable by other users" in error.message
         assert error.next == f"chmod go-w {file}"
     file.chmod(0o600)
     with closing(SqliteEventStore(log)) as store:
@@ -84,7 +84,7 @@ def give_away(folder: Path) -> None:
     ("change", "words"),
     [
         (link, "is a symlink"),
-        (open_to_all, "can be written by other users"),
+        (open_to_all, "is writable by other users"),
         pytest.param(
             give_away,
             "belongs to another user",

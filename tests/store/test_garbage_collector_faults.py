@@ -13,8 +13,8 @@ from assent.core.errors import StoreError
 from assent.store.blobs import FileBlobStore
 from assent.store.garbage_collector import BlobGarbageCollector
 
-REMOVED = re.compile(r" (\d+) bytes that nothing needs were removed before that\.$")
-NONE = "Every content that is needed is there. Nothing was removed."
+REMOVED = re.compile(r" (\d+) bytes of unused content were removed before that\.$")
+NONE = "All content that is still needed is intact. Nothing was removed."
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_f146_a_damaged_pack_does_not_hide_what_was_removed_before(root: Path) -
     content[at] ^= 1
     pack.write_bytes(content)
     age(root)
-    with pytest.raises(StoreError, match="is damaged; nothing of it was removed") as raised:
+    with pytest.raises(StoreError, match="is damaged\. Nothing was removed from it") as raised:
         BlobGarbageCollector(root).collect({digests[-1]}.__contains__)
     assert REMOVED.search(raised.value.message)
     assert raised.value.next == "assent log --verify"

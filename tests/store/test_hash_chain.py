@@ -19,8 +19,8 @@ from assent.store.hash_chain import START, hashed_fields, link_hash
 from assent.store.sqlite import AnchorFile, LogAnchor, SqliteEventStore
 
 CHANGED = (
-    "is not what was written there: it was changed, or events were removed, inserted or put in "
-    "another order just before it."
+    "is not what was written: it was changed, or events just before it were removed, inserted or "
+    "reordered."
 )
 COUNT = 6
 
@@ -96,9 +96,7 @@ def test_f60_an_inserted_event_is_named(path: Path) -> None:
             "INSERT INTO events (stream, seq, at, kind, body) "
             "SELECT stream, 7, at, kind, body FROM events WHERE position = 1"
         )
-    assert verified(path).broken == (
-        named(7) + "was inserted by something else than Assent: it has no hash."
-    )
+    assert verified(path).broken == (named(7) + "was not written by Assent: it has no hash.")
 
 
 def test_f60_events_in_another_order_are_named(path: Path) -> None:
@@ -148,7 +146,7 @@ def test_f60_numbers_are_not_given_out_twice_after_a_cut(path: Path) -> None:
 
 def test_f60_a_log_that_is_gone_is_missed(path: Path) -> None:
     path.unlink()
-    assert verified(path).broken.startswith("The log ends with event 0, and there were 6:")
+    assert verified(path).broken.startswith("The log ends at event 0, but it had 6:")
 
 
 def test_f60_what_follows_the_anchor_is_vouched_for_by_nobody(path: Path) -> None:
@@ -256,8 +254,8 @@ def test_f60_a_value_that_is_stored_as_bytes_is_named_and_never_read_past(
         log.execute(f"UPDATE events SET {column} = CAST({column} AS BLOB) WHERE position = 6")
     assert verified(path) == LogCheck(
         COUNT,
-        f"{named(6)}is stored as another kind of value than was written, which hides it from "
-        "whoever looks for it.",
+        f"{named(6)}is stored with another value type than was written, which hides it from "
+        "queries.",
         COUNT,
     )
     with closing(SqliteEventStore(path)) as store:
@@ -271,9 +269,9 @@ def test_f60_nothing_is_written_behind_an_event_that_is_hidden(path: Path) -> No
     with edited(path) as log:
         log.execute("UPDATE events SET stream = CAST(stream AS BLOB) WHERE position = 6")
     with closing(SqliteEventStore(path)) as store:
-        with pytest.raises(StoreError, match="names that are no text"):
+        with pytest.raises(StoreError, match="whose names are not text"):
             store.append(note("a", 5))
-        with pytest.raises(StoreError, match="names that are no text"):
+        with pytest.raises(StoreError, match="whose names are not text"):
             store.streams("")
     assert verified(path).events == COUNT
 
@@ -294,7 +292,7 @@ def test_f60_nothing_is_written_behind_an_event_that_is_hidden(path: Path) -> No
 def test_f60_a_log_of_another_form_is_found(path: Path, change: str, told: str) -> None:
     with edited(path) as log:
         log.execute(change)
-    broken = f"{told}: Assent makes no log of this form."
+    broken = f"{told}; Assent did not create it that way."
     assert verified(path) == LogCheck(COUNT, broken, COUNT)
 
 
@@ -302,7 +300,7 @@ def test_f60_a_view_in_the_place_of_the_events_is_found(path: Path) -> None:
     with edited(path) as log:
         log.execute("ALTER TABLE events RENAME TO others")
         log.execute("CREATE VIEW events AS SELECT * FROM others")
-    assert verified(path).broken.endswith("Assent makes no log of this form.")
+    assert verified(path).broken.endswith("Assent did not create it that way.")
 
 
 def test_f60_an_index_that_hides_an_event_is_found(path: Path) -> None:
@@ -313,12 +311,12 @@ def test_f60_an_index_that_hides_an_event_is_found(path: Path) -> None:
         log.execute("CREATE INDEX first_events ON events (stream) WHERE seq = 99")
         log.execute("PRAGMA writable_schema = ON")
         log.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'first_events'", sql)
-    assert verified(path).broken.startswith("The file of the log is not in order: ")
+    assert verified(path).broken.startswith("The log file is inconsistent: ")
 
 
 def test_f60_a_mark_that_lies_behind_the_end_is_found(path: Path) -> None:
     AnchorFile(f"{path}-anchor").write(LogAnchor(COUNT + 1, "00" * 32))
-    assert verified(path).broken.startswith("The log ends with event 6, and there were 7:")
+    assert verified(path).broken.startswith("The log ends at event 6, but it had 7:")
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{}"])
@@ -329,4 +327,4 @@ def test_f60_without_a_mark_nobody_vouches_for_the_end(path: Path, content: byte
     assert (checked.events, checked.broken, checked.anchored) == (COUNT, "", 0)
     assert bool(checked.unanchored) is (content == b"")
     said = " ".join(line.text for line in log_check_lines(checked))
-    assert "There is no mark, so nobody vouches for the end of the log" in said
+    assert "The log has no end mark, so events at its end may have been removed" in said

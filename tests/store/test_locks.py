@@ -50,8 +50,8 @@ def test_held_lock_names_its_owner(tmp_path: Path) -> None:
             pytest.fail("the lock was held twice")
         assert is_free(tmp_path, "w2")
     assert caught.value.message == (
-        f"Busy: assent build (process {pid}) is at work here. Nothing was changed; try again when "
-        "it has ended."
+        f"Busy: in use by assent build (process {pid}). Nothing was changed. Try again when it has "
+        "finished."
     )
     assert caught.value.next == f"ps -fp {pid}"
 
@@ -133,4 +133,4 @@ def test_owner_text_cannot_speak_to_the_terminal(tmp_path: Path, text: bytes, wh
             FileLocks(tmp_path, patience=0).hold("w1", "another"),
         ):
             pytest.fail("the lock was held twice")
-    assert caught.value.message.startswith(f"Busy: {who} is at work here.")
+    assert caught.value.message.startswith(f"Busy: in use by {who}.")

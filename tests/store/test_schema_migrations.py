@@ -78,7 +78,7 @@ def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
             store.append(note("old words", 2))
     assert reading.value.message == writing.value.message
     assert reading.value.message == (
-        f"{path} was written by a newer version of Assent (its form is 3, this version knows 2). "
+        f"{path} was written by a newer version of Assent (format 3; this version supports 2). "
         "Nothing was changed."
     )
     assert reading.value.next == "pip install --upgrade assent"
@@ -100,8 +100,8 @@ def test_other_database_is_left_alone(tmp_path: Path) -> None:
         foreign.execute("CREATE TABLE songs (title TEXT)")
     before = path.read_bytes()
     with closing(SqliteEventStore(path)) as store:
-        with pytest.raises(StoreError, match="no log of Assent"):
+        with pytest.raises(StoreError, match="not an Assent log"):
             store.read("a")
-        with pytest.raises(StoreError, match="no log of Assent"):
+        with pytest.raises(StoreError, match="not an Assent log"):
             store.append(note("one", 0))
     assert path.read_bytes() == before

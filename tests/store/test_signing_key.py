@@ -99,7 +99,7 @@ def test_key_that_others_can_reach_is_refused(tmp_path: Path, mode: int) -> None
     path.chmod(mode)
     with pytest.raises(StoreError) as caught:
         FileSigner(path).sign(b"payload")
-    with pytest.raises(StoreError, match="can be read by others"):
+    with pytest.raises(StoreError, match="is readable by other users"):
         FileSigner(path).verify(key, b"payload", signature)
     assert caught.value.next == f"chmod 600 '{path}'"
     subprocess.run(caught.value.next, shell=True, check=True)

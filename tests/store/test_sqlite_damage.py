@@ -57,7 +57,7 @@ def test_truncated_database_is_refused(tmp_path: Path, sound: tuple[bytes, list[
         path.parent.mkdir()
         path.write_bytes(content[:size])
         error = expect_refusal(path)
-        assert f"{path}: it is damaged or is no log of Assent" in error.message
+        assert f"{path}: it is damaged or not an Assent log" in error.message
         assert error.message.endswith("Existing data is unchanged.")
 
 
@@ -70,7 +70,7 @@ def test_torn_last_page_is_refused(tmp_path: Path, sound: tuple[bytes, list[str]
     path.write_bytes(content[:-1])  # a byte of the chain, which tells no story
     assert texts(path) == written
     with closing(SqliteEventStore(path)) as store:
-        assert "is not what was written there" in store.verify().broken
+        assert "is not what was written:" in store.verify().broken
 
 
 def test_overwritten_database_is_refused(tmp_path: Path, sound: tuple[bytes, list[str]]) -> None:

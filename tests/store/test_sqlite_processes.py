@@ -107,7 +107,7 @@ def test_writer_that_hangs_does_not_hang_others(tmp_path: Path) -> None:
             assert [text_of(one) for one in store.read("a")] == written
     assert caught.value.message == (
         f"Could not use the log {path}: another process has been writing to it for 0.01 seconds. "
-        "What was stored before is unchanged."
+        "Existing data is unchanged."
     )
     assert caught.value.next == f"fuser -v {tmp_path}/store.lock"
 

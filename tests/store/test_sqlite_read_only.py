@@ -71,8 +71,8 @@ def readable_only(folder: Path) -> None:
 
 def refusal(path: Path) -> list[str]:
     return [
-        f"Could not write the log {path}: its folder or file does not permit it (Permission "
-        "denied). What was stored before is unchanged.",
+        f"Could not write the log {path}: permission denied for its folder or file "
+        "(Permission denied). Existing data is unchanged.",
         f"ls -ld {path.parent} {path}",
     ]
 
@@ -123,7 +123,9 @@ def test_log_that_cannot_be_read(folder: Path) -> None:
     path.chmod(0)
     given_away(folder)
     found = run(TRY, path, "as nobody").splitlines()
-    assert found[0].startswith(f"Could not read the log {path}: its folder or file does not permit")
+    assert found[0].startswith(
+        f"Could not read the log {path}: permission denied for its folder or file"
+    )
 
 
 def test_folder_that_cannot_be_entered(folder: Path) -> None:
@@ -133,7 +135,9 @@ def test_folder_that_cannot_be_entered(folder: Path) -> None:
     path.parent.chmod(0)
     found = run(TRY, path, "as nobody").splitlines()
     path.parent.chmod(0o755)
-    assert found[0].startswith(f"Could not read the log {path}: its folder or file does not permit")
+    assert found[0].startswith(
+        f"Could not read the log {path}: permission denied for its folder or file"
+    )
 
 
 @cache
@@ -193,8 +197,8 @@ def test_full_disk(tmp_path: Path) -> None:
         tmp_path,
     ).splitlines()
     assert printed == [
-        f"Could not write the log {tmp_path}/store.db: no space is left (database or disk is "
-        "full). What was stored before is unchanged.",
+        f"Could not write the log {tmp_path}/store.db: no space left on the disk (database or "
+        "disk is full). Existing data is unchanged.",
         f"df -h {tmp_path}",
         "True True",
         "True",
@@ -215,7 +219,7 @@ def test_disk_mounted_read_only(tmp_path: Path) -> None:
     ).splitlines()
     assert printed == [
         "['0000', '0001']",
-        f"Could not write the log {path}: its folder or file does not permit it (Read-only file "
-        "system). What was stored before is unchanged.",
+        f"Could not write the log {path}: permission denied for its folder or file (Read-only "
+        "file system). Existing data is unchanged.",
         f"ls -ld {tmp_path} {path}",
     ]

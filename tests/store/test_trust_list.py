@@ -50,7 +50,7 @@ def test_a_damaged_book_stays_and_the_next_step_is_told(tmp_path: Path, content:
     path.write_bytes(content)
     with pytest.raises(StoreError) as caught:
         TrustListFile(path).give(ONE)
-    assert "it is damaged; set it aside" in caught.value.message
+    assert "it is damaged; move it away" in caught.value.message
     assert str(path) in caught.value.next
     assert path.read_bytes() == content
 

@@ -83,29 +83,33 @@ def test_what_can_be_done_is_done(
 
 
 REFUSED: list[tuple[str, dict[str, object], str]] = [
-    ("Bash", {"command": "ls", "run_in_background": True}, "`run_in_background`: no command runs"),
+    ("Bash", {"command": "ls", "run_in_background": True},
+     "`run_in_background`: commands do not run"),
     ("Bash", {"command": "ls", "dangerouslyDisableSandbox": True}, "`dangerouslyDisableSandbox`:"),
-    ("shell", {"command": "ls", "env": {"A": "b"}}, "`env`: a command gets no variables"),
+    ("shell", {"command": "ls", "env": {"A": "b"}}, "`env`: environment variables cannot be set"),
     ("shell", {"command": "ls", "workdir": ".."}, "outside the workspace"),
-    ("shell", {"command": "ls", "workdir": "nowhere"}, "nowhere is no folder on disk"),
-    ("shell", {"command": "ls", "workdir": "greet.py"}, "greet.py is no folder on disk"),
+    ("shell", {"command": "ls", "workdir": "nowhere"}, "nowhere is not a folder on disk"),
+    ("shell", {"command": "ls", "workdir": "greet.py"}, "greet.py is not a folder on disk"),
     ("shell", {"command": []}, "Expected `str`, got `array`"),
-    ("Grep", {"pattern": "x", "multiline": True}, "`multiline`: a match lies in one line"),
+    ("Grep", {"pattern": "x", "multiline": True}, "`multiline`: a match is within one line"),
     ("Grep", {"pattern": "x", "offset": 5}, "`offset` is unknown. It takes pattern, path,"),
-    ("Grep", {"pattern": "x", "type": "cobol"}, "no type 'cobol' here; use include"),
+    ("Grep", {"pattern": "x", "type": "cobol"}, "Unknown file type 'cobol'; use include"),
     ("Grep", {"pattern": "x", "output_mode": "tree"}, "one of content, files_with_matches, count"),
-    ("Glob", {"pattern": "x", "respect_git_ignore": False}, "`respect_git_ignore`: what git ig"),
+    ("Glob", {"pattern": "x", "respect_git_ignore": False}, "`respect_git_ignore`: git-ignored"),
     ("Read", {"file_path": "greet.py", "pages": "1-5"}, "`pages` is unknown"),
-    ("view", {"path": "greet.py", "view_range": "all"}, "`view_range`: it is two numbers"),
+    ("view", {"path": "greet.py", "view_range": "all"},
+     "`view_range`: it must be two line numbers"),
     ("view", {"path": "greet.py", "view_range": [1, 2], "offset": 3}, "`view_range` is unknown"),
-    ("read", {"path": "greet.py", "start_line": 5, "end_line": 2}, "Line 2 comes before line 5"),
+    ("read", {"path": "greet.py", "start_line": 5, "end_line": 2},
+     "The last line 2 is before the first line 5"),
     ("Glob", {"pattern": "*", "cwd": "sub"}, "`cwd`: use a path that starts with it"),
-    ("edit_file", {"target_file": "greet.py", "code_edit": "x"}, "`code_edit`: send the text"),
+    ("edit_file", {"target_file": "greet.py", "code_edit": "x"},
+     "`code_edit`: send the existing text"),
     ("replace_in_file", {"path": "greet.py", "diff": "<<<<"}, "`diff`: `patch` takes a diff"),
     ("MultiEdit", {"path": "greet.py", "edits": [{"old": "1", "new": "2", "regex": True}]},
      "`edits[0]`: Object contains unknown field `regex`"),
-    ("todo_write", {"merge": True, "todos": []}, "`merge`: the list is replaced as a whole"),
-    ("WebFetch", {"url": "https://x", "format": "html"}, "`format`: a page comes as text"),
+    ("todo_write", {"merge": True, "todos": []}, "`merge`: the whole list is replaced"),
+    ("WebFetch", {"url": "https://x", "format": "html"}, "`format`: pages are returned as text"),
 ]  # fmt: skip
 
 
@@ -137,7 +141,7 @@ def test_an_edit_is_understood_however_its_names_are_spelled(
 def test_the_gate_sees_a_command_in_its_folder(desk: Desk) -> None:
     desk.put("sub/.env", "KEY=1\n")
     desk.answer = "no"
-    assert "did not say yes" in desk.failing("exec_command", cmd="cat .env", workdir="sub")
+    assert "did not allow it" in desk.failing("exec_command", cmd="cat .env", workdir="sub")
     assert desk.asked[0][0][0].resource == "cd './sub' && cat .env"
 
 

@@ -83,7 +83,7 @@ def test_offers_that_are_the_same_are_one_object(desk: Desk) -> None:
 
 def test_f13_a_tool_that_nobody_knows_is_refused_with_those_that_there_are(desk: Desk) -> None:
     told = desk.failing("launch_rockets", target="moon")
-    assert told.startswith("Unknown command tool `launch_rockets`. There are: read, list,")
+    assert told.startswith("Unknown tool `launch_rockets`. Available: read, list,")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_an_agent_may_lose_the_shell_by_its_other_name(desk: Desk) -> None:
 
 def test_arguments_that_cannot_be_read_are_told(desk: Desk) -> None:
     settled = desk.settle_call(ToolCall("c", "write", None, '{"path": "a", "content'))
-    assert "could not be read" in settled.outcome.text
+    assert "could not be parsed" in settled.outcome.text
     assert '{"path": "a", "content' in settled.outcome.text
-    assert "no JSON object" in desk.settle_call(ToolCall("c", "write", None, "[1]")).outcome.text
+    assert "not a JSON object" in desk.settle_call(ToolCall("c", "write", None, "[1]")).outcome.text
 
 
 @pytest.mark.parametrize(

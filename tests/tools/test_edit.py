@@ -110,7 +110,7 @@ def test_numbers_that_are_content_stay(desk: Desk) -> None:
 def test_numbers_that_leave_a_doubt_are_told(desk: Desk, old: str, new: str) -> None:
     desk.put("f", "a\nb\n1: z\n")
     told = desk.failing("edit", path="f", old=old, new=new)
-    assert told.startswith("`old` was not found. Nothing was changed. Numbers in front of lines")
+    assert told.startswith("`old` was not found. Nothing was changed. Line numbers are not content")
 
 
 def test_every_tool_shows_the_number_of_a_line_alike(desk: Desk) -> None:
@@ -183,7 +183,7 @@ def test_several_edits_are_all_or_none(desk: Desk) -> None:
     assert desk.content("f") == b"c\nb\n"
     wrong = [{"old": "c", "new": "d"}, {"old": "nowhere", "new": "e"}]
     assert "edits[1]" in desk.failing("multi_edit", path="f", edits=wrong)
-    assert "there are none" in desk.failing("multi_edit", path="f", edits=[])
+    assert "must not be empty" in desk.failing("multi_edit", path="f", edits=[])
 
 
 def test_an_edit_through_a_symlink_changes_the_file_it_leads_to(desk: Desk) -> None:

@@ -50,7 +50,7 @@ def test_f90_files_of_a_command_line_are_named(desk: Desk) -> None:
 
 
 REFUSED = {
-    "git files": ("edit", {"path": ".git/config", "old": "a", "new": "b"}, "edit .git/config"),
+    "git's own": ("edit", {"path": ".git/config", "old": "a", "new": "b"}, "edit .git/config"),
     "outside": ("write", {"path": "../x", "content": "b"}, "edit ../x"),
 }
 
@@ -75,10 +75,10 @@ def test_f90_a_tool_that_is_withheld_or_unknown_fails_and_says_what_it_wanted(de
     desk.posture = PermissionContext("plan", child=True)
     told = planned(desk, "write", path="a.txt", content="b")
     assert (told.touches, told.verdict, told.risk) == (("edit a.txt",), "fail", "medium")
-    assert "was not offered" in told.reasons[0]
+    assert "is not available" in told.reasons[0]
     stranger = planned(desk, "launch", path="a.txt")
     assert (stranger.touches, stranger.verdict) == (("tool launch a.txt",), "fail")
     assert stranger.risk == "high"
-    assert "There is no tool" in stranger.reasons[0]
+    assert "Unknown tool" in stranger.reasons[0]
     unread = desk.toolbox.prepare(ToolCall("c1", "write", None, "{"), desk.around, desk.agent)
     assert desk.toolbox.planned(unread).touches == ("edit write",)

@@ -95,13 +95,13 @@ def test_a_cell_is_deleted(desk: Desk, form: str, at: int) -> None:
 @pytest.mark.parametrize(
     ("path", "cell", "words"),
     [
-        ("n.ipynb", "2", "there are 2"),
-        ("n.ipynb", "zz", "there is no 'zz'"),
-        ("n.ipynb", "", "there is no ''"),
-        ("n.txt", "0", "is no notebook"),
-        ("broken.ipynb", "0", "no JSON"),
+        ("n.ipynb", "2", "the notebook has 2 cells"),
+        ("n.ipynb", "zz", "'zz' not found"),
+        ("n.ipynb", "", "'' not found"),
+        ("n.txt", "0", "is not a notebook"),
+        ("broken.ipynb", "0", "is not valid JSON: "),
         ("old.ipynb", "0", "no cells"),
-        ("list.ipynb", "0", "no JSON as notebooks have it"),
+        ("list.ipynb", "0", "is not valid JSON near character"),
         ("none.ipynb", "0", "does not exist"),
     ],
 )

@@ -39,7 +39,7 @@ def test_f122_too_many_lines_are_cut_and_counted() -> None:
 
 def test_f122_too_many_bytes_are_cut_at_a_line_or_in_one_that_is_endless() -> None:
     wide = limited_outcome("é" * 999 + "\n" + "é" * 30_000)
-    assert wide.text.startswith("é" * 999 + "\n[Cut here: 1 of 2 lines")
+    assert wide.text.startswith("é" * 999 + "\n[Truncated: 1 of 2 lines")
     endless = limited_outcome("é" * 3_000_000)
     assert len(endless.text.encode()) < BYTES + 100
     assert len(endless.rest) == KEPT_BYTES

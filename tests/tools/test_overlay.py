@@ -130,7 +130,7 @@ def test_f78_a_link_to_outside_is_refused_and_its_target_named(place: Place) -> 
         "dangling": "/nowhere/at/all",
     }
     for typed, target in targets.items():
-        with pytest.raises(Refused, match=f"leads to {target} outside"):
+        with pytest.raises(Refused, match=f"points to {target} outside"):
             place.overlay.locate(typed)
 
 
@@ -168,7 +168,7 @@ def test_f78_a_loop_of_links_is_refused(place: Place) -> None:
     (place.root / "b").symlink_to("a")
     (place.root / "self").symlink_to("self/x")
     for typed in ("a", "self"):
-        with pytest.raises(Refused, match="back to itself"):
+        with pytest.raises(Refused, match="points to itself"):
             place.overlay.locate(typed)
 
 
@@ -181,7 +181,7 @@ def test_f78_a_link_outside_may_lead_in(place: Place) -> None:
 
 
 def test_f78_a_zero_byte_is_refused(place: Place) -> None:
-    with pytest.raises(Refused, match="zero byte"):
+    with pytest.raises(Refused, match="null byte"):
         place.overlay.locate("a\0b")
 
 
@@ -190,7 +190,7 @@ def test_f78_assents_own_state_is_refused_but_not_what_it_kept_for_reading(place
     place.put(".opencode/plans/a/PLAN_a.md", "plan")
     assert place.overlay.locate(".opencode/assent/output/1.txt") == b".opencode/assent/output/1.txt"
     assert place.overlay.locate(".opencode/plans/a/PLAN_a.md") == b".opencode/plans/a/PLAN_a.md"
-    with pytest.raises(Refused, match="Assent files"):
+    with pytest.raises(Refused, match="belongs to Assent"):
         place.overlay.locate(".opencode/assent/stage/x")
 
 

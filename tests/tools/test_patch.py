@@ -118,7 +118,7 @@ def test_f131_a_file_that_does_not_fit_stops_all_of_it(desk: Desk) -> None:
     desk.put("c.py", "gone\n")
     desk.put("d.py", "one\ntwo\n")
     told = desk.failing("patch", patch=ALL)
-    assert told.startswith("b.py: hunk 1: no line is like 'def f():'")
+    assert told.startswith("b.py: hunk 1: no line matches 'def f():'")
     assert "Nothing was changed." in told
 
 
@@ -171,18 +171,18 @@ def test_f131_a_unified_hunk(desk: Desk, old: bytes, hunk: str, new: bytes) -> N
     [
         ("", "names no file"),
         ("hello", "names no file"),
-        (begin("junk"), "line 2: 'junk' makes no sense"),
-        (begin("*** Update File: f", "@@", "*odd"), "makes no sense"),
+        (begin("junk"), "line 2: unexpected 'junk'"),
+        (begin("*** Update File: f", "@@", "*odd"), "unexpected '*odd'"),
         (begin("*** Update File: f", "@@", "-x", "+y"), "several places, at lines 1, 3"),
         (begin("*** Update File: f", "@@", "-nothing"), "was not found"),
         (begin("*** Update File: none", "@@", "-x", "+y"), "does not exist"),
         (begin("*** Delete File: none"), "does not exist"),
         (begin("*** Add File: f", "+x"), "exists"),
-        (begin("*** Update File: f", "*** Move to: g", "@@", "-a", "+b"), "g exists"),
+        (begin("*** Update File: f", "*** Move to: g", "@@", "-a", "+b"), "g already exists"),
         (begin("*** Update File: f", "@@", "-a", "+b", "*** Delete File: f"), "named twice"),
         ("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n x\n", "shorter than its header"),
         ("diff --git a/f b/f\nGIT binary patch\n", "binary"),
-        ("@@ -1 +1 @@\n-x\n+y\n", "makes no sense"),
+        ("@@ -1 +1 @@\n-x\n+y\n", "unexpected '@@ -1 +1 @@'"),
     ],
 )
 def test_f131_a_patch_that_cannot_be_meant_is_told(desk: Desk, patch: str, words: str) -> None:

@@ -50,7 +50,7 @@ ENUM = (
         ([{"content": "a", "status": "done"}], ENUM),
         ([{"status": "pending"}], "content"),
         ([{"content": "a", "status": "in_progress"}] * 2, "todos[0], todos[1]: only one"),
-        ([{"content": "a"}] * 101, "100 is the most"),
+        ([{"content": "a"}] * 101, "the limit is 100"),
         ("three things", "`todos`: Expected `array`, got `str`"),
     ],
 )
@@ -79,7 +79,7 @@ def test_f129_questions_with_options_and_free_words(desk: Desk) -> None:
     ("changes", "words"),
     [
         ({"header": "x" * 41}, "questions[0].header: 40"),
-        ({"question": ""}, "questions[0].question: it is blank"),
+        ({"question": ""}, "questions[0].question: must not be blank"),
         ({"options": [{"label": ""}]}, "a label is blank"),
         ({"options": [{"label": "a"}, {"label": "a "}]}, "two labels are the same"),
         ({"options": [{"label": str(n)} for n in range(21)]}, "20 at most"),
@@ -117,7 +117,7 @@ def test_f35_a_plan_is_presented_in_plan_mode_only(desk: Desk) -> None:
 
 
 def test_going_back_to_planning_is_the_persons_choice(desk: Desk) -> None:
-    assert "planning already" in desk.failing("enter_plan")
+    assert "already in plan mode" in desk.failing("enter_plan")
     desk.posture = PermissionContext("yolo")
     assert desk.call("enter_plan", reason="It is large.").effect == EnterPlanEffect("It is large.")
     desk.posture = PermissionContext("yolo", child=True)

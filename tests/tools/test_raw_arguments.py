@@ -39,7 +39,7 @@ def test_arguments_come_through_untranslated() -> None:
 def test_what_is_required_must_be_there() -> None:
     with pytest.raises(UsageError, match="stub_look: `file_path` is missing"):
         decode_arguments(TOOL, ToolCall("1", "stub_look", {"rows": []}))
-    with pytest.raises(UsageError, match="could not be read"):
+    with pytest.raises(UsageError, match="could not be parsed"):
         decode_arguments(TOOL, ToolCall("1", "stub_look", None, "{"))
 
 

@@ -44,7 +44,7 @@ def test_f122_a_long_file_is_cut_at_2000_lines_and_50_kib(place: Place) -> None:
     place.put("wide", ("y" * 999 + "\n") * 100)
     text = place.call(READ, path="wide").text
     assert len(text.encode()) < BYTES + 100
-    assert "continuing with offset 52.]" in text
+    assert "continue with offset 52.]" in text
 
 
 def test_a_huge_line_is_cut_and_never_held_whole(place: Place) -> None:
@@ -108,7 +108,7 @@ def test_a_missing_file_names_what_may_be_meant(place: Place) -> None:
         place.call(READ, path="settings.py")
     with pytest.raises(NotFound, match=r"Did you mean src/config\.toml\?"):
         place.call(READ, path="src/confg.toml")
-    with pytest.raises(NotFound, match="Look for it with glob"):
+    with pytest.raises(NotFound, match="Find it with glob"):
         place.call(READ, path="zzzz")
 
 

@@ -67,7 +67,7 @@ def test_git_takes_odd_names_and_is_judged_like_any_command(place: Place) -> Non
 
 @pytest.mark.parametrize("rev", ["--output=x", "-p", "a b", "HEAD:../x", "$(id)", "x;id", "a\nb"])
 def test_a_revision_is_never_an_option_or_a_command(place: Place, rev: str) -> None:
-    with pytest.raises(UsageError, match="no revision"):
+    with pytest.raises(UsageError, match="is not a revision"):
         place.call(GIT, command="show", rev=rev)
 
 
@@ -107,7 +107,7 @@ def test_everything_else_is_a_wish_or_refused_and_nothing_runs(place: Place, com
     assert outcome.effect == CommandEffect(command, network=True)
     assert outcome.text  # which says why it does not only read
     place.posture = PermissionContext("plan", staging=False)
-    with pytest.raises(Refused, match="Only commands that read run here; nothing was run"):
+    with pytest.raises(Refused, match="Only read-only commands run here; nothing was run"):
         place.call(SHELL, command=command)
     assert place.process.ran == []
     assert (place.root / "a.txt").read_text(encoding="utf-8") == "two\n"
@@ -118,7 +118,7 @@ def test_f122_long_output_is_cut_and_the_rest_kept(place: Place) -> None:
     outcome = place.call(SHELL, command="cat big.txt")
     *lines, cut, dropped = outcome.text.split("\n")
     assert (len(lines), len(outcome.rest)) == (2000, KEPT_BYTES)
-    assert cut.startswith("[Cut here: 2000 of ")
+    assert cut.startswith("[Truncated: 2000 of ")
     assert dropped == f"[{2_200_000 - KEPT_BYTES} more bytes were dropped.]"
     assert outcome.rest.startswith(b"0123456789\n0123456789\n")
 

@@ -30,7 +30,7 @@ def test_a_kind_that_nobody_knows_gets_to_no_judge(tmp_path: Path) -> None:
     known, unknown = [box.planned(box.prepare(call, around, desk.agent)) for call in calls]
     assert (known.verdict, known.touches) == ("run", ("task explore: Look",))
     assert unknown.verdict not in ("run", "ask", "stage")
-    assert "There are: explore, general." in " ".join(unknown.reasons)
+    assert "Available: explore, general." in " ".join(unknown.reasons)
 
 
 def test_f100_it_only_wishes() -> None:
@@ -52,7 +52,7 @@ def test_whoever_names_no_kind_gets_one_that_changes_nothing() -> None:
     "prompt", ["", " \n", "x" * (MAX_PROMPT_CHARS + 1)], ids=["none", "blank", "long"]
 )
 def test_a_task_needs_words_and_not_too_many(prompt: str) -> None:
-    with pytest.raises(UsageError, match="Nobody was started"):
+    with pytest.raises(UsageError, match="No sub-agent was started"):
         run(TaskArgs(prompt), NOWHERE)  # type: ignore[arg-type]
 
 

@@ -73,7 +73,7 @@ def test_no_text_keeps_the_name_of_an_absent_tool() -> None:
         ("a does not exist. Use `write` to create it.", {"write"}, "a does not exist."),
         ("a does not exist. Use `write` to create it.", {"edit"}, None),
         ("It is in a.txt; use `read` to see any part of it.", {"read"}, "It is in a.txt."),
-        ("`rm` only: use the `delete` tool (by hand: `x`).", {"delete"}, "`rm` only."),
+        ("`rm` only: use the `delete` tool (manually: `x`).", {"delete"}, "`rm` only."),
         ("Use the `write` or `edit` tool.", {"write"}, "Use the `edit` tool."),
         ("`read`, `grep` and `glob` see it.", {"grep"}, "`read` and `glob` see it."),
         ("`read`, `grep` and `glob` see it.", {"grep", "read", "glob"}, ""),

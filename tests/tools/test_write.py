@@ -177,5 +177,5 @@ def test_f69_among_the_plans_the_model_is_told_of_its_own_tool(
 ) -> None:
     desk.put(".opencode/plans/x/other.md", "other")
     told = desk.failing(tool, path=".opencode/plans/x/other.md", **args)
-    assert "which no edit changes; in plan mode, use `write_plan`. Nothing was changed." in told
+    assert "which cannot be edited; in plan mode, use `write_plan`. Nothing was changed." in told
     assert "assent " not in told

@@ -30,7 +30,7 @@ PAUSE_S = 5.0  # after which a key is no part of what was typed before
 ASK = StartOptions(mode="ask")
 TOUCH = ("shell", {"command": "touch made"})
 SENTENCES = (
-    "continuing with it as you like, thank you", "yes please", "yes", "you decide", "y", "ok",
+    "go on with it as you like, thank you", "yes please", "yes", "you decide", "y", "ok",
     "only if it is needed, not by default", "3x faster would be nice", "1y is long", "3D please",
     "please build it", "stop", "no", "no, not in this session", "go on then", "that is a pity",
     "try once more, as I say", "by the way, try the other one", "accept what they say", "undo",
@@ -39,7 +39,7 @@ SENTENCES = (
 )  # fmt: skip
 # Those with letters in them that decide something somewhere; where it is all about those.
 SHARP = (
-    "continuing with it as you like, thank you", "yes", "3x faster would be nice", "1y is long",
+    "go on with it as you like, thank you", "yes", "3x faster would be nice", "1y is long",
     "try once more, as I say", "by the way, try the other one", "accept what they say", "s1y",
     "use the sandbox, u", "1 yes",
 )  # fmt: skip
@@ -185,7 +185,7 @@ def test_f41_no_sentence_takes_a_way_on(stage: Stage, asks: str) -> None:
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
             assert not panel.pace.has_pending, words
             assert seat.app.screen is panel, words
-            await seat.shows("Build: halted")
+            await seat.shows("Build: needs your decision")
 
     stage.show(act, paces=PACES)
     assert (stage.root / "a.txt").exists()
@@ -225,7 +225,7 @@ def test_f41_what_is_typed_slowly_takes_no_way_on_and_raises_no_mode(stage: Stag
         for words in ("sorry, try again", "go by train", "say", "by\n"):
             await at_pace(seat, spelled(words), gap=SLOW_S, pause=PAUSE_S)
             assert not halted.pace.has_pending, words
-            await seat.shows("Build: halted")
+            await seat.shows("Build: needs your decision")
         assert seat.app.status_snapshot.mode == "plan"
 
     stage.show(act, paces=PACES)
@@ -248,7 +248,7 @@ def test_ctrl_c_takes_back_what_is_asked_and_an_answer_that_waits(stage: Stage) 
         assert (reader.at(), reader.panel.pace.has_pending) == (At.READING, False)
         assert (reader.record.digest, reader.approvals) == (digest, [])
         await slowly(seat, "ctrl+c")
-        await seat.shows("Ctrl+C once more leaves")
+        await seat.shows("Ctrl+C again to exit")
         await slowly(seat, "escape")
         seat.app.run_slash("/mode yolo")
         await seat.until(lambda: isinstance(seat.app.screen, ConfirmPanel))
@@ -273,7 +273,7 @@ def test_ctrl_c_takes_a_permission_back(stage: Stage) -> None:
             await seat.shows(ANSWER_CANCELLED)
             assert not panel.pace.has_pending
             await slowly(seat, "ctrl+y")
-            await seat.shows("Nothing is chosen")
+            await seat.shows("Nothing selected")
         assert (len(seat.app.engine.pending_questions.pending()), answers(seat)) == (1, [])
         seat.app.session_controller.interrupt()
         await seat.rest()
@@ -308,12 +308,12 @@ def test_a_question_does_not_open_over_what_is_typed_and_opens_once_nothing_is(
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
-        await seat.type("continuing with it as ")
+        await seat.type("go on with it as ")
         seat.app.say("Make it")
-        await seat.shows("F2 opens what is asked")
+        await seat.shows("F2 open question")
         await seat.type("you")
         assert len(seat.app.screen_stack) == 1
-        assert seat.app.prompt.text == "continuing with it as you"
+        assert seat.app.prompt.text == "go on with it as you"
         seat.app.prompt.clear()
         await asked(seat)
         assert answers(seat) == []
@@ -349,9 +349,9 @@ def test_no_sandbox_takes_a_confirmation_of_its_own(stage: Stage) -> None:
         await seat.shows("Run it without the sandbox?")
         await seat.shows("touch made")
         await slowly(seat, "ctrl+y")
-        await seat.shows("Nothing is chosen")
+        await seat.shows("Nothing selected")
         await slowly(seat, "n", "enter")
-        await seat.shows("nothing is answered")
+        await seat.shows("Not confirmed; nothing was answered")
         assert answers(seat) == []
         await slowly(seat, "end", "u", "ctrl+y")
         await seat.shows("Run it without the sandbox?")

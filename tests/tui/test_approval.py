@@ -111,7 +111,7 @@ def test_f72_a_plan_with_a_denied_file_says_so_and_is_not_built(stage: Stage) ->
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        await reader.seat.shows("Cannot be built: long.txt: A rule of")
+        await reader.seat.shows("Cannot be built: long.txt: A rule from")
         await reader.to_the_end()
         await reader.press("1", "y")
         await reader.seat.shows("Rules deny changes to long.txt")
@@ -159,7 +159,7 @@ def test_f41_a_skip_says_what_was_not_shown_and_takes_the_same_two_keys(stage: S
         await reader.open()
         await reader.press("s")
         await reader.seat.shows("Not shown yet:")
-        await reader.seat.shows("among them operations 1 to 2")
+        await reader.seat.shows("including operations 1 to 2")
         await reader.press("y")
         assert reader.at() is At.READING
         await reader.press("s", "1", "o")

@@ -63,10 +63,10 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         await reader.press("space")
         await reader.seat.shows("Put the cursor on an operation first")
         await reader.press("right_square_bracket", "space")
-        await reader.seat.shows("[left out] 1. write short.txt")
-        await reader.seat.shows("left out   1. write short.txt")
+        await reader.seat.shows("[excluded] 1. write short.txt")
+        await reader.seat.shows("excluded   1. write short.txt")
         await reader.press("1")
-        await reader.seat.shows("this is not what you approve")
+        await reader.seat.shows("this is not the plan you approve")
         await reader.press("y")
         assert reader.at() is At.READING
         await reader.press("w")
@@ -77,7 +77,7 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         smaller = reader.panel.digest()
         assert smaller != whole
         await reader.seat.shows(smaller)
-        await reader.seat.shows("declined  write short.txt")
+        await reader.seat.shows("excluded  write short.txt")
         await reader.press("1", "y")
         assert reader.approvals == []
         await reader.to_the_end()
@@ -103,7 +103,7 @@ def test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again(stage: Stage)
         await reader.reads()
         assert reader.panel.digest() == whole
         await reader.press("right_square_bracket", "space")
-        await reader.seat.shows("left out   nothing")
+        await reader.seat.shows("excluded   nothing")
         await reader.to_the_end()
         await reader.press("1", "o")
         await reader.closed()
@@ -119,7 +119,7 @@ def test_g10_what_cannot_be_left_out_is_said(stage: Stage) -> None:
         await reader.open()
         await reader.press("right_square_bracket", "space", "w")
         await reader.reads()
-        await reader.seat.shows("nothing would be left")
+        await reader.seat.shows("would remove the whole plan")
         assert not reader.panel.standing.part
 
     stage.show(read_by(act))
@@ -148,7 +148,7 @@ def test_g9_what_was_read_before_is_said_and_only_the_difference_is_new(stage: S
 
     async def first(reader: Reader) -> None:
         await reader.open()
-        await reader.seat.shows("You have not read this plan before")
+        await reader.seat.shows("changed    First review")
         await reader.to_the_end()
         await reader.seat.until(
             lambda: reader.app.engine.review_history.review(reader.record).since is not None
@@ -156,12 +156,12 @@ def test_g9_what_was_read_before_is_said_and_only_the_difference_is_new(stage: S
 
     async def again(reader: Reader) -> None:
         await reader.open()
-        await reader.seat.shows("Since you last read this")
-        await reader.seat.shows("Since your last review: 1 joined")
+        await reader.seat.shows("Since your last review (digest ")
+        await reader.seat.shows("Since your last review: 1 added")
         titles = [sheet.lines[0].text for sheet in reader.panel.line_view.sections]
         assert [title for title in titles if ". write" in title] == [
-            "1. write short.txt (reversible, seen before)",
-            "2. write long.txt (reversible, seen before)",
+            "1. write short.txt (reversible, reviewed)",
+            "2. write long.txt (reversible, reviewed)",
             "3. write third.txt (reversible, new)",
         ]
 
@@ -273,7 +273,7 @@ def test_f39_without_words_nothing_is_sent_and_esc_goes_back(stage: Stage) -> No
         await reader.press("2")
         await reader.seat.until(lambda: isinstance(reader.app.screen, FeedbackPanel))
         await reader.seat.press("ctrl+s")
-        await reader.seat.shows("nothing was sent")
+        await reader.seat.shows("Nothing was sent: enter feedback")
         await reader.seat.press("escape")
         await reader.reads()
         assert reader.record.digest == digest

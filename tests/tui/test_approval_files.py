@@ -40,7 +40,7 @@ def test_f2_the_editor_opens_and_what_was_written_is_a_new_plan(stage: Stage) ->
         assert not reader.panel.standing.approved, "the yes was to another digest"
         assert not reader.panel.standing.read
         assert reader.panel.digest() == reader.record.digest
-        await reader.seat.shows("nobody approved it")
+        await reader.seat.shows("this is a new plan and needs approval")
         await reader.to_the_end()
         await reader.press("1", "o")
         await reader.closed()
@@ -89,7 +89,7 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
         await reader.seat.shows("changed since the plan was proposed")
         await reader.to_the_end()
         await reader.press("1")
-        await reader.seat.shows("p takes it in as a new plan")
+        await reader.seat.shows("p proposes it as a new plan")
         assert reader.at() is At.READING
         await reader.press("p", "enter")
         assert reader.panel.digest() == before["digest"]
@@ -126,9 +126,9 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
         await reader.press("1")
         await reader.seat.shows("p proposes it")
         await reader.press("2")
-        await reader.seat.shows("say at the prompt")
+        await reader.seat.shows("describe the changes at the prompt")
         await reader.press("p")
-        await reader.seat.shows("Propose the plan as its file is now?")
+        await reader.seat.shows("Propose the plan from its current file?")
         await reader.press("y")
         assert (reader.at(), reader.panel.digest()) == (At.READING, "")
         await reader.press("p", "ctrl+y")
@@ -169,9 +169,9 @@ def test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit(stage: S
         await reader.seat.shows("Files changed since the plan was proposed")
         await reader.to_the_end()
         await reader.press("1")
-        await reader.seat.shows("b makes the plan fit them")
+        await reader.seat.shows("b rebases the plan")
         await reader.press("b")
-        await reader.seat.shows("Make the plan fit the files as they are now?")
+        await reader.seat.shows("Rebase the plan onto the current files?")
         await reader.press("ctrl+y")
         await reader.seat.until(lambda: reader.panel.digest() not in ("", before))
         await reader.reads()

@@ -100,7 +100,7 @@ def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
         "undo       1 cannot be undone: 2. run curl x",
         "undo       1 undone with limits: 3. run touch y",
         "changed    First review",
-        "left out   1. write a",
+        "excluded   1. write a",
         "note       a note",
     ]
     assert all(len(line.text) <= 40 for line in context_lines(found, ReviewContext(undo), 40))
@@ -108,7 +108,7 @@ def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
 
 def test_g10_a_marked_operation_says_so_in_words() -> None:
     plain, marked = operation_section(review(), 1), operation_section(review(), 1, {WRITE.id})
-    assert marked.lines[0] == Line("risk", f"[left out] {plain.lines[0].text}")
+    assert marked.lines[0] == Line("risk", f"[excluded] {plain.lines[0].text}")
     assert marked.lines[1:] == plain.lines[1:]
 
 
@@ -116,9 +116,9 @@ def test_what_was_not_shown_is_counted() -> None:
     sheets = tuple(review_sections(review()))
     whole = sum(len(sheet.lines) for sheet in sheets)
     assert unseen_text(sheets, LinePosition("risks", 0)) == (
-        f"{whole - 1} lines, among them operations 1 to 3"
+        f"{whole - 1} lines, including operations 1 to 3"
     )
-    assert unseen_text(sheets, LinePosition("operation 3", 0)).endswith("among them operation 3")
+    assert unseen_text(sheets, LinePosition("operation 3", 0)).endswith("including operation 3")
     assert unseen_text(sheets, LinePosition("end", 0)) == "2 lines"
 
 

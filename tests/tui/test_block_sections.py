@@ -64,7 +64,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
         ["  ◆ explore 1: Look · finished, in the background", "    └ Seen."],
     ),
     (NoteBlock("k", "mode", "Mode ask"), ["  · Mode ask"]),
-    (NoteBlock("k", "told", "The model is told", 3), ["  ·  sent(Ctrl+O)"]),
+    (NoteBlock("k", "told", "Approval sent", 3), ["  · Approval sent (Ctrl+O)"]),
     (TurnEndBlock("k", "end"), []),
     (
         TurnEndBlock("k", "end", "", 8.0, TokenUsage(12_345, 678, 10_000, 0, 90), 0.125),

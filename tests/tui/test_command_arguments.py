@@ -90,7 +90,7 @@ def test_the_last_run_of_this_screen_is_opened_and_else_it_says_so(stage: Stage)
     stage.approve()
 
     async def act(seat: Seat) -> None:
-        assert (await answered(seat, "/run"))[0].startswith("Nothing was run from this screen yet")
+        assert (await answered(seat, "/run"))[0].startswith("No runs from this screen yet")
         seat.app.run_slash("/build")
         await seat.opened(RunPanel)
         await seat.rest()

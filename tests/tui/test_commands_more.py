@@ -56,7 +56,7 @@ def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: s
     async def act(seat: Seat) -> None:
         await typed(seat, f"/mode {name}")
         await seat.opened(ConfirmPanel)
-        await seat.shows("nobody asks you")
+        await seat.shows("without asking you")
         await seat.press("enter", "space", "n", "y")
         assert isinstance(seat.app.screen, ConfirmPanel)
         await seat.press("escape")
@@ -78,21 +78,21 @@ def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: s
     [
         ("/moed plan", "Unknown command /moed. Did you mean /mode?"),
         ("/zzzzzz", "Unknown command /zzzzzz."),
-        ("/mode wilder", "Unknown command mode 'wilder'."),
-        ("/plan maybe", "/plan is on or off"),
+        ("/mode wilder", "Mode 'wilder' not found."),
+        ("/plan maybe", "/plan takes on or off"),
         ("/rename", "Enter a title for the session."),
-        ("/rename A title", "Session on the screen yet not found."),
-        ("/rewind", "No messages here yet"),
-        ("/export", "Session on the screen yet not found."),
+        ("/rename A title", "No session is open. Send a message"),
+        ("/rewind", "No messages yet; nothing to rewind to."),
+        ("/export", "No session is open. Send a message"),
         ("/remember", "Say what to remember."),
-        ("/theme neon", "Unknown command theme 'neon'."),
-        ("/agent nobody", "Unknown command agent 'nobody'."),
+        ("/theme neon", "Theme 'neon' not found."),
+        ("/agent nobody", "Agent 'nobody' not found."),
         ("/model nobody/nothing", "nobody"),
         ("/resume nowhere", "Session 'nowhere' not found."),
         ("/history nothing", "nothing"),
         ("/build nothing", "nothing"),
-        ("/rules 'x", "This line cannot be read"),
-        ("/diff 3", "There is no session on the screen"),
+        ("/rules 'x", "Cannot parse this line"),
+        ("/diff 3", "No session is open, so there are no turns"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_words(stage: Stage, line: str, said: str) -> None:
@@ -211,7 +211,7 @@ def test_f95_questions_come_back_after_a_restart(stage: Stage) -> None:
 def test_the_doctor_works_in_a_thread_and_says_so(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         seat.app.run_slash("/doctor")
-        await seat.shows("The doctor is trying")
+        await seat.shows("Checking the safeguards")
         await seat.until(lambda: seat.app.quiet)
         await seat.opened(LinesPanel)
         await seat.shows("held")
@@ -284,7 +284,7 @@ def test_a_model_is_chosen_and_asked_from_then_on(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.say("Begin")
         seat.app.run_slash(f"/model scripted:{other}")
-        await seat.shows("is asked.")
+        await seat.shows("Model set to")
         await seat.say("Go on")
         await seat.shows("Another.")
         await seat.until(lambda: "other.json" in seat.text().splitlines()[-1])

@@ -47,7 +47,7 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     screen.enter("assent")
     screen.shows(OPEN)
     screen.enter("Paint it")
-    screen.shows("Which colour?", "Enter answers")
+    screen.shows("Which colour?", "Enter send")
     kill(screen)
     screen.shows("Killed", PROMPT)
     # Nothing can put a terminal back after this signal. The shell puts back what it needs itself,
@@ -57,9 +57,9 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     assert (world.base / "after").read_bytes() == (world.base / "before").read_bytes()
     assert flags(screen) == ["1", "0", "1"]
     (waiting,) = world.ok("questions", "list")["questions"]
-    wipe(screen, "Which colour?", "Enter answers")
+    wipe(screen, "Which colour?", "Enter send")
     screen.enter("assent -c")
-    screen.shows("Which colour?", "Enter answers")
+    screen.shows("Which colour?", "Enter send")
     screen.decide("2", "2 (•) Blue", "Enter", "Blue it is.", OPEN)
     assert world.ok("questions", "list")["questions"] == []
     assert waiting["id"] not in screen.screen()

@@ -141,7 +141,7 @@ def test_a_command_that_fails_lets_what_is_behind_it_go_on(stage: Stage) -> None
         await seat.shows("> Say it again")
         await seat.rest()
         text = seat.text()
-        assert text.index("There is no session") < text.index("> Say it again")
+        assert text.index("Session 'nobody' not found.") < text.index("> Say it again")
 
     stage.show(act, GOING_ON)
 

@@ -33,7 +33,7 @@ class DemoStage(Stage):
 
 async def answered(seat: Seat) -> None:
     """Says the goal that stands in the prompt, and answers the question that follows."""
-    await seat.shows("This is the demo")
+    await seat.shows("This is a demo")
     await seat.press("enter")
     await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
     await seat.shows("How sure are you that it can go?")
@@ -125,7 +125,7 @@ def test_whoever_leaves_the_demo_has_their_own_places_again(stage: Stage) -> Non
 
 
 def test_the_demo_says_that_it_needs_a_terminal(stage: Stage) -> None:
-    assert "no terminal" in stage.no(2, "demo")["message"]
+    assert "needs an interactive terminal" in stage.no(2, "demo")["message"]
 
 
 def test_a_key_and_a_command_lead_to_the_demo(stage: Stage) -> None:

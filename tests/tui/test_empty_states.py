@@ -10,7 +10,7 @@ from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.setting_list import MemoryList
 
-RECOVER = "/recover shows it and the ways on"
+RECOVER = "/recover shows your options"
 
 
 @pytest.mark.parametrize("way", ["/review", "/approve", "ctrl+t"])
@@ -125,6 +125,6 @@ def test_f150_a_permission_that_waits_says_what_it_is_about_with_a_preview_howev
         await seat.shows("Waiting for your answer")
         seat.app.run_slash("/waiting")
         await seat.shows("Permission: touch made · rm -rf build")
-        await seat.shows("│ May the model run `touch made && rm -rf build`?")
+        await seat.shows("│ Allow running `touch made && rm -rf build`?")
 
     stage.show(act, StartOptions(mode="ask"), (80, 24))

@@ -93,7 +93,7 @@ def answers(story: Story) -> None:
     screen.shows(OPEN)
     screen.mode("plan")
     screen.enter("Greet the world")
-    screen.shows("Which greeting is right?", "1 ( ) Hello: short", "Enter answers")
+    screen.shows("Which greeting is right?", "1 ( ) Hello: short", "Enter send")
     (waiting,) = story.world.ok("questions", "list")["questions"]
     assert waiting["session"]
     chosen = "2 (•) Good day: polite"
@@ -115,12 +115,12 @@ def comments(story: Story) -> None:
     screen.press(*["Down"] * 5)
     screen.shows("▸ │ Say hello in greet.py.")
     comment(screen, "Be polite.")
-    screen.shows("Be polite.", "1 to be sent with feedback")
+    screen.shows("Be polite.", "1 pending, sent with feedback")
     screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
     screen.press(*["Down"] * 7)
     screen.shows('▸ +print("Hello")')
     comment(screen, "Name the world.")
-    screen.shows("Name the world.", "2 to be sent with feedback")
+    screen.shows("Name the world.", "2 pending, sent with feedback")
     kept = story.world.ok("comment", "list")["comments"]
     assert [(one["about"], one["quote"], one["text"]) for one in kept] == [
         (None, ["Say hello in greet.py."], "Be polite."),
@@ -134,17 +134,17 @@ def comments(story: Story) -> None:
 
 def comment(screen: Terminal, words: str) -> None:
     """Writes a comment to the line under the cursor."""
-    screen.answer("c", "Ctrl+S keep", every=SLOW_S)
+    screen.answer("c", "Ctrl+S save", every=SLOW_S)
     screen.write(words)
     screen.press("C-s")
-    screen.hides("Ctrl+S keep")
+    screen.hides("Ctrl+S save")
 
 
 def revises(story: Story) -> None:
     """The model got everything as one request; its new plan says what changed."""
     screen = story.terminal
     shown = screen.shows(
-        "1 approve (at the end", "changed    Since your last review: 1 joined, the text"
+        "1 approve (at the end", "changed    Since your last review: 1 added, text edited"
     )
     assert "-Say hello in greet.py." in shown
     assert "+Say good day in greet.py." in shown
@@ -163,10 +163,10 @@ def approves(story: Story) -> None:
     whole = story.plan()["digest"]
     screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
     screen.answer("]", "▸ 2. write notes.txt", anew=("Home", "]", "]"))
-    screen.answer("Space", "[left out] 2. write notes.txt", "left out   2. write notes.txt")
-    screen.answer("w", "without excluded", "(at the end")
+    screen.answer("Space", "[excluded] 2. write notes.txt", "excluded   2. write notes.txt")
+    screen.answer("w", "· without excluded", "(at the end")
     screen.answer("End", "1 approve ·")
-    shown = screen.answer("1", "without what is marked?", "y approve and build")
+    shown = screen.answer("1", "without excluded operations?", "y approve and build")
     assert whole not in shown
     assert "plan_approved" not in story.kinds()
     assert story.world.files() == story.before
@@ -183,7 +183,11 @@ def halts(story: Story) -> None:
     assert story.content("greet.py") == b'print("Hello")\n'
     assert b"notes.txt" not in story.world.files()
     halted = f"│ halted {story.plan()['digest'][:8]} │"
-    last = screen.answer("Escape", "Build: needs you", halted, OPEN).rstrip().splitlines()[-1]
+    last = (
+        screen.answer("Escape", "Build: needs your decision: /recover.", halted, OPEN)
+        .rstrip()
+        .splitlines()[-1]
+    )
     assert halted in last
 
 
@@ -195,7 +199,7 @@ def resumes(story: Story) -> None:
     assert story.content("ready") == b"now\n"
     screen.enter("/run")
     screen.shows("r resume")
-    screen.decide("r", "Go on where it stopped?", "C-y", "Recover: done", "u undo")
+    screen.decide("r", "Resume where it stopped?", "C-y", "Recover: done", "u undo")
     assert story.content("greet.py") == b'print("Good day, world")\n'
     assert story.content("log.txt") == b"now\n"
     assert b"notes.txt" not in story.world.files()
@@ -205,12 +209,12 @@ def resumes(story: Story) -> None:
 def undoes(story: Story) -> None:
     """The run is taken back after its preview was read; the files are as they were."""
     screen = story.terminal
-    screen.answer("u", "1 apply (at the end", "takes back   2 operations")
-    screen.answer("End", "This is the end.")
+    screen.answer("u", "1 undo (at the end", "reverts      2 operations")
+    screen.answer("End", "End of plan.")
     screen.hides("(at the end")
-    screen.answer("1", "Take it back, as ")
+    screen.answer("1", "Apply undo ")
     assert story.content("log.txt") == b"now\n"
-    screen.decide("1", "Take it back, as ", "y", "Undo: done")
+    screen.decide("1", "Apply undo ", "y", "Undo: done")
     ready = story.world.files().pop(b"ready")  # the person's own
     assert story.world.files() == {**story.before, b"ready": ready}
 

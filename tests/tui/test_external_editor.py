@@ -12,7 +12,7 @@ FAILED = "'false' failed with exit code 1; your edits were not imported."
     [
         ("false", FAILED),
         ("/nonexistent/ed", "'/nonexistent/ed' could not be started: No such file or directory."),
-        ("'", "names no editor."),
+        ("'", "is not an editor command."),
     ],
 )
 def test_an_editor_that_fails_says_so_below_the_conversation(

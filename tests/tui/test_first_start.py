@@ -11,7 +11,7 @@ def test_without_any_key_the_screen_says_what_was_found_and_offers_the_demo(stag
     async def act(seat: Seat) -> None:
         await seat.shows("No model available yet.")
         for words in (
-            "No key is set",
+            "No API key found in the environment.",
             "ANTHROPIC_API_KEY",
             "no answer",
             "export ANTHROPIC_API_KEY=",
@@ -27,7 +27,7 @@ def test_without_a_model_words_are_refused_in_words_and_stay_in_the_history(stag
         await seat.shows("F9 or /demo")
         await seat.type("Do it")
         await seat.press("enter")
-        await seat.shows("No model can be used")
+        await seat.shows("No model available: no API key is set")
         await seat.rest()
         await seat.press("up")
         assert seat.app.prompt.text == "Do it"

@@ -100,7 +100,7 @@ def test_f3_slash_commands_change_the_mode(stage: Stage) -> None:
             await seat.until(partial(in_mode, seat, mode))
         await seat.type("/mode wilder")
         await seat.press("escape", "enter")
-        await seat.shows("Unknown command mode 'wilder'.")
+        await seat.shows("Mode 'wilder' not found.")
 
     stage.show(act)
 
@@ -164,7 +164,7 @@ def test_escape_twice_goes_back_and_once_only_says_so(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.say("Say hello")
         await seat.press("escape")
-        await seat.shows("Esc once more goes back")
+        await seat.shows("Esc again to rewind")
         assert ran(seat) == []
         await seat.press("escape")
         assert ran(seat) == ["/rewind"]
@@ -177,10 +177,10 @@ def test_ctrl_c_clears_what_is_typed_and_only_then_twice_leaves(stage: Stage) ->
         await seat.type("half a")
         await seat.press("ctrl+c")
         assert seat.app.prompt.text == ""
-        assert "Ctrl+C once more leaves" not in seat.text()
+        assert "Ctrl+C again to exit" not in seat.text()
         await seat.press("ctrl+c")
         assert seat.app.return_value is None
-        await seat.shows("Ctrl+C once more leaves")
+        await seat.shows("Ctrl+C again to exit")
         await seat.press("ctrl+c")
         await seat.until(lambda: seat.app.return_value == 0)
 

@@ -106,7 +106,7 @@ async def cycles(seat: Seat, key: str) -> None:
 
 async def steps_back(seat: Seat, key: str) -> None:
     await seat.press(key)
-    await seat.shows("Esc once more goes back")
+    await seat.shows("Esc again to rewind")
 
 
 async def clears(seat: Seat, key: str) -> None:

@@ -95,7 +95,7 @@ def test_why_models_are_missing_is_told_as_long_as_the_list_is_open(
         gate.let()
         await seat.rest()
         assert app.is_running
-        assert ("does not answer" in seat.text()) is not leaves
+        assert ("timed out" in seat.text()) is not leaves
 
     stage.show(act)
 

@@ -16,7 +16,7 @@ def test_keys_mean_nothing_there_but_leaving(stage: Stage) -> None:
             await seat.type("lost")
             await seat.press("ctrl+d", "shift+tab")
         await seat.resize(*ROOMY)
-        await seat.shows("What should be done?")
+        await seat.shows("Describe a task. @ file")
         assert (seat.app.prompt.text, seat.app.return_value) == ("", None)
         await seat.resize(*LOW)
         await seat.shows("too small")

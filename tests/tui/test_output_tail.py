@@ -31,7 +31,7 @@ def test_of_very_much_the_end_is_shown_and_the_rest_is_counted(at_once: int) -> 
     lines = [f"{n}\n" for n in range(total)]
     found = printed(*["".join(lines[at : at + at_once]) for at in range(0, total, at_once)])
     shown = [f"│ {n}" for n in range(total - SHOWN, total)]
-    assert found == [f"│ ({total - SHOWN} lines before)", *shown]
+    assert found == [f"│ ({total - SHOWN} earlier lines)", *shown]
 
 
 def test_of_one_endless_line_the_end_is_shown() -> None:

@@ -97,7 +97,7 @@ def test_nothing_is_chosen_where_nothing_fits(stage: Stage) -> None:
         seat.app.open_panel(Fruit())
         await seat.opened(Fruit)
         await seat.press("q", "q", "enter")
-        await seat.shows("Nothing here has these letters.")
+        await seat.shows("No matches. Backspace widens")
         assert isinstance(seat.app.screen, Fruit)
 
     stage.show(act)
@@ -186,7 +186,7 @@ def test_f29_f30_choosing_a_plan_makes_it_current_and_the_model_is_told(stage: S
         await seat.type("other")
         await seat.until(lambda: names(picker) == [other])
         await seat.press("enter")
-        await seat.shows("Plan other is chosen.")
+        await seat.shows("Plan other selected.")
         assert seat.app.engine.plans.find().plan_id == other
         await seat.until(
             lambda: seat.app.status_snapshot.plan and seat.app.status_snapshot.plan.name == "other"
@@ -233,7 +233,7 @@ def test_f29_a_plan_is_reviewed_looked_back_at_and_deleted_from_the_list(stage: 
         await seat.press("ctrl+y")
         await seat.opened(PlanList)
         await seat.until(lambda: names(picker) == [])
-        await seat.shows("is deleted.")
+        await seat.shows("Plan work deleted.")
 
     stage.show(act)
     assert stage.ok("plan", "list")["plans"] == []
@@ -262,7 +262,7 @@ def test_f147_sessions_are_forked_renamed_deleted_and_gone_on_with(stage: Stage)
         seat.app.run_slash("/sessions")
         picker = await seat.opened(SessionList)
         await seat.press("ctrl+d")
-        await seat.shows("/new begins another one first")
+        await seat.shows("start another one with /new first")
         await seat.press("ctrl+f")
         await seat.until(lambda: len(names(picker)) == 2)
         await seat.type("say-hello-2")
@@ -306,7 +306,7 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
         await seat.opened(RewindPanel)
         await seat.press("enter")
         await seat.opened(ConfirmPanel)
-        await seat.shows("these take it back")
+        await seat.shows("Files changed since then. To undo:")
         await seat.press("enter", "escape")
         await seat.opened(RewindPanel)
         assert seat.app.session_controller.record is not None

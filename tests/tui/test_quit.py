@@ -30,7 +30,7 @@ def test_leaving_stops_the_command_of_a_run_and_finishes_its_files(stage: Stage)
         await seat.press("ctrl+c")
         await seat.press("ctrl+c")
         assert seat.app.is_running
-        await seat.shows("Run in progress. Ctrl+C once more stops it and leaves")
+        await seat.shows("Run in progress. Ctrl+C again to stop it and exit")
         assert seat.app.run_controller.at_work
         await seat.press("ctrl+c")
         assert seat.app.return_value == 0
@@ -116,4 +116,4 @@ def test_a_configuration_that_cannot_be_used_is_one_line_with_its_next_step(
     screen = server.open(world, "clear; assent; echo left: $?")
     shown = screen.shows("left: 2", "Nothing was changed.", "next: ")
     assert "Traceback" not in shown
-    assert "The screen failed" not in shown
+    assert "The terminal UI crashed" not in shown

@@ -97,7 +97,7 @@ def test_a_workspace_that_is_not_the_folder_is_named_once(stage: Stage, below: s
                 line.text.strip() for sheet in app.conversation.sections for line in sheet.lines
             ]
         app.leave()
-        return [line for line in lines if line.startswith("The workspace is ")]
+        return [line for line in lines if line.startswith("Workspace: ")]
 
     with stage.here():
         named = asyncio.run(shown())

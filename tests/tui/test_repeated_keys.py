@@ -8,7 +8,7 @@ from assent.tui.app import TerminalApp
 from assent.tui.key_actions import DOUBLE_PRESS_S
 from assent.tui.panels.help import HelpPanel
 
-HINT = "Ctrl+C once more leaves"
+HINT = "Ctrl+C again to exit"
 KEYS = "PgUp PgDn scroll"  # in the last line of the help
 
 

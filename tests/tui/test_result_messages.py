@@ -136,9 +136,10 @@ def test_what_was_withdrawn_is_marked_and_turns_are_counted(stage: Stage) -> Non
         await seat.rest()
         lines = told(seat)
         assert any(
-            "the model no longer knows this message and what followed: Second" in x for x in lines
+            "The model no longer sees this message and what followed: Second" in x for x in lines
         )
         assert "> Second" not in lines
+        assert "  Rewound." in lines
         assert "  1 turn since then." in lines
 
     stage.show(act)

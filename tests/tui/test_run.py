@@ -101,7 +101,13 @@ def test_a_halt_offers_three_ways_and_each_takes_two_keys(
 
     async def act(seat: Seat) -> None:
         await built(seat, plan)
-        for words in ("Build: halted", "r resume", "b roll back", "a accept", "exit 3"):
+        for words in (
+            "Build: needs your decision",
+            "r resume",
+            "b roll back",
+            "a accept",
+            "exit 3",
+        ):
             await seat.shows(words)
         await press(seat, key, key)
         await seat.shows("Ctrl+Y yes · any other key: no")
@@ -177,10 +183,10 @@ def test_a_way_on_is_for_the_run_that_was_shown_and_for_no_other(stage: Stage) -
         approved(stage, "exit 4", name="b")
         assert stage.run("build").code == 6
         await press(seat, "ctrl+y")
-        await seat.shows("waits now.")
+        await seat.shows("is waiting now.")
         await rested(seat)
         await seat.shows("exit 4")
-        await seat.shows("Recover: halted")
+        await seat.shows("Recover: needs your decision")
         await press(seat, "escape")
         stage.ok("recover", "--accept")
         seat.app.show_run()
@@ -199,9 +205,9 @@ def test_each_operation_says_where_it_is() -> None:
     def states() -> list[str]:
         return [line.text[2:9].rstrip() for line in watched.lines() if ". " in line.text[:14]]
 
-    assert states() == ["running", "running", "waits", "waits"]
+    assert states() == ["running", "running", "pending", "pending"]
     watched.take(CommandProgress("command", 2, 4, command))
-    assert states() == ["done", "done", "running", "waits"]
+    assert states() == ["done", "done", "running", "pending"]
     watched.take(StepProgress(RunStep.FINISH, 0, 1))
     assert states() == ["done", "done", "done", "running"]
     watched.end([Line("plain", "Done.")])

@@ -187,7 +187,7 @@ def test_what_fails_in_a_thread_is_told_and_never_a_traceback(stage: Stage) -> N
 
     async def act(seat: Seat) -> None:
         seat.app.messages.work(broken)
-        await seat.shows("Something inside failed")
+        await seat.shows("Internal error; details when you exit")
         seat.app.messages.work(refused)
         await seat.shows("That is not how.")
         await seat.shows("next: /help")

@@ -255,7 +255,7 @@ def test_nothing_is_forked_while_a_turn_is_driven(
         await seat.until(lambda: not app.tasks.activity_text)
         gate.let()
         await seat.rest()
-        assert "is a fork" not in seat.text()
+        assert "Forked to" not in seat.text()
         assert len(app.engine.sessions.all()) == 1
 
     stage.show(act, StartOptions(going_on=True))
@@ -283,7 +283,7 @@ def test_a_fork_that_a_turn_overtook_is_named_and_not_shown(
         app.say("Second")
         await seat.until(working.reached.is_set)
         forking.let()
-        await seat.until(lambda: "/resume first-2 shows it." in whole(seat))
+        await seat.until(lambda: "Open it with /resume first-2." in whole(seat))
         assert BUSY not in whole(seat)
         working.let()
         await seat.rest()
@@ -304,7 +304,7 @@ def test_what_a_command_prints_is_not_shown_in_another_session(stage: Stage, ove
         await seat.rest()
         await seat.until(lambda: app.slug != "first" and app.ready)
         (stage.root / "go").touch()
-        await seat.until(lambda: "The command of session first ended. Exit code 3." in whole(seat))
+        await seat.until(lambda: "The command in session first ended. Exit code 3." in whole(seat))
         await seat.until(lambda: not app.at_work)
         assert "OF-FIRST" not in seat.text()
 

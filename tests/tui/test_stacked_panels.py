@@ -105,7 +105,7 @@ def test_a_panel_ends_itself_alone_and_only_once(stage: Stage) -> None:
         await seat.pilot.pause()
         assert (app.screen, below.is_over, over.is_over, ends) == (over, True, False, [])
         over.dismiss("done")
-        over.dismiss("redone")
+        over.dismiss("done again")
         below.dismiss("third")
         await seat.until(lambda: len(app.screen_stack) == 1)
         await seat.until(lambda: len(ends) == 2)

@@ -44,7 +44,7 @@ def left(terminal: Terminal) -> Answer:
     """Leaves by the keys that do so."""
     terminal.wait_for(b"\xe2\x94\x82")  # of the status line
     terminal.type(b"\x03")
-    terminal.wait_for(b"once more leaves")
+    terminal.wait_for(b"again to exit")
     terminal.type(b"\x03")
     terminal.insist(CLOSED, LEAVE)  # the second may have come too late to be one
     return terminal.end()
@@ -76,28 +76,28 @@ def test_a_line_without_words_opens_the_screen_and_leaves_a_usable_terminal(
     assert told == (case in ("the last session", "a session"))
 
 
-WAYS = 'Without one: assent "GOAL", or assent -p "TEXT".'
-DUMB = f"No screen opens, because TERM is dumb or not set. {WAYS}\n".encode()
+WAYS = 'Use assent "GOAL" or assent -p "TEXT" instead.'
+DUMB = f"The terminal UI cannot open: TERM is dumb or not set. {WAYS}\n".encode()
 
 
 def test_without_a_terminal_or_on_a_dumb_one_the_overview_is_printed_and_why(
     talker: Talker,
 ) -> None:
     overview = talker.world.process("--help").out
-    why = f"No screen opens, because stdin and stdout and stderr are not a terminal. {WAYS}\n"
+    why = f"The terminal UI cannot open: stdin and stdout and stderr are not a terminal. {WAYS}\n"
     assert talker.world.process() == (0, overview, why.encode())
     dumb = Terminal(talker.world, shared=SCREEN, env={"TERM": "dumb"})
     dumb.end()
     assert dumb.screen.replace(b"\r\n", b"\n") == overview + DUMB
     piped = Terminal(talker.world, shared=("stdin", "stderr"), env={"TERM": "xterm"})
     assert piped.end().out == overview
-    assert b"because stdout is not a terminal." in piped.screen
+    assert b"cannot open: stdout is not a terminal." in piped.screen
 
 
 def test_what_is_painted_on_is_a_terminal_or_no_screen_opens(talker: Talker) -> None:
     overview = talker.world.process("--help").out
     elsewhere = Terminal(talker.world, shared=("stdin", "stdout"), env={"TERM": "xterm"})
-    why = f"No screen opens, because stderr is not a terminal. {WAYS}\n".encode()
+    why = f"The terminal UI cannot open: stderr is not a terminal. {WAYS}\n".encode()
     assert elsewhere.end().err == why
     assert elsewhere.screen.replace(b"\r\n", b"\n") == overview
 
@@ -106,15 +106,19 @@ def test_going_on_without_a_screen_says_why_unless_words_are_piped_in(talker: Ta
     talker.say("Say hello")
     dumb = Terminal(talker.world, "-c", "--model", MODEL, shared=SCREEN, env={"TERM": "dumb"})
     assert dumb.end().code == 2
-    assert dumb.screen.replace(b"\r\n", b"\n").startswith(DUMB + b"assent: Nothing waits")
-    assert b"No screen" not in talker.world.process("-c", "--model", MODEL, stdin=b"Again").err
+    told = DUMB + b"assent: Session say-hello has nothing to continue"
+    assert dumb.screen.replace(b"\r\n", b"\n").startswith(told)
+    assert (
+        b"The terminal UI cannot open"
+        not in talker.world.process("-c", "--model", MODEL, stdin=b"Again").err
+    )
 
 
 def test_a_folder_that_is_not_there_is_told_before_anything_opens(talker: Talker) -> None:
     env = {"TERM": "xterm"}
     terminal = Terminal(talker.world, "-C", "nowhere", shared=SCREEN, env=env)
     assert terminal.end().code == 2
-    assert terminal.screen.startswith(b"assent: nowhere is no folder.")
+    assert terminal.screen.startswith(b"assent: nowhere is not a folder.")
     assert OPENED not in terminal.screen
 
 
@@ -185,6 +189,6 @@ main()
     told = text(terminal)[text(terminal).rindex("Traceback") :]
     assert terminal.screen.rindex(CLOSED) < terminal.screen.rindex(b"Traceback")
     assert "ZeroDivisionError" in told
-    assert "assent: The screen failed. Your session is kept" in told
+    assert "assent: The terminal UI crashed. Your session is saved" in told
     assert "next: assent -r say-hello" in told
     assert talker.json("-c", "And now?", "--model", MODEL)["result"] == "Again."

@@ -66,7 +66,7 @@ def test_esc_interrupts_goes_back_and_ctrl_c_leaves_the_terminal_as_it_was(
     screen.shows("You interrupted the turn.")
     screen.hides("working")
     back = ("Rewind to an earlier message", "Say more", "Say hello")
-    screen.twice("Escape", "Esc once more goes back", lambda seen: all(w in seen for w in back))
+    screen.twice("Escape", "Esc again to rewind", lambda seen: all(w in seen for w in back))
     screen.answer("Escape", OPEN)
     assert (screen.value("alternate_on"), screen.value("mouse_any_flag")) == ("1", "1")
     assert "Continue with: assent -r say-hello" in screen.leave()
@@ -83,11 +83,11 @@ def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
     screen = server.open(world, "assent", (100, 40))
     screen.shows("No model available yet.", "ANTHROPIC_API_KEY", "F9 or /demo", "no model")
     screen.press("F9")
-    screen.shows("This is the demo", "Let people order tea in several sizes")
+    screen.shows("This is a demo", "Let people order tea in several sizes")
     screen.press("C-c")
     screen.shows(OPEN)  # what was typed for the person is gone, and nothing else
     unusable = "No model available yet."
-    screen.twice("C-c", "Ctrl+C once more leaves", lambda seen: unusable in seen)
+    screen.twice("C-c", "Ctrl+C again to exit", lambda seen: unusable in seen)
     assert world.files() == {}
 
 
@@ -120,7 +120,7 @@ def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: W
     screen = server.open(world, "assent", env={"EDITOR": str(editor)})
     screen.shows(OPEN, "script.json")
     screen.press("C-g")
-    screen.shows("code 3; nothing was taken in.", OPEN)
+    screen.shows("code 3; your edits were not imported.", OPEN)
     screen.type("typed on")
     screen.shows("> typed on", "script.json")
     screen.press("C-c")

@@ -71,12 +71,12 @@ def test_g6_what_hides_in_them_is_named_and_does_nothing_to_the_screen(stage: St
         await seat.press("a")
         seat.app.post_message(Key("zero_width_space", "\u200b"))
         seat.app.post_message(Paste("b\u202ec"))
-        await seat.shows("in what you wrote: U+200B, U+202E.")
+        await seat.shows("Your text contains hidden characters: U+200B, U+202E.")
         assert area.text == "a\u200bb\u202ec"
         await seat.shows("abc")
         assert not {"\u200b", "\u202e"} & {*seat.text()}
         await seat.press("backspace", "backspace")
-        await seat.shows("in what you wrote: U+200B.")
+        await seat.shows("Your text contains hidden characters: U+200B.")
         await seat.press("ctrl+s")
         assert kept == ["a\u200bb"]
 

@@ -116,7 +116,7 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
     ),
     "what the model is told": (
         (MessageAdded("m1", "plan", (TextPart("It was applied."),), synthetic="run"),),
-        [NoteBlock("s:1", "told", " sentwhat was applied", 1)],
+        [NoteBlock("s:1", "told", "Run result sent", 1)],
     ),
     "reminders are not shown": (
         (MessageAdded("m1", "plan", (TextPart("You plan."),), synthetic="reminder"),),

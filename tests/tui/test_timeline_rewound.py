@@ -1,5 +1,6 @@
 """The feed after a person's no, after going back, and while somebody waits for them."""
 
+import pytest
 from tests.tui.test_timeline import stored
 
 from assent.core.event import Event
@@ -82,7 +83,7 @@ def test_what_the_model_no_longer_knows_is_folded_into_a_note_in_its_place() -> 
             MessageAdded("m3", "plan", (TextPart("Third"),)),
         )
     )
-    words = "Rewound. The model no longer sees this and what followed: Second"
+    words = "Rewound. The model no longer sees this message and what followed: Second"
     assert list(feed.blocks.values()) == [
         UserMessageBlock("s:1", "First", 0, "m1"),
         AssistantMessageBlock("s:2", "Yes."),
@@ -99,8 +100,16 @@ def test_going_back_to_what_is_not_shown_is_a_note_of_its_own() -> None:
     assert (note.kind, note.lines) == ("rewound", 0)
 
 
-def test_a_no_is_told_with_the_persons_own_words() -> None:
-    text = "The person rejected the plan. Their words:\n\nDownload nothing\nat all"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user rejected the plan. User's message:\n\nDownload nothing\nat all",
+        "The person rejected the plan. Their words:\n\nDownload nothing\nat all",  # as before
+        "The plan was rejected. User's message:\n\nDownload nothing\nTheir words:\n\nall",
+        "The plan was rejected. Their words:\n\nDownload nothing\nUser's message:\n\nall",
+    ],
+)
+def test_a_no_is_told_with_the_persons_own_words(text: str) -> None:
     (note,) = blocks(MessageAdded("m1", "plan", (TextPart(text),), synthetic="rejected"))
     assert isinstance(note, NoteBlock)
-    assert note.words == " sentyour no: Download nothing"
+    assert note.words == "Feedback sent: Download nothing"

@@ -73,7 +73,7 @@ def test_an_undo_that_leaves_denied_paths_alone_says_so_before_and_after(stage: 
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
-        await reader.seat.shows("left alone: long.txt: A rule of")
+        await reader.seat.shows("skipped: long.txt: A rule from")
         await reader.seat.shows("denied")
         await reader.to_the_end()
         await reader.press("1", "y")
@@ -95,8 +95,11 @@ def test_f141_a_redo_is_shown_and_applied_like_an_undo(stage: Stage) -> None:
         await shown(reader, UndoPanel(again=True))
         await reader.seat.shows("Redo of run")
         await reader.seat.shows(digest)
+        await reader.seat.shows("1 redo (at the end")
         await reader.to_the_end()
-        await reader.press("1", "y")
+        await reader.press("1")
+        await reader.seat.shows(f"Apply redo {digest[:12]}…? y redo now")
+        await reader.press("y")
         await reader.seat.until(lambda: there(stage) == {"short.txt": b"short\n", "long.txt": LONG})
         await reader.seat.rest()
 
@@ -153,7 +156,7 @@ def test_files_that_changed_since_are_left_alone_and_said_first(stage: Stage) ->
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
         await reader.seat.shows("Not reverted")
-        await reader.seat.shows("left alone: short.txt")
+        await reader.seat.shows("skipped: short.txt")
         await reader.to_the_end()
         await reader.press("1", "y")
         await reader.seat.until(lambda: there(stage) == {"short.txt": b"mine\n"})
@@ -174,7 +177,7 @@ def test_what_changes_while_it_is_read_is_shown_anew_and_nothing_is_taken_back(
         (stage.root / "short.txt").write_bytes(b"mine\n")
         await reader.press("y")
         await reader.reads()
-        await reader.seat.shows("Files changed while you read; nothing was taken back.")
+        await reader.seat.shows("Files changed during review; nothing was applied.")
         assert not reader.panel.standing.read or reader.panel.line_view.reached_end
         assert there(stage) == {"short.txt": b"mine\n", "long.txt": LONG}
 

@@ -27,7 +27,7 @@ LOOK_S = 0.3  # between two looks for a hint that is there for a moment only
 SIGNS = ("> ", "$ ")  # before what is typed on the screen
 SIZE = (100, 30)
 PROMPT = "ready>"  # of the shell, where no screen covers it
-OPEN = "What should be done?"  # in the prompt of the screen, where nothing is typed
+OPEN = "Describe a task. @ file"  # in the prompt of the screen, where nothing is typed
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -161,7 +161,7 @@ class Terminal:
 
     def leave(self) -> str:
         """Leaves the screen by its keys, and waits for the shell."""
-        return self.twice("C-c", "Ctrl+C once more leaves", rested)
+        return self.twice("C-c", "Ctrl+C again to exit", rested)
 
     def decide(self, ask: str, seen: str, key: str, *words: str) -> str:
         """Asks for something, and answers once the question was in sight for a moment."""

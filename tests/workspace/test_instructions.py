@@ -57,7 +57,7 @@ def test_f135_claude_md_counts_where_agents_md_is_missing(place: Place) -> None:
 def test_f135_a_long_file_is_cut_and_says_so(place: Place) -> None:
     place.write({"AGENTS.md": "x" * (LIMIT + 1)})
     [(_, text)] = place.told()
-    assert text.startswith("x" * LIMIT + "\n(Only the first 32768 bytes are here;")
+    assert text.startswith("x" * LIMIT + "\n(Truncated after 32768 bytes;")
     place.write({"AGENTS.md": "x" * LIMIT})
     assert place.told() == [("AGENTS.md", "x" * LIMIT)]
 

@@ -82,7 +82,7 @@ def test_absolute_paths(root: Path, tmp_path: Path) -> None:
         ("src", b"..", "the workspace itself"),
         ("", b"../work", "the workspace itself"),
         ("", b"around/x", "symlink"),
-        ("", b"a\0b", "zero byte"),
+        ("", b"a\0b", "null byte"),
     ],
 )
 def test_paths_refused(root: Path, cwd: str, argument: bytes, words: str) -> None:

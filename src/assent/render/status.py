@@ -263,7 +263,7 @@ def done_text(results: Iterable[OperationResult], notes: Sequence[str], *, recor
         return "Done; see the result of each operation."
     words = (_RECORDED if recorded else _WORDS)[next(iter(found), "done")]
     left = any(note.startswith(NOT_COVERED) for note in notes)
-    return f"Done: {words}{', except for what is named below' if left else ''}."
+    return f"Done: {words}{', except as listed below' if left else ''}."
 
 
 def _next(row: Row) -> str:

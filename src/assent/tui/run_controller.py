@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MAX_OUTPUT_LINES: Final = 5000  # lines of output that are kept to be looked at
 BAR: Final = 30
 SURROUNDING_OPERATIONS: Final = 6  # operations before and after the present one that are listed
-STATE_MARKS: Final = {"done": "✓", "running": "▶", "waits": "·"}
+STATE_MARKS: Final = {"done": "✓", "running": "▶", "pending": "·"}
 _WORDS: Final[dict[RunStep, str]] = {
     RunStep.PREPARE: "writing new file contents",
     RunStep.FINISH: "putting files in place",
@@ -127,7 +127,7 @@ class RunProgressView:
         return [*before, *lines, *([Line("dim", f"… {more:,} more")] if more > 0 else [])]
 
     def _row(self, at: int, op: Operation, last: int) -> str:
-        state = "done" if at < self._first else "running" if at <= last else "waits"
+        state = "done" if at < self._first else "running" if at <= last else "pending"
         return (
             f"{STATE_MARKS[state]} {state:<7}  {at + 1}. {operation_kind(op)} "
             f"{redact(operation_brief(op))}"

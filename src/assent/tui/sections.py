@@ -154,7 +154,7 @@ class LineSearch:
         if self.typing and not self.query:
             return f"{sought}   Enter keep, Esc close"
         found = f"{self.at + 1} of {len(self.hits)}" if self.hits else "not found"
-        return f"{sought}   {found}   {'Enter keeps it' if self.typing else 'n N'}, Esc close"
+        return f"{sought}   {found}   {'Enter keep' if self.typing else 'n N'}, Esc close"
 
     def begin(self) -> None:
         """Starts to take keys as letters of the query."""

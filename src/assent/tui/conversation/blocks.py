@@ -141,9 +141,8 @@ Block: TypeAlias = (
 
 
 SHORT: Final = 72
-QUOTED_FEEDBACK_PREFIX: Final = (
-    "User's message:\n\n"  # what the model is told begins with words of ours
-)
+# What the user wrote is quoted after one of these; the second is in older sessions.
+QUOTED_FEEDBACK_PREFIXES: Final = ("User's message:\n\n", "Their words:\n\n")
 # What a call is about, by the names that tools have for it; the first that it has is told.
 _ABOUT: Final = (
     "path", "command", "line", "pattern", "query", "url", "title", "description", "from", "name",
@@ -246,10 +245,17 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:
             text = "\n\n".join([part.text for part in parts if isinstance(part, TextPart)])
             about = _TOLD.get(synthetic, synthetic.replace("_", " ").capitalize())
-            words = first_line(text.partition(QUOTED_FEEDBACK_PREFIX)[2])
+            words = first_line(_quoted_feedback(text))
             return "told", f"{about} sent{f': {words}' if words else ''}", text
         case _:
             return None
+
+
+def _quoted_feedback(text: str) -> str:
+    """Returns what the user wrote in a message to the model; empty if it quotes nothing."""
+    starts = [(at, prefix) for prefix in QUOTED_FEEDBACK_PREFIXES if (at := text.find(prefix)) >= 0]
+    at, prefix = min(starts, default=(len(text), ""))
+    return text[at + len(prefix) :]
 
 
 # Replaces the blocks after a rewind by one note that can be unfolded.

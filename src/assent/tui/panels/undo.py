@@ -111,7 +111,6 @@ def _row(kept: "PastRun") -> Line:
     return Line("plain", f"{at}  {kept.how:<7}  {outcome:<20}  {count:<13}  {plan}")
 
 
-NOTHING: Final = "Nothing to undo."
 FILES_CHANGED: Final = "Files changed during review; nothing was applied. This is the new preview."
 ONE_ONLY: Final = "Put the cursor on an operation first ([ and ] jump to one)."
 NOT_ONE: Final = "A command is only undone with its whole run."
@@ -152,7 +151,7 @@ class UndoPanel(DecisionPanel):
 
     def __init__(self, reference: str = "", operation: str = "", *, again: bool = False) -> None:
         super().__init__()
-        self.standing = ApprovalState(undo=True)
+        self.standing = ApprovalState(undo=True, again=again)
         self._reference = reference
         self._operation = operation
         self._again = again
@@ -213,14 +212,24 @@ class UndoPanel(DecisionPanel):
     def _what(self) -> str:
         return "redo" if self._again else "undo"
 
+    @property
+    def _nothing_text(self) -> str:
+        return f"Nothing to {self._what}."
+
     def _show(self, found: DisplayedUndo, told: str) -> None:
         self._preview = found
         some = bool(found.undo.plan.operations)
         one = bool(self._operation)
         standing = ApprovalState(
-            ApprovalStage.READING, open=True, awaited=some, undo=True, marked=one, part=one
+            ApprovalStage.READING,
+            open=True,
+            awaited=some,
+            undo=True,
+            again=self._again,
+            marked=one,
+            part=one,
         )
-        self.show(found.sheets, standing, told or ("" if some else NOTHING))
+        self.show(found.sheets, standing, told or ("" if some else self._nothing_text))
 
     def _take_back(self) -> None:
         """Computes the undo again: what was shown must still be what would happen."""
@@ -276,7 +285,7 @@ class UndoPanel(DecisionPanel):
             self.load()
 
     def _nothing(self) -> None:
-        self.told = NOTHING
+        self.told = self._nothing_text
 
 
 _ACTS: Final[dict[ApprovalAction, Callable[[UndoPanel], None]]] = {

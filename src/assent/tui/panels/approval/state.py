@@ -69,6 +69,7 @@ class ApprovalState(msgspec.Struct, frozen=True):
     marked: bool = False  # operations are marked to be left out
     part: bool = False  # what is shown is the plan without them
     undo: bool = False  # what is shown takes a run back: there is no plan to talk about
+    again: bool = False  # of an undo: it is a redo
 
 
 APPROVING: Final = frozenset({ApprovalAction.BUILD, ApprovalAction.APPROVE, ApprovalAction.START})
@@ -297,8 +298,8 @@ def _question(standing: ApprovalState, digest: str) -> list[Line]:
         ]
     name = f"{digest[:SHORT]}…"
     if standing.undo:
-        asked = f"Apply {name}? y apply now · {OTHER_KEY}"
-        return [Line("digest", asked)]
+        verb = _verb(standing)
+        return [Line("digest", f"Apply {verb} {name}? y {verb} now · {OTHER_KEY}")]
     if standing.approved:
         return [Line("digest", f"{name} is approved. y build it now · {OTHER_KEY}")]
     less = " without excluded operations" if standing.part else ""
@@ -310,7 +311,7 @@ def _question(standing: ApprovalState, digest: str) -> list[Line]:
 
 def _actions(standing: ApprovalState) -> list[Line]:
     if standing.undo:
-        return [Line("plain", f"1 apply {_condition(standing)}".rstrip())]
+        return [Line("plain", f"1 {_verb(standing)} {_condition(standing)}".rstrip())]
     if not standing.open:
         return [Line("dim", "Nothing to decide about this plan.")]
     first = "1 build" if standing.approved else "1 approve"
@@ -318,6 +319,10 @@ def _actions(standing: ApprovalState) -> list[Line]:
         first = "1 approve without excluded"
     actions = f"{first} {_condition(standing)}".rstrip()
     return [Line("plain", f"{actions} · 2 feedback · 3 exit planning")]
+
+
+def _verb(standing: ApprovalState) -> str:
+    return "redo" if standing.again else "undo"
 
 
 def _condition(standing: ApprovalState) -> str:
