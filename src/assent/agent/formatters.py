@@ -99,7 +99,8 @@ def _why(program: str, end: ProcessResult, errors: bytes) -> str:
         return f"{program} reached its limit of {end.cut}."
     said = errors.decode("utf-8", "replace").strip().splitlines()
     told = f" Output: {said[0][:200]}" if said else ""
-    return f"{program} failed with exit code {end.code}.{told}"
+    what = f"failed with exit code {end.code}" if end.code else "returned no content"
+    return f"{program} {what}.{told}"
 
 
 def _idle(op: FileOperation) -> bool:

@@ -190,7 +190,7 @@ def _came(event: object) -> Iterator[tuple[str, str]]:
             if lines := [line.text for line in batch_lines(calls)]:
                 yield "Planned calls", "\n".join(lines)
         case CallEnded(tool=tool, result=result):
-            yield f"{tool} {'failed' if result.failed else 'answers'}", result.text
+            yield f"{tool} {'failed' if result.failed else 'returned'}", result.text
         case QuestionAsked(questions=questions):
             yield "Question", "\n".join(each.question for each in questions)
         case QuestionAnswered(answers=answers):

@@ -167,7 +167,7 @@ class StdioTransport:
         elif content:
             self._said += content
         else:
-            raise TransportClosed("It exited.")
+            raise TransportClosed("it exited.")
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -13,7 +13,7 @@ from assent.tools.outcome import collect_output, quote_argument, with_draft_note
 from assent.tools.path_access import resolve_path
 from assent.tools.tool import Tool, ToolContext
 
-MAX_COMMITS = 200  # commits of a log
+MAX_COMMITS = 200  # commits in a log
 WORKTREE_SUBCOMMANDS = ("status", "diff", "blame")  # the others show commits
 
 _REVISION = r"(?!-)[\w./~^@{}+-]+"
@@ -23,7 +23,7 @@ class GitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Literal["status", "log", "diff", "show", "blame"]
     path: str = ""
     rev: Annotated[str, msgspec.Meta(description="such as HEAD~2 or main..topic")] = ""
-    limit: Annotated[int, msgspec.Meta(description="commits of a log")] = 20
+    limit: Annotated[int, msgspec.Meta(description="commits in a log")] = 20
 
 
 def touches(args: GitArgs, around: ToolContext) -> Sequence[ResourceAccess]:

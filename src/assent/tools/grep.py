@@ -36,7 +36,7 @@ TYPES = {
 class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     path: str = "."
-    include: Annotated[str, msgspec.Meta(description="glob of files")] = ""
+    include: Annotated[str, msgspec.Meta(description="file glob")] = ""
     literal: bool = False
     context: Annotated[int, msgspec.Meta(description="lines around a match")] = 0
     limit: int = 100

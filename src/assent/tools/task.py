@@ -13,9 +13,9 @@ MAX_PROMPT_CHARS, MAX_TITLE_CHARS = 100_000, 80  # characters
 
 class TaskArgs(msgspec.Struct, frozen=True):
     prompt: str
-    agent: Annotated[str, msgspec.Meta(description="kind of sub-agent")] = "explore"
-    description: Annotated[str, msgspec.Meta(description="a title")] = ""
-    session: Annotated[str, msgspec.Meta(description="continue this one")] = ""
+    agent: Annotated[str, msgspec.Meta(description="sub-agent type")] = "explore"
+    description: Annotated[str, msgspec.Meta(description="short title")] = ""
+    session: Annotated[str, msgspec.Meta(description="session to continue")] = ""
     background: bool = False
 
 

@@ -113,7 +113,7 @@ def _row(kept: "PastRun") -> Line:
 
 FILES_CHANGED: Final = "Files changed during review; nothing was applied. This is the new preview."
 ONE_ONLY: Final = "Put the cursor on an operation first ([ and ] jump to one)."
-NOT_ONE: Final = "A command is only undone with its whole run."
+NOT_ONE: Final = "A command can only be undone or redone with its whole run."
 
 
 class DisplayedUndo(msgspec.Struct, frozen=True):
@@ -193,7 +193,7 @@ class UndoPanel(DecisionPanel):
             return []
         undo = self._preview.undo
         count = len(undo.plan.operations)
-        rows = [("reverts", count, "operation" if count == 1 else "operations")]
+        rows = [(self._what, count, "operation" if count == 1 else "operations")]
         rows += [("skipped", len(undo.inversion.conflicts), "because files changed since")]
         rows += [("denied", len(undo.inversion.denied), "by your rules, skipped")]
         rows += [("not covered", len(undo.extent.gaps), "see above")]
@@ -303,4 +303,5 @@ def _left_alone(undo: "UndoPlan") -> Sequence[Section]:
     for _, reason in undo.inversion.skipped:
         lines += wrapped_lines("risk", f"skipped: {visible_line(reason)}")
     lines += gap_lines(undo.extent.gaps)
-    return [Section("skipped", (Line("heading", "Not reverted"), *lines, BLANK))] if lines else []
+    heading = Line("heading", "Not redone" if undo.extent.again else "Not undone")
+    return [Section("skipped", (heading, *lines, BLANK))] if lines else []
