@@ -17,6 +17,7 @@ from assent.core.session.question import (
     YES,
     PermissionAnswer,
     QuestionAnswers,
+    asks_the_same,
     is_permission,
     permission_options,
     question_digest,
@@ -153,3 +154,61 @@ def test_a_models_question_is_never_the_gates() -> None:
     assert is_permission(QUESTION)
     assert not is_permission(msgspec.structs.replace(QUESTION, by="model"))
     assert not is_permission(msgspec.structs.replace(QUESTION, header="Plan mode"))
+
+
+def _stored(asked: QuestionAsked) -> QuestionAsked:
+    return msgspec.structs.replace(asked, digest=question_digest("s1", CALL, asked))
+
+
+def _wanted(**changes: Any) -> QuestionAsked:
+    question = msgspec.structs.replace(QUESTION, **changes)
+    return msgspec.structs.replace(ASKED, id="", expires_at="", questions=(question,))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"question": "Allow running git status?"},
+        {"header": "Permission for sub-agent general"},
+        {"risk": ("low", "It only reads.")},
+        {"options": tuple(QuestionOption(o.label, "Other words") for o in QUESTION.options)},
+    ],
+)
+def test_an_answer_holds_when_another_version_words_the_question_differently(
+    changes: dict[str, Any],
+) -> None:
+    assert asks_the_same("s1", CALL, _stored(ASKED), _wanted(**changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"by": "model"},
+        {"things": ("run git status", "write a")},
+        {"detail": "+2"},
+        {"command": "git status"},
+        {"always": ()},
+        {"risk": ("high", "It reads.")},
+        {"options": QUESTION.options[:1]},
+        {"header": "Budget"},
+        {"multiple": True},
+    ],
+)
+def test_an_answer_does_not_hold_for_a_question_that_would_allow_something_else(
+    changes: dict[str, Any],
+) -> None:
+    assert not asks_the_same("s1", CALL, _stored(ASKED), _wanted(**changes))
+
+
+def test_an_answer_holds_only_for_the_call_that_it_was_given_for() -> None:
+    other = msgspec.structs.replace(CALL, args={"line": "git push", "n": 1})
+    assert not asks_the_same("s1", other, _stored(ASKED), _wanted())
+    assert not asks_the_same("s2", CALL, _stored(ASKED), _wanted())
+
+
+def test_the_words_of_a_models_question_are_what_it_asks() -> None:
+    asked = _wanted(by="model")
+    other = _wanted(by="model", question="May I push?")
+    assert asks_the_same("s1", CALL, _stored(asked), asked)
+    assert not asks_the_same("s1", CALL, _stored(asked), other)

@@ -29,6 +29,7 @@ from assent.core.session.question import (
     QuestionAnswers,
     QuestionReply,
     StoredQuestion,
+    asks_the_same,
     calls_awaiting_answers,
     grant_confirmation,
     has_passed,
@@ -294,10 +295,7 @@ class PermissionRequester:
         """Returns the same question if it was asked before; if none matches, closes all of them."""
         earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
         for one in earlier:
-            again = msgspec.structs.replace(
-                wanted, id=one.asked.id, expires_at=one.asked.expires_at
-            )
-            if question_digest(record.session, call, again) == one.asked.digest:
+            if asks_the_same(record.session, call, one.asked, wanted):
                 return one
         for one in earlier:
             self._questions.expire(record, one.asked.id, REPLACED)

@@ -183,7 +183,9 @@ MAX_SIGNATURE_CHARS = 200  # characters of a signature
 
 
 class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: Annotated[str, msgspec.Meta(description="empty: list definitions in the file at path")] = ""
+    name: Annotated[
+        str, msgspec.Meta(description="empty: list definitions in the file at path")
+    ] = ""
     path: str = "."
 
 

@@ -162,6 +162,33 @@ def question_digest(session: str, call: ToolCall, asked: QuestionAsked) -> str:
     )
 
 
+def asks_the_same(
+    session: str, call: ToolCall, earlier: QuestionAsked, wanted: QuestionAsked
+) -> bool:
+    """Tells whether an answer to an earlier question also answers this one.
+
+    What an answer would allow must be equal. The sentences around it may be those of another
+    version of the program.
+    """
+    unchanged = question_digest(session, call, earlier) == earlier.digest
+    return unchanged and _substance(earlier) == _substance(wanted)
+
+
+def _substance(asked: QuestionAsked) -> QuestionAsked:
+    questions = [_without_sentences(q) if q.by == "gate" else q for q in asked.questions]
+    return msgspec.structs.replace(
+        asked, id="", digest="", expires_at="", questions=tuple(questions)
+    )
+
+
+def _without_sentences(question: Question) -> Question:
+    header = PERMISSION if is_permission(question) else question.header
+    labels = tuple(msgspec.structs.replace(one, description="") for one in question.options)
+    return msgspec.structs.replace(
+        question, header=header, question="", options=labels, risk=question.risk[:1]
+    )
+
+
 def _question(question: Question) -> bytes:
     return pack(
         _texts((question.header, question.question, question.by, question.detail)),
