@@ -75,7 +75,7 @@ def plan_decision(record: PlanRecord, review: Review, at: str) -> PendingDecisio
     return PendingDecision(
         "plan",
         record.plan_id,
-        f"Plan {record.name} {'is approved, not built' if review.approved else 'is ready for review'}",
+        f"Plan {record.name} is {'approved, not built' if review.approved else 'ready for review'}",
         at,
         (f"assent build {of}",) if review.approved else undecided,
         session=record.session,
