@@ -57,6 +57,3 @@ def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:
     """Tells whether the user's configuration lets a full digest approve without a question."""
     _, root = locate_workspace(folder)
     return load_settings(root, user_paths(), lenient=lenient).settings.approve.without_terminal
-
-
-# Verifies the whole event log of the person on this machine.

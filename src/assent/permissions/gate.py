@@ -1,4 +1,4 @@
-"""The permission gate: decides every request by rule layers, then mode, grants and floors."""
+"""The permission gate: decides every request by rule layers, else the mode, limits and grants."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
