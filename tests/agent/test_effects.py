@@ -73,7 +73,7 @@ def test_a_session_without_a_plan_gets_one_with_the_first_edit(world: World) -> 
     record = work(world, record, Script([write("a"), write("b")], "Done."))
     [plan] = world.engine().plans.all()
     assert (plan.plan_id, plan.session) == (record.plan_id, record.slug)
-    assert len(world.engine().drafts.operations(plan)) == 2
+    assert len(world.engine().plans.operations(plan)) == 2
 
 
 def test_a_presented_plan_whose_file_is_gone_gives_way_to_another(world: World) -> None:
@@ -219,7 +219,7 @@ def test_a_yes_while_planning_stages(world: World, mode: Mode, agent: str) -> No
     assert len(person.asked) == 1
     assert world.files() == {}
     plan = world.engine().plans.find(record.plan_id)
-    assert [op.path for op in world.engine().drafts.operations(plan)] == [b"secret"]
+    assert [op.path for op in world.engine().plans.operations(plan)] == [b"secret"]
 
 
 @pytest.mark.parametrize(

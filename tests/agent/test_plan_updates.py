@@ -260,7 +260,7 @@ def test_f30_choosing_another_plan_tells_the_model(world: World) -> None:
     assert words in read
     assert record.plan_id == other.plan_id
     work(world, world.engine().sessions.say(record, "On."), Script([write("a")], "Done."))
-    assert len(world.engine().drafts.operations(world.engine().plans.find("other"))) == 1
+    assert len(world.engine().plans.operations(world.engine().plans.find("other"))) == 1
 
 
 def test_a_deleted_plan_is_told_and_let_go(world: World) -> None:

@@ -7,7 +7,7 @@ from assent.core.plan.operation import Operation
 
 
 def staged(world: World) -> tuple[Operation, ...]:
-    return world.engine().drafts.operations(world.engine().plans.find())
+    return world.engine().plans.operations(world.engine().plans.find())
 
 
 def test_deleting_a_file_that_is_only_staged_leaves_no_operation(world: World) -> None:

@@ -8,8 +8,8 @@ from tests.support.session import PRESENTS, Script, results, told, turn, work
 from assent.agent.reminders import ModeSwitch, ReminderContext, mode_text, reminder
 from assent.agent.session_plans import EMPTY_TEXT
 from assent.core.plan.operation import WriteFile
+from assent.core.plan.plan import NO_SCOPE
 from assent.core.plan.record import PlanRecord
-from assent.planning.approvals import NO_SCOPE
 
 GOAL = "Greet"
 SCOPED = "---\nscope: {files: [src/*]}\n---\n# Words\n"
@@ -25,7 +25,7 @@ def plan_text(text: str, name: str = "") -> tuple[str, dict[str, str]]:
 
 
 def staged(world: World, plan: PlanRecord) -> list[str]:
-    operations = world.engine().drafts.operations(plan)
+    operations = world.engine().plans.operations(plan)
     return [op.path.decode() for op in operations if isinstance(op, WriteFile)]
 
 

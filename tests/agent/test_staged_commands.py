@@ -39,7 +39,7 @@ def carried(
 
 
 def staged(engine: Engine) -> tuple[object, ...]:
-    return engine.drafts.operations(engine.plans.find())
+    return engine.plans.operations(engine.plans.find())
 
 
 @pytest.mark.parametrize("verdict", [Verdict.STAGE, Verdict.ASK])
@@ -68,7 +68,7 @@ def test_else_nothing_is_staged_and_nothing_is_run(
     done = carried(engine, record, verdict, staging=staging)
     assert done.carried.failed
     assert "Nothing was run." in done.carried.text
-    assert all(not engine.drafts.operations(plan) for plan in engine.plans.all())
+    assert all(not engine.plans.operations(plan) for plan in engine.plans.all())
     assert world.files() == {}
 
 

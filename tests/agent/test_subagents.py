@@ -79,7 +79,7 @@ def test_f31_three_explorers_at_once_while_planning_change_nothing(family: Famil
                for each in refused)  # fmt: skip
     assert family.world.files() == before
     plan = family.engine.plans.find(root.plan_id)
-    assert family.engine.drafts.operations(plan) == ()
+    assert family.engine.plans.operations(plan) == ()
 
 
 def test_f100_a_fourth_child_waits_for_a_place(family: Family) -> None:

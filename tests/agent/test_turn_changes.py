@@ -14,9 +14,8 @@ from assent.core.errors import NotFound
 from assent.core.run.journal import drive_to_end
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import OutputChunk, ProcessResult
-from assent.core.tool import CommandEffect
+from assent.core.tool import CommandEffect, SessionCommandRequest
 from assent.render.turn_changes import TurnChanges
-from assent.runs.session_commands import SessionCommandRequest
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_after_the_plan_was_presented_nothing_more_is_done(world: World) -> None
     record = turn(world, GOAL, [write("a"), *PRESENTS, write("b"), read("a")])
     assert [result.text for result in results(world, record)][3:] == [AFTER_THE_END] * 2
     plan = world.engine().plans.find()
-    assert len(world.engine().drafts.operations(plan)) == 1
+    assert len(world.engine().plans.operations(plan)) == 1
     assert events(world)[-1] == TurnEnded("presented")
 
 
@@ -344,4 +344,4 @@ def test_calls_that_cannot_be_told_apart_are_one(world: World) -> None:
         "write"
     ]
     plan = world.engine().plans.find()
-    assert len(world.engine().drafts.operations(plan)) == 1
+    assert len(world.engine().plans.operations(plan)) == 1

@@ -15,6 +15,7 @@ from assent.app.engine import Engine
 from assent.core.event import PlanCreated, WorkspaceMinted
 from assent.core.llm import TextPart
 from assent.core.session.event import MessageAdded
+from assent.runs import permits, runs, session_commands
 from assent.store.blobs import FileBlobStore
 from assent.store.locks import FileLocks
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
@@ -134,7 +135,7 @@ def test_a_face_looks_while_others_talk_stage_and_remember(engine: Engine) -> No
         assert own == [f"{name} {n}" for n in range(TIMES)]
     assert len(engine.memory.all()) == TIMES
     [plan] = engine.plans.all()
-    assert len(engine.drafts.operations(engine.plans.find(plan.plan_id))) == TIMES
+    assert len(engine.plans.operations(engine.plans.find(plan.plan_id))) == TIMES
     made = engine._doors.store.read_all(["plan/"])
     assert sum(isinstance(one.event, PlanCreated) for one in made) == 4
     assert engine._doors.store.verify().broken == ""
@@ -205,17 +206,25 @@ def test_whichever_thread_asks_first_there_is_one_of_what_knows_who_is_at_work(
 
         monkeypatch.setattr(module, name, make)
 
-    slowly(services, "open_agent_services")
-    slowly(sessions, "Sessions")
+    kept = {
+        services: "AgentServices",
+        sessions: "Sessions",
+        permits: "Permits",
+        runs: "Runs",
+        session_commands: "SessionCommands",
+    }
+    for module, name in kept.items():
+        slowly(module, name)
 
     def ask() -> None:
         begin.wait()
-        found.append((engine.sessions, engine.session_commands, engine.permits, engine.grants))
+        commands, changes = engine.session_commands, engine.permits
+        found.append((engine.sessions, commands, changes, engine.grants, engine.runs))
 
     threads = [Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(made) == ["Sessions", "open_agent_services"]
+    assert sorted(made) == sorted(kept.values())
     assert {tuple(map(id, each)) for each in found} == {tuple(map(id, found[0]))}

@@ -45,7 +45,7 @@ class Bench:
         return self.operations()
 
     def operations(self) -> list[FileOperation]:
-        staged = self.engine.drafts.operations(self.engine.plans.find(self.record.plan_id))
+        staged = self.engine.plans.operations(self.engine.plans.find(self.record.plan_id))
         return [op for op in staged if isinstance(op, FileOperation)]
 
     def _begin(self, tree: Entries) -> None:

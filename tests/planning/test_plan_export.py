@@ -44,7 +44,7 @@ def test_the_draft_never_holds_it_so_it_is_not_doubled(world: World) -> None:
     world.export = b"PLAN.md"
     record = propose(world, files={"a.txt": b"a\n"})
     engine = world.engine()
-    assert len(engine.drafts.operations(record)) == 1
+    assert len(engine.plans.operations(record)) == 1
     revised = engine.approvals.propose(engine.plans.write(record, b"# Other words\n"))
     plan = engine.plans.repository().plan(revised)
     assert len(plan.operations) == 2

@@ -17,9 +17,9 @@ from assent.core.permission.mode import Mode
 from assent.core.plan.operation import DeleteFile, FileState, WriteFile
 from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges, decode_changes
 from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
-from assent.core.tool import CommandEffect, ToolOutcome
+from assent.core.tool import CommandEffect, SessionCommandRequest, ToolOutcome
 from assent.runs.command_end import ChangedFile, changed_files_text
-from assent.runs.session_commands import CommandStream, SessionCommandRequest, SessionCommands
+from assent.runs.session_commands import CommandStream, SessionCommands
 from assent.store.locks import FileLocks
 
 OK = (OutputChunk(b"out\n"), OutputChunk(b"err\n", error=True), ProcessResult(0))

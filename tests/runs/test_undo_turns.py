@@ -14,10 +14,9 @@ from assent.core.errors import Busy, NotFound, StoreError
 from assent.core.event import CommandStarted, RunsDeleted
 from assent.core.plan.operation import footprint
 from assent.core.shell.process import ProcessResult
-from assent.core.tool import CommandEffect
+from assent.core.tool import CommandEffect, SessionCommandRequest
 from assent.planning.ports import RetentionLimits
 from assent.ports import CollectionResult
-from assent.runs.session_commands import SessionCommandRequest
 
 
 def command(

@@ -85,7 +85,7 @@ class ActingWorld(World):
             files=files,
             projection=LocalProjection(root),
             executor=partial(Executor, hands, self.blobs, commander=acting),
-            command_runner=acting,
+            open_command_runner=lambda: acting,
         )
         return Engine(doors, place)
 

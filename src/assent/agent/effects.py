@@ -21,11 +21,12 @@ from assent.core.errors import AssentError
 from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
 from assent.core.plan.operation import RunCommand
+from assent.core.plan.plan import NO_SCOPE
 from assent.core.run.permit import PermitSource
 from assent.core.session.event import Question, SessionEvent, TodosChanged
 from assent.core.session.question import yes_no_question
 from assent.core.session.record import SessionRecord
-from assent.core.shell.process import MIN_SECONDS
+from assent.core.shell.process import MAX_COMMAND_S, MIN_SECONDS
 from assent.core.tool import (
     CommandEffect,
     Decision,
@@ -37,18 +38,16 @@ from assent.core.tool import (
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
+    SessionCommandRequest,
     TaskEffect,
     TodosEffect,
     ToolOutcome,
     Verdict,
 )
-from assent.planning.approvals import NO_SCOPE
-from assent.planning.command_operation import MAX_COMMAND_S
 from assent.planning.plans import check_length
 from assent.ports import ProcessRunner
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
-from assent.runs.session_commands import SessionCommandRequest
 from assent.tools.outcome import missing_capability
 
 SHORT_ID = 12  # characters of an operation's id
@@ -236,7 +235,7 @@ class EffectRunner:
             return _failed("Plan mode allows only read-only commands. Nothing was run.")
         command = planned_command(wanted, self._tooling.shell_s)
         plan = yield from self.authoring.plan(wish.record)
-        before = self._desk.drafts.operations(plan)
+        before = self._desk.plans.operations(plan)
         if before[-1:] == (command,):
             return EffectDone(EffectResult(STAGED_ALREADY, metadata={"plan": plan.plan_id}))
         staged = self._desk.drafts.run(plan, command)
@@ -284,7 +283,7 @@ class EffectRunner:
         plan = yield from self.authoring.plan(wish.record, wanted.name)
         whole = self._desk.plans.with_notes(plan, text)
         plan = self._desk.plans.write(plan, whole)
-        staged = len(self._desk.drafts.operations(plan))
+        staged = len(self._desk.plans.operations(plan))
         has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
         kept = f" {KEPT_NOTES}" if whole != text else ""
         told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}"

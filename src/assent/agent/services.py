@@ -1,6 +1,7 @@
 """The planning and run services that sessions work with."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,33 +11,66 @@ from assent.agent.pending_questions import PendingQuestions
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import PlanLinked, Todo
 from assent.core.session.record import SessionRecord
-from assent.planning.approvals import Approvals
-from assent.planning.drafts import Drafts
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
-from assent.runs.permits import Permits
-from assent.runs.runs import Runs
-from assent.runs.session_commands import SessionCommands
+from assent.runs.orphan_slots import OrphanSlots
+from assent.runs.run_report import LastEdit
+from assent.runs.run_status import RunStatus
+
+if TYPE_CHECKING:  # opened by the first call that has an effect; most turns begin without one
+    from assent.planning.approvals import Approvals
+    from assent.planning.drafts import Drafts
+    from assent.runs.permits import Permits
+    from assent.runs.runs import Runs
+    from assent.runs.session_commands import SessionCommands
 
 
 class AgentServices(msgspec.Struct, frozen=True):
-    """The services that a session can use."""
+    """The services that a session can use; `app` opens those that change something on demand."""
 
     ports: Ports
     config: WorkspaceConfig
     workspaces: WorkspaceRepository
     projections: PlanProjections
     plans: Plans
-    drafts: Drafts
-    approvals: Approvals
-    runs: Runs
-    permits: Permits
     facts: WorkspaceMemory
     grants: Grants
     pending_questions: PendingQuestions
-    session_commands: SessionCommands
+    run_status: RunStatus
+    orphan_slots: OrphanSlots
+    last_edit: LastEdit
+    open_drafts: "Callable[[], Drafts]"
+    open_approvals: "Callable[[], Approvals]"
+    open_runs: "Callable[[], Runs]"
+    open_permits: "Callable[[], Permits]"
+    open_session_commands: "Callable[[], SessionCommands]"
+
+    @property
+    def drafts(self) -> "Drafts":
+        """What stages operations."""
+        return self.open_drafts()
+
+    @property
+    def approvals(self) -> "Approvals":
+        """What proposes plans, and knows which are approved."""
+        return self.open_approvals()
+
+    @property
+    def runs(self) -> "Runs":
+        """What builds plans, and recovers runs."""
+        return self.open_runs()
+
+    @property
+    def permits(self) -> "Permits":
+        """What changes files outside plans."""
+        return self.open_permits()
+
+    @property
+    def session_commands(self) -> "SessionCommands":
+        """What runs command lines outside plans."""
+        return self.open_session_commands()
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""
@@ -52,38 +86,3 @@ class AgentServices(msgspec.Struct, frozen=True):
         plan = self.plan_of(record)
         if plan is not None and plan.state is not PlanState.DISCARDED:
             self.projections.todos(plan, self.plans.live_text(plan) or b"", todos)
-
-
-def open_agent_services(
-    ports: Ports,
-    config: WorkspaceConfig,
-    workspaces: WorkspaceRepository,
-    projections: PlanProjections,
-    plans: Plans,
-    drafts: Drafts,
-    approvals: Approvals,
-    runs: Runs,
-    told: Callable[[SessionRecord, str], object],
-) -> AgentServices:
-    """Makes what sessions use besides plans and runs.
-
-    `told` tells the model of a session what its person did themselves.
-    """
-    grants = Grants(ports, workspaces, config)
-    commands = SessionCommands(ports, config, runs, workspaces)
-    commands.told = told
-    return AgentServices(
-        ports,
-        config,
-        workspaces,
-        projections,
-        plans,
-        drafts,
-        approvals,
-        runs,
-        Permits(ports, config, runs),
-        WorkspaceMemory(ports, workspaces),
-        grants,
-        PendingQuestions(ports, workspaces, config, grants),
-        commands,
-    )

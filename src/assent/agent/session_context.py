@@ -171,7 +171,7 @@ class SessionContext:
         """Returns the files with a plan's draft applied; the same draft is applied once."""
         draft = plan.draft if plan else ""
         if self._overlay is None or self._overlay[0] != draft:
-            operations = self._desk.drafts.operations(plan) if plan else ()
+            operations = self._desk.plans.operations(plan) if plan else ()
             doors = self._desk.ports
             self._overlay = (
                 draft,

@@ -50,7 +50,7 @@ class SessionPlans:
 
     def is_empty(self, plan: PlanRecord) -> bool:
         """Tells whether a plan has no content yet."""
-        return self._is_untouched(plan) and not self._desk.drafts.operations(plan)
+        return self._is_untouched(plan) and not self._desk.plans.operations(plan)
 
     def why_not_presentable(self, plan: PlanRecord) -> str:
         """Returns why a plan cannot be presented yet; nothing if it can."""
@@ -79,11 +79,11 @@ class SessionPlans:
         """Stages one plan's operations in another and empties it; on a conflict both stay."""
         drafts = self._desk.drafts
         try:
-            made = drafts.stage(made, drafts.operations(plan)).record
+            made = drafts.stage(made, self._desk.plans.operations(plan)).record
         except AssentError:
             self._desk.plans.select(plan)
             raise
-        if drafts.operations(plan):
+        if self._desk.plans.operations(plan):
             plan = drafts.clear(plan).record
         if self.is_empty(plan):
             self._desk.plans.delete([plan])

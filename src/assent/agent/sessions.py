@@ -48,7 +48,7 @@ from assent.core.session.record import SessionRecord, fold_session, with_current
 from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
 from assent.core.session.transcript import Transcript
 from assent.core.text.secrets import redact
-from assent.ports.cancellation import CancelRegistry
+from assent.ports.cancellation import CancelRegistry, CancelToken
 from assent.ports.session import AgentDriver
 from assent.render.log import event_row
 from assent.render.rows import redacted_row
@@ -314,13 +314,12 @@ class Sessions(SessionLookup):
         self._require(record)
         with (
             nullcontext() if build else self.locked(record, f"session {record.slug}"),
-            self._desk.permits.telling(),
+            self._desk.last_edit.telling(),
             self._desk.projections.throttled(),
             self._running.registered(record.session) as token,
         ):
             self._require(record)  # it may have been deleted while somebody else held it
-            with token.attached(self._desk.runs.interrupt):
-                drive_to_end(self._desk.runs.recover_unfinished())
+            self._recover_unfinished(token)
             turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build, token)
 
             def stop() -> None:
@@ -344,7 +343,16 @@ class Sessions(SessionLookup):
             # The plan that a child reads is its parent's.
             yield from turn.append_events() if turn.record.parent else turn.close()
             if not turn.record.parent:
-                self._desk.permits.check_over()
+                self._desk.last_edit.check_over(self._desk.run_status)
+
+    def _recover_unfinished(self, token: CancelToken[TurnEnded]) -> None:
+        """Recovers what an earlier process left, which is hardly ever anything."""
+        status = self._desk.run_status
+        if status.unfinished() is None and status.unfinished_command() is None:
+            self._desk.orphan_slots.check()
+            return
+        with token.attached(self._desk.runs.interrupt):
+            drive_to_end(self._desk.runs.recover_unfinished())
 
     def _hang_up(self, record: SessionRecord) -> None:
         """Answers all open questions of a session and its children with no."""

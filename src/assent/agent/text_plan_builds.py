@@ -38,7 +38,7 @@ from assent.planning.approvals import check_digest
 from assent.planning.projections import tasks
 from assent.ports import EventBatch
 from assent.ports.session import AgentDriver
-from assent.runs.runs import RunReport
+from assent.runs.run_report import RunReport
 from assent.runs.undo.targets import UndoTargets
 
 BUILD_AGENT = default_agent("ask")

@@ -193,7 +193,7 @@ class SessionTurn:
     def reminder(self) -> str:
         """Returns a reminder of the current mode and plan."""
         plan = self._current_plan()
-        staged = len(self._desk.drafts.operations(plan)) if plan else 0
+        staged = len(self._desk.plans.operations(plan)) if plan else 0
         approved = plan is not None and self._desk.approvals.is_approved(plan)
         posture = self._posture()
         scope = posture.scope if posture.building else None

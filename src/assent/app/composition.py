@@ -4,7 +4,6 @@ The rules, hooks and commands of the engine's workspace are part of it.
 """
 
 import os
-from functools import partial
 
 import msgspec
 
@@ -14,9 +13,8 @@ from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.app.shell import open_hooks, open_process_at
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
-from assent.planning.ports import NoHookRunner
-from assent.ports import ProcessRunner
-from assent.runs.plan_commands import LocalPlanCommandRunner
+from assent.planning.ports import NoHookRunner, WorkspaceConfig
+from assent.ports import BlobStore, PlanCommandRunner, ProcessRunner, WorkspaceFiles
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -44,8 +42,14 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> En
         process, fence = open_process_at(os.fsdecode(root), here), rules.path_limits()
         return process.with_path_limits(fence) if fence else process
 
-    commander = partial(LocalPlanCommandRunner, open_process, rules=rules)
-    doors, place = open_ports(cwd, root, here, settings, rules, commander)
+    def open_commander(
+        files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
+    ) -> PlanCommandRunner:
+        from assent.runs.plan_commands import LocalPlanCommandRunner
+
+        return LocalPlanCommandRunner(open_process, files, blobs, place, rules=rules)
+
+    doors, place = open_ports(cwd, root, here, settings, rules, open_commander)
     hooks = open_hooks(root, here, settings, place.user) if settings.hooks else NoHookRunner()
     doors = msgspec.structs.replace(doors, hooks=hooks)
     engine = Engine(doors, place)

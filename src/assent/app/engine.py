@@ -1,18 +1,16 @@
 """The engine: all services of one workspace, which are the API of every face.
 
-What most commands need is created at once. The rest is loaded by the command that asks for it:
-importing modules is most of the time that a short command takes.
+It is the composition root of the services: each is opened by one function here, which imports it
+when a command first asks for it, because importing modules is most of the time that a short
+command takes. What keeps state is opened once, whichever thread asks first.
 """
 
+from collections.abc import Callable
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assent.app.status import WorkspaceStatus
-from assent.planning.approvals import Approvals
-from assent.planning.drafts import Drafts
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.runs.runs import Runs
-from assent.runs.undo.service import UndoService
 
 if TYPE_CHECKING:
     from assent.agent.grants import Grants
@@ -26,8 +24,10 @@ if TYPE_CHECKING:
     from assent.agent.text_plan_builds import TextPlanBuilds
     from assent.agent.tool_environment import ToolEnvironment
     from assent.agent.turn_changes import SessionTurnChanges
+    from assent.planning.approvals import Approvals
     from assent.planning.bundles import Bundles, KeyLog
     from assent.planning.comments import Comments
+    from assent.planning.drafts import Drafts
     from assent.planning.folder_import import FolderImporter
     from assent.planning.partial_approval import PartialApprovals
     from assent.planning.patches import Patches
@@ -39,7 +39,29 @@ if TYPE_CHECKING:
     from assent.runs.history import RunHistory
     from assent.runs.permits import Permits
     from assent.runs.retention import RunRetention
+    from assent.runs.runs import Runs
     from assent.runs.session_commands import SessionCommands
+    from assent.runs.undo.service import UndoService
+
+T = TypeVar("T")
+
+
+class opened_once(Generic[T]):  # a decorator, like `property`
+    """A service that keeps state: opened by the first thread that asks, and there is one."""
+
+    def __init__(self, open: "Callable[[Any], T]") -> None:
+        self._open = open
+        self.__doc__ = open.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, engine: "Engine", owner: type) -> T:
+        with engine.opening:
+            found = engine.__dict__
+            if self._name not in found:
+                found[self._name] = self._open(engine)  # from now on this is found first
+            return found[self._name]  # type: ignore[no-any-return]
 
 
 class Engine(WorkspaceStatus):
@@ -47,17 +69,39 @@ class Engine(WorkspaceStatus):
 
     def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
         super().__init__(doors, place)
-        self._making = RLock()  # of these there is one each, whichever thread asks first
-        self._made_services: AgentServices | None = None
-        self._made_sessions: Sessions | None = None
-        self._made_decisions: PendingDecisions | None = None
+        self.opening = RLock()
         self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
-        self.drafts = Drafts(doors, place, self.plans, self._projections)
-        self.approvals = Approvals(doors, place, self.plans, self._projections)
-        self.approvals.reviewed = lambda record: self.reviews.review(record)
-        self.approvals.next_after_run = self.run_status.next_after_run
-        self.runs = Runs(doors, self.plans, self.approvals, self._projections, self.orphan_slots)
-        self.undo = UndoService(doors, self.runs, self.approvals)
+
+    @opened_once
+    def drafts(self) -> "Drafts":
+        """Operations that plans will have."""
+        from assent.planning.drafts import Drafts
+
+        return Drafts(self._doors, self._place, self.plans, self._projections)
+
+    @opened_once
+    def approvals(self) -> "Approvals":
+        """Proposals, and what users decide about them."""
+        from assent.planning.approvals import Approvals
+
+        approvals = Approvals(self._doors, self._place, self.plans, self._projections)
+        approvals.reviewed = lambda record: self.reviews.review(record)
+        approvals.next_after_run = self.run_status.next_after_run
+        return approvals
+
+    @opened_once
+    def runs(self) -> "Runs":
+        """Builds and recovery; they know which run is at work."""
+        from assent.runs.runs import Runs
+
+        return Runs(self._doors, self.plans, self.approvals, self._projections, self.orphan_slots)
+
+    @opened_once
+    def undo(self) -> "UndoService":
+        """Runs that are undone."""
+        from assent.runs.undo.service import UndoService
+
+        return UndoService(self._doors, self.runs, self.approvals)
 
     @property
     def patches(self) -> "Patches":
@@ -197,64 +241,77 @@ class Engine(WorkspaceStatus):
 
         return SessionContext(self._services, tooling)
 
-    @property
+    @opened_once
     def permits(self) -> "Permits":
-        """Permits: changes that were allowed outside plans."""
-        return self._services.permits
+        """Changes that were allowed outside plans; they know the last one."""
+        from assent.runs.permits import Permits
 
-    @property
+        return Permits(self._doors, self._place, self.runs, self._services.last_edit)
+
+    @opened_once
     def session_commands(self) -> "SessionCommands":
-        """Command lines outside plans."""
-        return self._services.session_commands
+        """Command lines outside plans; they know which one runs."""
+        from assent.runs.session_commands import SessionCommands
 
-    @property
+        commands = SessionCommands(self._doors, self._place, self.runs, self._workspaces)
+        commands.told = lambda record, words: self.sessions.add_context(record, words)
+        return commands
+
+    @opened_once
     def grants(self) -> "Grants":
         """Remembered permission answers."""
-        return self._services.grants
+        from assent.agent.grants import Grants
 
-    @property
+        return Grants(self._doors, self._workspaces, self._place)
+
+    @opened_once
     def pending_questions(self) -> "PendingQuestions":
         """Questions that wait for an answer."""
-        return self._services.pending_questions
+        from assent.agent.pending_questions import PendingQuestions
 
-    @property
+        return PendingQuestions(self._doors, self._workspaces, self._place, self.grants)
+
+    @opened_once
     def _services(self) -> "AgentServices":
-        """What sessions work with; it knows what is at work, so there is one for all threads."""
-        with self._making:
-            if self._made_services is None:
-                from assent.agent.services import open_agent_services
+        """What sessions work with."""
+        from assent.agent.services import AgentServices
+        from assent.runs.run_report import LastEdit
 
-                self._made_services = open_agent_services(
-                    self._doors,
-                    self._place,
-                    self._workspaces,
-                    self._projections,
-                    self.plans,
-                    self.drafts,
-                    self.approvals,
-                    self.runs,
-                    told=lambda record, words: self.sessions.add_context(record, words),
-                )
-            return self._made_services
+        return AgentServices(
+            self._doors,
+            self._place,
+            self._workspaces,
+            self._projections,
+            self.plans,
+            self.memory,
+            self.grants,
+            self.pending_questions,
+            self.run_status,
+            self.orphan_slots,
+            LastEdit(),
+            open_drafts=lambda: self.drafts,
+            open_approvals=lambda: self.approvals,
+            open_runs=lambda: self.runs,
+            open_permits=lambda: self.permits,
+            open_session_commands=lambda: self.session_commands,
+        )
 
-    @property
+    @opened_once
     def sessions(self) -> "Sessions":
-        """Conversations with a model; they know which turns there are, so there is one of them."""
-        with self._making:
-            if self._made_sessions is None:
-                from assent.agent.sessions import Sessions
+        """Conversations with a model; they know which turns are at work."""
+        from assent.agent.sessions import Sessions
 
-                self._made_sessions = Sessions(self._services)
-            return self._made_sessions
+        return Sessions(self._services)
+
+    @opened_once
+    def _decisions(self) -> "PendingDecisions":
+        from assent.agent.pending_decisions import PendingDecisions
+
+        return PendingDecisions(self._services, self.sessions, self.reviews)
 
     def waiting(self) -> "tuple[PendingDecision, ...]":
         """Returns everything that waits for the user, over all sessions."""
-        from assent.agent.pending_decisions import PendingDecisions
-
-        with self._making:
-            if self._made_decisions is None:
-                self._made_decisions = PendingDecisions(self._services, self.sessions, self.reviews)
-        return self._made_decisions.all()
+        return self._decisions.all()
 
     @property
     def max_file(self) -> int:

@@ -123,7 +123,7 @@ def open_ports(
         os.fsencode(here.state / "spares"), place.retention.displaced_bytes
     )
     files = LocalWorkspaceFiles(root, cwd, digests=digests)
-    commander = open_commander(files, blobs, place)
+    commander = cache(partial(open_commander, files, blobs, place))
 
     @cache
     def writer() -> "FileWriter":
@@ -134,7 +134,7 @@ def open_ports(
     def open_executor(journal: Journal) -> "Executor":
         from assent.executor.executor import Executor  # most commands change nothing
 
-        return Executor(writer(), blobs, journal, commander=commander)
+        return Executor(writer(), blobs, journal, commander=commander())
 
     doors = Ports(
         store=SqliteEventStore(here.state / "log.db"),
@@ -145,7 +145,7 @@ def open_ports(
         files=files,
         projection=LocalProjection(root, plan_dir),
         executor=open_executor,
-        command_runner=commander,
+        open_command_runner=commander,
         garbage_collector=BlobGarbageCollector(here.state / "blobs"),
         displaced_files=spares,
         rules=rules,

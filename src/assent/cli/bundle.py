@@ -143,7 +143,7 @@ def propose_portable(call: Invocation, record: PlanRecord, out: str) -> None:
     """Freezes a plan that is bound to no workspace, and writes it with all its contents."""
     if out == STDOUT and call.output.as_json:
         raise UsageError("With --json, the bundle must go to a file.", "assent propose --help")
-    if not call.engine.drafts.operations(record):
+    if not call.engine.plans.operations(record):
         row = {**plan_row(record, approved=False), "outcome": "nothing"}
         call.output.answer(row, [Line("plain", NOTHING)])
         return

@@ -298,7 +298,7 @@ def move(call: Invocation, source: str, target: str) -> None:
 @with_invocation
 def list_operations(call: Invocation) -> None:
     """List staged operations."""
-    operations = call.engine.drafts.operations(call.record())
+    operations = call.engine.plans.operations(call.record())
     _show_several(call, list(zip(operation_ids(operations), operations, strict=True)))
 
 
@@ -349,7 +349,7 @@ def _answer_several(call: Invocation, staged: Staged) -> None:
 def _answer_removed(call: Invocation, staged: Staged) -> None:
     """Says what is not staged any more, and how much still is."""
     rows = [operation_row(name, op) for name, op in staged.removed]
-    remaining = len(call.engine.drafts.operations(staged.record))
+    remaining = len(call.engine.plans.operations(staged.record))
     first = {"operation": rows[0]} if len(rows) == 1 else {}
     row = {**first, "removed": rows, "operations": rows, "remaining": remaining}
     call.output.answer(row, operation_removed_lines(rows, remaining))

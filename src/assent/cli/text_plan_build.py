@@ -33,7 +33,7 @@ from assent.render.lines import Line, wrapped_lines
 from assent.render.operation_text import operation_subject
 from assent.render.rows import Row, operation_kind, redacted_row, run_row, warning_rows
 from assent.render.turn_stream import batch_row
-from assent.runs.runs import RunReport
+from assent.runs.run_report import RunReport
 
 # Renders the build of a text plan: changes, steps not done, and denied calls.
 

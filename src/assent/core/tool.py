@@ -10,8 +10,10 @@ from assent.core.llm import ImagePart, ToolCall
 from assent.core.permission.mode import CustomMode, Mode
 from assent.core.permission.rule import Grant
 from assent.core.plan.operation import FileOperation
+from assent.core.run.permit import PermitSource
 from assent.core.session.agent import Agent
 from assent.core.session.event import Question, Todo
+from assent.core.session.record import SessionRecord
 
 MISSING_CAPABILITY = (
     "lacks"  # metadata of a call: what is missing on this machine, so that it was not made
@@ -221,6 +223,18 @@ class EffectResult(msgspec.Struct, frozen=True):
     failed: bool = False
     ends: bool = False  # the turn is over with it
     metadata: dict[str, Any] = {}
+
+
+class SessionCommandRequest(msgspec.Struct, frozen=True):
+    """A command of a call, with the permission that covers it."""
+
+    session: SessionRecord
+    call: str
+    command: CommandEffect
+    source: PermitSource
+    detail: str
+    confined: bool = True
+    seconds: float = 120  # the person's limit; the call may want less
 
 
 # As plugins know them from before `assent.plugins`.

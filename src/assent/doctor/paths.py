@@ -32,7 +32,7 @@ def _all_refused(desk: DoctorWorkspace, names: tuple[str, ...]) -> str:
             refusal_text(partial(stage, record, name.encode(), [b"x"], None), Refused)
         except SafeguardFailed as failure:
             raise SafeguardFailed(f"{name!a}: {failure}") from None
-    require_safeguard(not desk.engine.drafts.operations(record), "Something was staged.")
+    require_safeguard(not desk.engine.plans.operations(record), "Something was staged.")
     return f"All {len(names)} spellings were refused."
 
 

@@ -28,7 +28,7 @@ from assent.core.plan.comment import Comment
 from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.git_commit import commit_command, plan_title, without_commit
 from assent.core.plan.operation import FileState, Operation
-from assent.core.plan.plan import Plan, ReliedOnFile, declared_reliance, declared_scope
+from assent.core.plan.plan import NO_SCOPE, Plan, ReliedOnFile, declared_reliance, declared_scope
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
@@ -93,12 +93,6 @@ def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same:
         "another person. Nothing was approved.",
         "assent review",
     )
-
-
-NO_SCOPE = (
-    "This text plan declares no `scope.files` in its front matter, so the build asks about every "
-    "change."
-)
 
 
 EMPTY_PLAN = "and nothing is staged, so there is nothing to approve. Nothing was proposed."

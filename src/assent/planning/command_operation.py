@@ -8,12 +8,11 @@ from assent.core.paths import display_path, one_line, parent
 from assent.core.permission.command_analysis import masked_names
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.plan.operation import RunCommand
-from assent.core.shell.process import refuse_variables
+from assent.core.shell.process import MAX_COMMAND_S, refuse_variables
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.permissions.commands.predicted_effects import PredictedEffects
 from assent.tools.overlay import Overlay
 
-MAX_COMMAND_S: Final = 86_400
 MAX_COMMAND_BYTES: Final = 100_000  # of all words together; systems start no program with many more
 _HELP: Final = "assent stage run --help"
 

@@ -174,10 +174,9 @@ class Drafts:
         self._doors = doors
         self._plan_dir = place.plan_dir
         self._private = place.private
-        self._plans = plans
+        self.plans = plans
         self._projections = projections
         self._contents = PlanContents(doors)
-        self._last: tuple[str, tuple[Operation, ...]] = ("", ())  # the draft that was used last
 
     def write(
         self, record: PlanRecord, argument: bytes, content: Iterable[bytes] | None, mode: int | None
@@ -274,7 +273,7 @@ class Drafts:
     def remove(self, record: PlanRecord, reference: str) -> Staged:
         """Removes one operation from the draft."""
         reopening_events(record)
-        operations = self.operations(record)
+        operations = self.plans.operations(record)
         ids = operation_ids(operations)
         found = [op for op in ids if op.startswith(reference)] if reference else []
         if len(found) != 1:
@@ -289,7 +288,7 @@ class Drafts:
 
     def clear(self, record: PlanRecord) -> Staged:
         """Removes every operation from the draft."""
-        operations = self.operations(record)
+        operations = self.plans.operations(record)
         gone = tuple(zip(operation_ids(operations), operations, strict=True))
         return Staged(self._replace(record, ()).record, (), gone)
 
@@ -305,42 +304,35 @@ class Drafts:
         refuse_denied(self._doors, operations, "Nothing was staged.")
         for _ in range(MAX_TRIES):
             try:
-                wanted = stage(self.operations(record), operations)
+                wanted = stage(self.plans.operations(record), operations)
                 refuse_similar_names(wanted)
                 refuse_case_collisions(self._doors.files, wanted)
                 return self._replace(record, wanted)
             except ConcurrentChange:  # somebody else staged meanwhile; that is no reason to give up
-                record = self._plans.repository().load(record.plan_id)
+                record = self.plans.repository().load(record.plan_id)
         raise Busy(
             "Other processes keep changing this plan. Nothing was staged.", "assent stage list"
         )
 
-    def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
-        """Returns the staged operations."""
-        last = self._last  # others may look at the same time
-        if last[0] != record.draft:
-            last = self._last = (record.draft, self._plans.repository().operations(record))
-        return last[1]
-
     def _drafted(self, record: PlanRecord) -> Overlay:
         reopening_events(record)  # of a plan that cannot be changed, nothing else is said
-        return self._contents.overlay(self.operations(record))
+        return self._contents.overlay(self.plans.operations(record))
 
     def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
         check_dependencies(wanted)
         check_tree(wanted, self._doors.files.is_file, self._doors.files.below)
-        old, new = operation_ids(self.operations(record)), operation_ids(wanted)
+        old, new = operation_ids(self.plans.operations(record)), operation_ids(wanted)
         known, kept = set(old), set(new)
         added = [(i, op) for i, op in zip(new, wanted, strict=True) if i not in known]
         removed = tuple(i for i in old if i not in kept)
         refuse_git_folders(self._doors.files, [op for _, op in added], wanted)
         self._contents.keep_all(wanted, [op for _, op in added])
         if not added and not removed:
-            return Staged(self._plans.draft(record), ())
-        draft = self._plans.repository().keep_draft(wanted)
+            return Staged(self.plans.draft(record), ())
+        draft = self.plans.repository().keep_draft(wanted)
         changed = DraftChanged(draft, removed, tuple(op for _, op in added))
-        record = self._plans.draft(record, changed)
-        self._last = (draft, tuple(wanted))
+        record = self.plans.draft(record, changed)
+        self.plans.last_draft = (draft, tuple(wanted))
         self._projections.draft(record, wanted)
         return Staged(record, tuple(added))
 
@@ -348,7 +340,7 @@ class Drafts:
         self, record: PlanRecord, path: bytes, before: FileState | None, after: FileState
     ) -> Staged:
         if before == after:
-            return self._replace(record, self.operations(record))
+            return self._replace(record, self.plans.operations(record))
         staged = self.stage(record, [WriteFile(path, before, after)])
         about_it = [pair for pair in staged.added if _touches(pair[1], path)]
         rest = [pair for pair in staged.added if not _touches(pair[1], path)]

@@ -60,7 +60,7 @@ class FolderImporter:
     ) -> FolderImportResult:
         """Stages new and changed files, and with `delete` the removal of those missing there."""
         reopening_events(record)
-        overlay = self._contents.overlay(self._drafts.operations(record))
+        overlay = self._contents.overlay(self._drafts.plans.operations(record))
         spelling = FilenameCase(self._doors.files, overlay.drafted())
         other = _RespelledSourceFolder(other, spelling)
         wanted = [spelling.path_on_disk(self._wanted(argument, overlay)) for argument in arguments]

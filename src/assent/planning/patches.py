@@ -56,7 +56,7 @@ class Patches:
         with nothing_staged(DIFF_COMMAND):
             files = parse_patch(content, strip)
         reopening_events(record)
-        overlay = self._contents.overlay(self._drafts.operations(record))
+        overlay = self._contents.overlay(self._drafts.plans.operations(record))
         tree = _PatchedTree(overlay, FilenameCase(self._files))
         with nothing_staged(DIFF_COMMAND):
             self._apply(files, tree)

@@ -28,6 +28,7 @@ from assent.core.event import (
 from assent.core.ids import plan_name, session_name, slug
 from assent.core.paths import base_name as name_of
 from assent.core.paths import display_path, parent
+from assent.core.plan.operation import Operation
 from assent.core.plan.plan import is_template_text, plan_template
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.core.text.secrets import redact
@@ -128,6 +129,7 @@ class Plans:
         self._projections = projections
         self._ledger: PlanRepository | None = None
         self._notes = ApprovalNotes(workspaces)
+        self.last_draft: tuple[str, tuple[Operation, ...]] = ("", ())  # the one that was used last
         # Between a plan's file and its record nobody here may take the file for another plan.
         self._alone = RLock()
 
@@ -234,6 +236,13 @@ class Plans:
         if not text.strip() or not record.goal.strip():
             return WRITE_COMMAND
         return "" if self.repository().operations(record) else STAGE_COMMAND
+
+    def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
+        """Returns the staged operations."""
+        last = self.last_draft  # others may look at the same time
+        if last[0] != record.draft:
+            last = self.last_draft = (record.draft, self.repository().operations(record))
+        return last[1]
 
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""

@@ -105,7 +105,7 @@ class Ports(msgspec.Struct, frozen=True):
     hooks: HookRunner = NoHookRunner()
     garbage_collector: GarbageCollector = NoGarbageCollector()
     displaced_files: DisplacedFiles = NoDisplacedFiles()
-    command_runner: PlanCommandRunner = NoPlanCommandRunner()
+    open_command_runner: Callable[[], PlanCommandRunner] = NoPlanCommandRunner  # for builds
     # By its text; where there is none, no command line counts as read.
     classify_command_line: "Callable[[str], CommandAnalysis] | None" = None
     keys: TrustedKeys = NoTrustedKeys()
@@ -114,6 +114,11 @@ class Ports(msgspec.Struct, frozen=True):
         ""
     )  # why no sandbox holds here, as far as that is known
     git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
+
+    @property
+    def command_runner(self) -> PlanCommandRunner:
+        """What runs the commands of plans."""
+        return self.open_command_runner()
 
 
 class WorkspaceConfig(msgspec.Struct, frozen=True):

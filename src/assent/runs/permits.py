@@ -1,14 +1,13 @@
 """Applies an edit outside plan mode through the executor, with a permit on record."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from assent.core.digest import sha256
-from assent.core.errors import STORED, Drift, Refused, RunUnfinished, StoreError, WorkspaceError
+from assent.core.errors import Drift, Refused, StoreError, WorkspaceError
 from assent.core.event import PermitGiven
 from assent.core.paths import display_path, normalize, refuse_own_paths
 from assent.core.plan.draft import check_tree, refuse_similar_names
-from assent.core.plan.operation import FileOperation, Operation, footprint
+from assent.core.plan.operation import FileOperation, footprint
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import Permit, PermitSource, permit_text, permitted
@@ -20,22 +19,24 @@ from assent.planning.path_checks import refuse_git_folders
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.runs.journal import StoreJournal
-from assent.runs.runs import NO_RUN, RunReport, Runs
+from assent.runs.run_report import NO_RUN, LastEdit, RunReport, unfinished_error
+from assent.runs.runs import Runs
 
-NAMED = 5  # operations that an error lists
 RETRY_EDIT = "Nothing was changed. Read the file again, then repeat the edit."
 
 
 class Permits:
     """Changes files outside plan mode. The caller names the permission for it (law 1)."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig, runs: Runs) -> None:
+    def __init__(
+        self, doors: Ports, place: WorkspaceConfig, runs: Runs, last: LastEdit | None = None
+    ) -> None:
         self._doors = doors
         self._place = place
         self._runs = runs
+        self._last = last or LastEdit()
         self._contents = PlanContents(doors)
         self._known_over = 0  # the log's position up to which every run is known to be over
-        self._last: RunReport | None = None  # what this process applied last
 
     def apply(
         self, session: SessionRecord, call: str, edit: EditEffect, source: PermitSource, detail: str
@@ -58,31 +59,11 @@ class Permits:
                 clock.new_id(), session.session, call, source, detail, plan.digest, clock.now(),
                 session.turns, session.build,
             )  # fmt: skip
-            self._last = None
-            report = self._last = self._run(ledger, plan, permit)
+            self._last.report = None
+            report = self._last.report = self._run(ledger, plan, permit)
         if not session.build:  # hooks hear of a build once, at its end
             self._runs.fire_hooks(report, session)
         return _done(report)
-
-    @contextmanager
-    def telling(self) -> Iterator[None]:
-        """Adds what happened to the last edit to an error of the log in what follows."""
-        self._last = None
-        try:
-            yield
-        except StoreError as error:
-            last = self._last
-            if last is None:
-                raise
-            if last.outcome == "needs_you":
-                raise _unfinished(last) from error
-            words = f"{error.message.replace(STORED, '').strip()} {_over(last)}"
-            raise StoreError(words, error.next) from error
-
-    def check_over(self) -> None:
-        """Raises if the last edit is not finished, because the log or the disk failed."""
-        if self._last and self._last.onward and self._runs.unfinished():
-            raise _unfinished(self._last)
 
     def _run(self, ledger: PlanRepository, plan: Plan, permit: Permit) -> RunReport:
         run = self._doors.clock.new_id()
@@ -146,33 +127,7 @@ class Permits:
 def _done(report: RunReport) -> RunReport:
     """Returns the report of a run that did what it should; raises for any other."""
     if report.outcome == "needs_you":
-        raise _unfinished(report)
+        raise unfinished_error(report)
     if report.outcome == "rolled_back":
         raise WorkspaceError(" ".join([*report.notes, "Every file is as it was before."]))
     return report
-
-
-def _unfinished(report: RunReport) -> RunUnfinished:
-    told = " ".join(report.notes)
-    if not report.onward:
-        told = f"Run {report.run} could not be rolled back and needs the user's decision. {told}"
-    return RunUnfinished(f"{told} {_rows(report)}", "assent recover")
-
-
-def _over(report: RunReport) -> str:
-    """Says how a run ended that is over."""
-    if report.outcome == "rolled_back":
-        return f"Run {report.run} was rolled back: all its files are as they were before."
-    return f"Run {report.run} is finished. {_rows(report)}"
-
-
-def _rows(report: RunReport) -> str:
-    """Names the operations of a run, each with what is known of it."""
-    rows = zip(report.about, report.operations, strict=True)
-    told = [f"{_paths(op)} ({result.replace('_', ' ')})" for op, (_, result) in rows]
-    more = f", and {len(told) - NAMED} more" if len(told) > NAMED else ""
-    return f"Files: {', '.join(told[:NAMED])}{more}."
-
-
-def _paths(op: Operation) -> str:
-    return " to ".join(display_path(path) for path, *_ in footprint(op))

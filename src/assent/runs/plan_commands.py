@@ -12,6 +12,7 @@ from assent.core.plan.git_commit import commit_argv, is_commit
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.process import (
+    MAX_COMMAND_S,
     PLAN_COMMAND_LIMITS,
     CommandSpec,
     OutputChunk,
@@ -21,7 +22,6 @@ from assent.core.shell.process import (
     refuse_variables,
 )
 from assent.core.text.hidden_chars import visible_line
-from assent.planning.command_operation import MAX_COMMAND_S
 from assent.planning.ports import NoPlanRules, WorkspaceConfig
 from assent.planning.rule_check import command_limits
 from assent.planning.snapshot.recorder import SnapshotRecorder

@@ -30,7 +30,6 @@ from assent.core.run.journal import (
     FinishedEntry,
     HaltedEntry,
     JournalEntry,
-    OperationResult,
     RecoveryChoice,
     ReportedOutcome,
     RollbackStartedEntry,
@@ -70,28 +69,11 @@ from assent.runs.journal_summary import (
     slots_in_use,
 )
 from assent.runs.orphan_slots import OrphanSlots
+from assent.runs.run_report import NO_RUN, RunReport
 from assent.runs.run_status import RunStatus
 from assent.runs.undo.history import displaced_by
 from assent.runs.undo.targets import UndoTargets, refuse_repeated_undo
 
-
-class RunReport(msgspec.Struct, frozen=True):
-    """How a run ended, operation by operation."""
-
-    run: str
-    outcome: ReportedOutcome
-    operations: tuple[tuple[str, OperationResult], ...] = ()
-    notes: tuple[str, ...] = ()
-    about: tuple[Operation, ...] = ()  # the operations that the ids name
-    left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
-    exits: tuple[int | None, ...] = ()  # of commands that ran; empty if none was involved
-    running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
-    onward: str = ""  # of one that needs you: the one command to type, where there is no choice
-    warnings: tuple[str, ...] = ()  # about the place where it was built
-    permitted: bool = False  # an edit of a session: it has no plan, and no approval
-
-
-NO_RUN = RunReport("", "nothing")
 RECOVER_COMMAND: Final = "assent recover"
 _STRANGE: Final = "A record of this run names a path that plans may not change"
 CHOICES_BY_DISK: Final = (

@@ -8,14 +8,12 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from assent.core.errors import AssentError, Refused, RunUnfinished, StoreError
 from assent.core.event import CommandEnded, CommandStarted
 from assent.core.paths import display_path, normalize
 from assent.core.run.journal import drive_to_end
-from assent.core.run.permit import PermitSource
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import (
@@ -27,7 +25,7 @@ from assent.core.shell.process import (
     ProcessResult,
 )
 from assent.core.text.secrets import redact
-from assent.core.tool import CommandEffect, ToolOutcome
+from assent.core.tool import SessionCommandRequest, ToolOutcome
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
@@ -70,18 +68,6 @@ CommandParts = Generator[
 ObservedChanges = tuple[
     tuple[ChangedFile, ...] | None, str
 ]  # what changed, and why that could not be recorded
-
-
-class SessionCommandRequest(msgspec.Struct, frozen=True):
-    """A command of a call, with the permission that covers it."""
-
-    session: SessionRecord
-    call: str
-    command: CommandEffect
-    source: PermitSource
-    detail: str
-    confined: bool = True
-    seconds: float = 120  # the person's limit; the call may want less
 
 
 class SessionCommandOutput:

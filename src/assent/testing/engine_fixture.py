@@ -65,7 +65,7 @@ def open_engine_fixture(
         files=files,
         projection=LocalProjection(root, PLANS, disk("projection")),
         executor=partial(Executor, hands, blobs, commander=commander),
-        command_runner=commander,
+        open_command_runner=lambda: commander,
         displaced_files=spares,
         git_state=partial(git_state, root),
     )

@@ -269,7 +269,7 @@ class ChildSessionFactory:
         self, started: SessionStarted, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         record = fold_session(None, started, 1, "")
-        staged = len(self._desk.drafts.operations(plan)) if plan else 0
+        staged = len(self._desk.plans.operations(plan)) if plan else 0
         words = TextPart(reminder(record, plan, ReminderContext(staged, staging=False)))
         return MessageAdded(self._clock.new_id(), said.agent, (words,), "reminder", said.model)
 

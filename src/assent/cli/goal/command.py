@@ -238,7 +238,7 @@ class GoalTurn:
     def _started(self, words: str) -> SessionRecord:
         if not words:
             raise UsageError("No prompt given.", f"{self._prefix} -p 'WHAT'")
-        self._engine.runs.check_slots(())  # else a session and a draft would begin for nothing
+        self._engine.orphan_slots.check()  # else a session and a draft would begin for nothing
         goal, sessions = self._goal, self._engine.sessions
         mode = goal.mode or self._work.mode
         if not goal.plan:
@@ -349,7 +349,7 @@ class GoalTurn:
     def _operations(self, plan: PlanRecord) -> int:
         if plan.state is PlanState.AWAITING_APPROVAL:
             return len(self._engine.plans.repository().plan(plan).operations)
-        return len(self._engine.drafts.operations(plan))
+        return len(self._engine.plans.operations(plan))
 
     def _end(self, ending: TurnResult) -> int:
         self._shown.end(ending)

@@ -14,6 +14,11 @@ from assent.core.text.glob_pattern import FNMATCH, glob_matches
 WHAT_AND_WHY: Final = "What should be true afterwards, and why."  # placeholders of a new plan
 HOW_TO_VERIFY: Final = "How a reader can tell that it worked."
 
+NO_SCOPE = (
+    "This text plan declares no `scope.files` in its front matter, so the build asks about every "
+    "change."
+)
+
 
 class Scope(msgspec.Struct, frozen=True):
     """Globs and command prefixes that a plan declares it may touch; empty means not declared."""

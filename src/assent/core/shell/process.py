@@ -45,6 +45,7 @@ class CommandSpec(msgspec.Struct, frozen=True):
     stdin: bytes = b""
 
 
+MAX_COMMAND_S: Final = 86_400  # seconds that a plan's command may be given
 MIN_SECONDS = 0.1  # seconds of a command that begins when the time of its turn is over
 
 

@@ -37,7 +37,8 @@ from assent.planning.approvals import Approvals
 from assent.planning.drafts import PlanContents
 from assent.planning.ports import Ports
 from assent.planning.rule_check import denied_operations, refuse_denied
-from assent.runs.runs import RunReport, Runs, RunSteps
+from assent.runs.run_report import RunReport
+from assent.runs.runs import Runs, RunSteps
 from assent.runs.undo.history import recorded_undo, skipped_operations
 from assent.runs.undo.targets import (
     UndoTarget,
