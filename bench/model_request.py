@@ -24,11 +24,10 @@ from assent.core.llm import (
     ToolDefinition,
     ToolResult,
 )
-from assent.llm.errors import ErrorContext
+from assent.llm.errors import ErrorContext, RetryingModel
 from assent.llm.http.client import HttpClient
 from assent.llm.http.url import parse_url
 from assent.llm.http_model import HttpModel, ProviderEndpoint
-from assent.llm.retry import RetryingModel
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.wire import WireTarget
 

@@ -14,7 +14,7 @@ from assent.config.paths import app_paths
 from assent.core.digest import sha256
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.record import PlanRecord
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.store.blobs import FileBlobStore
 
 MODE = 0o644

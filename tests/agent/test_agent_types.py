@@ -2,7 +2,8 @@
 
 import pytest
 
-from assent.agent.subagents.agent_types import (
+from assent.agent.services import TaskLimits
+from assent.agent.subagents.ancestry import (
     is_read_only,
     max_seconds,
     max_steps,
@@ -10,7 +11,6 @@ from assent.agent.subagents.agent_types import (
     subagents,
     subagents_line,
 )
-from assent.agent.tool_environment import TaskLimits
 from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent

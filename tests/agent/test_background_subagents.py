@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.support.subagents import Actor, Cast, Family, task
 
+from assent.agent.services import TaskLimits
 from assent.agent.subagents.children import PARENT_STOPPED
-from assent.agent.tool_environment import TaskLimits
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta

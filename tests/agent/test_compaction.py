@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.support.model import PRICES, Spoken, drive, driver, fails, says
 
-from assent.agent.loop.compaction import (
+from assent.agent.loop.context import (
     IMAGE_TOKENS,
     MAX_RESULT_CHARS,
     OMITTED,
@@ -17,7 +17,7 @@ from assent.agent.loop.compaction import (
     transcript_text,
 )
 from assent.agent.loop.loop import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
-from assent.agent.loop.system_prompt import prompt_text
+from assent.agent.prompt import prompt_text
 from assent.core.errors import ContextOverflow, ModelError
 from assent.core.llm import (
     ChatMessage,

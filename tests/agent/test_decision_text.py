@@ -3,11 +3,7 @@
 import pytest
 
 from assent.agent.permission_request import decision_line
-from assent.core.session.question import (
-    PermissionAnswer,
-    read_permission_answer,
-    yes_no_question,
-)
+from assent.core.session.question import PermissionAnswer, read_permission_answer, yes_no_question
 from assent.core.tool import Decision, ToolOutcome, Verdict
 from assent.tools.dispatcher import ToolCallResult
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.engine import World
 
-from assent.agent.reminders import ReminderContext, reminder
+from assent.agent.prompt import ReminderContext, reminder
 from assent.core.errors import UsageError
 from assent.core.event import TrustGiven, TrustRevoked
 from assent.core.llm import TextPart

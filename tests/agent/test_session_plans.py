@@ -5,8 +5,8 @@ import pytest
 from tests.support.engine import World
 from tests.support.session import PRESENTS, Script, results, told, turn, work
 
-from assent.agent.reminders import ModeSwitch, ReminderContext, mode_text, reminder
-from assent.agent.session_plans import EMPTY_TEXT
+from assent.agent.effects import EMPTY_TEXT
+from assent.agent.prompt import ModeSwitch, ReminderContext, mode_text, reminder
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.plan import NO_SCOPE
 from assent.core.plan.record import PlanRecord

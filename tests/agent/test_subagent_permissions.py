@@ -9,9 +9,9 @@ from tests.agent.test_text_plan_builds import approve
 from tests.support.session import Person
 from tests.support.subagents import Actor, Answer, Cast, Family, task
 
+from assent.agent.services import TaskLimits
 from assent.agent.session_context import SessionContext
 from assent.agent.subagents.ancestry import parent_sessions
-from assent.agent.tool_environment import TaskLimits
 from assent.core.event import StoredEvent
 from assent.core.permission.mode import MODES, CustomMode, Mode
 from assent.core.session.agent import Agent

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.subagents import Actor, Answer, Cast, Family, task
 
-from assent.agent.tool_environment import TaskLimits
+from assent.agent.services import TaskLimits
 from assent.core.session.agent import Agent
 from assent.core.session.event import ChildEnded, ChildStarted
 from assent.ports.session import Turn

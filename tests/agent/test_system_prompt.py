@@ -6,11 +6,11 @@ from pathlib import Path
 from tests.support.model import Spoken, driver, says
 
 from assent.agent.loop.loop import AgentLoop
-from assent.agent.loop.system_prompt import PromptLayer, prompt_layers, prompt_text, system_texts
+from assent.agent.prompt import PromptLayer, prompt_layers, prompt_text, system_texts
 from assent.config.agents import AgentFolders, load_agents
 from assent.core.llm import ToolCall
 from assent.core.session.agent import Agent, InstructionFile, PromptContext
-from assent.core.text.tool_mentions import missing_tools
+from assent.core.tool import missing_tools
 from assent.ports import OpenedModel
 from assent.testing.memory_turn import MemoryTurn
 

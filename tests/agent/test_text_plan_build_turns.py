@@ -7,7 +7,7 @@ from tests.runs.test_permits import write as edit
 from tests.support.engine import World
 from tests.support.session import TOOLS, Person, Script, results, tooling, turn
 
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import ToolEnvironment
 from assent.app.engine import Engine
 from assent.core.errors import ApprovalUsed, Busy, IllegalState, InvalidPlan, PlanTextDiffers
 from assent.core.permission.rule import PermissionPolicy

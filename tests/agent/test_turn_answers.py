@@ -9,7 +9,7 @@ from tests.support.engine import World
 from tests.support.pending_questions import Absent, Dying, Killed, on_disk
 from tests.support.session import TOOLS, Answers, OpenGate, Person, Script, results, tooling, work
 
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import ToolEnvironment
 from assent.core.llm import ToolResult
 from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (

@@ -1,12 +1,6 @@
 """What a model is told, and which tools it gets, in numbers and in lines."""
 
-from assent.cli.debug import (
-    estimate_tokens,
-    prompt_lines,
-    prompt_row,
-    tools_lines,
-    tools_row,
-)
+from assent.cli.debug import estimate_tokens, prompt_lines, prompt_row, tools_lines, tools_row
 from assent.core.llm import ToolDefinition
 
 READ = ToolDefinition("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters

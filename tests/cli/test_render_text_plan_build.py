@@ -2,11 +2,7 @@
 
 import pytest
 
-from assent.cli.text_plan_build import (
-    RefusedCall,
-    text_plan_build_lines,
-    text_plan_build_result,
-)
+from assent.cli.text_plan_build import RefusedCall, text_plan_build_lines, text_plan_build_result
 from assent.core.event import Event
 from assent.core.llm import ToolResult
 from assent.core.session.event import CallEnded, Question, QuestionAnswered, QuestionAsked

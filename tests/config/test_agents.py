@@ -45,7 +45,7 @@ def test_the_package_has_four_agents_and_reads_them_without_yaml(desk: Desk) -> 
     agents, warnings = desk.load()
     assert (list(agents), warnings) == (["plan", "build", "explore", "general"], ())
     code = (
-        "import os, sys; from assent.config.agents import AgentFolders, load_agents; "
+        "import os, sys; from assent.config.agents import (AgentFolders, load_agents); "
         "load_agents(AgentFolders((), b'/'), os.open); print('yaml' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", code]) == b"False\n"

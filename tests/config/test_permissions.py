@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.jsonc import BadJson, read_jsonc, without_comments
+from assent.config.config_file import BadJson, read_jsonc, without_comments
 from assent.config.paths import AppPaths
 from assent.config.permissions import PRESETS, RuleSources, load_policy, rules_in
 from assent.core.errors import UsageError

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.shell.exit_status import is_expected_exit
+from assent.core.shell.process import is_expected_exit
 
 PREDICATES = [
     "grep x f", "rg x", "test -f a", "[ -f a ]", "[[ -f a ]]", "diff a b", "cmp a b", "pgrep x",

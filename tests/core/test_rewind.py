@@ -24,8 +24,13 @@ from assent.core.session.event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
-from assent.core.session.transcript import Transcript
+from assent.core.session.transcript import (
+    Transcript,
+    UserMessage,
+    chosen_message,
+    rewind_targets,
+    without_rewound,
+)
 
 STEP = StepStarted(1, "plan", "m", "plan")
 CALL = ToolCall("a", "read", {})

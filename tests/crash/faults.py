@@ -12,7 +12,7 @@ from assent.app.engine import Engine
 from assent.core.errors import AssentError
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.ports import EventBatch, EventStore
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.store.memory import MemoryEventStore
 from assent.store.sqlite import SqliteEventStore
 from assent.testing.call_trace import CallListener, CallTrigger, fail_with, ignore_call

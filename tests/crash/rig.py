@@ -16,7 +16,7 @@ from assent.app.engine import Engine
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.testing.call_trace import CallListener, ignore_call
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 

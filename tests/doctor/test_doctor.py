@@ -23,7 +23,7 @@ from assent.doctor.check import DoctorCheck, DoctorCheckResult, SafeguardFailed,
 from assent.doctor.report import ENGINE, DoctorTarget
 from assent.doctor.sandbox import escape_checks, limit_checks
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.selftest.checker import SandboxChecker

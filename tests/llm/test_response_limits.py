@@ -19,11 +19,11 @@ from assent.core.llm import (
     TextPart,
     ToolCall,
 )
+from assent.llm.catalog import ProviderAccount
 from assent.llm.errors import ErrorContext
 from assent.llm.http.url import parse_url
 from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.model_list import list_model_names
-from assent.llm.providers import ProviderAccount
 from assent.llm.wires.anthropic import AnthropicWire
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.responses import ResponsesWire

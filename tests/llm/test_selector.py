@@ -6,10 +6,15 @@ import pytest
 
 from assent.core.errors import Unavailable, UsageError
 from assent.core.llm import PROVIDERS, ModelSettings, Prices, ProviderSettings
-from assent.llm.catalog import ModelCatalog, ModelInfo, ModelSelector
+from assent.llm.catalog import (
+    ModelCatalog,
+    ModelInfo,
+    ModelSelector,
+    ProviderAccount,
+    provider_accounts,
+)
 from assent.llm.http.client import proxy_for
 from assent.llm.http.url import HttpUrl, parse_url
-from assent.llm.providers import ProviderAccount, provider_accounts
 
 URL = "http://10.0.0.1:9000/v1"
 

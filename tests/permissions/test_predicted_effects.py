@@ -5,10 +5,7 @@ import pytest
 from assent.core.plan.operation import RunCommand, command_line_text
 from assent.core.plan.plan import Scope
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.predicted_effects import (
-    PredictedEffects,
-    predict_effects,
-)
+from assent.permissions.commands.predicted_effects import PredictedEffects, predict_effects
 from assent.permissions.operation_risks import RiskInput, operation_risks
 
 ROOT = "/srv/app"

@@ -4,11 +4,7 @@ import pytest
 
 from assent.core.plan.operation import RunCommand, command_line_text
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.predicted_effects import (
-    UNREAD,
-    predict_effects,
-    write_targets,
-)
+from assent.permissions.commands.predicted_effects import UNREAD, predict_effects, write_targets
 from assent.permissions.operation_risks import RiskInput, operation_risks
 
 ROOT = "/srv/app"

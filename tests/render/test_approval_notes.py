@@ -5,13 +5,7 @@ from hypothesis import strategies as st
 from tests.support.properties import examples
 
 from assent.planning.projections import tasks
-from assent.render.approval import (
-    HEADING,
-    ApprovalNote,
-    note_item,
-    notes_in_text,
-    notes_section,
-)
+from assent.render.approval import HEADING, ApprovalNote, note_item, notes_in_text, notes_section
 
 
 def noted(note: str, approval: str = "1") -> ApprovalNote:

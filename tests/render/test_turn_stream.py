@@ -17,7 +17,7 @@ from assent.core.session.event import (
     SessionStarted,
     StepRetried,
 )
-from assent.render.turn_stream import (
+from assent.render.log import (
     ChildNames,
     activity_lines,
     batch_row,

@@ -25,7 +25,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
 from assent.executor.disk import Disk
 from assent.ports import EventBatch, EventStore
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 
 AT = "2026-01-01T12:00:00.000Z"
 

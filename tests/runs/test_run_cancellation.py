@@ -8,7 +8,7 @@ from assent.app.engine import Engine
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import CommandEndedEntry, LiveCommandOutput, drive_to_end
 from assent.runs.journal import StoreJournal
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 

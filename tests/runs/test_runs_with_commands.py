@@ -12,7 +12,7 @@ from assent.core.event import Event, RunEnded, RunHalted, RunResumed, RunStarted
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import LiveCommandOutput, drive_to_end
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")

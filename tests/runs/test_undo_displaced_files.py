@@ -10,7 +10,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.executor.displaced_files import LocalDisplacedFiles
 from assent.planning.ports import RetentionLimits
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 
 OLD = {"kept.txt": b"old", "gone/one.txt": b"one", "gone/two.txt": b"two"}
 

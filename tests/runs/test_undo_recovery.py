@@ -20,7 +20,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import drive_to_end
 from assent.core.undo import AppliedChange
 from assent.executor.disk import Disk
-from assent.runs.run_report import NO_RUN, RunReport
+from assent.runs.run_status import NO_RUN, RunReport
 from assent.runs.undo.history import skipped_operations
 from assent.runs.undo.service import UndoPlan
 from assent.store.hash_chain import decode_event

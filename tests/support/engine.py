@@ -37,7 +37,7 @@ from assent.ports import (
     Signer,
     StreamTrace,
 )
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.store.memory import MemoryBlobStore, MemoryEventStore
 from assent.workspace.files import LocalWorkspaceFiles
 

@@ -11,8 +11,8 @@ from tests.support.session import Answers, OpenGate, Person, tooling
 
 from assent.agent.formatters import EditFormatter
 from assent.agent.permission_request import PermissionRequest, PermissionRequester
+from assent.agent.services import ToolEnvironment
 from assent.agent.session_repository import SessionRepository
-from assent.agent.tool_environment import ToolEnvironment
 from assent.app.engine import Engine
 from assent.core.event import StoredEvent
 from assent.core.llm import StopReason, ToolCall

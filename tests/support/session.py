@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from tests.support.engine import World
 
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.event import StoredEvent
 from assent.core.llm import (

@@ -9,7 +9,7 @@ import msgspec
 from tests.support.engine import World
 from tests.support.session import NoProcess, NoPrograms, NoShell, Person
 
-from assent.agent.tool_environment import TaskLimits, ToolEnvironment
+from assent.agent.services import TaskLimits, ToolEnvironment
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent

@@ -3,16 +3,13 @@
 import msgspec
 import pytest
 
+from assent.tools.command_tools import GIT, SHELL
 from assent.tools.fetch import FETCH
-from assent.tools.git import GIT
-from assent.tools.glob import GLOB
-from assent.tools.grep import GREP
-from assent.tools.list import LIST
+from assent.tools.find_tools import GLOB, GREP, LIST
 from assent.tools.outcome import BYTES, KEPT_BYTES, LINES, limited_outcome, truncated
 from assent.tools.read import READ, read_page
 from assent.tools.schema import tool_definition
 from assent.tools.search import SEARCH
-from assent.tools.shell import SHELL
 from assent.tools.text_search import regex_reach
 
 MOST_CHARACTERS = 2350

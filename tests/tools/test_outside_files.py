@@ -13,7 +13,7 @@ from tests.tools.read_harness import Place
 from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.llm import ImagePart
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
-from assent.tools.list import LIST
+from assent.tools.find_tools import LIST
 from assent.tools.overlay import WHOLE_FILE
 from assent.tools.read import READ
 from assent.tools.registry import TOOLS

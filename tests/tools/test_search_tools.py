@@ -9,9 +9,7 @@ from tests.tools.read_harness import Place
 
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.shell.process import SandboxState
-from assent.tools.glob import GLOB
-from assent.tools.grep import GREP
-from assent.tools.list import LIST
+from assent.tools.find_tools import GLOB, GREP, LIST
 from assent.tools.read import READ
 from assent.tools.search import SEARCH
 from assent.tools.tool import Tool

@@ -13,9 +13,8 @@ from assent.core.tool import CommandEffect, PermissionContext, ToolOutcome
 from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 from assent.tools.aliases import translate_arguments
-from assent.tools.git import GIT
+from assent.tools.command_tools import GIT, SHELL
 from assent.tools.outcome import DRAFT_NOTE, KEPT_BYTES, collect_output, quote_argument
-from assent.tools.shell import SHELL
 
 IDENTITY = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
 

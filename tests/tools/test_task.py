@@ -10,15 +10,15 @@ from assent.core.errors import UsageError
 from assent.core.llm import ToolCall
 from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
 from assent.tools.schema import tool_definition
-from assent.tools.task import MAX_PROMPT_CHARS, TASK, TaskArgs, run, touches
+from assent.tools.session_tools import MAX_PROMPT_CHARS, TASK, TaskArgs, run_task, task_touches
 
 NOWHERE = None  # it looks at nothing around it
 
 
 def test_f100_a_task_is_judged_by_the_kind_of_its_sub_agent(tmp_path: Path) -> None:
     args, around = TaskArgs("Look around", "explore"), Desk(tmp_path).around
-    assert touches(args, around) == (ResourceAccess(Action.TASK, "explore"),)
-    assert touches(args, around)[0].permission == "task"
+    assert task_touches(args, around) == (ResourceAccess(Action.TASK, "explore"),)
+    assert task_touches(args, around)[0].permission == "task"
     assert TASK.action is Action.TASK
 
 
@@ -35,7 +35,7 @@ def test_a_kind_that_nobody_knows_gets_to_no_judge(tmp_path: Path) -> None:
 
 def test_f100_it_only_wishes() -> None:
     args = TaskArgs("Look around\nthoroughly", "explore", "", "01k", background=True)
-    assert run(args, NOWHERE) == ToolOutcome(  # type: ignore[arg-type]
+    assert run_task(args, NOWHERE) == ToolOutcome(  # type: ignore[arg-type]
         "A sub-agent is working on it.",
         "explore: Look around",
         effect=TaskEffect(
@@ -53,11 +53,11 @@ def test_whoever_names_no_kind_gets_one_that_changes_nothing() -> None:
 )
 def test_a_task_needs_words_and_not_too_many(prompt: str) -> None:
     with pytest.raises(UsageError, match="No sub-agent was started"):
-        run(TaskArgs(prompt), NOWHERE)  # type: ignore[arg-type]
+        run_task(TaskArgs(prompt), NOWHERE)  # type: ignore[arg-type]
 
 
 def test_a_title_is_short() -> None:
-    outcome = run(TaskArgs("word " * 100), NOWHERE)  # type: ignore[arg-type]
+    outcome = run_task(TaskArgs("word " * 100), NOWHERE)  # type: ignore[arg-type]
     assert isinstance(outcome.effect, TaskEffect)
     assert len(outcome.effect.title) == 80
 

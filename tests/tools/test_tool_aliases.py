@@ -7,8 +7,13 @@ from tests.tools.call_harness import Desk
 
 from assent.core.llm import ToolCall
 from assent.core.session.event import Question, QuestionOption, Todo
-from assent.core.text.tool_mentions import without_missing_tools
-from assent.core.tool import MemoryEffect, PresentPlanEffect, QuestionsEffect, TodosEffect
+from assent.core.tool import (
+    MemoryEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    TodosEffect,
+    without_missing_tools,
+)
 from assent.tools.aliases import (
     ALIASES,
     ARGUMENTS,

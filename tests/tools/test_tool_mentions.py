@@ -9,18 +9,19 @@ import pytest
 from tests.adversarial.harness import Stage, events
 
 import assent
-from assent.agent.loop.system_prompt import prompt_layers
-from assent.agent.reminders import ReminderContext, build_rules, child_rules, mode_rules, reminder
+from assent.agent.prompt import (
+    ReminderContext,
+    build_rules,
+    child_rules,
+    mode_rules,
+    prompt_layers,
+    reminder,
+)
 from assent.config.agents import agent_folders, load_agents
 from assent.core.permission.mode import MODES
 from assent.core.session.agent import PromptContext
 from assent.core.session.record import SessionRecord
-from assent.core.text.tool_mentions import (
-    TOOL_NAMES,
-    mentions_tool,
-    missing_tools,
-    without_missing_tools,
-)
+from assent.core.tool import TOOL_NAMES, mentions_tool, missing_tools, without_missing_tools
 from assent.executor.disk import Disk
 from assent.tools.registry import TOOLS
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from assent.agent.tool_environment import ProgramOpeners, ToolEnvironment
+from assent.agent.services import ProgramOpeners, ToolEnvironment
 from assent.core.errors import AssentError, Interrupted
 from assent.core.llm import ModelRequest
 from assent.core.session.event import TurnEnded

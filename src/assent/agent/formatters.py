@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from assent.agent.services import AgentServices
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import AgentServices, ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.paths import base_name, display_path, one_line

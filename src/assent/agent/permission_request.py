@@ -8,7 +8,7 @@ import msgspec
 
 from assent.agent.formatters import EditFormatter
 from assent.agent.pending_questions import PendingQuestions
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.llm import ToolCall

@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from assent.core.errors import SANDBOX, NotReadOnly, Refused, without_sandbox
+from assent.core.errors import SANDBOX, NotReadOnly, Refused, SpecialFileRefused, without_sandbox
 from assent.core.paths import display_path, is_inside
 from assent.core.permission.rule import PathLimits
 from assent.core.shell.glob import expand_glob
@@ -31,7 +31,6 @@ from assent.permissions.commands.read_only.classifier import (
     read_only_command,
     read_only_stages,
 )
-from assent.permissions.commands.read_only.special_file import SpecialFileRefused
 from assent.ports import ProcessRunner
 
 __all__ = [

@@ -7,7 +7,7 @@ from assent.core.errors import Busy, IllegalState
 from assent.core.event import StoredEvent
 from assent.core.session.event import SessionEvent, SessionRewound, TodosChanged
 from assent.core.session.record import SessionRecord
-from assent.core.session.rewind import (
+from assent.core.session.transcript import (
     MAX_MESSAGE_CHARS,
     UserMessage,
     chosen_message,

@@ -1,25 +1,31 @@
-"""The planning and run services that sessions work with."""
+"""What sessions and their tool calls work with, as `app` set it up for this machine and user."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Condition
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from assent.agent.grants import Grants
 from assent.agent.memory import WorkspaceMemory
-from assent.agent.pending_questions import PendingQuestions
+from assent.agent.pending_questions import Grants, PendingQuestions
+from assent.core.permission.mode import CustomMode
 from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.session.agent import Agent
 from assent.core.session.event import PlanLinked, Todo
 from assent.core.session.record import SessionRecord
+from assent.core.tool import PermissionContext
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
+from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
+from assent.ports.session import AgentDriver, Asker, CallGuard, PermissionGate
 from assent.runs.orphan_slots import OrphanSlots
-from assent.runs.run_report import LastEdit
-from assent.runs.run_status import RunStatus
+from assent.runs.run_status import LastEdit, RunStatus
+from assent.tools.dispatcher import ToolDispatcher
 
-if TYPE_CHECKING:  # opened by the first call that has an effect; most turns begin without one
+if TYPE_CHECKING:
     from assent.planning.approvals import Approvals
     from assent.planning.drafts import Drafts
     from assent.runs.permits import Permits
@@ -86,3 +92,100 @@ class AgentServices(msgspec.Struct, frozen=True):
         plan = self.plan_of(record)
         if plan is not None and plan.state is not PlanState.DISCARDED:
             self.projections.todos(plan, self.plans.live_text(plan) or b"", todos)
+
+
+# Limits how many children of one session tree work at the same time, at any depth.
+
+
+class ConcurrencyLimit:
+    """Limits one tree; a parent that waits for its children does not count, so they can run."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._busy = 0
+        self._change = Condition()
+
+    @contextmanager
+    def acquired(self, unwanted: Callable[[], bool]) -> Iterator[None]:
+        """Holds a slot; stops waiting for one when the work is no longer wanted."""
+        self._take(unwanted)
+        try:
+            yield
+        finally:
+            self._give()
+
+    @contextmanager
+    def released(self, unwanted: Callable[[], bool]) -> Iterator[None]:
+        """Releases one's own slot to others in this context."""
+        self._give()
+        try:
+            yield
+        finally:
+            self._take(unwanted)
+
+    def wake(self) -> None:
+        """Wakes all who wait, so that they check whether they are still wanted."""
+        with self._change:
+            self._change.notify_all()
+
+    def _take(self, unwanted: Callable[[], bool]) -> None:
+        with self._change:
+            while self._busy >= self._most and not unwanted():
+                self._change.wait()
+            self._busy += 1
+
+    def _give(self) -> None:
+        with self._change:
+            self._busy -= 1
+            self._change.notify_all()
+
+
+# What the tool calls of a turn work with, as `app` set it up for this machine and user.
+
+
+class TaskLimits(msgspec.Struct, frozen=True):
+    """The limits of children: `[tasks]`."""
+
+    depth: int = 1
+    max_parallel: int = 3
+    seconds: float = 600
+    steps: int = 60
+    children: int = 20  # budget.children: of one session, before the person is asked
+
+
+ProgramOpeners: TypeAlias = tuple[Callable[[], ProcessRunner], Callable[[], ReadOnlyShell]]
+
+
+class ToolEnvironment(msgspec.Struct, frozen=True):
+    """Tools with their gate, the asker for questions, the agents, and the settings of both."""
+
+    open_process: Callable[[], ProcessRunner]  # most turns start no program
+    open_shell: Callable[[], ReadOnlyShell]
+    fetch: PageFetcher
+    gate: PermissionGate
+    asker: Asker
+    dispatcher: ToolDispatcher
+    agents: Mapping[str, Agent] = {}
+    hosts: tuple[str, ...] = ()  # fetch.hosts
+    staging: bool = True  # plan.staging
+    suggest: bool = False  # plan.suggest
+    formatters: Mapping[str, tuple[str, ...]] = {}  # format
+    modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
+    outside: OutsideFiles | None = None
+    # Returns what opens both where rules keep files from programs; None: nobody has to be kept.
+    with_path_limits: Callable[[PermissionContext], ProgramOpeners | None] = lambda posture: None
+    # Makes the guards of one turn: the loop guard, and hooks around calls.
+    guards: Callable[[Callable[[], PermissionContext]], Sequence[CallGuard]] = lambda posture: ()
+    driver: AgentDriver | None = None  # children work with others of its kind; None: there are none
+    tasks: TaskLimits = TaskLimits()
+    auto: bool = False  # --auto: what would be asked runs, except where that never may
+    unconfined: bool = False  # shell.unconfined
+    shell_s: float = 120  # shell.timeout_s
+    seconds_left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
+    cancel_reason: Callable[[], str] = lambda: ""  # why the turn is to end at once, from any thread
+    questions_s: int = 0  # questions.expires_s
+    grants_s: int = 0  # questions.grants_expire_s
+    redact: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say
+    concurrency: ConcurrencyLimit | None = (
+        None  # of the tree that a child works in; None: it is nobody's child
+    )

@@ -6,10 +6,8 @@ from functools import partial
 import msgspec
 
 from assent.agent.cancellation import run_cancellable
-from assent.agent.services import AgentServices
-from assent.agent.subagents.agent_types import subagents
-from assent.agent.subagents.ancestry import parent_sessions
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import AgentServices, ToolEnvironment
+from assent.agent.subagents.ancestry import parent_sessions, subagents
 from assent.core.errors import NotFound
 from assent.core.paths import display_path
 from assent.core.permission.mode import (

@@ -11,11 +11,10 @@ import msgspec
 
 from assent.agent.cancellation import watch_log
 from assent.agent.hook_guard import fire_prompt_hooks
-from assent.agent.reminders import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
+from assent.agent.prompt import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
 from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewind_preview
-from assent.agent.services import AgentServices
+from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionLookup, SessionRepository
-from assent.agent.tool_environment import ToolEnvironment
 from assent.agent.turns import SessionTurn, last_turn_end, retry_message
 from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import StoredEvent
@@ -45,8 +44,13 @@ from assent.core.session.event import (
     interrupted_turn,
 )
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
-from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
-from assent.core.session.transcript import Transcript
+from assent.core.session.transcript import (
+    Transcript,
+    UserMessage,
+    chosen_message,
+    rewind_targets,
+    without_rewound,
+)
 from assent.core.text.secrets import redact
 from assent.ports.cancellation import CancelRegistry, CancelToken
 from assent.ports.session import AgentDriver

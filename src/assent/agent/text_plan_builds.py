@@ -6,11 +6,10 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
-from assent.agent.reminders import ModeSwitch, mode_events
-from assent.agent.services import AgentServices
+from assent.agent.prompt import ModeSwitch, mode_events
+from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import MAX_TRIES, SessionRepository
 from assent.agent.sessions import Sessions
-from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import operation_ids
 from assent.core.errors import Busy, ConcurrentChange, IllegalState, PlanTextDiffers
 from assent.core.event import Event, StoredEvent
@@ -38,7 +37,7 @@ from assent.planning.approvals import check_digest
 from assent.planning.projections import tasks
 from assent.ports import EventBatch
 from assent.ports.session import AgentDriver
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.runs.undo.targets import UndoTargets
 
 BUILD_AGENT = default_agent("ask")

@@ -13,10 +13,9 @@ from assent.agent.effects import EffectDone, EffectRequest, EffectRunner
 from assent.agent.hook_guard import HookGuard
 from assent.agent.permission_request import PermissionRequest as Asked
 from assent.agent.permission_request import decision_line, drain
-from assent.agent.services import AgentServices
+from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.worker import declined_children
-from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, ToolCall, ToolResult

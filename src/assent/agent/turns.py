@@ -6,14 +6,13 @@ from assent.agent.cancellation import cancellable_environment
 from assent.agent.effects import EffectDone
 from assent.agent.permission_request import drain
 from assent.agent.plan_updates import OwnChanges, PlanUpdates
-from assent.agent.reminders import ReminderContext, reminder
-from assent.agent.services import AgentServices
+from assent.agent.prompt import ReminderContext, reminder
+from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_context import SessionContext
 from assent.agent.session_repository import SessionRepository, folded_session
 from assent.agent.subagents.ancestry import requested_end
 from assent.agent.subagents.children import ChildSessions
 from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
-from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError, IllegalState, Interrupted, StoreError
 from assent.core.event import Event, StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolDefinition

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import ToolEnvironment
 from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
 from assent.config.custom_commands import command_folders, load_custom_commands
 from assent.core.errors import Refused

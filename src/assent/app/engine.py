@@ -13,16 +13,14 @@ from assent.app.status import WorkspaceStatus
 from assent.planning.ports import Ports, WorkspaceConfig
 
 if TYPE_CHECKING:
-    from assent.agent.grants import Grants
     from assent.agent.memory import WorkspaceMemory
     from assent.agent.pending_decisions import PendingDecisions
-    from assent.agent.pending_questions import PendingQuestions
+    from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
-    from assent.agent.services import AgentServices
+    from assent.agent.services import AgentServices, ToolEnvironment
     from assent.agent.session_context import SessionContext
     from assent.agent.sessions import Sessions
     from assent.agent.text_plan_builds import TextPlanBuilds
-    from assent.agent.tool_environment import ToolEnvironment
     from assent.agent.turn_changes import SessionTurnChanges
     from assent.planning.approvals import Approvals
     from assent.planning.bundles import Bundles, KeyLog
@@ -260,7 +258,7 @@ class Engine(WorkspaceStatus):
     @opened_once
     def grants(self) -> "Grants":
         """Remembered permission answers."""
-        from assent.agent.grants import Grants
+        from assent.agent.pending_questions import Grants
 
         return Grants(self._doors, self._workspaces, self._place)
 
@@ -275,7 +273,7 @@ class Engine(WorkspaceStatus):
     def _services(self) -> "AgentServices":
         """What sessions work with."""
         from assent.agent.services import AgentServices
-        from assent.runs.run_report import LastEdit
+        from assent.runs.run_status import LastEdit
 
         return AgentServices(
             self._doors,

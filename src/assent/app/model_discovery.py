@@ -10,9 +10,9 @@ from assent.app.models import PROBE_S, open_models
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.errors import AssentError, ModelError
 from assent.core.llm import PROVIDERS
+from assent.llm.catalog import ProviderAccount, provider_accounts
 from assent.llm.http.client import HttpClient, wrap_tls
 from assent.llm.model_list import list_model_names
-from assent.llm.providers import ProviderAccount, provider_accounts
 from assent.render.onboarding import LocalModelServer, SetupFindings
 
 

@@ -10,12 +10,17 @@ import msgspec
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.settings import Settings
 from assent.core.errors import ModelError, UsageError
-from assent.llm.catalog import ModelCatalog, ModelInfo, ModelSelector
-from assent.llm.errors import ErrorContext
+from assent.llm.catalog import (
+    ModelCatalog,
+    ModelInfo,
+    ModelSelector,
+    ProviderAccount,
+    provider_accounts,
+    usable_accounts,
+)
+from assent.llm.errors import ErrorContext, RetryingModel
 from assent.llm.http.client import HttpClient, wrap_tls
 from assent.llm.http_model import HttpModel, ProviderEndpoint
-from assent.llm.providers import ProviderAccount, provider_accounts, usable_accounts
-from assent.llm.retry import RetryingModel
 from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import OpenedModel
 

@@ -10,10 +10,9 @@ import msgspec
 
 from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
-from assent.agent.loop.system_prompt import PromptLayer, prompt_layers
-from assent.agent.reminders import ReminderContext, reminder
-from assent.agent.subagents.agent_types import subagents_line
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.prompt import PromptLayer, ReminderContext, prompt_layers, reminder
+from assent.agent.services import ToolEnvironment
+from assent.agent.subagents.ancestry import subagents_line
 from assent.app.composition import engine_of
 from assent.app.engine import Engine
 from assent.app.models import ModelRegistry

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assent.agent.loop_guard import LoopGuard, LoopLimits
-from assent.agent.tool_environment import ProgramOpeners, TaskLimits, ToolEnvironment
+from assent.agent.services import ProgramOpeners, TaskLimits, ToolEnvironment
 from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_tool_warnings
 from assent.app.settings import known_secrets
 from assent.app.shell import only_reads, open_process, read_only_shell

@@ -7,12 +7,7 @@ import msgspec
 
 from assent.agent.project_files import TrustLog
 from assent.app.ports import keyring_reader
-from assent.app.settings import (
-    load_settings,
-    locate_workspace,
-    open_workspace_trust,
-    user_paths,
-)
+from assent.app.settings import load_settings, locate_workspace, open_workspace_trust, user_paths
 from assent.config.keyring import key_file_problem
 from assent.config.project_files import consequences, project_files
 from assent.config.trust_list import FILE, WorkspaceTrust

@@ -49,7 +49,7 @@ from assent.render.status import (
     with_removed_leftovers,
 )
 from assent.render.undo import undo_end_lines, undo_preview_row
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.runs.undo.service import UndoPlan
 
 # What `build`, `recover`, `undo` and `redo` print when a run is over.

@@ -19,8 +19,8 @@ from assent.core.errors import AssentError
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.render.command_output import CommandOutputChunk, CommandOutputRedactor, progress_brief
 from assent.render.lines import Line
+from assent.render.log import live_row, stream_result_row
 from assent.render.rows import Row
-from assent.render.turn_stream import live_row, stream_result_row
 
 # JSON lines of a run in progress: its steps, and the output of its commands.
 

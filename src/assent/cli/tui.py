@@ -19,7 +19,7 @@ from assent.render.onboarding import SetupFindings
 from assent.tui.host import CommandLineResult, ScreenHost, StartOptions
 
 if TYPE_CHECKING:
-    from assent.agent.tool_environment import ToolEnvironment
+    from assent.agent.services import ToolEnvironment
     from assent.app.engine import Engine
     from assent.app.session import SessionRuntime
     from assent.config.settings import Settings

@@ -15,7 +15,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.render.review import Review
 from assent.render.undo import undo_lines
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.runs.undo.service import UndoPlan
 
 

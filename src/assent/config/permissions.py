@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from assent.config.config_file import (
+    BadJson,
     ConfigFile,
     Opener,
     config_error,
@@ -19,8 +20,8 @@ from assent.config.config_file import (
     parse_toml,
     path_text,
     read_content,
+    read_jsonc,
 )
-from assent.config.jsonc import BadJson, read_jsonc
 from assent.config.loader import PROJECT, IsTrusted, LoadedSettings, nothing_trusted
 from assent.config.paths import AppPaths
 from assent.config.settings import RuleSettings, Settings

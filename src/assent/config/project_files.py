@@ -12,9 +12,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.config.config_file import Opener, parse_toml, read_content
+from assent.config.config_file import BadJson, Opener, parse_toml, read_content, read_jsonc
 from assent.config.front_matter import UnusableFile, split_front_matter
-from assent.config.jsonc import BadJson, read_jsonc
 from assent.config.loader import PROJECT
 from assent.config.paths import path_within
 from assent.config.permissions import PROJECT_FILES

@@ -9,7 +9,7 @@ from assent.app.engine import Engine
 from assent.config.paths import AppPaths
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.sandbox.temp_folder import TempFolder, temp_folder
 
 PROJECT = "project"

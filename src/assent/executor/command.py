@@ -17,10 +17,7 @@ from assent.core.run.journal import (
     PathConflict,
 )
 from assent.core.run.state import UNKNOWN_END
-from assent.core.run.workspace_changes import (
-    FileStateChanges,
-    encode_changes,
-)
+from assent.core.run.workspace_changes import FileStateChanges, encode_changes
 from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
 from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from assent.core.errors import Refused, Unavailable, UsageError
 from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
-from assent.llm.http.response_parser import HttpError
+from assent.llm.http.response import HttpError
 from assent.llm.http.url import HttpUrl, parse_url
 from assent.llm.limits import FETCH_S, MAX_REDIRECTS, MAX_URL_CHARS
 from assent.ports import FetchResponse

@@ -25,8 +25,7 @@ from assent.llm.errors import (
     stream_error,
 )
 from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
-from assent.llm.http.response_parser import HttpError
-from assent.llm.http.sse import SseEvent, SseEventTooLong, SseParser
+from assent.llm.http.response import HttpError, SseEvent, SseEventTooLong, SseParser
 from assent.llm.http.url import HttpUrl
 from assent.llm.limits import MAX_BAD_ANSWERS, MAX_ERROR_BYTES, MAX_ERROR_RECEIVED_BYTES
 from assent.llm.wires.wire import (

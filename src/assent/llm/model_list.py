@@ -4,11 +4,11 @@ from contextlib import closing
 
 import msgspec
 
+from assent.llm.catalog import ProviderAccount
 from assent.llm.errors import ErrorContext, connection_error, http_status_error
 from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
-from assent.llm.http.response_parser import HttpError
+from assent.llm.http.response import HttpError
 from assent.llm.limits import MAX_MODEL_LIST_BYTES, MAX_MODEL_LIST_RECEIVED_BYTES
-from assent.llm.providers import ProviderAccount
 from assent.llm.wires.anthropic import VERSION
 from assent.ports.cancellation import CancelToken
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import Refused, SpecialFileRefused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import (
     PathLimits,
@@ -50,7 +50,6 @@ from assent.permissions.command_checks import (
     require_read_only,
     staged_checks,
 )
-from assent.permissions.commands.read_only.special_file import SpecialFileRefused
 from assent.permissions.grants import grant_patterns, matching_grant
 from assent.permissions.path_limits import PathLimitsCache, with_agent_config_limits
 from assent.permissions.resource_names import resource_names

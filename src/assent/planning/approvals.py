@@ -15,12 +15,7 @@ from assent.core.errors import (
     NotFound,
     NotIndependent,
 )
-from assent.core.event import (
-    PlanApproved,
-    PlanDeclined,
-    PlanProposed,
-    PlanRejected,
-)
+from assent.core.event import PlanApproved, PlanDeclined, PlanProposed, PlanRejected
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.paths import GIT, display_path, normalize
 from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes

@@ -64,7 +64,7 @@ from assent.executor.drift import check_disk, first_segment_files
 from assent.planning.approvals import Approvals, check_independent
 from assent.planning.command_operation import checked_command
 from assent.planning.drafts import MAX_TRIES, PlanContents
-from assent.planning.path_checks import refuse_case_collisions, refuse_git_folders
+from assent.planning.path_checks import refuse_case_collisions, refuse_denied, refuse_git_folders
 from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
 from assent.planning.plan_status import (
     expiry_reason,
@@ -75,7 +75,6 @@ from assent.planning.plan_status import (
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
-from assent.planning.rule_check import refuse_denied
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch, LinkTarget, ReplacementLoss, WorkspaceFiles
 from assent.render.review import OperationReview, Review

@@ -52,11 +52,15 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.record import PlanRecord
 from assent.planning.command_operation import checked_command, command_folder
-from assent.planning.path_checks import FilenameCase, refuse_case_collisions, refuse_git_folders
+from assent.planning.path_checks import (
+    FilenameCase,
+    refuse_case_collisions,
+    refuse_denied,
+    refuse_git_folders,
+)
 from assent.planning.plans import Plans, reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
-from assent.planning.rule_check import refuse_denied
 from assent.ports import WorkspaceFiles
 from assent.tools.overlay import Overlay
 

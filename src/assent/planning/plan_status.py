@@ -17,9 +17,9 @@ from assent.core.plan.plan import Plan
 from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line
 from assent.executor.drift import drifted_paths, first_segment_files, state_text
+from assent.planning.path_checks import RULES_COMMAND, command_limits, denied_operations
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
-from assent.planning.rule_check import RULES_COMMAND, command_limits, denied_operations
 from assent.ports import EventBatch, PlanRules, WorkspaceFiles
 from assent.render.operation_text import operation_brief
 from assent.render.review_warnings import DriftedFile

@@ -18,11 +18,10 @@ from assent.core.run.slot_move import PathState
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import PlanContents
 from assent.planning.hook_events import fire_hooks, plan_hook_fields
-from assent.planning.path_checks import refuse_git_folders
+from assent.planning.path_checks import refuse_denied, refuse_git_folders
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
-from assent.planning.rule_check import refuse_denied
 
 MAX_NAMED = 20  # conflicts spelled out in one message
 

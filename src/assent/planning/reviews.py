@@ -30,6 +30,7 @@ from assent.permissions.commands.predicted_effects import predict_effects
 from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
 from assent.planning.approvals import build_warnings
 from assent.planning.command_operation import command_remarks
+from assent.planning.path_checks import command_limits
 from assent.planning.plan_status import (
     OPEN_STATES,
     PlanStatus,
@@ -40,7 +41,6 @@ from assent.planning.plan_status import (
 )
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.rule_check import command_limits
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.ports import ReplacementLoss
 from assent.render.diff import LIMIT, operation_diff

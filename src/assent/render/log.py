@@ -1,12 +1,30 @@
-"""The event log as rows, in the envelope that all faces share, and as lines."""
+"""The event log as rows and lines, in the envelope that all faces share, and the stream of a turn.
+
+In the stream, repeated calls are shown once with a count, and child sessions by name.
+"""
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
 import msgspec
 
-from assent.core.event import JournalWritten, StoredEvent, event_tag
-from assent.core.llm import ImagePart
+from assent.core.event import Event, JournalWritten, StoredEvent, event_tag
+from assent.core.llm import ImagePart, StreamDelta, ToolCall
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    PartSaid,
+    PlannedCall,
+    StepRetried,
+    StepStarted,
+)
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.ports import LogCheck
@@ -165,3 +183,246 @@ def _brief(value: object) -> str:
 def _cut(text: str) -> str:
     rest = f"… ({len(text) - MAX_TEXT_CHARS} more)" if len(text) > MAX_TEXT_CHARS else ""
     return visible_line(text[:MAX_TEXT_CHARS]) + rest
+
+
+# The stream of a turn, line by line in the envelope of the log.
+#
+# Repeated calls are shown once with a count, child sessions by name.
+
+
+# Child names: how the child sessions of a session are told apart, such as `explore 2`.
+
+
+UNNAMED_CHILD = "a child"
+
+
+class ChildNames:
+    """The names of the children seen so far; `before` counts those of the root's earlier turns."""
+
+    def __init__(self, root: str = "", before: int = 0) -> None:
+        self._names: dict[str, str] = {}
+        self._counts: dict[str, int] = {root: before}
+
+    def add_event(self, recorded: StoredEvent) -> None:
+        """Adds an event; one that starts a child gives it a name, which it keeps."""
+        match recorded.event:
+            case ChildStarted(child=child, agent=agent):
+                parent = recorded.stream.rpartition("/")[2]
+                count = self._counts.get(parent, 0) + 1
+                self._counts[parent] = count
+                self._names.setdefault(child, f"{visible_line(agent)} {count}")
+            case _:
+                pass
+
+    def name(self, child: str) -> str:
+        """Returns the name of a child, or a placeholder for an unknown one."""
+        return self._names.get(child, UNNAMED_CHILD)
+
+
+# Repeated calls: the same call again without a change is shown once, with a count.
+
+
+def times_suffix(count: int) -> str:
+    """Returns a suffix that says how often something occurs; empty for once."""
+    return f" ({count:,} times)" if count > 1 else ""
+
+
+def count_repeated_rows(rows: Iterable[Row], but: str) -> list[Row]:
+    """Returns rows without duplicates; rows that only differ in field `but` become a `count`."""
+    found: dict[str, tuple[Row, int]] = {}
+    for row in rows:
+        rest = {name: value for name, value in row.items() if name != but}
+        key = repr(rest)
+        first, count = found.get(key, (row, 0))
+        found[key] = (first, count + 1)
+    return [{**row, "count": count} if count > 1 else row for row, count in found.values()]
+
+
+def collapse_repeats(said: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yields heads and texts; repeated ones once, with their number in the head."""
+    for (head, text), same in groupby(said):
+        yield head + times_suffix(sum(1 for _ in same)), text
+
+
+class RepeatedCallFilter:
+    """Passes events on; those about a call like the previous one are only counted."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, str] = {}  # what was called, by the id of the call
+        self._last: tuple[object, ...] | None = None
+        self._held: StoredEvent | None = None
+        self._count = 0
+
+    def take(self, heard: StoredEvent) -> Iterator[tuple[StoredEvent, int]]:
+        """Yields the events to show now, each with the number of events that it stands for."""
+        key = self._key(heard)
+        if key is not None and key == self._last:
+            self._held, self._count = heard, self._count + 1
+            return
+        yield from self.rest()
+        self._last = key
+        yield heard, 1
+
+    def rest(self) -> Iterator[tuple[StoredEvent, int]]:
+        """Yields what was counted and not shown, before another event or at the end."""
+        held, count = self._held, self._count
+        self._held, self._count, self._last = None, 0, None
+        if held is not None:
+            yield held, count
+
+    def _key(self, heard: StoredEvent) -> tuple[object, ...] | None:
+        match heard.event:
+            case StepStarted():
+                self._calls.clear()
+                return None
+            case PartSaid(part=ToolCall(id, tool, args, raw)):
+                said = raw if args is None else msgspec.json.encode(args).decode()
+                self._calls[id] = f"{tool} {said}"
+                return heard.stream, "said", self._calls[id]
+            case CallStarted(call):
+                return self._about(heard, call, "started")
+            case CallEnded(call=call, result=result, verdict=verdict):
+                return self._about(heard, call, "ended", result.text, result.failed, verdict)
+            case _:
+                return None
+
+    def _about(self, heard: StoredEvent, call: str, *more: object) -> tuple[object, ...] | None:
+        known = self._calls.get(call)
+        return None if known is None else (heard.stream, known, *more)
+
+
+SHORT = 200
+TOUCHED = 4  # things of one call that a line names
+ASK_VERDICT = "ask"
+REFUSED = ("deny", "fail")  # verdicts after which nothing happens
+
+
+def stream_row(heard: StoredEvent | StreamDelta, session: str, at: str) -> Row:
+    """Returns a stored event with its log position, or a streamed piece without one."""
+    match heard:
+        case StreamDelta(kind, text):
+            return live_row("delta", session, at, {"kind": kind, "text": redact(text)})
+        case StoredEvent():
+            row = event_row(heard, {})
+            row["session"] = row["session"] or session
+            if isinstance(heard.event, BatchPlanned):
+                body: Any = row["body"]
+                row["body"] = {**body, "calls": count_repeated_rows(body["calls"], "call")}
+            return row
+
+
+def stream_result_row(result: Row, session: str, at: str) -> Row:
+    """Returns the last line of a stream: the same object that `json` prints."""
+    return live_row("result", session, at, result)
+
+
+def live_row(kind: str, session: str, at: str, body: Row) -> Row:
+    """Returns something that is never stored, in the same envelope; so it has no log position."""
+    return {"seq": None, "at": at, "kind": kind, "session": session or None, "body": body}
+
+
+def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line]:
+    """Renders what a model does apart from messages, on one line each; `kin` names children."""
+    match event:
+        case CallEnded(tool=tool, title=title, result=result):
+            told = _first(result.text) if result.failed else title
+            failed = ": failed" if result.failed else ""
+            text = f"{visible_line(redact(tool))}{failed}"
+            text += f": {visible_line(redact(told))}" if told else ""
+            yield from wrapped_lines("dim", f"· {text}"[:SHORT])
+        case StepRetried(attempt, wait, reason):
+            again = f" Retrying in {wait:.0f} s (attempt {attempt + 1})." if wait else ""
+            yield from wrapped_lines("dim", f"· {visible_line(redact(reason))}{again}")
+        case Compacted():
+            yield Line("dim", "· Conversation summarized to free up context.")
+        case BatchPlanned(calls):
+            yield from batch_lines(calls)
+        case _:
+            yield from _child_lines(event, kin or ChildNames())
+
+
+def child_lines(recorded: StoredEvent, kin: ChildNames) -> Iterator[Line]:
+    """Renders what a child does, each line prefixed with its name."""
+    name = kin.name(recorded.stream.rpartition("/")[2])
+    for line in activity_lines(recorded.event, kin):
+        yield Line(line.style, f"  {name} {line.text}")
+
+
+def _child_lines(event: Event, kin: ChildNames) -> Iterator[Line]:
+    match event:
+        case ChildStarted(child=child, title=title, background=background):
+            behind = ", in the background" if background else ""
+            yield from wrapped_lines("dim", f"· {kin.name(child)} starts{behind}: {_short(title)}")
+        case ChildEnded(child=child, why=why, words=words):
+            told = f": {_short(words)}" if words else ""
+            yield from wrapped_lines("dim", f"· {kin.name(child)} ended ({why}){told}")
+        case _:
+            pass
+
+
+def batch_lines(calls: Sequence[PlannedCall]) -> Iterator[Line]:
+    """Renders what an answer is about to do, unless it is a single call without risk."""
+    if len(calls) == 1 and calls[0].risk == "low" and calls[0].verdict not in REFUSED:
+        return
+    if len(calls) > 1:
+        yield Line("dim", f"· {len(calls)} calls:")
+    alike = Counter((c.tool, c.touches, c.verdict, c.risk, c.reasons) for c in calls)
+    for (tool, touches, verdict, risk, reasons), count in alike.items():
+        call = PlannedCall("", tool, touches, verdict, risk, reasons)
+        touched = ", ".join([visible_line(redact(each)) for each in call.touches[:TOUCHED]])
+        more = len(call.touches) - TOUCHED
+        further = f" and {more} more" if more > 0 else ""
+        about = f": {touched}{further}" if touched else ""
+        told = ", ".join(filter(None, [call.verdict, f"{call.risk} risk"]))
+        text = f"  {visible_line(redact(call.tool))} ({told}){about}"[:SHORT]
+        yield from wrapped_lines("dim", text + times_suffix(count))
+        yield from _reasons(call)
+
+
+def without_question_details(batch: BatchPlanned) -> BatchPlanned:
+    """Returns a batch without what its questions show anyway, for a user who will be asked."""
+    if len(batch.calls) == 1 and batch.calls[0].verdict == ASK_VERDICT:
+        return BatchPlanned(())
+    spared = [
+        msgspec.structs.replace(call, reasons=()) if call.verdict == ASK_VERDICT else call
+        for call in batch.calls
+    ]
+    return BatchPlanned(tuple(spared))
+
+
+def batch_row(batch: BatchPlanned) -> list[Row]:
+    """Returns the calls of an answer as JSON data."""
+    rows: list[Row] = [
+        {
+            "call": call.call,
+            "tool": _valid(call.tool),
+            "touches": [_valid(each) for each in call.touches],
+            "verdict": call.verdict,
+            "risk": call.risk,
+            "reasons": [_valid(each) for each in call.reasons],
+        }
+        for call in batch.calls
+    ]
+    return count_repeated_rows(rows, "call")
+
+
+def _valid(text: str) -> str:
+    """Returns a text without secrets that can be encoded, whatever bytes a file name has."""
+    return redact(text).encode("utf-8", "backslashreplace").decode()
+
+
+def _reasons(call: PlannedCall) -> Iterator[Line]:
+    """Renders why a call is refused, or its serious risks."""
+    why = visible_line(redact(" ".join(call.reasons)))
+    if call.verdict in REFUSED and why:
+        yield from wrapped_lines("risk", f"    refused: {why}"[:SHORT])
+    elif call.risk == "high" and why:
+        yield from wrapped_lines("risk", f"    high risk{f': {why}' if why else ''}"[:SHORT])
+
+
+def _short(text: str) -> str:
+    return visible_line(redact(_first(text)))[:SHORT]
+
+
+def _first(text: str) -> str:
+    return text.strip().partition("\n")[0]

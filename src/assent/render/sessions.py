@@ -21,12 +21,12 @@ from assent.core.session.event import (
     TurnEnded,
 )
 from assent.core.session.record import SessionRecord
-from assent.core.session.rewind import UserMessage
+from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible, visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
+from assent.render.log import ChildNames, batch_lines, collapse_repeats
 from assent.render.rows import Row, redacted_row
-from assent.render.turn_stream import ChildNames, batch_lines, collapse_repeats
 
 SHORT = 12  # characters of an id in a list
 _FENCE = "~~~~"

@@ -19,7 +19,7 @@ from assent.planning.path_checks import refuse_git_folders
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.runs.journal import StoreJournal
-from assent.runs.run_report import NO_RUN, LastEdit, RunReport, unfinished_error
+from assent.runs.run_status import NO_RUN, LastEdit, RunReport, unfinished_error
 from assent.runs.runs import Runs
 
 RETRY_EDIT = "Nothing was changed. Read the file again, then repeat the edit."

@@ -22,8 +22,8 @@ from assent.core.shell.process import (
     refuse_variables,
 )
 from assent.core.text.hidden_chars import visible_line
+from assent.planning.path_checks import command_limits
 from assent.planning.ports import NoPlanRules, WorkspaceConfig
-from assent.planning.rule_check import command_limits
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
 from assent.render.operation_text import operation_brief

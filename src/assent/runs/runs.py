@@ -47,12 +47,12 @@ from assent.executor.drift import check_disk, first_segment_files
 from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.planning.approvals import Approvals, check_digest
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
+from assent.planning.path_checks import refuse_denied
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.plan_status import imported_plan_drift
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
-from assent.planning.rule_check import refuse_denied
 from assent.ports import BlobStore, EventBatch
 from assent.ports.cancellation import CancelRegistry
 from assent.runs.applied_changes import command_text
@@ -69,8 +69,7 @@ from assent.runs.journal_summary import (
     slots_in_use,
 )
 from assent.runs.orphan_slots import OrphanSlots
-from assent.runs.run_report import NO_RUN, RunReport
-from assent.runs.run_status import RunStatus
+from assent.runs.run_status import NO_RUN, RunReport, RunStatus
 from assent.runs.undo.history import displaced_by
 from assent.runs.undo.targets import UndoTargets, refuse_repeated_undo
 

@@ -16,7 +16,6 @@ from assent.core.plan.operation import footprint
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlannedCall
 from assent.core.session.question import PermissionAnswer
-from assent.core.text.tool_mentions import missing_tools, without_missing_tools
 from assent.core.tool import (
     MISSING_CAPABILITY,
     Action,
@@ -31,7 +30,9 @@ from assent.core.tool import (
     TaskEffect,
     ToolOutcome,
     Verdict,
+    missing_tools,
     strictest_decision,
+    without_missing_tools,
 )
 from assent.ports.session import CallGuard, PermissionGate
 from assent.tools.aliases import aliases_of, normalized_name, resolve_alias

@@ -11,10 +11,8 @@ import msgspec
 
 from assent.core.errors import AssentError, Refused
 from assent.core.paths import typed_line
-from assent.core.shell.exit_status import is_expected_exit
-from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
-from assent.core.text.tool_mentions import without_missing_tools
-from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome
+from assent.core.shell.process import OutputChunk, ProcessResult, is_expected_exit, signal_of
+from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome, without_missing_tools
 from assent.tools.tool import ToolContext
 
 # Texts of refused and failed calls for the model, and of requests for people.

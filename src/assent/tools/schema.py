@@ -7,7 +7,7 @@ longer.
 
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -17,31 +17,35 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.llm import ToolCall, ToolDefinition
-from assent.core.text.tool_mentions import without_missing_tools
+from assent.core.tool import without_missing_tools
 from assent.tools.tool import RawArguments, Tool
 
 # Descriptions: what a model reads about a tool, from the Markdown file beside its module.
 
 
-_kept: dict[str, str] = {}
+_kept: dict[tuple[str, str], str] = {}
 
 
 def description(tool: Tool) -> str:
     """Returns a tool's description; it is read once, when the tool is first offered."""
     if tool.text:
         return tool.text
-    module = tool.args.__module__
-    if module not in _kept:
-        _kept[module] = _read(module)
-    return _kept[module]
+    key = tool.args.__module__, tool.name
+    if key not in _kept:
+        _kept[key] = _read(*key)
+    return _kept[key]
 
 
-def _read(module: str) -> str:
+def _read(module: str, name: str) -> str:
+    """Reads the file that is named like the module, or like the tool if a module has several."""
     spec = sys.modules[module].__spec__
     assert spec is not None
     assert spec.origin is not None
-    loader = spec.loader
-    content: bytes = loader.get_data(f"{spec.origin.removesuffix('.py')}.md")  # type: ignore[union-attr]
+    read: Callable[[str], bytes] = spec.loader.get_data  # type: ignore[union-attr]
+    try:
+        content = read(f"{spec.origin.removesuffix('.py')}.md")
+    except FileNotFoundError:
+        content = read(f"{spec.origin.rpartition('/')[0]}/{name}.md")
     return content.decode("utf-8").strip()
 
 

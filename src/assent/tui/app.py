@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from assent.app.engine import Engine
-    from assent.runs.run_report import RunReport
+    from assent.runs.run_status import RunReport
 
 LEAVE_S: Final = 3.0  # for a turn that was told to end
 TICK_S: Final = 0.5

@@ -10,7 +10,7 @@ from assent.render.lines import Line
 from assent.render.onboarding import SetupFindings
 
 if TYPE_CHECKING:  # loading these takes longer than the first paint may
-    from assent.agent.tool_environment import ToolEnvironment
+    from assent.agent.services import ToolEnvironment
     from assent.app.engine import Engine
     from assent.app.session import SessionRuntime
     from assent.core.session.agent import Agent

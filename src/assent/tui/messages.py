@@ -19,7 +19,7 @@ from assent.render.onboarding import SetupFindings
 
 if TYPE_CHECKING:
     from assent.core.session.record import SessionRecord
-    from assent.runs.run_report import RunReport
+    from assent.runs.run_status import RunReport
 
 
 class Deliver(Message, bubble=False):

@@ -33,7 +33,7 @@ from assent.tui.workers import Coalescer
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
-    from assent.runs.run_report import RunReport
+    from assent.runs.run_status import RunReport
     from assent.runs.undo.service import UndoPlan
 
 # Renders a run as lines: its progress, the output of its commands, and the outcome.

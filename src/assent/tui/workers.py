@@ -12,13 +12,7 @@ from textual.message import Message
 
 from assent.core.errors import AssentError
 from assent.core.llm import StreamDelta
-from assent.tui.messages import (
-    SessionActivity,
-    ShellOrigin,
-    ShellPrinted,
-    TaskDone,
-    TaskFailed,
-)
+from assent.tui.messages import SessionActivity, ShellOrigin, ShellPrinted, TaskDone, TaskFailed
 
 # Threads of our own for what may block, and none of Textual's workers.
 #

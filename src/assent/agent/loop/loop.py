@@ -7,10 +7,9 @@ from msgspec.structs import replace
 
 from assent.agent.cancellation import CancellableModel
 from assent.agent.loop.budget import Budget, BudgetLimits, StepLimit
-from assent.agent.loop.compaction import transcript_text
-from assent.agent.loop.model_requests import ModelRequests
+from assent.agent.loop.context import ModelRequests, transcript_text
 from assent.agent.loop.step import ModelAnswer, SessionOutput, declined_calls
-from assent.agent.loop.system_prompt import prompt_text
+from assent.agent.prompt import prompt_text
 from assent.core.errors import ContextOverflow, Interrupted, ModelError, UsageError
 from assent.core.llm import (
     ChatMessage,

@@ -8,17 +8,18 @@ from typing import Protocol
 
 import msgspec
 
-from assent.agent.services import AgentServices
+from assent.agent.services import AgentServices, ConcurrencyLimit, ToolEnvironment
 from assent.agent.session_repository import SessionRepository
-from assent.agent.subagents.agent_types import max_seconds, max_steps, subagent
 from assent.agent.subagents.ancestry import (
     abandoned_while_asking,
     asking_children,
     children_of,
+    max_seconds,
+    max_steps,
+    subagent,
     unfinished_children,
     waiting_tasks,
 )
-from assent.agent.subagents.concurrency import ConcurrencyLimit
 from assent.agent.subagents.worker import (
     ChildSessionFactory,
     ChildTask,
@@ -32,7 +33,6 @@ from assent.agent.subagents.worker import (
     lost_children,
     not_started,
 )
-from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.llm import TextPart, ToolCall

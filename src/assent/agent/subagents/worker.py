@@ -8,12 +8,11 @@ from typing import Final, Protocol
 import msgspec
 
 from assent.agent.cancellation import watch_log
-from assent.agent.reminders import ReminderContext, child_rules, reminder
-from assent.agent.services import AgentServices
+from assent.agent.prompt import ReminderContext, child_rules, reminder
+from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_context import SessionContext
 from assent.agent.session_repository import SessionRepository
-from assent.agent.subagents.agent_types import is_read_only, subagent
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.subagents.ancestry import is_read_only, subagent
 from assent.core.errors import AssentError, Interrupted, NotFound, Refused
 from assent.core.event import StoredEvent
 from assent.core.ids import slug

@@ -29,9 +29,7 @@ from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_t
 from assent.core.text.secrets import redact
 from assent.render.command_output import visible_output
 from assent.render.lines import Line
-from assent.render.notification import NotificationFilter, NotificationMethod, notification_sequence
-from assent.render.rows import Row, StreamRedactor
-from assent.render.turn_stream import (
+from assent.render.log import (
     ChildNames,
     RepeatedCallFilter,
     activity_lines,
@@ -41,6 +39,8 @@ from assent.render.turn_stream import (
     times_suffix,
     without_question_details,
 )
+from assent.render.notification import NotificationFilter, NotificationMethod, notification_sequence
+from assent.render.rows import Row, StreamRedactor
 
 DISCARDED_NOTE = "(The answer above was cut off and is discarded.)"
 

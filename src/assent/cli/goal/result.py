@@ -29,9 +29,9 @@ from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.core.tool import MISSING_CAPABILITY
 from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.log import batch_row, count_repeated_rows, times_suffix
 from assent.render.questions import open_questions_lines
 from assent.render.rows import Row, redacted_row
-from assent.render.turn_stream import batch_row, count_repeated_rows, times_suffix
 
 IDLE_STATE: Final = "IDLE"  # the state of a session without a plan
 EXIT_PLAN_ENDED: Final = 3

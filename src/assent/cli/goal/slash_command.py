@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.services import ToolEnvironment
 from assent.app.custom_commands import expand_command, open_custom_commands
 from assent.cli.goal.options import KNOWN_COMMANDS, Goal
 from assent.cli.output import CliOutput

@@ -15,7 +15,7 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.llm import HttpSettings
-from assent.llm.http.response_parser import HttpError, ResponseHead, ResponseParser
+from assent.llm.http.response import HttpError, ResponseHead, ResponseParser
 from assent.llm.http.url import HttpUrl, parse_url
 from assent.llm.limits import (
     CONNECT_S,

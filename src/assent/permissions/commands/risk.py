@@ -5,10 +5,7 @@ from collections.abc import Callable, Iterator
 from posixpath import normpath
 from typing import Final, TypeAlias
 
-from assent.core.permission.command_analysis import (
-    CommandEffectKind,
-    sorted_effects,
-)
+from assent.core.permission.command_analysis import CommandEffectKind, sorted_effects
 from assent.core.permission.sensitive_paths import protecting_pattern, secret_reason
 from assent.core.session.event import RiskLevel
 from assent.permissions.commands.effects import command_effects, command_uses, telling_words

@@ -35,9 +35,9 @@ from assent.core.undo import (
 )
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import PlanContents
+from assent.planning.path_checks import denied_operations, refuse_denied
 from assent.planning.ports import Ports
-from assent.planning.rule_check import denied_operations, refuse_denied
-from assent.runs.run_report import RunReport
+from assent.runs.run_status import RunReport
 from assent.runs.runs import Runs, RunSteps
 from assent.runs.undo.history import recorded_undo, skipped_operations
 from assent.runs.undo.targets import (

@@ -32,8 +32,8 @@ from assent.core.session.event import (
 from assent.core.session.question import is_permission, read_permission_answer
 from assent.core.session.record import add_usage
 from assent.core.text.secrets import redact
+from assent.render.log import ChildNames
 from assent.render.rows import StreamRedactor
-from assent.render.turn_stream import ChildNames
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
     Block,

@@ -23,7 +23,7 @@ from assent.tui.panels.panel import DebouncedPanel
 
 if TYPE_CHECKING:
     from assent.core.plan.record import PlanRun
-    from assent.runs.run_report import RunReport
+    from assent.runs.run_status import RunReport
 
 # What is asked before each way on is taken, by the key that asks.
 RECOVER_KEYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {

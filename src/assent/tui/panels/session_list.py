@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from assent.core.errors import NotFound
 from assent.core.session.record import SessionRecord
-from assent.core.session.rewind import UserMessage
+from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, local_time, untrusted_lines

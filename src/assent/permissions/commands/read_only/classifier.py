@@ -6,7 +6,7 @@ from posixpath import join, normpath
 
 import msgspec
 
-from assent.core.errors import Refused, without_sandbox
+from assent.core.errors import Refused, SpecialFileRefused, without_sandbox
 from assent.core.shell.parser import (
     GLOB_CHARS,
     ListOperator,
@@ -24,7 +24,6 @@ from assent.permissions.commands.read_only.spec import (
     parse_arguments,
     words_in,
 )
-from assent.permissions.commands.read_only.special_file import SpecialFileRefused
 from assent.permissions.commands.read_only.tables import files, git, scripts, search, system, text
 from assent.permissions.commands.read_only.tables import files as compare
 from assent.permissions.commands.read_only.tables import system as versions

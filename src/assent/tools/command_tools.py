@@ -1,0 +1,141 @@
+"""The tools that run command lines: `shell`, and `git` for five read-only subcommands."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+
+from assent.core.errors import NotFound, NotReadOnly, Refused, UsageError
+from assent.core.paths import display_path, one_line
+from assent.core.tool import (
+    Action,
+    CommandEffect,
+    ResourceAccess,
+    ToolOutcome,
+    without_missing_tools,
+)
+from assent.tools.outcome import collect_output, quote_argument, with_draft_note
+from assent.tools.path_access import resolve_path
+from assent.tools.schema import HIDDEN_FIELD
+from assent.tools.tool import Tool, ToolContext
+
+# shell: runs a command line that only reads; any other is an effect, staged in plan mode.
+
+
+class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    command: str
+    network: bool = False
+    folder: Annotated[str, HIDDEN_FIELD] = ""
+    seconds: Annotated[float, HIDDEN_FIELD] = 0  # 0: as many as the person's settings allow
+    subject: Annotated[str, HIDDEN_FIELD] = ""
+
+
+def shell_touches(args: ShellArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    folder = _folder(args, around)
+    if not folder:
+        return (ResourceAccess(Action.SHELL, args.command),)
+    line = f"cd {quote_argument('./' + display_path(folder))} && {args.command}"
+    return (ResourceAccess(Action.SHELL, line), ResourceAccess(Action.READ, display_path(folder)))
+
+
+def run_shell(args: ShellArgs, around: ToolContext) -> ToolOutcome:
+    folder = _folder(args, around)
+    place = around.root + b"/" + folder if folder else around.root
+    if around.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in around.judged):
+        return _wish(args, folder)  # it was allowed; the shell that only reads sees nothing there
+    try:
+        parts = around.shell.run(args.command, place)
+        return with_draft_note(collect_output(parts, args.command, args.command), around)
+    except NotReadOnly as refused:
+        if around.posture.mode == "plan" and not around.posture.staging:
+            message = f"{refused.message} Only read-only commands run here; nothing was run."
+            raise Refused(message, refused.next) from None
+        why = refused.message if around.posture.mode == "plan" else ""
+        return _wish(args, folder, without_missing_tools(why, around.absent))
+    except Refused as refused:
+        told = Refused(f"{refused.message} Nothing was run.", refused.next)
+        told.lacks = refused.lacks
+        raise told from None
+
+
+def _wish(args: ShellArgs, folder: bytes, text: str = "") -> ToolOutcome:
+    seconds = max(0, args.seconds)
+    command = CommandEffect(args.command, folder, seconds, args.subject, args.network)
+    return ToolOutcome(text, args.command, effect=command)
+
+
+def _folder(args: ShellArgs, around: ToolContext) -> bytes:
+    """Returns where the command runs; it must be a folder of the workspace on disk."""
+    folder = resolve_path(around, args.folder) if args.folder else b""
+    if folder and around.overlay.on_disk(folder) != "folder":
+        raise NotFound(f"{one_line(folder)} is not a folder on disk. Nothing was run.")
+    return folder
+
+
+SHELL = Tool("shell", ShellArgs, shell_touches, run_shell, action=Action.SHELL)
+
+
+# git: five read-only subcommands, built from checked arguments and run like any command.
+
+
+MAX_COMMITS = 200  # commits of a log
+WORKTREE_SUBCOMMANDS = ("status", "diff", "blame")  # the others show commits
+
+_REVISION = r"(?!-)[\w./~^@{}+-]+"
+
+
+class GitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    command: Literal["status", "log", "diff", "show", "blame"]
+    path: str = ""
+    rev: Annotated[str, msgspec.Meta(description="such as HEAD~2 or main..topic")] = ""
+    limit: Annotated[int, msgspec.Meta(description="commits in a log")] = 20
+
+
+def git_touches(args: GitArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    requests = [ResourceAccess(Action.SHELL, _line(args, around))]
+    if args.path:
+        requests.append(ResourceAccess(Action.READ, _path(args, around).removeprefix("./") or "."))
+    return requests
+
+
+def run_git(args: GitArgs, around: ToolContext) -> ToolOutcome:
+    outcome = collect_output(
+        around.shell.run(_line(args, around), around.root), f"git {args.command}"
+    )
+    return with_draft_note(outcome, around) if args.command in WORKTREE_SUBCOMMANDS else outcome
+
+
+def _line(args: GitArgs, around: ToolContext) -> str:
+    """Returns the command line; no argument can become an option or another command."""
+    if args.rev and not re.fullmatch(_REVISION, args.rev, re.ASCII):
+        raise UsageError(f"{args.rev!a} is not a revision, such as HEAD~2, main..topic or a hash.")
+    path, rev = _path(args, around), args.rev
+    match args.command:
+        case "status":
+            words = ["status", "--short", "--branch"]
+            rev = ""
+        case "log":
+            words = ["log", "-n", str(min(max(1, args.limit), MAX_COMMITS)), "--date=short"]
+            words.append("--format=%h %ad %an %s")
+        case "diff":
+            words = ["diff", "--stat", "--patch"]
+        case "show" if path:
+            words, rev, path = ["show"], f"{rev or 'HEAD'}:{path}", ""
+        case "show":
+            words = ["show", "--stat", "--patch", "--date=short"]
+        case "blame":
+            words = ["blame", "--date=short"]
+            if not path:
+                raise UsageError("blame needs the path of a file.")
+    words += [rev] if rev else []
+    words += ["--", path] if path else []
+    return " ".join(["git", *map(quote_argument, words)])
+
+
+def _path(args: GitArgs, around: ToolContext) -> str:
+    """Returns the path with `./`: relative to this folder, also in commits, without git's magic."""
+    return f"./{display_path(resolve_path(around, args.path))}" if args.path else ""
+
+
+GIT = Tool("git", GitArgs, git_touches, run_git, action=Action.SHELL)

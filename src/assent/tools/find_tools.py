@@ -1,0 +1,255 @@
+"""The tools that find files and lines in them: `list`, `glob` and `grep`."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated, Literal
+
+import msgspec
+
+from assent.core.errors import NotFound, UsageError
+from assent.core.paths import base_name, one_line, parent
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.ports import OutsideFiles
+from assent.tools.file_listing import MAX_FILES, MORE, existing_state, list_files
+from assent.tools.outcome import limited_outcome, numbered
+from assent.tools.path_access import (
+    outside_path,
+    read_access_of,
+    read_accesses,
+    resolve_path,
+    search_accesses,
+)
+from assent.tools.path_patterns import PathGlob
+from assent.tools.schema import HIDDEN_FIELD
+from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
+from assent.tools.tool import Tool, ToolContext
+
+# list: the tree of a folder, as deep as fits, without ignored files.
+
+
+MAX_LINES = 300  # lines
+MAX_DEPTH = 12
+
+
+class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: str = "."
+    ignore: Annotated[list[str], HIDDEN_FIELD] = []
+    depth: Annotated[int, HIDDEN_FIELD] = MAX_DEPTH
+
+
+class _FolderNode:
+    """A folder: its folders and files, and the number of files below."""
+
+    def __init__(self) -> None:
+        self.folders: dict[bytes, _FolderNode] = {}
+        self.files: list[bytes] = []
+        self.count = 0
+
+
+def list_touches(args: ListArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses(read_accesses(around, args.path), "list")
+
+
+def run_list(args: ListArgs, around: ToolContext) -> ToolOutcome:
+    if outer := outside_path(around, args.path):
+        return _outside(*outer)
+    folder = resolve_path(around, args.path)
+    if existing_state(around, folder) != "folder":
+        return limited_outcome(one_line(folder), one_line(folder))
+    found = list_files(around, folder)
+    below = len(folder) + 1 if folder else 0
+    unwanted = [PathGlob(glob) for glob in args.ignore]
+    names = [path[below:] for path in found.files]
+    shown = [name for name in names if not any(each.covers(name) for each in unwanted)]
+    top = _tree(shown)
+    notes = [] if shown else ["No files."]
+    notes += [MORE] if found.cut else []
+    return limited_outcome("\n".join(_fitting(top, args.depth)), one_line(folder) or ".", notes)
+
+
+def _outside(outside: OutsideFiles, path: bytes) -> ToolOutcome:
+    """Lists one level of a folder outside the workspace."""
+    title = one_line(path)
+    if not outside.is_folder(path):
+        raise NotFound(f"{title} is not a folder.")
+    lines = [one_line(name) + "/" * is_folder for name, is_folder in outside.names(path).items()]
+    return limited_outcome("\n".join(lines), title, [] if lines else ["No files."])
+
+
+def _tree(paths: Sequence[bytes]) -> _FolderNode:
+    top = _FolderNode()
+    known = {b"": top}
+    for path in paths:
+        for folder in _parents(path):
+            if folder not in known:
+                known[folder] = _FolderNode()
+                known[parent(folder)].folders[base_name(folder)] = known[folder]
+            known[folder].count += 1
+        known[parent(path)].files.append(base_name(path))
+    return top
+
+
+def _parents(path: bytes) -> Iterator[bytes]:
+    """Yields the folders above a path, outermost first."""
+    at = path.find(b"/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find(b"/", at + 1)
+
+
+def _fitting(top: _FolderNode, deepest: int) -> list[str]:
+    """Returns the deepest tree that is not too long; its first level is always complete."""
+    best = [*_lines(top, 1, "")]
+    for depth in range(2, min(deepest, MAX_DEPTH) + 1):
+        lines = [*_lines(top, depth, "")]
+        if len(lines) > MAX_LINES or lines == best:
+            break
+        best = lines
+    return best
+
+
+def _lines(node: _FolderNode, depth: int, indent: str) -> Iterator[str]:
+    for folder, inner in sorted(node.folders.items()):
+        if depth == 1:
+            yield f"{indent}{one_line(folder)}/ ({inner.count} files)"
+        else:
+            yield f"{indent}{one_line(folder)}/"
+            yield from _lines(inner, depth - 1, indent + "  ")
+    for file in node.files:
+        yield indent + one_line(file)
+
+
+LIST = Tool("list", ListArgs, list_touches, run_list, action=Action.READ)
+
+
+# glob: the files whose paths match a pattern, sorted by path, without ignored files.
+
+
+class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: Annotated[str, msgspec.Meta(description="such as src/**/*.{ts,tsx}")]
+    path: str = "."
+    limit: Annotated[int, HIDDEN_FIELD] = MAX_FILES
+
+
+def glob_touches(args: GlobArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(around, args.path),), "glob", args.pattern)
+
+
+def run_glob(args: GlobArgs, around: ToolContext) -> ToolOutcome:
+    folder = resolve_path(around, args.path)
+    existing_state(around, folder)
+    pattern = PathGlob(args.pattern)
+    found = list_files(around, folder)
+    below = len(folder) + 1 if folder else 0
+    paths = [path for path in found.files if pattern.matches(path[below:])]
+    notes = [] if paths else ["No files match."]
+    notes += [MORE] if found.cut else []
+    limit = max(1, args.limit)
+    notes += [f"{limit} of {len(paths)} files shown; raise limit."] if len(paths) > limit else []
+    text = "\n".join(map(one_line, paths[:limit]))
+    return limited_outcome(text, args.pattern, notes, count=len(paths))
+
+
+GLOB = Tool("glob", GlobArgs, glob_touches, run_glob, action=Action.READ)
+
+
+# grep: the lines of files that match a regular expression or a plain text.
+
+
+MAX_CONTEXT_LINES = 20
+MAX_MATCHES = 2000
+# What ripgrep calls the kinds of files that are asked for by kind; others need a glob.
+TYPES = {
+    "py": "*.{py,pyi}", "python": "*.{py,pyi}", "js": "*.{js,jsx,mjs,cjs,vue}",
+    "ts": "*.{ts,tsx,mts,cts}", "typescript": "*.{ts,tsx,mts,cts}", "tsx": "*.tsx",
+    "jsx": "*.jsx", "rust": "*.rs", "go": "*.go", "java": "*.java", "kotlin": "*.{kt,kts}",
+    "c": "*.{c,h}", "cpp": "*.{cpp,cc,cxx,hpp,hh,hxx,h,inl}", "csharp": "*.cs", "cs": "*.cs",
+    "ruby": "*.{rb,gemspec,rake}", "php": "*.php", "swift": "*.swift", "scala": "*.{scala,sbt}",
+    "sh": "*.{sh,bash,zsh}", "lua": "*.lua", "sql": "*.{sql,psql}", "html": "*.{html,htm}",
+    "css": "*.{css,scss}", "json": "*.json", "yaml": "*.{yaml,yml}", "toml": "*.toml",
+    "xml": "*.{xml,xsd,xsl,xslt}", "md": "*.{md,markdown,mdx}", "markdown": "*.{md,markdown,mdx}",
+    "txt": "*.txt",
+}  # fmt: skip
+
+
+class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: str
+    path: str = "."
+    include: Annotated[str, msgspec.Meta(description="file glob")] = ""
+    literal: bool = False
+    context: Annotated[int, msgspec.Meta(description="lines around a match")] = 0
+    limit: int = 100
+    ignore_case: Annotated[bool, HIDDEN_FIELD] = False
+    before: Annotated[int, HIDDEN_FIELD] = 0
+    after: Annotated[int, HIDDEN_FIELD] = 0
+    show: Annotated[Literal["content", "files_with_matches", "count"], HIDDEN_FIELD] = "content"
+    file_type: Annotated[str, HIDDEN_FIELD] = ""
+    exclude: Annotated[str, HIDDEN_FIELD] = ""
+
+
+def grep_touches(args: GrepArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(around, args.path),), "grep", args.pattern)
+
+
+def run_grep(args: GrepArgs, around: ToolContext) -> ToolOutcome:
+    folder = resolve_path(around, args.path)
+    existing_state(around, folder)
+    found = search_text(around, _query(args, folder))
+    limit = min(max(1, args.limit), MAX_MATCHES)
+    matching = Counter(hit.path for hit in found.hits if not hit.context)
+    lines = [*_grep_lines(_first(found.hits, limit))]
+    count, what = matching.total(), "matching lines"
+    if args.show != "content":
+        rows = [one_line(path) + _count(n, args.show) for path, n in matching.items()]
+        lines, count, what = rows[:limit], len(rows), "files"
+    notes = _notes(found, f"{limit} of {count} {what}" if count > limit else "")
+    return limited_outcome("\n".join(lines), args.pattern, notes, count=count)
+
+
+def _query(args: GrepArgs, folder: bytes) -> SearchQuery:
+    if args.file_type and args.file_type not in TYPES:
+        raise UsageError(f"Unknown file type {args.file_type!a}; use include, such as *.py.")
+    globs = (args.include, TYPES.get(args.file_type, ""))
+    return SearchQuery(
+        args.pattern,
+        folder,
+        literal=args.literal,
+        ignore_case=args.ignore_case,
+        include=tuple(glob for glob in globs if glob),
+        exclude=args.exclude,
+        before=min(max(0, args.context, args.before), MAX_CONTEXT_LINES),
+        after=min(max(0, args.context, args.after), MAX_CONTEXT_LINES),
+    )
+
+
+def _first(hits: Sequence[SearchHit], limit: int) -> Iterator[SearchHit]:
+    """Yields hits until `limit` of them match."""
+    left = limit
+    for hit in hits:
+        left -= not hit.context
+        if left < 0:
+            return
+        yield hit
+
+
+def _grep_lines(hits: Iterator[SearchHit]) -> Iterator[str]:
+    for path, each in groupby(hits, key=lambda hit: hit.path):
+        yield one_line(path)
+        for hit in each:
+            yield numbered(hit.line, hit.text, "-" if hit.context else ":")
+
+
+def _count(lines: int, show: str) -> str:
+    return f": {lines}" if show == "count" else ""
+
+
+def _notes(found: SearchResult, cut: str) -> Iterator[str]:
+    if not found.hits:
+        yield "No lines match."
+    if cut:
+        yield f"{cut}; narrow the search or raise limit."
+    yield from found.notes
+
+
+GREP = Tool("grep", GrepArgs, grep_touches, run_grep, action=Action.READ)

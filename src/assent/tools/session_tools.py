@@ -1,0 +1,294 @@
+"""The tools that work on the session itself: its plan, todos, questions, facts and sub-agents."""
+
+from typing import Annotated
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.session.event import Question, QuestionOption, Todo, TodoStatus
+from assent.core.tool import (
+    Action,
+    EnterPlanEffect,
+    MemoryEffect,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    ResourceAccess,
+    TaskEffect,
+    TodosEffect,
+    ToolOutcome,
+)
+from assent.tools.file_edit import check_plan_text
+from assent.tools.tool import Tool, ToolContext
+
+# todo: replaces the todo list (F127).
+
+
+MAX_TODOS = 100
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
+
+
+class TodoItemArgs(msgspec.Struct, frozen=True):
+    content: str
+    status: TodoStatus = "pending"
+
+
+class TodoArgs(msgspec.Struct, frozen=True):
+    todos: list[TodoItemArgs]
+
+
+def todo_touches(args: TodoArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "todos", "todowrite"),)
+
+
+def run_todo(args: TodoArgs, around: ToolContext) -> ToolOutcome:
+    """Returns the list, if it is consistent."""
+    _check(args.todos)
+    todos = tuple(Todo(" ".join(item.content.split()), item.status) for item in args.todos)
+    lines = [f"{MARKS[todo.status]} {todo.content}" for todo in todos]
+    done = sum(todo.status == "completed" for todo in todos)
+    text = "\n".join(lines) or "The list is empty."
+    return ToolOutcome(text, f"{done} of {len(todos)} done", effect=TodosEffect(todos))
+
+
+def _check(items: list[TodoItemArgs]) -> None:
+    if len(items) > MAX_TODOS:
+        raise UsageError(f"todos: {len(items)} items given; the limit is {MAX_TODOS}.")
+    blank = [at for at, item in enumerate(items) if not item.content.strip()]
+    if blank:
+        raise UsageError(f"todos[{blank[0]}].content: must not be blank. The list was not changed.")
+    going = [at for at, item in enumerate(items) if item.status == "in_progress"]
+    if len(going) > 1:
+        places = ", ".join(f"todos[{at}]" for at in going)
+        raise UsageError(f"{places}: only one may be in_progress. The list was not changed.")
+
+
+TODO = Tool("todo", TodoArgs, todo_touches, run_todo, Action.PLAN)
+
+
+# question: asks the user something that only they can decide (F129).
+
+
+MAX_QUESTIONS, MAX_OPTIONS, MAX_HEADER_CHARS = 10, 20, 40
+
+
+class QuestionChoiceArgs(msgspec.Struct, frozen=True):
+    label: str
+    description: str = ""
+
+
+class SingleQuestionArgs(msgspec.Struct, frozen=True):
+    question: str
+    header: str = ""
+    options: list[QuestionChoiceArgs] = []
+    multiple: bool = False
+    custom: Annotated[bool, msgspec.Meta(description="free text, too")] = True
+
+
+class QuestionArgs(msgspec.Struct, frozen=True):
+    questions: list[SingleQuestionArgs]
+
+
+def question_touches(args: QuestionArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "question", "question"),)
+
+
+def run_question(args: QuestionArgs, around: ToolContext) -> ToolOutcome:
+    """Returns the questions, if each can be answered."""
+    if not 0 < len(args.questions) <= MAX_QUESTIONS:
+        raise UsageError(f"questions: send 1 to {MAX_QUESTIONS} at once.")
+    for at, wanted in enumerate(args.questions):
+        if wrong := _wrong(wanted):
+            raise UsageError(f"questions[{at}].{wrong} The user was not asked.")
+    asked = tuple(_question(wanted) for wanted in args.questions)
+    title = asked[0].header if len(asked) == 1 else f"{len(asked)} questions"
+    return ToolOutcome("The user is asked.", title, effect=QuestionsEffect(asked))
+
+
+def _wrong(wanted: SingleQuestionArgs) -> str:
+    labels = [choice.label.strip() for choice in wanted.options]
+    checks = (
+        (len(wanted.header) > MAX_HEADER_CHARS, f"header: {MAX_HEADER_CHARS} characters at most."),
+        (not wanted.question.strip(), "question: must not be blank."),
+        (not all(labels), "options: a label is blank."),
+        (len(set(labels)) < len(labels), "options: two labels are the same."),
+        (len(labels) > MAX_OPTIONS, f"options: {MAX_OPTIONS} at most."),
+        (not labels and not wanted.custom, "options: none given, and free text is off."),
+    )
+    return next((words for wrong, words in checks if wrong), "")
+
+
+def _header(question: str) -> str:
+    """Returns the question's first words as a header."""
+    words, header = question.split(), ""
+    for word in words:
+        if len(header) + len(word) >= MAX_HEADER_CHARS:
+            break
+        header = f"{header} {word}".strip()
+    return header.rstrip(".,:;?!") or question.strip()[:MAX_HEADER_CHARS]
+
+
+def _question(wanted: SingleQuestionArgs) -> Question:
+    options = tuple(
+        QuestionOption(choice.label.strip(), choice.description) for choice in wanted.options
+    )
+    header = wanted.header.strip() or _header(wanted.question)
+    return Question(header, wanted.question, options, wanted.multiple, wanted.custom)
+
+
+QUESTION = Tool("question", QuestionArgs, question_touches, run_question, Action.PLAN)
+
+
+# remember: stores one short fact about the workspace for later sessions.
+
+
+MAX_MEMORY_CHARS = 500  # characters
+
+
+class RememberArgs(msgspec.Struct, frozen=True):
+    fact: str
+
+
+def remember_touches(args: RememberArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "facts", "remember"),)
+
+
+def run_remember(args: RememberArgs, around: ToolContext) -> ToolOutcome:
+    """Returns the fact on one line."""
+    fact = " ".join(args.fact.split())
+    if not 0 < len(fact) <= MAX_MEMORY_CHARS:
+        raise UsageError(
+            f"fact: must have 1 to {MAX_MEMORY_CHARS} characters, but has {len(fact)}."
+        )
+    return ToolOutcome(f"Remembered: {fact}", "fact", effect=MemoryEffect(fact))
+
+
+REMEMBER = Tool("remember", RememberArgs, remember_touches, run_remember, Action.PLAN)
+
+
+# task: lets a sub-agent work on something in its own session (F100).
+
+
+MAX_PROMPT_CHARS, MAX_TITLE_CHARS = 100_000, 80  # characters
+
+
+class TaskArgs(msgspec.Struct, frozen=True):
+    prompt: str
+    agent: Annotated[str, msgspec.Meta(description="sub-agent type")] = "explore"
+    description: Annotated[str, msgspec.Meta(description="short title")] = ""
+    session: Annotated[str, msgspec.Meta(description="session to continue")] = ""
+    background: bool = False
+
+
+def task_touches(args: TaskArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    name = args.agent.strip()
+    if around.kinds is not None and name not in around.kinds:
+        listed = ", ".join(around.kinds) or "none"
+        raise UsageError(
+            f"Sub-agent type {name!a} not found. Available: {listed}. No sub-agent was started."
+        )
+    return (ResourceAccess(Action.TASK, name),)
+
+
+def run_task(args: TaskArgs, around: ToolContext) -> ToolOutcome:
+    """Returns the task, if an agent is available for it."""
+    if not args.prompt.strip():
+        raise UsageError("prompt: must not be blank. No sub-agent was started.")
+    if len(args.prompt) > MAX_PROMPT_CHARS:
+        raise UsageError(
+            f"prompt: {MAX_PROMPT_CHARS} characters at most. No sub-agent was started."
+        )
+    title = title_of(args)
+    task = TaskEffect(args.prompt, title, args.agent.strip(), args.session.strip(), args.background)
+    return ToolOutcome("A sub-agent is working on it.", f"{task.agent}: {title}", effect=task)
+
+
+def title_of(args: TaskArgs) -> str:
+    return _title(args.description) or _title(args.prompt)
+
+
+def _title(text: str) -> str:
+    """Returns the first line of a text, shortened."""
+    words = " ".join(text.strip().partition("\n")[0].split())
+    return words if len(words) <= MAX_TITLE_CHARS else f"{words[: MAX_TITLE_CHARS - 1]}…"
+
+
+TASK = Tool("task", TaskArgs, task_touches, run_task, Action.TASK, title=title_of)
+
+
+# write_plan: replaces the plan's text.
+
+
+class WritePlanArgs(msgspec.Struct, frozen=True):
+    text: str
+    name: str = ""  # of another plan
+
+
+def write_plan_touches(args: WritePlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, args.name or "plan", "write_plan"),)
+
+
+def run_write_plan(args: WritePlanArgs, around: ToolContext) -> ToolOutcome:
+    """Returns the text as the plan's new text."""
+    check_plan_text(args.text)
+    return ToolOutcome(
+        "The plan's text was written.", "plan", effect=PlanTextEffect(args.text, args.name)
+    )
+
+
+WRITE_PLAN = Tool(
+    "write_plan", WritePlanArgs, write_plan_touches, run_write_plan, Action.PLAN, only="plan"
+)
+
+
+# present_plan: freezes the plan and shows it to the user, who decides (F35).
+
+
+class PresentPlanArgs(msgspec.Struct, frozen=True):
+    pass
+
+
+def present_plan_touches(args: PresentPlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PRESENT, "plan"),)
+
+
+def run_present_plan(args: PresentPlanArgs, around: ToolContext) -> ToolOutcome:
+    """Returns the request; the engine refuses it for an empty plan."""
+    return ToolOutcome(
+        "The plan is presented; the user decides.", "plan", effect=PresentPlanEffect()
+    )
+
+
+PRESENT_PLAN = Tool(
+    "present_plan",
+    PresentPlanArgs,
+    present_plan_touches,
+    run_present_plan,
+    Action.PRESENT,
+    only="plan",
+)
+
+
+# enter_plan: asks the user to go back to planning.
+
+
+class EnterPlanArgs(msgspec.Struct, frozen=True):
+    reason: str = ""
+
+
+def enter_plan_touches(args: EnterPlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "mode", "plan_enter"),)
+
+
+def run_enter_plan(args: EnterPlanArgs, around: ToolContext) -> ToolOutcome:
+    """Returns the request; the engine asks the user."""
+    return ToolOutcome(
+        "The user is asked to switch to plan mode.",
+        "plan mode",
+        effect=EnterPlanEffect(args.reason),
+    )
+
+
+ENTER_PLAN = Tool(
+    "enter_plan", EnterPlanArgs, enter_plan_touches, run_enter_plan, Action.PLAN, only="build"
+)
