@@ -25,8 +25,7 @@ from assent.core.llm import (
     ToolResult,
 )
 from assent.llm.errors import ErrorContext, RetryingModel
-from assent.llm.http.client import HttpClient
-from assent.llm.http.url import parse_url
+from assent.llm.http_client import HttpClient, parse_url
 from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.wire import WireTarget

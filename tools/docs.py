@@ -33,7 +33,7 @@ from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS, UNCHANGE
 from assent.sandbox.selftest.limit_tests import LIMIT_TESTS
 from assent.tools.aliases import ALIASES
 from assent.tools.registry import TOOLS
-from assent.tools.schema import tool_definition
+from assent.tools.tool import tool_definition
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"

@@ -15,7 +15,6 @@ from nacl.bindings import crypto_sign, crypto_sign_seed_keypair
 from assent.core.digest import canonical_bytes, pack, sha256
 from assent.core.errors import InvalidPlan
 from assent.core.plan.approval import Approval, Approver, signed_bytes
-from assent.core.plan.front_matter import front_matter
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,
@@ -24,7 +23,7 @@ from assent.core.plan.operation import (
     RunCommand,
     WriteFile,
 )
-from assent.core.plan.plan import Plan, ReliedOnFile, Scope
+from assent.core.plan.plan import Plan, ReliedOnFile, Scope, front_matter
 
 VECTORS = Path(__file__).resolve().parent.parent / "docs" / "vectors" / "plan-digest.json"
 SIGNATURE = 64

@@ -11,8 +11,7 @@ from assent.app.plugins import plugin_tools
 from assent.config.settings import PluginSettings
 from assent.core.errors import AssentError
 from assent.core.tool import Action, ResourceAccess
-from assent.tools.schema import tool_definition
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import Tool, ToolContext, tool_definition
 
 AROUND = cast(ToolContext, None)  # none of these tools looks around
 WRITER = 'WRITER = Tool("scribe", Args, nothing, write, Action.READ, text="Writes.")\n'

@@ -129,7 +129,7 @@ def test_no_file_of_ours_gets_the_number_of_a_closed_one(
 
 TOLD = """
 import os, signal
-from assent.cli.errors import as_assent_error
+from assent.cli.output import as_assent_error
 from assent.cli.terminal import interruptible
 try:
     with interruptible():

@@ -15,8 +15,7 @@ from tests.llm.server import serving
 
 from assent.core.llm import ChatMessage, ModelRequest, TextPart
 from assent.llm.errors import ErrorContext
-from assent.llm.http.client import HttpClient
-from assent.llm.http.url import parse_url
+from assent.llm.http_client import HttpClient, parse_url
 from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.wire import WireTarget

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.support.properties import examples
 
 from assent.core.errors import InvalidPlan
-from assent.core.plan.front_matter import FrontMatter, front_matter
+from assent.core.plan.plan import FrontMatter, front_matter
 
 NOTHING = FrontMatter()
 AB = FrontMatter(files=("a", "b"))

@@ -7,7 +7,7 @@ CYCLES = ()
 
 LATE = {
     "assent.app.engine": (
-        "assent.agent.memory",
+        "assent.planning.repositories",
         "assent.agent.pending_decisions",
         "assent.agent.project_files",
         "assent.agent.services",
@@ -97,7 +97,7 @@ LATE = {
         "assent.cli.registry",
         "assent.cli.root",
         "assent.core.permission.mode",
-        "assent.render.notification",
+        "assent.render.questions",
         "msgspec",
     ),
 }

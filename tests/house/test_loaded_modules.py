@@ -13,7 +13,7 @@ from tests.house.source import functions, modules
 from tests.llm.server import serving
 
 STATUS_LIMIT = 120
-REQUEST_LIMIT = 275
+REQUEST_LIMIT = 200
 
 # Prints which modules are loaded once a command is over.
 AT_THE_END = """
@@ -90,7 +90,7 @@ def test_a_first_request_loads_few_modules(machine: Machine) -> None:
             "OPENAI_API_KEY": "key-of-a-test",
         }
         found = machine.loaded(AT_THE_REQUEST, "-p", "Say hello", "--model", "openai/any")
-    assert "assent.llm.http.client" in found, "nothing was asked"
+    assert "assent.llm.http_client" in found, "nothing was asked"
     assert len(found) <= REQUEST_LIMIT, by_package(found)
 
 

@@ -17,8 +17,7 @@ from assent.core.llm import (
     TextPart,
 )
 from assent.llm.errors import ErrorContext, RetryingModel
-from assent.llm.http.client import HttpClient
-from assent.llm.http.url import parse_url
+from assent.llm.http_client import HttpClient, parse_url
 from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.wires.anthropic import AnthropicWire
 from assent.llm.wires.chat import ChatWire

@@ -15,7 +15,7 @@ from assent.core.llm import (
     TokenUsage,
     ToolCall,
 )
-from assent.llm.http.response import SseEvent
+from assent.llm.http_response import SseEvent
 from assent.llm.wires.chat import ChatDecoder
 from assent.llm.wires.wire import ResponseFailed
 

@@ -10,9 +10,8 @@ from tests.llm.wire_responses import Reply
 from assent.core.errors import Interrupted, Unavailable
 from assent.core.llm import RequestRetried, RetrySettings, StreamDelta, StreamEvent, TextPart
 from assent.llm.errors import RetryingModel
-from assent.llm.http.client import HttpClient, HttpRequest
-from assent.llm.http.response import HttpError
-from assent.llm.http.url import parse_url
+from assent.llm.http_client import HttpClient, HttpRequest, parse_url
+from assent.llm.http_response import HttpError
 from assent.ports.cancellation import CancelToken
 
 PATIENCE_S = 60

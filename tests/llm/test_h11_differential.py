@@ -16,7 +16,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from assent.llm.http.response import HttpError, ResponseParser
+from assent.llm.http_response import HttpError, ResponseParser
 from assent.llm.limits import MAX_HEAD_BYTES
 
 OK = b"HTTP/1.1 200 OK\r\n"

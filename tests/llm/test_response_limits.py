@@ -21,7 +21,7 @@ from assent.core.llm import (
 )
 from assent.llm.catalog import ProviderAccount
 from assent.llm.errors import ErrorContext
-from assent.llm.http.url import parse_url
+from assent.llm.http_client import parse_url
 from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.model_list import list_model_names
 from assent.llm.wires.anthropic import AnthropicWire

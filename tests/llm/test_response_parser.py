@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from assent.llm.http.response import HttpError, ResponseHead, ResponseParser
+from assent.llm.http_response import HttpError, ResponseHead, ResponseParser
 from assent.llm.limits import MAX_HEAD_BYTES
 
 OK = b"HTTP/1.1 200 OK\r\n"

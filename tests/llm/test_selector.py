@@ -13,8 +13,7 @@ from assent.llm.catalog import (
     ProviderAccount,
     provider_accounts,
 )
-from assent.llm.http.client import proxy_for
-from assent.llm.http.url import HttpUrl, parse_url
+from assent.llm.http_client import HttpUrl, parse_url, proxy_for
 
 URL = "http://10.0.0.1:9000/v1"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.llm.http.response import SseEvent, SseEventTooLong, SseParser
+from assent.llm.http_response import SseEvent, SseEventTooLong, SseParser
 
 MARK = bytes([0xEF, 0xBB, 0xBF])
 STREAMS: dict[str, tuple[bytes, list[SseEvent]]] = {

@@ -13,7 +13,7 @@ from assent.core.session.event import (
     TurnEndReason,
     TurnStarted,
 )
-from assent.render.notification import (
+from assent.render.questions import (
     BELL,
     HALTED,
     PRESENTED,

@@ -6,7 +6,7 @@ from assent.cli.output import ansi
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import LiveCommandOutput
 from assent.render.command_output import CommandOutputLines
-from assent.render.operation_text import (
+from assent.render.rows import (
     command_lines,
     confinement_text,
     operation_brief,

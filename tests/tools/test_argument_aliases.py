@@ -11,7 +11,7 @@ from assent.core.shell.process import SandboxState
 from assent.core.tool import QuestionsEffect, TodosEffect
 from assent.tools.aliases import resolve_alias
 from assent.tools.registry import TOOLS
-from assent.tools.schema import schema
+from assent.tools.tool import schema
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 

@@ -8,9 +8,9 @@ from assent.tools.fetch import FETCH
 from assent.tools.find_tools import GLOB, GREP, LIST
 from assent.tools.outcome import BYTES, KEPT_BYTES, LINES, limited_outcome, truncated
 from assent.tools.read import READ, read_page
-from assent.tools.schema import tool_definition
 from assent.tools.search import SEARCH
 from assent.tools.text_search import regex_reach
+from assent.tools.tool import tool_definition
 
 MOST_CHARACTERS = 2350
 

@@ -6,8 +6,7 @@ from assent.core.errors import UsageError
 from assent.core.llm import ToolCall
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.aliases import is_reserved_name, resolve_alias
-from assent.tools.schema import decode_arguments, tool_definition
-from assent.tools.tool import RawArguments, Tool
+from assent.tools.tool import RawArguments, Tool, decode_arguments, tool_definition
 
 SCHEMA = {
     "type": "object",

@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from assent.tools.registry import TOOLS
-from assent.tools.schema import schema, tool_definition
-from assent.tools.tool import Tool
+from assent.tools.tool import Tool, schema, tool_definition
 
 OURS = (
     "write edit multi_edit patch delete move notebook_edit write_plan todo question "

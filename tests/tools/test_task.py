@@ -9,8 +9,8 @@ from tests.tools.call_harness import Desk
 from assent.core.errors import UsageError
 from assent.core.llm import ToolCall
 from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
-from assent.tools.schema import tool_definition
 from assent.tools.session_tools import MAX_PROMPT_CHARS, TASK, TaskArgs, run_task, task_touches
+from assent.tools.tool import tool_definition
 
 NOWHERE = None  # it looks at nothing around it
 

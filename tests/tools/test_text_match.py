@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import NoMatch
-from assent.tools.text_match import apply_replacements, find_replacements
+from assent.tools.file_edit import apply_replacements, find_replacements
 
 LINES = st.lists(
     st.sampled_from(["a", "b", "if x:", "  y = 1", "\tz", "", "a b", "  "]), max_size=8

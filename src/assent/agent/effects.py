@@ -22,9 +22,8 @@ from assent.core.errors import AssentError
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
-from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.operation import RunCommand
-from assent.core.plan.plan import NO_SCOPE
+from assent.core.plan.plan import NO_SCOPE, misspelled_keys
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.permit import PermitSource
 from assent.core.session.event import Question, SessionEvent, TodosChanged
@@ -51,8 +50,7 @@ from assent.core.tool import (
 )
 from assent.planning.plans import check_length
 from assent.ports import ProcessRunner
-from assent.render.operation_text import operation_subject
-from assent.render.rows import operation_kind
+from assent.render.rows import operation_kind, operation_subject
 from assent.tools.outcome import missing_capability
 
 # Which plan a session writes to, and what is missing before it can be presented.

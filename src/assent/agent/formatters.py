@@ -15,8 +15,7 @@ from assent.core.text.glob_pattern import FNMATCH, glob_matches
 from assent.core.tool import EditEffect
 from assent.ports import ProcessRunner
 from assent.render.diff import LIMIT, operation_diff
-from assent.render.operation_text import operation_subject
-from assent.render.rows import operation_kind
+from assent.render.rows import operation_kind, operation_subject
 
 LIMITS = ProcessLimits(seconds=20, output=64 << 20)
 PATH = "{path}"  # in an argument: the file's path in the workspace

@@ -23,9 +23,8 @@ from assent.core.session.question import (
     stored_questions,
 )
 from assent.core.session.record import SessionRecord
-from assent.planning.plan_repository import decoded_head
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import WorkspaceRepository, decoded_head
 from assent.ports import EventBatch
 
 # Remembered permission answers: listed, looked up and revoked.

@@ -36,10 +36,8 @@ from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
 from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
 from assent.core.session.record import SessionRecord
 from assent.render.diff import text_diff
-from assent.render.operation_text import operation_subject
-from assent.render.rows import operation_kind
-from assent.runs.applied_changes import AppliedChanges
-from assent.runs.journal import StoreJournal
+from assent.render.rows import operation_kind, operation_subject
+from assent.runs.journal import AppliedChanges, StoreJournal
 
 # Messages that tell the model what others did to its plan; people's words are verbatim.
 

@@ -8,7 +8,7 @@ from assent.core.errors import Refused
 from assent.core.event import TrustGiven, TrustRevoked
 from assent.core.permission.trust import ProjectFile, TrustedFile
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import WorkspaceRepository
 from assent.ports import Projection
 
 # Records in the log which project files a person trusted, or trusts no longer.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from assent.agent.memory import WorkspaceMemory
 from assent.agent.pending_questions import Grants, PendingQuestions
 from assent.core.permission.mode import CustomMode
 from assent.core.plan.record import PlanRecord, PlanState
@@ -18,7 +17,7 @@ from assent.core.tool import PermissionContext
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import WorkspaceMemory, WorkspaceRepository
 from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.ports.session import AgentDriver, Asker, CallGuard, PermissionGate
 from assent.runs.orphan_slots import OrphanSlots

@@ -10,9 +10,8 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.event import SessionEvent, SessionStarted
 from assent.core.session.question import QUESTIONS_COMMAND, PendingQuestion, stored_questions
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
-from assent.planning.plan_repository import decoded_head
 from assent.planning.ports import Ports
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import WorkspaceRepository, decoded_head
 from assent.ports import EventBatch
 
 MAX_TRIES = 20  # at a session in which others are saying something, too

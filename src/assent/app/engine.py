@@ -13,7 +13,6 @@ from assent.app.status import WorkspaceStatus
 from assent.planning.ports import Ports, WorkspaceConfig
 
 if TYPE_CHECKING:
-    from assent.agent.memory import WorkspaceMemory
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from assent.planning.partial_approval import PartialApprovals
     from assent.planning.patches import Patches
     from assent.planning.rebase import Rebaser
+    from assent.planning.repositories import WorkspaceMemory
     from assent.planning.review_history import ReviewHistory
     from assent.planning.reviews import Reviews
     from assent.render.pending_decisions import PendingDecision
@@ -207,7 +207,7 @@ class Engine(WorkspaceStatus):
     @property
     def memory(self) -> "WorkspaceMemory":
         """Remembered facts about the workspace."""
-        from assent.agent.memory import WorkspaceMemory
+        from assent.planning.repositories import WorkspaceMemory
 
         return WorkspaceMemory(self._doors, self._workspaces)
 

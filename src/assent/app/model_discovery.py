@@ -11,7 +11,7 @@ from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.errors import AssentError, ModelError
 from assent.core.llm import PROVIDERS
 from assent.llm.catalog import ProviderAccount, provider_accounts
-from assent.llm.http.client import HttpClient, wrap_tls
+from assent.llm.http_client import HttpClient, wrap_tls
 from assent.llm.model_list import list_model_names
 from assent.render.onboarding import LocalModelServer, SetupFindings
 

@@ -19,7 +19,7 @@ from assent.llm.catalog import (
     usable_accounts,
 )
 from assent.llm.errors import ErrorContext, RetryingModel
-from assent.llm.http.client import HttpClient, wrap_tls
+from assent.llm.http_client import HttpClient, wrap_tls
 from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import OpenedModel

@@ -16,8 +16,7 @@ from assent.core.errors import AssentError
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.aliases import is_reserved_name
 from assent.tools.outcome import limited_outcome
-from assent.tools.schema import tool_definition
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import Tool, ToolContext, tool_definition
 
 GROUP: Final = "assent.tools"
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")

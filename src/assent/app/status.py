@@ -9,7 +9,7 @@ from assent.planning.plan_status import PlanStatus
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import WorkspaceRepository
 from assent.render.status import removed_folders_text
 from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.run_status import RunStatus

@@ -24,7 +24,7 @@ from assent.core.session.agent import Agent
 from assent.core.text.secrets import Redactor
 from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
 from assent.llm.fetch import HttpPageFetcher
-from assent.llm.http.client import HttpClient, wrap_tls
+from assent.llm.http_client import HttpClient, wrap_tls
 from assent.permissions.gate import RuleGate
 from assent.ports.session import AgentDriver, Asker, CallGuard
 from assent.tools.dispatcher import ToolDispatcher

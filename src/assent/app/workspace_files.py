@@ -13,7 +13,7 @@ from assent.app.settings import locate_workspace, user_paths
 from assent.core.errors import UsageError
 from assent.core.paths import STATE, display_path, is_inside
 from assent.ports import SourceFolder
-from assent.tools.file_listing import walk_files
+from assent.tools.files import walk_files
 from assent.tools.overlay import Overlay
 
 MAX_FILES = 50_000  # files that are offered for completion

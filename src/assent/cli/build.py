@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from assent.cli.approval_prompt import prompt_for_approval
-from assent.cli.errors import STATUS_COMMAND, as_assent_error, build_interrupted, run_interrupted
 from assent.cli.invocation import Invocation, or_bundle_file, with_invocation, with_output_format
 from assent.cli.options import examples
 from assent.cli.orphan_slots import (
@@ -21,6 +20,7 @@ from assent.cli.orphan_slots import (
     orphans_waiting_lines,
     orphans_waiting_row,
 )
+from assent.cli.output import STATUS_COMMAND, as_assent_error, build_interrupted, run_interrupted
 from assent.cli.terminal import INTERRUPTED, interruptible
 from assent.core.errors import Interrupted, RunUnfinished, UsageError
 from assent.core.plan.operation import RunCommand

@@ -8,9 +8,8 @@ from contextlib import redirect_stderr
 from itertools import pairwise
 from shlex import join
 
-from assent.cli.errors import EXPECTED, as_assent_error
 from assent.cli.goal.options import Goal, read_folder_goal, read_goal
-from assent.cli.output import CliOutput
+from assent.cli.output import EXPECTED, CliOutput, as_assent_error
 from assent.cli.terminal import open_closed_streams, why_no_screen, write_line
 from assent.core.errors import UsageError
 

@@ -12,10 +12,9 @@ import click
 
 from assent.app.composition import may_approve_without_terminal, open_engine
 from assent.app.engine import Engine
-from assent.cli.errors import EXPECTED, as_assent_error
 from assent.cli.input import argument_text
 from assent.cli.options import CommandCall, with_call
-from assent.cli.output import OUTPUT_FORMATS, OutputFormat
+from assent.cli.output import EXPECTED, OUTPUT_FORMATS, OutputFormat, as_assent_error
 from assent.core.errors import UsageError
 from assent.core.plan.approval import MAX_LIFETIME_S
 from assent.core.plan.record import PlanRecord

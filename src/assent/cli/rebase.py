@@ -12,8 +12,7 @@ from assent.core.paths import display_path
 from assent.core.plan.operation import Operation
 from assent.core.text.hidden_chars import visible_path
 from assent.render.lines import BLANK, Line, wrapped_lines
-from assent.render.operation_text import operation_subject
-from assent.render.rows import Row, operation_kind, operation_row, plan_row
+from assent.render.rows import Row, operation_kind, operation_row, operation_subject, plan_row
 from assent.render.status import of_plan
 
 # Renders a rebase: what became of each operation of the plan.

@@ -12,7 +12,6 @@ from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
 from assent.render.diff import diff_lines, text_diff
 from assent.render.lines import Line
-from assent.render.operation_text import command_lines, operation_brief, operation_subject
 from assent.render.review import (
     OperationReview,
     review_diff_json,
@@ -21,6 +20,7 @@ from assent.render.review import (
     review_lines,
     review_texts,
 )
+from assent.render.rows import command_lines, operation_brief, operation_subject
 
 
 @click.command(

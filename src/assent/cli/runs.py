@@ -18,8 +18,15 @@ from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
-from assent.render.operation_text import argv_text, exit_code_text, operation_subject
-from assent.render.rows import Row, operation_row, path_fields, redacted_row
+from assent.render.rows import (
+    Row,
+    argv_text,
+    exit_code_text,
+    operation_row,
+    operation_subject,
+    path_fields,
+    redacted_row,
+)
 from assent.render.status import SHORT
 from assent.runs.history import CommandReport, PastOperation, PastRun, total_size
 from assent.runs.retention import PrunedRuns

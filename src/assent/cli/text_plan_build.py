@@ -31,8 +31,14 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line, wrapped_lines
 from assent.render.log import batch_row
-from assent.render.operation_text import operation_subject
-from assent.render.rows import Row, operation_kind, redacted_row, run_row, warning_rows
+from assent.render.rows import (
+    Row,
+    operation_kind,
+    operation_subject,
+    redacted_row,
+    run_row,
+    warning_rows,
+)
 from assent.runs.run_status import RunReport
 
 # Renders the build of a text plan: changes, steps not done, and denied calls.

@@ -279,7 +279,7 @@ class LocalScreenHost:
 
     def signal(self, words: str) -> str:
         """Returns a notification where it is wanted and the terminal shows it, or a bell."""
-        from assent.render.notification import notification_sequence
+        from assent.render.questions import notification_sequence
 
         return notification_sequence(self._settings.notify.way, words, self.environment)
 

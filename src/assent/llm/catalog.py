@@ -11,7 +11,7 @@ import msgspec
 
 from assent.core.errors import ModelError, UsageError
 from assent.core.llm import PROVIDERS, ModelSettings, Prices, Provider, ProviderSettings, WireName
-from assent.llm.http.url import HttpUrl, parse_url
+from assent.llm.http_client import HttpUrl, parse_url
 
 # Which providers can be used here, and why, by environment and configuration.
 

@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable
 
 from assent.core.errors import Refused, Unavailable, UsageError
-from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
-from assent.llm.http.response import HttpError
-from assent.llm.http.url import HttpUrl, parse_url
+from assent.llm.http_client import HttpClient, HttpRequest, HttpResponse, HttpUrl, parse_url
+from assent.llm.http_response import HttpError
 from assent.llm.limits import FETCH_S, MAX_REDIRECTS, MAX_URL_CHARS
 from assent.ports import FetchResponse
 from assent.ports.cancellation import CancelToken

@@ -24,9 +24,8 @@ from assent.llm.errors import (
     response_too_long,
     stream_error,
 )
-from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
-from assent.llm.http.response import HttpError, SseEvent, SseEventTooLong, SseParser
-from assent.llm.http.url import HttpUrl
+from assent.llm.http_client import HttpClient, HttpRequest, HttpResponse, HttpUrl
+from assent.llm.http_response import HttpError, SseEvent, SseEventTooLong, SseParser
 from assent.llm.limits import MAX_BAD_ANSWERS, MAX_ERROR_BYTES, MAX_ERROR_RECEIVED_BYTES
 from assent.llm.wires.wire import (
     ResponseFailed,

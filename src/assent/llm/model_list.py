@@ -6,8 +6,8 @@ import msgspec
 
 from assent.llm.catalog import ProviderAccount
 from assent.llm.errors import ErrorContext, connection_error, http_status_error
-from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
-from assent.llm.http.response import HttpError
+from assent.llm.http_client import HttpClient, HttpRequest, HttpResponse
+from assent.llm.http_response import HttpError
 from assent.llm.limits import MAX_MODEL_LIST_BYTES, MAX_MODEL_LIST_RECEIVED_BYTES
 from assent.llm.wires.anthropic import VERSION
 from assent.ports.cancellation import CancelToken

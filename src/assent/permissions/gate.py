@@ -18,6 +18,7 @@ from assent.core.permission.rule import (
     rule_text,
 )
 from assent.core.permission.rule_match import (
+    AgentRuleLayers,
     ExplainedDecision,
     ResourceForms,
     RuleMatch,
@@ -37,24 +38,21 @@ from assent.core.tool import (
 from assent.permissions.check import (
     MODE_NAMES,
     PermissionCheck,
-    check_for,
-    names_path,
-    outside_path,
-    why_not_staged,
-)
-from assent.permissions.command_checks import (
     agent_config_writes,
+    check_for,
     command_line_checks,
+    names_path,
     outside_check,
+    outside_path,
     planning_checks,
     require_read_only,
     staged_checks,
+    why_not_staged,
 )
 from assent.permissions.grants import grant_patterns, matching_grant
 from assent.permissions.path_limits import PathLimitsCache, with_agent_config_limits
 from assent.permissions.resource_names import resource_names
 from assent.permissions.risk_rating import rate_risk
-from assent.permissions.rule_layers import AgentRuleLayers
 
 FilesReadBy: TypeAlias = Callable[[str], Sequence[str]]
 RuleMatches: TypeAlias = Sequence[RuleMatch]

@@ -13,8 +13,7 @@ from assent.core.permission.rule import (
     wildcard_matches,
 )
 from assent.core.tool import PERMISSIONS, Action, Decision, PermissionContext, ResourceAccess
-from assent.permissions.check import PermissionCheck, why_secret_path
-from assent.permissions.command_checks import agent_config_writes
+from assent.permissions.check import PermissionCheck, agent_config_writes, why_secret_path
 from assent.permissions.resource_names import host_of, is_private_host, origin_of
 
 

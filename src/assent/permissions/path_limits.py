@@ -19,10 +19,15 @@ from assent.core.permission.rule import (
     expand_home,
     matches_everything,
 )
-from assent.core.permission.rule_match import RuleMatch, RuleRows, deciding_match
+from assent.core.permission.rule_match import (
+    AgentRuleLayers,
+    RuleLayers,
+    RuleMatch,
+    RuleRows,
+    deciding_match,
+)
 from assent.core.permission.sensitive_paths import RESERVED_PATHS, configures_agents
 from assent.core.tool import Action, PermissionContext, ResourceAccess
-from assent.permissions.rule_layers import AgentRuleLayers, RuleLayers
 
 IsGranted: TypeAlias = Callable[[str], bool]
 IsOpen: TypeAlias = Callable[[str, bool], bool]

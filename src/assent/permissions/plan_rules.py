@@ -19,11 +19,10 @@ from assent.core.permission.rule import (
     PermissionRule,
     rule_text,
 )
-from assent.core.permission.rule_match import ResourceForms, rule_matches
+from assent.core.permission.rule_match import AgentRuleLayers, ResourceForms, rule_matches
 from assent.core.tool import Action, PermissionContext, ResourceAccess
 from assent.permissions.path_limits import PathLimitsCache, PathRuleFilter
 from assent.permissions.resource_names import resource_names
-from assent.permissions.rule_layers import AgentRuleLayers
 
 PLAN_RULE_LAYERS: Final = ("user", "project")
 _POSTURE: Final = PermissionContext("ask")  # nobody's: no agent, no remembered answer

@@ -20,10 +20,16 @@ from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.paths import GIT, display_path, normalize
 from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes
 from assent.core.plan.comment import Comment
-from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.git_commit import commit_command, plan_title, without_commit
 from assent.core.plan.operation import FileState, Operation
-from assent.core.plan.plan import NO_SCOPE, Plan, ReliedOnFile, declared_reliance, declared_scope
+from assent.core.plan.plan import (
+    NO_SCOPE,
+    Plan,
+    ReliedOnFile,
+    declared_reliance,
+    declared_scope,
+    misspelled_keys,
+)
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files

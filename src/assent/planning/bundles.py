@@ -65,7 +65,6 @@ from assent.planning.approvals import Approvals, check_independent
 from assent.planning.command_operation import checked_command
 from assent.planning.drafts import MAX_TRIES, PlanContents
 from assent.planning.path_checks import refuse_case_collisions, refuse_denied, refuse_git_folders
-from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
 from assent.planning.plan_status import (
     expiry_reason,
     imported_plan_drift,
@@ -74,8 +73,13 @@ from assent.planning.plan_status import (
 )
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.repositories import (
+    USED_HERE,
+    PlanRepository,
+    WorkspaceRepository,
+    used_approval_stream,
+)
 from assent.planning.reviews import Reviews
-from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch, LinkTarget, ReplacementLoss, WorkspaceFiles
 from assent.render.review import OperationReview, Review
 from assent.tools.overlay import Overlay

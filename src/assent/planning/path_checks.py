@@ -20,7 +20,7 @@ from assent.core.plan.operation import (
 from assent.core.text.hidden_chars import visible_line
 from assent.planning.ports import Ports
 from assent.ports import PlanRules, WorkspaceFiles
-from assent.render.operation_text import operation_brief
+from assent.render.rows import operation_brief
 
 # Case-insensitive file systems: which names are the same file in this workspace.
 

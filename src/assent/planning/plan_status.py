@@ -21,8 +21,8 @@ from assent.planning.path_checks import RULES_COMMAND, command_limits, denied_op
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.ports import EventBatch, PlanRules, WorkspaceFiles
-from assent.render.operation_text import operation_brief
 from assent.render.review_warnings import DriftedFile
+from assent.render.rows import operation_brief
 from assent.render.status import SHORT
 
 # Approval expiry: an expired approval stays expired, even if the clock is set back.

@@ -32,10 +32,9 @@ from assent.core.plan.operation import Operation
 from assent.core.plan.plan import is_template_text, plan_template
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.core.text.secrets import redact
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import PlanRepository, WorkspaceRepository
 from assent.ports import EventBatch, PlanFile
 from assent.render.approval import SOURCE, ApprovalNote, notes_in_text, notes_section
 

@@ -44,9 +44,9 @@ from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.ports import ReplacementLoss
 from assent.render.diff import LIMIT, operation_diff
-from assent.render.operation_text import undo_gaps
 from assent.render.review import OperationReview, Review
 from assent.render.review_warnings import REBASE, snapshot_gap_warnings
+from assent.render.rows import undo_gaps
 
 TextBasis = Literal["approved", "proposed", "recorded"]
 CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)

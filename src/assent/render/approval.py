@@ -14,8 +14,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible, visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, Style, untrusted_lines, wrapped_lines
-from assent.render.operation_text import operation_subject
-from assent.render.rows import Row, operation_kind, operation_row
+from assent.render.rows import Row, operation_kind, operation_row, operation_subject
 
 # Approval notes: as items of the next plan's Markdown, as lines and as JSON.
 

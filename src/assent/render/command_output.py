@@ -9,8 +9,7 @@ import msgspec
 from assent.core.run.journal import CommandProgress, LiveCommandOutput
 from assent.core.text.hidden_chars import VisibleStream, fold_long, visible, visible_line
 from assent.core.text.secrets import redact
-from assent.render.operation_text import BRIEF_LENGTH, operation_subject
-from assent.render.rows import StreamRedactor
+from assent.render.rows import BRIEF_LENGTH, StreamRedactor, operation_subject
 
 _WORDS: Final = {
     "before": "recording files before",

@@ -11,9 +11,8 @@ from assent.core.session.event import Question
 from assent.core.session.question import PendingQuestion
 from assent.core.text.secrets import redact
 from assent.render.lines import GUTTER, untrusted_lines
-from assent.render.operation_text import operation_brief
 from assent.render.review import Review
-from assent.render.rows import RECOVER_WAYS, operation_kind
+from assent.render.rows import RECOVER_WAYS, operation_brief, operation_kind
 
 DecisionKind: TypeAlias = Literal["run", "question", "plan", "build"]
 

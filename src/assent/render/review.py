@@ -14,7 +14,6 @@ import msgspec
 from assent.core.errors import InvalidPlan
 from assent.core.paths import ancestors, display_path
 from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, place_comment
-from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.operation import (
     MODEL_RISKS,
     RISK_CODES,
@@ -26,7 +25,7 @@ from assent.core.plan.operation import (
     RunCommand,
     footprint,
 )
-from assent.core.plan.plan import ReliedOnFile, Scope
+from assent.core.plan.plan import ReliedOnFile, Scope, misspelled_keys
 from assent.core.plan.record import PlanState
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.approval import (
@@ -47,7 +46,6 @@ from assent.render.comments import (
 )
 from assent.render.diff import diff_lines, diff_text
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
-from assent.render.operation_text import command_lines, operation_brief, operation_subject
 from assent.render.review_changes import (
     FIRST_REVIEW,
     ReviewChanges,
@@ -55,7 +53,16 @@ from assent.render.review_changes import (
     review_changes_row,
 )
 from assent.render.review_warnings import DriftedFile, drift_lines, drift_rows, warning_lines
-from assent.render.rows import Row, operation_kind, operation_row, path_fields, warning_rows
+from assent.render.rows import (
+    Row,
+    command_lines,
+    operation_brief,
+    operation_kind,
+    operation_row,
+    operation_subject,
+    path_fields,
+    warning_rows,
+)
 from assent.render.status import next_command, of_plan, state_text
 
 

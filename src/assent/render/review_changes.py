@@ -10,8 +10,13 @@ from assent.core.plan.plan import Plan
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.diff import LIMIT, diff_lines, text_diff, unified_diff
 from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
-from assent.render.operation_text import command_settings, operation_subject
-from assent.render.rows import Row, operation_kind, operation_row
+from assent.render.rows import (
+    Row,
+    command_settings,
+    operation_kind,
+    operation_row,
+    operation_subject,
+)
 
 SHORT: Final = 12
 FIRST_REVIEW: Final = "First review"

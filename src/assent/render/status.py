@@ -21,8 +21,7 @@ from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.core.undo import NOT_COVERED, PUT_BACK, STILL_DIFFERENT
 from assent.render.lines import Line, Style, table_lines, wrapped_lines
-from assent.render.operation_text import exit_code_text, operation_subject
-from assent.render.rows import Row, operation_kind, row_path
+from assent.render.rows import Row, exit_code_text, operation_kind, operation_subject, row_path
 
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 

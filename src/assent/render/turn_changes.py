@@ -10,9 +10,8 @@ from assent.core.plan.operation import FileOperation
 from assent.core.text.hidden_chars import visible_line
 from assent.render.diff import diff_lines
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
-from assent.render.operation_text import operation_subject
 from assent.render.review import NOT_SHOWN, diff_line_counts
-from assent.render.rows import Row, operation_kind, redacted_row
+from assent.render.rows import Row, operation_kind, operation_subject, redacted_row
 
 NOTHING: Final = "No turn in this session changed files."
 _TAKEN: Final = {"": "", "some": "partly undone", "all": "undone"}

@@ -9,9 +9,15 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.undo import FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, UndoGap, undo_command
 from assent.render.diff import diff_lines
 from assent.render.lines import BLANK, Line, wrapped_lines
-from assent.render.operation_text import operation_subject
 from assent.render.review import not_shown_lines
-from assent.render.rows import Row, operation_kind, operation_row, path_fields, redacted_row
+from assent.render.rows import (
+    Row,
+    operation_kind,
+    operation_row,
+    operation_subject,
+    path_fields,
+    redacted_row,
+)
 from assent.render.status import SHORT, done_text
 
 

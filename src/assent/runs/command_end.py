@@ -11,8 +11,8 @@ from assent.core.plan.operation import FileState, footprint
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
 from assent.core.shell.process import ProcessResult
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
+from assent.planning.repositories import PlanRepository
 from assent.ports import BlobStore
 
 MAX_NAMED: Final = 100  # changed files that the record names

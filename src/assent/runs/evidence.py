@@ -25,7 +25,7 @@ from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.executor.rollback import read_rollbacks
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
-from assent.runs.applied_changes import AppliedChanges
+from assent.runs.journal import AppliedChanges
 
 RECOVER_COMMAND = "assent recover"
 

@@ -25,7 +25,7 @@ from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.undo import AppliedChange, merged_changes
 from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
-from assent.runs.applied_changes import COMMAND_MAY_HAVE_CHANGED, SessionCommand
+from assent.runs.journal import COMMAND_MAY_HAVE_CHANGED, SessionCommand
 from assent.runs.journal_summary import journal_summary
 from assent.runs.runs import Runs
 from assent.runs.undo.history import UndoneAmount

@@ -52,7 +52,7 @@ from assent.core.undo import (
 from assent.executor.rollback import JournaledRun, changes_reader, read_rollbacks
 from assent.planning.ports import Ports
 from assent.ports import BlobStore, PathStateReader, WorkspaceFiles
-from assent.runs.applied_changes import command_text
+from assent.runs.journal import command_text
 
 MAX_OUTPUT_LINES: Final = 5  # lines of a failed command's output that are told
 MAX_LINE_CHARS: Final = 200

@@ -20,9 +20,8 @@ from assent.core.run.orphan_slot import (
     identified_orphan,
     run_of_slot,
 )
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import PlanRepository, WorkspaceRepository
 from assent.runs.journal import StoreJournal
 
 if TYPE_CHECKING:

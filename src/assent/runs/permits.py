@@ -16,8 +16,8 @@ from assent.core.tool import EditEffect
 from assent.executor.drift import drifted_paths
 from assent.planning.drafts import PlanContents
 from assent.planning.path_checks import refuse_git_folders
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.repositories import PlanRepository
 from assent.runs.journal import StoreJournal
 from assent.runs.run_status import NO_RUN, LastEdit, RunReport, unfinished_error
 from assent.runs.runs import Runs

@@ -26,7 +26,7 @@ from assent.planning.path_checks import command_limits
 from assent.planning.ports import NoPlanRules, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
-from assent.render.operation_text import operation_brief
+from assent.render.rows import operation_brief
 from assent.runs.git_commit import GitCommitter
 
 NO_RULES: Final = NoPlanRules()

@@ -12,7 +12,7 @@ from assent.core.event import CommandEnded, CommandStarted, RunsDeleted, RunsWei
 from assent.core.paths import one_line
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
-from assent.planning.workspace_repository import WorkspaceRepository
+from assent.planning.repositories import WorkspaceRepository
 from assent.ports import CollectionResult
 from assent.runs.history import ContentSizes, PastRun, RunHistory, total_size
 from assent.runs.undo.targets import UndoTarget

@@ -18,9 +18,9 @@ from assent.core.run.journal import (
 )
 from assent.core.run.results import was_accepted
 from assent.core.run.state import succeeded
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
+from assent.planning.repositories import PlanRepository
 from assent.runs.journal import StoreJournal
 from assent.runs.undo.history import UndoneAmount
 from assent.runs.undo.targets import UndoTargets, undo_status

@@ -48,16 +48,15 @@ from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.planning.approvals import Approvals, check_digest
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
 from assent.planning.path_checks import refuse_denied
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.plan_status import imported_plan_drift
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
+from assent.planning.repositories import PlanRepository
 from assent.ports import BlobStore, EventBatch
 from assent.ports.cancellation import CancelRegistry
-from assent.runs.applied_changes import command_text
 from assent.runs.command_end import record_lost_end
-from assent.runs.journal import JournalDamage, StoreJournal
+from assent.runs.journal import JournalDamage, StoreJournal, command_text
 from assent.runs.journal_summary import (
     disk_state_lines,
     journal_summary,

@@ -26,14 +26,12 @@ from assent.core.shell.process import (
 )
 from assent.core.text.secrets import redact
 from assent.core.tool import SessionCommandRequest, ToolOutcome
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.repositories import PlanRepository, WorkspaceRepository
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.planning.snapshot.snapshot import WorkspaceSnapshot
-from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import ProcessRunner
 from assent.ports.cancellation import CancelRegistry
-from assent.runs.applied_changes import AppliedChanges
 from assent.runs.command_end import (
     LOST_END,
     MAX_LISTED,
@@ -44,6 +42,7 @@ from assent.runs.command_end import (
     command_end,
     lost_end_note,
 )
+from assent.runs.journal import AppliedChanges
 from assent.runs.runs import Runs
 from assent.tools.outcome import collect_output
 

@@ -15,10 +15,9 @@ from assent.core.tool import (
     ToolOutcome,
     without_missing_tools,
 )
+from assent.tools.files import resolve_path
 from assent.tools.outcome import collect_output, quote_argument, with_draft_note
-from assent.tools.path_access import resolve_path
-from assent.tools.schema import HIDDEN_FIELD
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 # shell: runs a command line that only reads; any other is an effect, staged in plan mode.
 

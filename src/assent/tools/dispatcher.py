@@ -36,10 +36,9 @@ from assent.core.tool import (
 )
 from assent.ports.session import CallGuard, PermissionGate
 from assent.tools.aliases import aliases_of, normalized_name, resolve_alias
+from assent.tools.files import outside_accesses
 from assent.tools.outcome import access_line, failed_outcome, refused_outcome
-from assent.tools.path_access import outside_accesses
-from assent.tools.schema import decode_arguments, tool_definition
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import Tool, ToolContext, decode_arguments, tool_definition
 
 # Tool availability: why a tool is not offered in a mode, to an agent, or in a child session.
 

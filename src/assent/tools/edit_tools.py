@@ -8,31 +8,29 @@ from assent.core.plan.operation import DeleteFile, FileState, MoveFile
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools import file_edit as plan_file
 from assent.tools.file_edit import (
+    BOM,
     MAX_FILES,
     EditedFile,
-    check_editable,
-    edit_access,
-    edit_outcome,
-    edit_target,
-    entry_path,
-    excerpt,
-    expected_state,
-    is_plan,
-    load_file,
-    plan_text_outcome,
-    read_access,
-)
-from assent.tools.text_match import (
-    BOM,
     TextEncoding,
     TextReplacement,
     apply_replacements,
+    check_editable,
     decode_text,
+    edit_access,
+    edit_outcome,
+    edit_target,
     encode_text,
+    entry_path,
     escape_spelling,
+    excerpt,
+    expected_state,
     find_replacements,
+    is_plan,
     line_end,
     line_of,
+    load_file,
+    plan_text_outcome,
+    read_access,
     with_line_ends,
 )
 from assent.tools.tool import Tool, ToolContext

@@ -1,14 +1,16 @@
-"""File edits: from a path that a model typed to an operation with exact content.
+"""File edits: from a path and a text that a model typed to an operation with exact content.
 
 Every editing tool uses this. The plan file is the only file that planning writes.
 """
 
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import NotFound, Refused, StaleError, UsageError
+from assent.core.errors import NoMatch, NotFound, Refused, StaleError, UsageError
 from assent.core.paths import (
     ancestors,
     casefolded,
@@ -19,8 +21,257 @@ from assent.core.paths import (
 )
 from assent.core.plan.operation import FileOperation, FileState, WriteFile
 from assent.core.tool import Action, EditEffect, PlanTextEffect, ResourceAccess, ToolOutcome
-from assent.tools.text_match import line_of, numbered_lines
+from assent.tools.outcome import HINT, has_line_numbers, numbered, without_line_numbers
 from assent.tools.tool import ToolContext
+
+# Text matching: finds the one place that an edit means, exactly or nearly.
+#
+# These ways are tried in order: as it is, with other line endings, with other blanks at the ends
+# of lines, with another indentation, and last without the line numbers that results show. Only a
+# way that finds exactly one place counts (F130), and a file is decoded so that unedited bytes stay
+# the same.
+
+
+# Text encodings: decodes and encodes files so that what is not edited keeps every byte.
+
+
+BOM = b"\xef\xbb\xbf"
+_ESCAPE = r"\\x([89a-f][0-9a-f])"
+
+
+class TextEncoding(msgspec.Struct, frozen=True):
+    """How a file is encoded; odd bytes of a file that is not UTF-8 are kept as they are."""
+
+    bom: bytes = b""
+    foreign: bool = False
+
+
+def decode_text(content: bytes, name: str) -> tuple[str, TextEncoding]:
+    """Returns a file's text and its encoding; refuses a binary file."""
+    if b"\0" in content:
+        raise Refused(f"{name} is binary; it can only be overwritten, moved or deleted.")
+    bom = BOM if content.startswith(BOM) else b""
+    try:
+        return content[len(bom) :].decode("utf-8"), TextEncoding(bom)
+    except UnicodeDecodeError:
+        return content[len(bom) :].decode("utf-8", "surrogateescape"), TextEncoding(
+            bom, foreign=True
+        )
+
+
+def encode_text(text: str, form: TextEncoding, name: str) -> bytes:
+    """Returns the bytes of a text in a file's encoding."""
+    try:
+        return form.bom + text.encode("utf-8", "surrogateescape" if form.foreign else "strict")
+    except UnicodeEncodeError as error:
+        raise Refused(
+            f"The new text of {name} is not valid Unicode. Nothing was changed."
+        ) from error
+
+
+def escape_spelling(text: str, old: str, form: TextEncoding) -> Callable[[str], str]:
+    """Returns a function that spells a file's odd bytes in a searched text as the file does.
+
+    They are shown as `\\xNN`; a model may also write them as Latin-1 letters.
+    """
+    if not form.foreign or old in text:
+        return str
+    return next((spell for spell in (_from_escapes, _from_latin) if spell(old) in text), str)
+
+
+def line_end(text: str) -> str:
+    """Returns the line end that most lines of a text have."""
+    return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+
+
+def with_line_ends(text: str, end: str) -> str:
+    """Returns a text with a file's line ends."""
+    return text if end == "\n" else text.replace("\r\n", "\n").replace("\n", end)
+
+
+def line_of(text: str, position: int) -> int:
+    """Returns the number of the line that a position is in."""
+    return text.count("\n", 0, position) + 1
+
+
+def _from_escapes(text: str) -> str:
+    return re.sub(_ESCAPE, lambda found: chr(0xDC00 + int(found[1], 16)), text)
+
+
+def _from_latin(text: str) -> str:
+    return "".join(chr(ord(c) + 0xDC00) if "\x80" <= c <= "\xff" else c for c in text)
+
+
+BREAK = r"\r?\n"
+LAST_BREAK = r"(?:\r?\n|\Z)"
+BLANKS = " \t"
+MAX_NEAREST_LINES = 8  # lines that are shown where nothing fits
+WIDTH = 160  # characters of each
+WORD = r"\w+"
+
+
+class TextReplacement(msgspec.Struct, frozen=True):
+    """The position of the old text, and its replacement."""
+
+    start: int
+    end: int
+    new: str
+
+
+def find_replacements(
+    text: str, old: str, new: str, *, every: bool = False
+) -> list[TextReplacement]:
+    """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise."""
+    exact = _exact(text, old)
+    found = exact or _nearly(text, old)
+    if not found and (told := _without_numbers(old, new)):
+        return find_replacements(text, *told, every=every)
+    if not found:
+        hint = f" {HINT}" if has_line_numbers(old) else ""
+        raise NoMatch(f"`old` was not found. Nothing was changed.{hint} {nearest_lines(text, old)}")
+    if len(found) > 1 and not every:
+        lines = ", ".join(str(line_of(text, start)) for start, _ in found[:10])
+        raise NoMatch(
+            f"`old` matches {len(found)} places, at lines {lines}. Nothing was changed. Include "
+            "more surrounding lines, or set replace_all."
+        )
+    if exact:
+        return [
+            TextReplacement(start, end, _with_ends(text, start, end, new)) for start, end in found
+        ]
+    return [
+        TextReplacement(start, end, _fitted(text, (start, end), old, new)) for start, end in found
+    ]
+
+
+def apply_replacements(text: str, found: list[TextReplacement]) -> str:
+    """Returns the text with each place replaced."""
+    parts, at = [], 0
+    for place in found:
+        parts += [text[at : place.start], place.new]
+        at = place.end
+    return "".join([*parts, text[at:]])
+
+
+def indentation(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Returns the mapping from the indentation of the searched lines to that of the file."""
+    return {_indent(theirs): _indent(real) for theirs, real in pairs if theirs.strip()}
+
+
+def indented(line: str, known: Mapping[str, str]) -> str:
+    """Returns a new line with the file's indentation, as far as the lines around it show it."""
+    indent = _indent(line)
+    if not line.strip() or not known:
+        return line
+    base = max((i for i in known if indent.startswith(i)), key=len, default=None)
+    if base is not None:
+        return known[base] + line[len(base) :]
+    least = min(known, key=len)  # less than any line that is known: as much less as there
+    lack = len(least) - len(indent)
+    return known[least][: max(0, len(known[least]) - lack)] + line.lstrip(BLANKS)
+
+
+def _without_numbers(old: str, new: str) -> tuple[str, str] | None:
+    """Returns both texts without line numbers, if they clearly have them.
+
+    That is not clear if the content itself begins with numbers, or if only some lines have them.
+    """
+    plain = without_line_numbers(old), without_line_numbers(new)
+    return None if plain[0] == old or any(map(has_line_numbers, plain)) else plain
+
+
+def _exact(text: str, old: str) -> list[tuple[int, int]]:
+    found, at = [], text.find(old)
+    while at >= 0:
+        found.append((at, at + len(old)))
+        at = text.find(old, at + len(old))
+    return found
+
+
+def _nearly(text: str, old: str) -> list[tuple[int, int]]:
+    """Returns the places found by the first pattern that finds any."""
+    lines = old.replace("\r\n", "\n").split("\n")
+    if not old.strip() or (lines[-1] and not lines[-1].strip()):
+        return []  # blanks alone fit everywhere; at the end they belong to a line that is not told
+    if not all(line.strip() in text for line in lines):
+        return []  # no way can find it, so no pattern need be made
+    for pattern in _patterns(lines):
+        if found := [match.span() for match in re.finditer(pattern, text, re.MULTILINE)]:
+            return found
+    return []
+
+
+def _patterns(lines: list[str]) -> Iterator[str]:
+    """Yields patterns from strict to tolerant."""
+    yield _joined([re.escape(line) for line in lines])
+    blanks, ended = f"[{BLANKS}]*+", "(?=\\r?$)"  # `*+` gives nothing back, so none takes long
+    *bare, last = [re.escape(line.rstrip(BLANKS)) for line in lines]
+    closed = f"{blanks}{ended}" if lines[-1] != lines[-1].rstrip(BLANKS) else ""
+    # Nothing begins with blanks alone: that would be tried at each of many blanks in a row.
+    ends = [line + blanks if line or at else line for at, line in enumerate(bare)]
+    yield _joined([*ends, last + closed])
+    whole = [f"{blanks}{re.escape(line.strip())}{blanks}" for line in lines]
+    begins = "^" if lines[0] else ""  # a line break in front ends any line
+    whole[0] = whole[0] if lines[0] else ""
+    yield begins + (f"{_joined(whole)}{ended}" if lines[-1] else _joined([*whole[:-1], ""]))
+
+
+def _joined(lines: list[str]) -> str:
+    if len(lines) > 1 and not lines[-1]:
+        return BREAK.join(lines[:-1]) + LAST_BREAK
+    return BREAK.join(lines)
+
+
+def _fitted(text: str, span: tuple[int, int], old: str, new: str) -> str:
+    """Returns the new text with the indentation and line endings of what it replaces."""
+    start, end = span
+    real = text[start:end].replace("\r\n", "\n")
+    plain = old.replace("\r\n", "\n")
+    if plain.endswith("\n") and not real.endswith("\n"):  # the last line has no end: keep it so
+        new = new.removesuffix("\n")
+    known = indentation(zip(plain.split("\n"), real.split("\n"), strict=False))
+    if any(theirs != ours for theirs, ours in known.items()):
+        new = "\n".join(indented(line, known) for line in new.split("\n"))
+    return _with_ends(text, start, end, new)
+
+
+def _with_ends(text: str, start: int, end: int, new: str) -> str:
+    """Returns the new text with the line endings of what it replaces, or of the lines around it."""
+    if "\n" not in new:
+        return new
+    close = text[start:end] if "\n" in text[start:end] else text[start : text.find("\n", end) + 1]
+    return with_line_ends(new, line_end(close if "\n" in close else text))
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(BLANKS))]
+
+
+def nearest_lines(text: str, old: str) -> str:
+    """Returns the lines that are most similar to the searched text."""
+    wanted = [set(re.findall(WORD, line)) for line in old.split("\n") if line.strip()]
+    lines = text.removesuffix("\n").split("\n")
+    if not wanted or not text.strip():
+        return "The file is empty." if not text.strip() else "Read the file again."
+    scores = [len(wanted[0].intersection(re.findall(WORD, line))) for line in lines]
+    best = max(range(len(lines)), key=scores.__getitem__)
+    if not scores[best]:
+        return "No line of the file is similar; read the file again."
+    first = max(0, best - 1)
+    nearest = lines[first : first + MAX_NEAREST_LINES]
+    return f"The nearest lines are:\n{numbered_lines(nearest, first + 1)}"
+
+
+def numbered_lines(lines: list[str], first: int) -> str:
+    """Renders lines with their numbers."""
+    shown = [visible(line.rstrip()[:WIDTH]) for line in lines]
+    return "\n".join(numbered(number, line) for number, line in enumerate(shown, first))
+
+
+def visible(line: str) -> str:
+    """Returns a line with odd bytes as they are shown when the file is read."""
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
 
 NEW_MODE = 0o644
 CONTEXT_LINES = 2  # lines that are shown before and after a change

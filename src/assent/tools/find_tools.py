@@ -11,19 +11,21 @@ from assent.core.errors import NotFound, UsageError
 from assent.core.paths import base_name, one_line, parent
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
-from assent.tools.file_listing import MAX_FILES, MORE, existing_state, list_files
-from assent.tools.outcome import limited_outcome, numbered
-from assent.tools.path_access import (
+from assent.tools.files import (
+    MAX_FILES,
+    MORE,
+    existing_state,
+    list_files,
     outside_path,
     read_access_of,
     read_accesses,
     resolve_path,
     search_accesses,
 )
+from assent.tools.outcome import limited_outcome, numbered
 from assent.tools.path_patterns import PathGlob
-from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 # list: the tree of a folder, as deep as fits, without ignored files.
 

@@ -17,13 +17,14 @@ from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.file_edit import (
     EditedFile,
+    decode_text,
     edit_access,
     edit_outcome,
     edit_target,
+    encode_text,
     load_file,
     read_access,
 )
-from assent.tools.text_match import decode_text, encode_text
 from assent.tools.tool import Tool, ToolContext
 
 # JSON spans: where the values of a JSON text stand, so that only one value's bytes change.

@@ -15,23 +15,21 @@ from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.file_edit import (
     EditedFile,
+    decode_text,
     edit_access,
     edit_outcome,
     edit_target,
+    encode_text,
     entry_path,
     excerpt,
     expected_state,
-    load_file,
-    read_access,
-)
-from assent.tools.text_match import (
-    decode_text,
-    encode_text,
     indentation,
     indented,
     line_end,
     line_of,
+    load_file,
     nearest_lines,
+    read_access,
 )
 from assent.tools.tool import Tool, ToolContext
 

@@ -15,13 +15,11 @@ from assent.core.paths import ancestors, display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
-from assent.tools.file_listing import existing_state
+from assent.tools.files import existing_state, outside_path, read_accesses, resolve_path
 from assent.tools.outcome import BYTES, LINES, limited_outcome, numbered
 from assent.tools.overlay import WHOLE_FILE
-from assent.tools.path_access import outside_path, read_accesses, resolve_path
-from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.text_search import BINARY_PROBE_BYTES
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 # Pages of a file: lines with their numbers, as a stream that never holds the whole file.
 

@@ -14,9 +14,8 @@ from assent.core.errors import UsageError
 from assent.core.paths import base_name, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.file_listing import existing_state
+from assent.tools.files import existing_state, read_access_of, resolve_path, search_accesses
 from assent.tools.outcome import limited_outcome, numbered
-from assent.tools.path_access import read_access_of, resolve_path, search_accesses
 from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
 from assent.tools.tool import Tool, ToolContext
 

@@ -15,9 +15,8 @@ from assent.core.errors import AssentError, UsageError
 from assent.core.paths import is_inside
 from assent.core.permission.sensitive_paths import secret_reason
 from assent.core.plan.operation import FileState
-from assent.tools.file_listing import RipgrepOutput, list_files, run_ripgrep
+from assent.tools.files import RipgrepOutput, is_private, list_files, run_ripgrep
 from assent.tools.overlay import Overlay
-from assent.tools.path_access import is_private
 from assent.tools.path_patterns import PathGlob
 from assent.tools.tool import ToolContext
 

@@ -1,11 +1,24 @@
-"""What a tool is: a name, typed arguments, what it accesses, and what it returns."""
+"""What a tool is, and how a model sees it: its description and the schema of its arguments."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import re
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from assent.core.tool import Action, PermissionContext, ResourceAccess, ToolOutcome
+from assent.core.errors import UsageError
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
+from assent.core.llm import ToolCall, ToolDefinition
+from assent.core.tool import (
+    Action,
+    PermissionContext,
+    ResourceAccess,
+    ToolOutcome,
+    without_missing_tools,
+)
 from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.tools.overlay import Overlay
 
@@ -66,3 +79,213 @@ class Tool(msgspec.Struct, frozen=True):
 
 # As plugins know them from before `assent.plugins`.
 Around, Free = ToolContext, RawArguments
+
+
+# How a model sees a tool: its description and the JSON schema of its arguments.
+#
+# The arguments that a model sent are decoded here, and unambiguous mistakes are corrected. msgspec
+# could make the schemas, but importing its module takes longer than all of this, and its schemas
+# are longer.
+
+
+# Descriptions: what a model reads about a tool, from the Markdown file beside its module.
+
+
+_kept: dict[tuple[str, str], str] = {}
+
+
+def description(tool: Tool) -> str:
+    """Returns a tool's description; it is read once, when the tool is first offered."""
+    if tool.text:
+        return tool.text
+    key = tool.args.__module__, tool.name
+    if key not in _kept:
+        _kept[key] = _read(*key)
+    return _kept[key]
+
+
+def _read(module: str, name: str) -> str:
+    """Reads the file that is named like the module, or like the tool if a module has several."""
+    spec = sys.modules[module].__spec__
+    assert spec is not None
+    assert spec.origin is not None
+    read: Callable[[str], bytes] = spec.loader.get_data  # type: ignore[union-attr]
+    try:
+        content = read(f"{spec.origin.removesuffix('.py')}.md")
+    except FileNotFoundError:
+        content = read(f"{spec.origin.rpartition('/')[0]}/{name}.md")
+    return content.decode("utf-8").strip()
+
+
+# A field that is understood, because other families of tools have it, and not offered.
+HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
+
+_SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def tool_definition(tool: Tool, absent: Collection[str] = ()) -> ToolDefinition:
+    """Returns a tool as a model sees it, without references to absent tools."""
+    own = tool.schema if tool.schema is not None else schema(tool.args)
+    return ToolDefinition(tool.name, without_missing_tools(description(tool), absent), own)
+
+
+@cache
+def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Returns the JSON schema of a struct, without references."""
+    offered = {
+        name: _kind(hint)
+        for name, hint in _hints(struct)
+        if HIDDEN_FIELD not in getattr(hint, "__metadata__", ())
+    }
+    found: dict[str, Any] = {"type": "object", "properties": offered}
+    if needed := required(struct):
+        found["required"] = list(needed)
+    return found
+
+
+def field_schema(struct: type[msgspec.Struct], field: str) -> dict[str, Any]:
+    """Returns the JSON schema of one field, offered or not; empty if there is no such field."""
+    hints = dict(_hints(struct))
+    return _kind(hints[field]) if field in hints else {}
+
+
+def required(struct: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Returns the names of the fields that have no default."""
+    fields, defaults = struct.__struct_encode_fields__, struct.__struct_defaults__
+    missing = len(fields) - len(defaults)
+    absent = [value is msgspec.NODEFAULT for value in defaults]
+    return tuple(
+        name for name, needed in zip(fields, [True] * missing + absent, strict=True) if needed
+    )
+
+
+def _hints(struct: type[msgspec.Struct]) -> list[tuple[str, Any]]:
+    hints = get_type_hints(struct, include_extras=True)
+    kinds = [hints[name] for name in struct.__struct_fields__]
+    return list(zip(struct.__struct_encode_fields__, kinds, strict=True))
+
+
+def _kind(kind: Any) -> dict[str, Any]:
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in _SIMPLE:
+        return {"type": _SIMPLE[kind]}
+    if origin is Annotated:
+        return _kind(inner[0]) | _said(inner[1:])
+    if origin in (Union, UnionType):
+        (only,) = [each for each in inner if each is not NoneType]
+        return _kind(only)
+    if origin is Literal:
+        return {"type": "string", "enum": list(inner)}
+    if origin in (list, tuple):
+        return {"type": "array", "items": _kind(inner[0])}
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return schema(kind)
+    raise TypeError(f"{kind!r} has no schema here; add it to {__name__}.")
+
+
+def _said(metadata: tuple[Any, ...]) -> dict[str, Any]:
+    words = [meta.description for meta in metadata if isinstance(meta, msgspec.Meta)]
+    return {"description": words[0]} if words else {}
+
+
+# Decodes what a model sent into a tool's argument struct, and repairs unambiguous mistakes.
+
+
+TOO_DEEP = f"they are nested more than {MAX_DEPTH} levels deep"
+SHOWN = 200  # characters of what could not be read
+
+
+def decode_arguments(tool: Tool, call: ToolCall) -> msgspec.Struct:
+    """Returns a call's arguments; raises UsageError, naming the field, if they do not fit."""
+    if call.args is None:
+        raise _unreadable(tool, call.raw)
+    if tool.schema is not None:
+        return _free(tool, tool.schema, call.args)
+    _check_names(tool, call.args)
+    try:
+        return msgspec.convert(call.args, tool.args, strict=False)
+    except msgspec.ValidationError as error:
+        first = error
+    kinds = {name: field_schema(tool.args, name)["type"] for name in call.args}
+    mended = {name: _mended(value, kinds[name]) for name, value in call.args.items()}
+    try:
+        return msgspec.convert(mended, tool.args, strict=False)
+    except msgspec.ValidationError:
+        raise _unfit(tool, first) from first
+
+
+def _free(tool: Tool, schema: dict[str, Any], args: dict[str, Any]) -> RawArguments:
+    """Returns arguments as they came; only the author of the schema can validate them fully.
+
+    A list or object that was sent as a JSON string is parsed, if nothing else can be meant.
+    """
+    needed = schema.get("required", ())
+    if missing := [f"`{name}` is missing" for name in needed if name not in args]:
+        raise UsageError(f"{tool.name}: {', '.join(missing)}. Nothing was done.")
+    fields = schema.get("properties", {})
+    kinds = {name: _container_kind(fields.get(name)) for name in args}
+    return RawArguments({name: _mended(value, kinds[name]) for name, value in args.items()})
+
+
+def _container_kind(field: Any) -> str:
+    kind = field.get("type") if isinstance(field, dict) else None
+    return kind if kind in ("array", "object") else ""
+
+
+def _check_names(tool: Tool, args: dict[str, Any]) -> None:
+    known = tool.args.__struct_encode_fields__
+    missing = [name for name in required(tool.args) if name not in args]
+    unknown = [name for name in args if name not in known]
+    wrong = [f"`{name}` is missing" for name in missing]
+    wrong += [f"`{name}` is unknown" for name in unknown]
+    if wrong:
+        takes = ", ".join(schema(tool.args)["properties"]) or "no arguments"
+        raise UsageError(f"{tool.name}: {', '.join(wrong)}. It takes {takes}. Nothing was done.")
+
+
+def _mended(value: Any, kind: str) -> Any:
+    """Parses a list or object that was sent as a JSON string, and a number sent as digits."""
+    if kind == "string":
+        return str(value) if type(value) is int else value
+    if not kind or not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+        return value
+    try:
+        found = msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        return value
+    return value if is_too_deep(found) else found
+
+
+def _unfit(tool: Tool, error: msgspec.ValidationError) -> UsageError:
+    words, _, place = str(error).partition(" - at ")
+    where = f"`{place.strip('`').removeprefix('$.')}`: " if place else ""
+    values = ", ".join(_values(tool, place))
+    choice = f"; use one of {values}" if values else ""
+    return UsageError(f"{tool.name}: {where}{words}{choice}. Nothing was done; call it again.")
+
+
+def _values(tool: Tool, place: str) -> list[str]:
+    """Returns the allowed values at a path such as `$.todos[0].status`, if there are few."""
+    first, *further = re.findall(r"\.(\w+)", place) or [""]
+    found = field_schema(tool.args, first)
+    for step in further:
+        found = found.get("items", found).get("properties", {}).get(step, {})
+    values: list[str] = found.get("enum", [])
+    return values
+
+
+def _unreadable(tool: Tool, raw: str) -> UsageError:
+    try:
+        found = msgspec.json.decode(raw)
+        why = "they are not a JSON object"
+        if isinstance(found, dict) and is_too_deep(found):
+            why = TOO_DEEP
+    except RecursionError:
+        why = TOO_DEEP
+    except (msgspec.DecodeError, UnicodeError) as error:
+        why = str(error)
+    began = raw[:SHOWN] + ("..." if len(raw) > SHOWN else "")
+    return UsageError(
+        f"The arguments of {tool.name} could not be parsed: {why}. They start with: {began!r}. "
+        "Nothing was done; send them again as one JSON object."
+    )

@@ -19,8 +19,8 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
-from assent.render.notification import HALTED
 from assent.render.onboarding import onboarding_lines
+from assent.render.questions import HALTED
 from assent.tui import key_actions
 from assent.tui.base_app import BaseApp
 from assent.tui.commands.command import CommandInfo

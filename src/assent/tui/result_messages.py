@@ -19,8 +19,7 @@ from assent.core.run.journal import ReportedOutcome
 from assent.core.text.hidden_chars import visible_line, visible_text
 from assent.core.text.secrets import redact
 from assent.render.lines import Line, Style
-from assent.render.operation_text import operation_brief
-from assent.render.rows import operation_kind
+from assent.render.rows import operation_brief, operation_kind
 
 SHORT: Final = 8  # letters of a digest
 MAX_NAMED: Final = 4  # operations that are named

@@ -24,8 +24,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.command_output import CommandOutputLines, progress_line
 from assent.render.lines import GUTTER, Line
-from assent.render.operation_text import operation_brief
-from assent.render.rows import operation_kind
+from assent.render.rows import operation_brief, operation_kind
 from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost
 from assent.tui.messages import RunActivity, RunBegan, RunOver

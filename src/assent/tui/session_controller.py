@@ -13,7 +13,7 @@ from assent.core.errors import AssentError, Busy, ConcurrentChange, UsageError
 from assent.core.permission.mode import MODES, Mode, resolve_mode
 from assent.core.session.event import Question, TurnEnded
 from assent.core.session.record import SessionRecord
-from assent.render.notification import NotificationFilter
+from assent.render.questions import NotificationFilter
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.messages import (
     QuestionArrived,

@@ -39,7 +39,7 @@ from assent.render.log import (
     times_suffix,
     without_question_details,
 )
-from assent.render.notification import NotificationFilter, NotificationMethod, notification_sequence
+from assent.render.questions import NotificationFilter, NotificationMethod, notification_sequence
 from assent.render.rows import Row, StreamRedactor
 
 DISCARDED_NOTE = "(The answer above was cut off and is discarded.)"

@@ -23,7 +23,7 @@ from assent.core.llm import (
     ToolDefinition,
     ToolResult,
 )
-from assent.llm.http.response import SseEvent
+from assent.llm.http_response import SseEvent
 from assent.llm.wires.wire import (
     BaseWire,
     ResponseFailed,

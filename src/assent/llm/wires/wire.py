@@ -22,7 +22,7 @@ from assent.core.llm import (
     ToolCall,
     ToolDefinition,
 )
-from assent.llm.http.response import SseEvent
+from assent.llm.http_response import SseEvent
 from assent.llm.limits import MAX_ANSWER_PARTS
 
 Made = TypeVar("Made")

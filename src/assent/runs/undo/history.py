@@ -16,9 +16,9 @@ from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.results import DisplacedLookup, DisplacedSlots, displaced_slots, no_displaced
 from assent.core.undo import AppliedChange, Inversion
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
-from assent.runs.applied_changes import AppliedChanges, can_be_undone
+from assent.planning.repositories import PlanRepository
+from assent.runs.journal import AppliedChanges, can_be_undone
 
 # Which undo a run carried out, read from the log, so that its report is an undo's.
 

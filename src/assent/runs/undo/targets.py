@@ -17,9 +17,9 @@ from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import DONE
 from assent.core.run.permit_log import PermitRun
 from assent.core.undo import AppliedChange, UndoExtent, UndoGap, attribution_warnings, undo_gaps
-from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
-from assent.runs.applied_changes import AppliedChanges, SessionCommand, can_be_undone
+from assent.planning.repositories import PlanRepository
+from assent.runs.journal import AppliedChanges, SessionCommand, can_be_undone
 from assent.runs.undo.history import SHORT_ID, UndoHistory
 from assent.runs.undo.history import UndoneAmount as UndoneAmount
 

@@ -23,7 +23,6 @@ from assent.core.text.secrets import redact
 from assent.render.approval import approval_note_lines, excluded_lines, missing_note_lines
 from assent.render.comments import MARK, outdated_comment_lines, with_comments
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
-from assent.render.operation_text import operation_brief
 from assent.render.review import (
     OperationReview,
     Review,
@@ -39,7 +38,7 @@ from assent.render.review import (
 )
 from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
 from assent.render.review_warnings import DriftedFile, drift_lines, warning_lines
-from assent.render.rows import operation_kind
+from assent.render.rows import operation_brief, operation_kind
 from assent.render.status import state_text
 from assent.tui.hints import error_text, with_screen_commands
 from assent.tui.line_view import LinePosition, Section

@@ -1,0 +1,441 @@
+"""The plans, the workspace and its remembered facts as the event log tells them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import RLock
+from typing import Final, TypeVar
+
+import msgspec
+
+from assent.core.errors import (
+    AssentError,
+    Busy,
+    ConcurrentChange,
+    NotFound,
+    Refused,
+    StoreError,
+    WorkspaceMismatch,
+)
+from assent.core.event import (
+    Event,
+    FactForgotten,
+    FactRemembered,
+    NotesCarried,
+    PlanSelected,
+    RunsDeleted,
+    RunsWeighed,
+    SlotsDecided,
+    StoredEvent,
+    TrustGiven,
+    TrustRevoked,
+    WorkspaceMinted,
+    WorkspaceMoved,
+)
+from assent.core.plan.operation import Operation
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun, fold_plan, fold_plan_events
+from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.ports import EventBatch
+
+# Loads plans as folds of their event streams and appends events to them.
+
+
+# Decodes the stored fold of a stream; a damaged one is ignored and folded again.
+
+
+Fold = TypeVar("Fold")
+
+
+def decoded_head(head: tuple[int, bytes] | None, decode: Callable[[bytes], Fold]) -> Fold | None:
+    """Returns a stored fold, or None if it is missing or damaged: events can be folded again."""
+    if head is None:
+        return None
+    try:
+        return decode(head[1])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+USED_HERE: Final = "The approval was already used on this machine."
+
+_decode = msgspec.json.Decoder(PlanRecord).decode
+_decode_book = msgspec.json.Decoder(PermitLog).decode
+_decode_plan = msgspec.json.Decoder(Plan).decode
+_decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
+
+
+class PlanRepository:
+    """The plans of one workspace, by id."""
+
+    def __init__(self, doors: Ports, workspace: str) -> None:
+        self._doors = doors
+        self.workspace = workspace
+        self._frozen: tuple[str, Plan | None] = "", None  # the last one kept or read, by its blob
+
+    def stream(self, plan_id: str) -> str:
+        return f"plan/{self.workspace}/{plan_id}"
+
+    def load(self, plan_id: str) -> PlanRecord:
+        """Returns a plan, folded up to its newest event."""
+        record = self._load(self.stream(plan_id))
+        if record is not None:
+            return record
+        if any(name.endswith("/" + plan_id) for name in self._doors.store.streams("plan/")):
+            raise WorkspaceMismatch(
+                f"Plan {plan_id} was created for another workspace.", "assent plan list"
+            )
+        raise NotFound(f"Plan {plan_id} not found.", "assent plan list")
+
+    def all(self) -> list[PlanRecord]:
+        """Returns every plan of the workspace, newest first."""
+        if not self.workspace:
+            return []
+        store, prefix = self._doors.store, self.stream("")
+        heads = store.heads(prefix)
+        streams = sorted(store.streams(prefix), reverse=True)
+        records = [decoded_head(heads.get(one), _decode) or self._load(one) for one in streams]
+        return [record for record in records if record is not None]
+
+    def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> EventBatch:
+        """Prepares events for a plan together with the head that they make."""
+        stream, at = self.stream(plan_id), self._doors.clock.now()
+        after = record.seq if record else 0
+        head = record
+        for seq, event in enumerate(events, after + 1):
+            head = fold_plan(head, StoredEvent(0, stream, seq, at, event))
+        return EventBatch(stream, after, at, events, msgspec.json.encode(head))
+
+    def append(
+        self,
+        record: PlanRecord | None,
+        plan_id: str,
+        *events: Event,
+        beside: Sequence[EventBatch] = (),
+    ) -> PlanRecord:
+        """Appends events, if no one else did meanwhile and the lifecycle allows them.
+
+        `beside` is recorded with them, or nothing is.
+        """
+        batch = self.batch(record, plan_id, *events)
+        self._doors.store.append(batch, *beside)
+        assert batch.head is not None
+        return _decode(batch.head)
+
+    @property
+    def permit_stream(self) -> str:
+        """The stream of the workspace's permits."""
+        return f"permit/{self.workspace}"
+
+    def permit_log(self) -> PermitLog:
+        """Returns the permits, folded up to their newest event."""
+        book = decoded_head(self._doors.store.head(self.permit_stream), _decode_book) or PermitLog()
+        for recorded in self._doors.store.read(self.permit_stream, book.seq):
+            book = fold_permit(book, recorded)
+        return book
+
+    def permit_runs(self) -> list[PermitRun]:
+        """Returns every permit that was given here, oldest first."""
+        return permit_runs(self._doors.store.read(self.permit_stream)) if self.workspace else []
+
+    def permit_batch(self, book: PermitLog, *events: Event) -> EventBatch:
+        """Prepares events for the permits together with the head that they make."""
+        at, head = self._doors.clock.now(), book
+        for seq, event in enumerate(events, book.seq + 1):
+            head = fold_permit(head, StoredEvent(0, self.permit_stream, seq, at, event))
+        return EventBatch(self.permit_stream, book.seq, at, events, msgspec.json.encode(head))
+
+    def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
+        """Returns the staged operations."""
+        return self.draft_operations(record.draft) if record.draft else ()
+
+    def draft_operations(self, draft: str) -> tuple[Operation, ...]:
+        """Returns the operations of one version of a draft."""
+        return _decode_draft(self._doors.blobs.read(draft))
+
+    def keep_draft(self, operations: Sequence[Operation]) -> str:
+        """Stores staged operations as a blob and returns its digest."""
+        draft, _ = self._doors.blobs.keep([msgspec.json.encode(operations)])
+        self._doors.blobs.flush()
+        return draft
+
+    def keep_plan(self, plan: Plan) -> str:
+        """Stores a plan as a blob, from now on frozen, and returns its digest."""
+        frozen, _ = self._doors.blobs.keep([msgspec.json.encode(plan)])
+        self._doors.blobs.flush()
+        self._frozen = frozen, plan
+        return frozen
+
+    def plan(self, note: PlanRecord | PlanRun) -> Plan:
+        """Returns a frozen plan, or the plan of a run, checked against its digest."""
+        content = self._doors.blobs.read(note.frozen)  # it is what its name says, or an error
+        name, plan = self._frozen
+        if plan is None or name != note.frozen:
+            plan = _decode_plan(content)
+            self._frozen = note.frozen, plan
+        if plan.digest != note.digest:
+            raise StoreError(
+                f"The stored plan does not match its digest {note.digest[:12]}…, so it was not "
+                "used.",
+                "assent propose",
+            )
+        return plan
+
+    def unchecked_plan(self, note: PlanRun) -> Plan:
+        """Returns the plan of a run as stored, for callers that check everything themselves."""
+        return _decode_plan(self._doors.blobs.read(note.frozen))
+
+    def _load(self, stream: str) -> PlanRecord | None:
+        kept = self._doors.store.head(stream)
+        record = decoded_head(kept, _decode)
+        return fold_plan_events(record, self._doors.store.read(stream, record.seq if record else 0))
+
+
+def used_approval_stream(approval: str) -> str:
+    """Returns the stream that exists once an imported approval was used here (law 3)."""
+    return f"spent/{approval}"
+
+
+# Workspaces in the log: a folder's id, its current plan and its remembered facts.
+
+
+MAX_TRIES = 20  # at a workspace that others are working on, too
+INDEX_STREAM = "workspaces"  # every id that was minted, so that no folder gets two at once
+
+
+class WorkspaceRecord(msgspec.Struct, frozen=True):
+    """A workspace, folded from its events."""
+
+    workspace: str
+    root: bytes
+    inode: int
+    current: str = ""
+    seq: int = 0
+    facts: tuple[FactRemembered, ...] = ()
+    carried: dict[str, str] = {}  # by approval with a note, the plan of which that is an item
+
+
+_decode_workspace = msgspec.json.Decoder(WorkspaceRecord).decode
+
+
+class WorkspaceRepository:
+    """Finds or creates the workspace of a folder.
+
+    The id is random and part of every digest. That a folder *is* the workspace is a local check:
+    same path and same inode; or, after the folder was moved, same inode and the id in its own tree.
+    """
+
+    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
+        self._doors = doors
+        self._place = place
+        self._known: WorkspaceRecord | None = None  # as it was last seen
+        self._marks = True  # whether the tree may name another workspace than this
+        self.warnings: list[str] = []
+        self._alone = RLock()  # between looking and recording; faces work in several threads
+
+    @property
+    def user(self) -> str:
+        """The user who works here, as the system reports it."""
+        return self._place.account or self._place.user
+
+    def find(self) -> WorkspaceRecord | None:
+        """Returns the folder's workspace, if it has one."""
+        known = self._known  # others may look at the same time
+        if known is None:
+            known = self._found()
+        else:
+            stream = f"workspace/{known.workspace}"
+            for recorded in self._doors.store.read(stream, known.seq):
+                known = _folded(known, recorded.event)
+        self._known = known
+        return known
+
+    def _found(self) -> WorkspaceRecord | None:
+        place = self._place
+        if first := self._marked():
+            return first
+        homes = [home for home in self._all() if home.inode == place.inode]
+        for home in homes:
+            if home.root == place.recorded_root:
+                return home
+        try:
+            marker = self._doors.projection.marker()
+        except Refused as refused:
+            self.warnings.append(
+                f"{refused.message} Assent uses this file to recognize a moved workspace."
+            )
+            return None
+        for home in homes:
+            if home.workspace == marker:
+                return self._append(home, WorkspaceMoved(place.recorded_root))
+        return None
+
+    def _marked(self) -> WorkspaceRecord | None:
+        """Tries the one that the folder's own tree names first; path and inode decide as ever."""
+        with suppress(Refused):
+            home = self._home(f"workspace/{self._doors.projection.marker()}")
+            here = self._place.recorded_root, self._place.inode
+            return home if home and (home.root, home.inode) == here else None
+        return None
+
+    def moved_from(self) -> bytes:
+        """Returns where the workspace was that the folder's own tree names, if it is another one.
+
+        The folder was copied then, or moved to another file system.
+        """
+        with suppress(Refused):
+            home = self._home(f"workspace/{self._doors.projection.marker()}")
+            if home is not None and home.inode != self._place.inode:
+                return home.root
+        return b""
+
+    def open(self) -> WorkspaceRecord:
+        """Returns the folder's workspace; creates one before the first plan."""
+        with self._alone:
+            home = self.find()
+            while home is None:
+                minted = len(self._doors.store.read(INDEX_STREAM))
+                with suppress(
+                    ConcurrentChange
+                ):  # another process minted one, perhaps this folder's
+                    home = self.find() or self._minted(minted)
+            self._mark(home)
+            return home
+
+    def _mark(self, home: WorkspaceRecord) -> None:
+        """Has the tree name the workspace, once; whoever cannot has a workspace all the same."""
+        if not self._marks:
+            return
+        self._marks = False
+        projection = self._doors.projection
+        try:
+            if projection.marker() != home.workspace:
+                projection.write_marker(home.workspace)
+        except AssentError as error:
+            self.warnings.append(
+                f"{error.message} This file identifies the workspace after its folder was moved. "
+                "Move the file away and Assent writes a new one."
+            )
+
+    def _minted(self, before: int) -> WorkspaceRecord:
+        """Mints an id, unless anybody has minted one since that many were."""
+        place = self._place
+        minted = WorkspaceMinted(self._doors.clock.new_id(), place.recorded_root, place.inode)
+        new = WorkspaceRecord(minted.workspace, minted.root, minted.inode)
+        home = _folded(new, minted)
+        own = self._batch(new, home, minted)
+        self._doors.store.append(own, EventBatch(INDEX_STREAM, before, own.at, (minted,)))
+        self._doors.projection.prepare()
+        return home
+
+    def select(self, plan_id: str, *, chosen: bool = False) -> None:
+        """Makes a plan the current one; a user's choice is always recorded."""
+        if chosen or self.open().current != plan_id:
+            self.append(PlanSelected(plan_id, chosen))
+
+    def append(self, event: Event) -> WorkspaceRecord:
+        """Records an event of the workspace, after whatever others recorded meanwhile."""
+        with self._alone:
+            for _ in range(MAX_TRIES):
+                with suppress(ConcurrentChange):
+                    return self._append(self.open(), event)
+        raise Busy("Other processes keep writing to this workspace. Try again.", "assent status")
+
+    def batch(self, event: Event) -> EventBatch:
+        """Prepares an event, to be recorded together with others or not at all."""
+        home = self.open()
+        return self._batch(home, _folded(home, event), event)
+
+    def _append(self, home: WorkspaceRecord, event: Event) -> WorkspaceRecord:
+        changed = _folded(home, event)
+        self._doors.store.append(self._batch(home, changed, event))
+        return changed
+
+    def _batch(self, home: WorkspaceRecord, changed: WorkspaceRecord, event: Event) -> EventBatch:
+        stream, at = f"workspace/{home.workspace}", self._doors.clock.now()
+        return EventBatch(stream, home.seq, at, (event,), msgspec.json.encode(changed))
+
+    def _all(self) -> list[WorkspaceRecord]:
+        found = map(self._home, self._doors.store.streams("workspace/"))
+        return [home for home in found if home is not None]
+
+    def _home(self, stream: str) -> WorkspaceRecord | None:
+        home = decoded_head(self._doors.store.head(stream), _decode_workspace)
+        for recorded in self._doors.store.read(stream, home.seq if home else 0):
+            home = _folded(home, recorded.event)
+        return home
+
+
+def _folded(home: WorkspaceRecord | None, event: Event) -> WorkspaceRecord:
+    if isinstance(event, WorkspaceMinted):
+        return WorkspaceRecord(event.workspace, event.root, event.inode, "", 1)
+    assert home is not None, "a workspace's first event mints it"
+    return msgspec.structs.replace(home, seq=home.seq + 1, **_changes(home, event))
+
+
+def _changes(home: WorkspaceRecord, event: Event) -> dict[str, object]:
+    """Returns the fields that an event changes."""
+    match event:
+        case WorkspaceMoved(root):
+            return {"root": root}
+        case PlanSelected(plan_id):
+            return {"current": plan_id}
+        case FactRemembered():
+            return {"facts": (*home.facts, event)}
+        case FactForgotten(gone):
+            return {"facts": tuple(fact for fact in home.facts if fact.fact != gone)}
+        case NotesCarried(plan_id, approvals):
+            return {"carried": {**home.carried, **dict.fromkeys(approvals, plan_id)}}
+        case TrustGiven() | TrustRevoked() | RunsDeleted() | RunsWeighed() | SlotsDecided():
+            return {}
+        case _:
+            raise AssertionError("not a workspace's event")
+
+
+# Remembered facts that every later session of a workspace is given.
+
+
+MAX_FACTS = 50
+MAX_CHARS = 500  # characters
+
+
+class WorkspaceMemory:
+    """Lists, remembers and forgets facts."""
+
+    def __init__(self, doors: Ports, workspaces: WorkspaceRepository) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+
+    def all(self) -> tuple[FactRemembered, ...]:
+        """Returns the facts, oldest first."""
+        home = self._workspaces.find()
+        return home.facts if home else ()
+
+    def remember(self, text: str) -> FactRemembered:
+        """Stores a fact; a known fact is not stored twice."""
+        words = " ".join(text.split())
+        if not words or len(words) > MAX_CHARS:
+            raise Refused(f"A fact must be one sentence of at most {MAX_CHARS} characters.")
+        known = self.all()
+        same = [fact for fact in known if fact.text == words]
+        if same:
+            return same[0]
+        if len(known) >= MAX_FACTS:
+            raise Refused(
+                f"Memory is full ({MAX_FACTS} facts); the user must remove one first.",
+                "assent memory list",
+            )
+        fact = FactRemembered(self._doors.clock.new_id(), words)
+        self._workspaces.append(fact)
+        return fact
+
+    def forget(self, reference: str) -> FactRemembered:
+        """Removes a fact by its id or a prefix of it."""
+        found = [fact for fact in self.all() if reference and fact.fact.startswith(reference)]
+        if len(found) != 1:
+            raise NotFound(
+                f"{reference!a} matches {len(found)} facts; it must match exactly one.",
+                "assent memory list",
+            )
+        self._workspaces.append(FactForgotten(found[0].fact))
+        return found[0]
