@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from assent.agent.loop_guard import DO_SOMETHING_ELSE, LoopGuard, LoopLimits
-from assent.agent.read_only_shell import only_reads
 from assent.core.llm import ToolCall
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
+from assent.sandbox.read_only_shell import only_reads
 
 RUNS = Decision(Verdict.RUN)
 ASKS = Decision(Verdict.ASK, "It repeats the same call.", "loop")

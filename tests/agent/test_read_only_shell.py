@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from assent.agent.read_only_shell import MAX_WORDS, LocalReadOnlyShell
 from assent.core.errors import Refused
 from assent.core.shell.process import (
     CommandSpec,
@@ -18,6 +17,7 @@ from assent.core.shell.process import (
     SandboxStatus,
     StderrMode,
 )
+from assent.sandbox.read_only_shell import MAX_WORDS, LocalReadOnlyShell
 
 HELD = SandboxStatus(SandboxState.HELD)
 NONE = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")

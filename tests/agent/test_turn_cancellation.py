@@ -14,7 +14,6 @@ from tests.support.subagents import Actor, Answer, Cast, Family, task
 from tests.support.threads import PATIENCE_S, Worker, plain_process, until
 
 from assent.agent.cancellation import ABANDONED_CALL, run_cancellable
-from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import CommandEnded, StoredEvent
@@ -31,6 +30,7 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord
 from assent.core.tool import ToolOutcome
 from assent.ports.session import Turn
+from assent.sandbox.read_only_shell import LocalReadOnlyShell
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 from tests.cli.harness import World, files_below
 from tests.sandbox.leaky_sandboxes import ENVIRONMENT, real_tool, unconfined
 
-from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.cli.doctor import report_on
 from assent.cli.output import CliOutput
 from assent.config.paths import AppPaths
@@ -26,6 +25,7 @@ from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.runs.run_status import RunReport
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.profile import ProfileBuilder
+from assent.sandbox.read_only_shell import LocalReadOnlyShell
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.selftest.escape_tests import ESCAPE_TESTS
 from assent.sandbox.selftest.selftest import ConfinementFactory

@@ -109,7 +109,7 @@ def test_modules_are_loaded_by_name_in_the_command_line_alone() -> None:
         for _, mention in _mentions(tree)
         if mention.endswith("import_module") or mention == "__import__"
     }
-    assert loaders == {"cli/invocation.py", "cli/root.py"}
+    assert loaders == {"cli/root.py"}
 
 
 def test_writing_methods_are_those_we_know() -> None:

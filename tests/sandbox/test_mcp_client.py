@@ -10,7 +10,8 @@ import pytest
 from tests.sandbox.profiles import left_over
 
 from assent.core.errors import AssentError, Refused
-from assent.core.mcp import McpResult, McpTool, mcp_tool_name
+from assent.core.mcp import McpResult, McpTool
+from assent.core.tool import mcp_tool_name
 from assent.sandbox.mcp_client import McpClient, StdioTransport
 
 PROGRAM = str(Path(__file__).with_name("serving.py"))

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from tests.cli.harness import World, _environment
 from tests.shell.scratch import build
 
-from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.core.errors import Refused
 from assent.core.shell.process import (
     OutputChunk,
@@ -26,6 +25,7 @@ from assent.core.shell.process import (
 )
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.profile import ProfileBuilder
+from assent.sandbox.read_only_shell import LocalReadOnlyShell
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
 from assent.sandbox.status import find_bwrap

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
 from assent.core.shell.process import (
@@ -21,6 +20,7 @@ from assent.core.shell.process import (
 from assent.core.tool import PermissionContext, ToolOutcome
 from assent.ports import FetchResponse
 from assent.sandbox.profile.profile import ProfileBuilder
+from assent.sandbox.read_only_shell import LocalReadOnlyShell
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.unconfined import NoSandboxRunner
 from assent.sandbox.status import find_bwrap

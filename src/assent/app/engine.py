@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assent.app.status import WorkspaceStatus
 from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.repositories import WorkspaceMemory
+from assent.runs.run_status import LastEdit
 
 if TYPE_CHECKING:
     from assent.agent.pending_decisions import PendingDecisions
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from assent.planning.partial_approval import PartialApprovals
     from assent.planning.patches import Patches
     from assent.planning.rebase import Rebaser
-    from assent.planning.repositories import WorkspaceMemory
     from assent.planning.review_history import ReviewHistory
     from assent.planning.reviews import Reviews
     from assent.render.pending_decisions import PendingDecision
@@ -205,10 +206,8 @@ class Engine(WorkspaceStatus):
         )
 
     @property
-    def memory(self) -> "WorkspaceMemory":
+    def memory(self) -> WorkspaceMemory:
         """Remembered facts about the workspace."""
-        from assent.planning.repositories import WorkspaceMemory
-
         return WorkspaceMemory(self._doors, self._workspaces)
 
     @property
@@ -273,7 +272,6 @@ class Engine(WorkspaceStatus):
     def _services(self) -> "AgentServices":
         """What sessions work with."""
         from assent.agent.services import AgentServices
-        from assent.runs.run_status import LastEdit
 
         return AgentServices(
             self._doors,

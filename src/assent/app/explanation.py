@@ -7,12 +7,11 @@ import msgspec
 from assent.app.session import SessionRuntime
 from assent.core.errors import UsageError
 from assent.core.llm import ToolCall
-from assent.core.mcp import mcp_tool_name
 from assent.core.permission.mode import default_agent, resolve_mode
 from assent.core.permission.rule_match import ExplainedDecision
 from assent.core.session.agent import Agent
 from assent.core.session.record import SessionRecord, with_current_mode
-from assent.core.tool import Action, Decision, ResourceAccess, Verdict
+from assent.core.tool import Action, Decision, ResourceAccess, Verdict, mcp_tool_name
 from assent.permissions.gate import RuleGate
 from assent.tools.hypothetical_call import (
     ARGUMENT_BUILDERS,

@@ -12,9 +12,9 @@ from typing import Final
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.settings import McpSettings
 from assent.core.errors import AssentError
-from assent.core.mcp import MAX_NAME, KnownMcpTool, mcp_tool_name
+from assent.core.mcp import KnownMcpTool
 from assent.core.paths import is_inside
-from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.core.tool import MAX_TOOL_NAME, Action, ResourceAccess, ToolOutcome, mcp_tool_name
 from assent.sandbox.mcp_client import McpClient, StdioTransport
 from assent.sandbox.runner.user_program import START, user_program
 from assent.tools.aliases import is_reserved_name
@@ -118,7 +118,7 @@ class McpTools:
             n = 1
             while name in self._taken or is_reserved_name(name):
                 n += 1
-                name = f"{wanted[: MAX_NAME - 4]}_{n}"
+                name = f"{wanted[: MAX_TOOL_NAME - 4]}_{n}"
             self._taken.add(name)
             self._names[server, tool] = name
         return self._names[server, tool]

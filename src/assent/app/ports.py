@@ -207,6 +207,13 @@ def line_classifier(root: str, home: str) -> "Callable[[str], CommandAnalysis]":
     return classify
 
 
+def files_read_by(text: str) -> tuple[str, ...]:
+    """Returns the files that a read-only command line names, by the same tables."""
+    from assent.permissions.commands.read_only.classifier import files_read_by
+
+    return files_read_by(text)
+
+
 def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tuple[str, ...]:
     """Returns the risks for which two people are needed; the system's file is rarely there."""
     own = settings.approve.independent

@@ -4,12 +4,13 @@ It warns about names in rules and modes that do not exist.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from assent.app.ports import line_classifier, load_rules
+from assent.app.ports import files_read_by, line_classifier, load_rules
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.agents import agent_folders, load_agents
 from assent.config.config_file import Opener, path_text
@@ -21,7 +22,7 @@ from assent.core.errors import UsageError
 from assent.core.permission.rule import WILDCARD_CHARS, PermissionPolicy, PermissionRule
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.session.agent import Agent
-from assent.core.tool import PERMISSIONS
+from assent.core.tool import PERMISSIONS, mcp_tool_name
 from assent.permissions.gate import RuleGate
 from assent.tools.aliases import is_reserved_name
 from assent.tools.registry import TOOLS
@@ -81,8 +82,6 @@ def _is_foreign(word: str, settings: Settings) -> bool:
     """Tells whether a plugin or a server might have a tool of this name."""
     if settings.plugins.enabled or not settings.mcp:
         return bool(settings.plugins.enabled)
-    from assent.core.mcp import mcp_tool_name
-
     return word.startswith(tuple(mcp_tool_name(server, "") for server in settings.mcp))
 
 
@@ -97,8 +96,6 @@ def _words() -> Collection[str]:
 
 def _meant(word: str, known: Collection[str]) -> str:
     """Returns a suggestion with the nearest known word; empty if none is near."""
-    from difflib import get_close_matches
-
     near = get_close_matches(word.lower(), sorted(known), 1)
     return f" Did you mean {near[0]}?" if near else ""
 
@@ -140,18 +137,12 @@ def open_policy(
 
 def rule_gate(policy: PermissionPolicy) -> RuleGate:
     """Returns the gate, which loads its command tables with the first command line."""
-    return RuleGate(policy, line_classifier(policy.root, policy.home), _operands)
+    return RuleGate(policy, line_classifier(policy.root, policy.home), files_read_by)
 
 
 def rules_from_file(path: str) -> tuple[PermissionRule, ...]:
     """Returns the rules of a file that a user names."""
     return rules_in(Path(path), _opener())
-
-
-def _operands(text: str) -> tuple[str, ...]:
-    from assent.permissions.commands.read_only.classifier import files_read_by
-
-    return files_read_by(text)
 
 
 def _opener() -> Opener:

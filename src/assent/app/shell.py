@@ -23,9 +23,9 @@ from assent.core.permission.rule import PathLimits
 from assent.ports import ProcessRunner
 
 if TYPE_CHECKING:
-    from assent.agent.read_only_shell import LocalReadOnlyShell
     from assent.sandbox.hooks import LocalHookRunner
     from assent.sandbox.process_runner import LocalProcessRunner
+    from assent.sandbox.read_only_shell import LocalReadOnlyShell
     from assent.sandbox.selftest.canaries import DecoyPlan, SelfTestPaths
     from assent.sandbox.selftest.checker import SandboxChecker
 
@@ -48,16 +48,16 @@ def read_only_shell(
     left: Callable[[], float | None] = lambda: None,
 ) -> "LocalReadOnlyShell":
     """Returns the shell of planning over what starts programs; its tables are loaded now."""
-    from assent.agent.read_only_shell import LocalReadOnlyShell
+    from assent.sandbox.read_only_shell import LocalReadOnlyShell
 
     return LocalReadOnlyShell(process, within, fence, left)
 
 
 def only_reads(text: str) -> bool:
     """Tells whether a command line can do nothing but look; its tables are loaded now."""
-    from assent.permissions.commands.read_only.classifier import classify_read_only
+    from assent.sandbox.read_only_shell import only_reads
 
-    return classify_read_only(text).read_only
+    return only_reads(text)
 
 
 def open_process(folder: str) -> "LocalProcessRunner":

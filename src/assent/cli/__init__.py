@@ -4,6 +4,7 @@ import gc
 import sys
 
 from assent import __version__
+from assent.cli.registry import overview
 from assent.cli.terminal import why_no_screen
 
 # Values made before the collector looks for cycles. Commands are short and make next to none, and
@@ -19,8 +20,6 @@ def main() -> None:
         return
     why = "" if arguments else why_no_screen()
     if arguments in (["--help"], ["-h"], ["help"]) or why:
-        from assent.cli.registry import overview
-
         print(overview(), end="", flush=True)
         if why and sys.stderr is not None:
             print(why, file=sys.stderr)

@@ -8,8 +8,7 @@ import click
 import msgspec
 
 from assent.cli.approval_prompt import TERMINAL, ApprovalPromptOptions, prompt_for_approval
-from assent.cli.build import build_and_answer
-from assent.cli.input import argument_text
+from assent.cli.bundle import approve_file, propose_portable
 from assent.cli.invocation import (
     Invocation,
     or_bundle_file,
@@ -19,6 +18,8 @@ from assent.cli.invocation import (
     with_output_format,
 )
 from assent.cli.options import examples
+from assent.cli.run_driver import build_and_answer
+from assent.cli.stdin import argument_text
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.plan.comment import Feedback
@@ -73,8 +74,6 @@ def propose(call: Invocation, portable: bool, out: str) -> None:
             "--portable and --out FILE must be used together.", "assent propose --help"
         )
     if portable:
-        from assent.cli.bundle import propose_portable
-
         propose_portable(call, call.record(), out)
         return
     _answer(call, call.engine.approvals.propose(call.record()))
@@ -114,7 +113,7 @@ def propose(call: Invocation, portable: bool, out: str) -> None:
 @click.option("--dry-run", is_flag=True, help="With --without: only show the remaining plan.")
 @with_invocation
 @with_output_format
-@or_bundle_file("approve_file", "digest", "note", "expires", "out")
+@or_bundle_file(approve_file, "digest", "note", "expires", "out")
 def approve(
     call: Invocation, digest: str, note: str, then_build: bool, expires: int | None, **rest: Any
 ) -> int | None:

@@ -13,10 +13,12 @@ import msgspec
 
 from assent.app.exports import check_export_path, write_export
 from assent.cli.approval_prompt import TERMINAL, not_approved_text
-from assent.cli.build import build_and_answer, recover_first
-from assent.cli.input import argument_text, read_chunks
+from assent.cli.input import read_chunks
 from assent.cli.invocation import Invocation
 from assent.cli.output import ansi, ignore_closed_stdout, want_color
+from assent.cli.pager import print_paged
+from assent.cli.run_driver import build_and_answer, recover_first
+from assent.cli.stdin import argument_text
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.digest import sha256
 from assent.core.errors import CorruptFile, Declined, DigestMismatch, UsageError
@@ -166,7 +168,7 @@ def review_file(call: Invocation, file: str) -> None:
         row = bundle_row(bundle.origin, standings)
         call.output.answer({**review_json(found), "bundle": row})
     else:
-        call.output.paged([*bundle_lines(bundle.origin, standings), *review_lines(found)])
+        print_paged(call.output, [*bundle_lines(bundle.origin, standings), *review_lines(found)])
 
 
 def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any) -> None:

@@ -4,9 +4,9 @@ import re
 
 import click
 
-from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
+from assent.cli.stdin import argument_text
 from assent.core.errors import UsageError
 from assent.core.plan.comment import Comment, PlacedComment
 from assent.core.plan.operation import matching_operations

@@ -5,7 +5,7 @@ import click
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.terminal import why_no_screen
-from assent.cli.tui import LocalScreenHost
+from assent.cli.tui import LocalScreenHost, show_demo
 from assent.core.errors import UsageError
 
 NO_TERMINAL = "The demo needs an interactive terminal."
@@ -18,8 +18,6 @@ def demo(call: Invocation) -> int:
 
     The model explores, asks, plans and proposes; you review, comment, approve, build and undo.
     """
-    from assent.cli.tui import show_demo
-
     if call.output.as_json or call.no_input or why_no_screen():
         raise UsageError(NO_TERMINAL, "assent demo, in a terminal")
     return show_demo(LocalScreenHost(call.folder))

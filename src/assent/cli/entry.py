@@ -8,7 +8,7 @@ from contextlib import redirect_stderr
 from itertools import pairwise
 from shlex import join
 
-from assent.cli.goal.options import Goal, read_folder_goal, read_goal
+from assent.cli.goal.options import Goal, is_slash, read_folder_goal, read_goal
 from assent.cli.output import EXPECTED, CliOutput, as_assent_error
 from assent.cli.terminal import open_closed_streams, why_no_screen, write_line
 from assent.core.errors import UsageError
@@ -31,6 +31,10 @@ def run(arguments: Sequence[str]) -> int:
             return opened
         if goal is None:
             return _command(arguments)
+        if is_slash(goal.words) and not goal.help:
+            from assent.cli.goal.slash_command import run_slash_command
+
+            return run_slash_command(goal, output)
         from assent.cli.goal.command import run_goal
 
         return run_goal(goal, output)

@@ -9,9 +9,9 @@ from shlex import quote
 import click
 
 from assent.cli.bundle import approval_row, content_of, write_file
-from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
+from assent.cli.stdin import argument_text
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
 from assent.core.plan.keyring import public_key

@@ -9,15 +9,15 @@ from shlex import quote
 from stat import S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import BinaryIO
 
+from click import get_current_context
+
+from assent.cli.stdin import argument_text
 from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.paths import display_path
 
 CHUNK = 1 << 20
-MAX_STDIN_BYTES = 1 << 20  # that are sent to a model
-TRUNCATED_NOTE = f"\n(Truncated: these are the first {MAX_STDIN_BYTES:,} bytes.)"
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _PASSED = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
-WITHOUT_STDIN = "assent -p 'TEXT' < /dev/null"
 
 
 def read_chunks(folder: str, source: str, most: int = 0) -> Iterator[bytes]:
@@ -51,35 +51,6 @@ def read_all(folder: str, source: str, limit: int) -> bytes:
     return bytes(content)
 
 
-def argument_text(argument: str) -> str:
-    """Returns an argument as text; bytes that are not UTF-8 become visible escapes."""
-    return display_path(os.fsencode(argument))
-
-
-def read_piped(limit: int) -> tuple[str, bool]:
-    """Returns what is piped in as text, and whether there was more than the limit."""
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
-        return "", False
-    try:
-        content = sys.stdin.buffer.read(limit + 1) or b""
-    except OSError as error:
-        told = f"stdin: {error.strerror or error}. Nothing was sent to a model."
-        raise AssentError(told, WITHOUT_STDIN) from error
-    return content[:limit].decode("utf-8", "backslashreplace"), len(content) > limit
-
-
-def is_stdin_silent(seconds: float) -> bool:
-    """Tells whether stdin is a pipe that nobody writes to and nobody closes for that long."""
-    from select import select
-
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
-        return False
-    try:
-        return not select([sys.stdin.fileno()], [], [], seconds)[0]
-    except (OSError, ValueError):
-        return False  # it is no file of the system's, and is just read
-
-
 def _look(folder: str, source: str) -> str:
     """Returns the command that shows what is there: the folder, or the nearest that there is.
 
@@ -95,8 +66,6 @@ def _look(folder: str, source: str) -> str:
 
 def _help() -> str:
     """Returns the command that shows what the one that was typed can read."""
-    from click import get_current_context
-
     context = get_current_context(silent=True)
     return f"{context.command_path if context else 'assent'} --help"
 

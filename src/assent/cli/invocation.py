@@ -4,7 +4,6 @@ import functools
 import os
 import re
 from collections.abc import Callable
-from importlib import import_module
 from shlex import quote
 from typing import Any
 
@@ -12,9 +11,10 @@ import click
 
 from assent.app.composition import may_approve_without_terminal, open_engine
 from assent.app.engine import Engine
-from assent.cli.input import argument_text
 from assent.cli.options import CommandCall, with_call
 from assent.cli.output import EXPECTED, OUTPUT_FORMATS, OutputFormat, as_assent_error
+from assent.cli.stdin import argument_text
+from assent.cli.stream_output import StreamJsonOutput
 from assent.core.errors import UsageError
 from assent.core.plan.approval import MAX_LIFETIME_S
 from assent.core.plan.record import PlanRecord
@@ -26,6 +26,8 @@ class Invocation(CommandCall):
 
     def __init__(self, folder: str, plan: str, *, form: OutputFormat, no_input: bool) -> None:
         super().__init__(folder, plan, form=form, no_input=no_input)
+        if form == "stream-json":
+            self.output = StreamJsonOutput()
         self.seen: RunUpdate | None = None  # what a run told last
 
     @functools.cached_property
@@ -115,8 +117,8 @@ WHOLE = (
 )
 
 
-def or_bundle_file(verb: str, *options: str) -> Callable[[Command], Command]:
-    """Gives a command a FILE; with one, `verb` of cli/bundle is called in its place.
+def or_bundle_file(verb: Command, *options: str) -> Callable[[Command], Command]:
+    """Gives a command a FILE; with one, `verb` is called in its place.
 
     `options` are those of the command that make sense for both.
     """
@@ -135,9 +137,7 @@ def or_bundle_file(verb: str, *options: str) -> Callable[[Command], Command]:
             if call.plan:
                 raise UsageError("Pass FILE or --plan, not both.", f"{call.command} --help")
             refuse_other_options(call, {key: rest[key] for key in rest if key not in options})
-            chosen = getattr(import_module("assent.cli.bundle"), verb)
-            code: int | None = chosen(call, file, **{key: rest[key] for key in options})
-            return code
+            return verb(call, file, **{key: rest[key] for key in options})
 
         return wrapped
 

@@ -9,10 +9,10 @@ import click
 import msgspec
 
 from assent.app.models import open_models
-from assent.cli.input import MAX_STDIN_BYTES, TRUNCATED_NOTE, read_piped
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import CliOutput, VisibleOutput, ignore_closed_stdout
+from assent.cli.stdin import MAX_STDIN_BYTES, TRUNCATED_NOTE, read_piped
 from assent.core.llm import (
     ChatMessage,
     ModelRequest,

@@ -28,7 +28,7 @@ class CommandCall:
         self.plan = plan
         self.no_input = no_input
         self.form = form
-        self.output = _output(form)
+        self.output = CliOutput(as_json=form != "text")
         self._opened: WorkspaceStatus | None = None  # once a command needs it
         self._warnings: tuple[str, ...] = ()
 
@@ -123,14 +123,6 @@ def with_call(
 def with_status(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Gives a command the common options, and the status of the workspace to look at."""
     return with_call(StatusCall, function)
-
-
-def _output(form: OutputFormat) -> CliOutput:
-    if form != "stream-json":
-        return CliOutput(as_json=form == "json")
-    from assent.cli.stream_output import StreamJsonOutput
-
-    return StreamJsonOutput()
 
 
 def examples(text: str) -> str:

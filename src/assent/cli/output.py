@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, get_args
+from typing import Any, Literal, TextIO, TypeAlias, get_args
 
 import msgspec
 
@@ -21,10 +21,8 @@ from assent.core.errors import AssentError, Interrupted, RunUnfinished
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.core.text.hidden_chars import VisibleStream, fold_long, hidden_kind, visible_line
 from assent.core.text.secrets import redact
+from assent.render.command_output import CommandOutputLines, progress_line
 from assent.render.lines import Line, Style
-
-if TYPE_CHECKING:
-    from assent.render.command_output import CommandOutputLines
 
 # Turns every expected failure into an error with a message and a next command.
 
@@ -129,8 +127,6 @@ def _colored(line: Line) -> str:
     return f"{code}{line.text}{_RESET}" if code else line.text
 
 
-NOT_SHOWN = "not shown: binary or too large."
-
 STDIN = 0
 BATCH = 500  # lines written at once
 # Where another face runs a command, what it would print goes there, and to no terminal.
@@ -162,31 +158,12 @@ class CliOutput:
         if (taken := CAPTURED_LINES.get()) is not None:
             taken.extend(lines)
             return
-        self._write(ansi(lines, color=colored(sys.stdout)), content)
+        self.write_texts(ansi(lines, color=colored(sys.stdout)), content)
 
-    def _write(self, texts: Iterator[str], content: Mapping[str, object] = NOTHING) -> None:
+    def write_texts(self, texts: Iterator[str], content: Mapping[str, object] = NOTHING) -> None:
         with ignore_closed_stdout(content):
             while batch := list(islice(texts, BATCH)):
                 sys.stdout.write("\n".join([*batch, ""]))
-
-    def paged(self, lines: Iterable[Line], texts: Iterator[str] | None = None) -> bool:
-        """Prints lines, through a pager where a person sits at a terminal and they are many.
-
-        Where nobody sits, `texts` are printed, if there are any: the same, in larger pieces. Tells
-        whether all lines are on the terminal: how far somebody pages, nobody knows.
-        """
-        if CAPTURED_LINES.get() is not None:
-            self.lines(lines)
-            return False
-        if not sys.stdout.isatty():
-            self._write(ansi(lines, color=False) if texts is None else texts)
-            return False
-        found = list(lines)
-        if os.isatty(STDIN) and not _fits(found):
-            _page(found)
-            return False
-        self.lines(found)
-        return True
 
     def live(self, live: RunUpdate) -> None:
         """Shows one more thing that a run does, or that its command says."""
@@ -206,8 +183,6 @@ class CliOutput:
 
     def running_command(self, doing: CommandProgress) -> None:
         """Shows which command a run is at; in a log, once it says anything."""
-        from assent.render.command_output import progress_line
-
         self.progress_over()  # the last words of the command before
         stays = "\n" if doing.what == "command" else ""
         if stays and self.logs:
@@ -237,8 +212,6 @@ class CliOutput:
 
     def command_output(self, said: LiveCommandOutput) -> None:
         """Shows what a command says as it comes: on a terminal, or else on stdout."""
-        from assent.render.command_output import CommandOutputLines
-
         if self.logs or (sys.stderr.isatty() and not self.as_json):
             self._spoken = self._spoken or CommandOutputLines()
             self._echo(self._spoken.take(said))
@@ -296,29 +269,6 @@ def _words(error: AssentError) -> tuple[str, str]:
     return _short(redact(error.message)), _short(redact(error.next))
 
 
-def _fits(lines: Iterable[Line]) -> bool:
-    """Tells whether lines fit on the screen, with what a terminal makes of too wide ones."""
-    import shutil
-
-    width, height = shutil.get_terminal_size()
-    return sum(1 + max(len(line.text) - 1, 0) // width for line in lines) < height
-
-
-def _page(lines: Iterable[Line]) -> None:
-    """Hands lines to the person's pager; `less` shows colour only if it is told to."""
-    import click
-
-    color: bool | None = colored(sys.stdout)
-    if color:
-        os.environ.setdefault("LESS", "-R")
-        name, *_ = os.environ.get("PAGER", "").split() or ["less"]
-        if os.path.basename(name) == "less":
-            color = None  # then click looks whether what the person says of `less` allows colour
-    texts = [text + "\n" for text in ansi(lines, color=color is not False)]
-    with ignore_closed_stdout():
-        click.echo_via_pager(texts, color=color)
-
-
 def colored(stream: TextIO) -> bool:
     """Colour on a terminal, unless the person does not want any."""
     return stream.isatty() and want_color()
@@ -327,13 +277,6 @@ def colored(stream: TextIO) -> bool:
 def want_color() -> bool:
     """Colour, unless the person set NO_COLOR or the terminal has none."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def text_diff_lines(patch: str | None) -> Iterable[Line]:
-    """Renders the difference of two texts, or says why it is not shown."""
-    from assent.render.diff import diff_lines
-
-    return [Line("plain", f"The texts are {NOT_SHOWN}")] if patch is None else diff_lines(patch)
 
 
 @contextmanager

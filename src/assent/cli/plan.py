@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 import click
 
-from assent.cli.input import argument_text, read_all
+from assent.cli.input import read_all
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
-from assent.cli.output import text_diff_lines
+from assent.cli.output import current_time
+from assent.cli.stdin import argument_text
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
 from assent.planning.plans import MAX_TEXT
-from assent.render.diff import text_diff
+from assent.render.diff import text_diff, text_diff_lines
 from assent.render.lines import BLANK, Line, relative_time, untrusted_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import history_lines, plan_lines, plan_list_lines
@@ -109,8 +110,6 @@ def delete(call: Invocation, session: str) -> None:
 
 
 def _list(call: Invocation, rows: list[Row]) -> None:
-    from assent.cli.output import current_time
-
     moment = current_time()
     lines = plan_list_lines(rows, lambda at: relative_time(at, moment))
     call.output.answer({"plans": rows}, lines)

@@ -8,10 +8,10 @@ import click
 
 from assent.cli.approval_prompt import not_approved_text
 from assent.cli.asker import TerminalAsker
-from assent.cli.input import argument_text, is_stdin_silent, read_piped
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import ansi, want_color
+from assent.cli.stdin import argument_text, is_stdin_silent, read_piped
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.core.permission.rule import GrantScope, PermissionPattern

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 import click
 
+from assent.cli.bundle import review_file
 from assent.cli.invocation import Invocation, or_bundle_file, with_invocation
 from assent.cli.options import examples
-from assent.cli.output import NOT_SHOWN, text_diff_lines
+from assent.cli.pager import print_paged
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
-from assent.render.diff import diff_lines, text_diff
+from assent.render.diff import NOT_SHOWN, diff_lines, text_diff, text_diff_lines
 from assent.render.lines import Line
 from assent.render.review import (
     OperationReview,
@@ -32,7 +33,7 @@ from assent.render.rows import command_lines, operation_brief, operation_subject
 @click.option("--changes", is_flag=True, help="Only show what changed since your last review.")
 @click.option("--seen", is_flag=True, help="Mark the plan as reviewed.")
 @with_invocation
-@or_bundle_file("review_file")
+@or_bundle_file(review_file)
 def review(call: Invocation, changes: bool, seen: bool) -> None:
     """Show a plan's risks, text and diffs in full, then its digest.
 
@@ -53,9 +54,9 @@ def review(call: Invocation, changes: bool, seen: bool) -> None:
     if call.output.as_json:
         call.output.answer(review_diff_json(found) if changes else review_json(found))
     elif changes:
-        call.output.paged(review_diff_lines(found))
+        print_paged(call.output, review_diff_lines(found))
     else:
-        whole = call.output.paged(review_lines(found), review_texts(found))
+        whole = print_paged(call.output, review_lines(found), review_texts(found))
     if seen or whole:
         call.engine.review_history.record(record)
 

@@ -1,15 +1,14 @@
 """`assent sessions …`: lists, shows, changes, stops and exports sessions."""
 
-from contextlib import closing
 from typing import Literal
 
 import click
 
 from assent.app.exports import write_new_export
-from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
 from assent.cli.output import CliOutput, encoded
+from assent.cli.stdin import argument_text
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
@@ -72,7 +71,11 @@ def rename(call: Invocation, reference: str, title: str, model: str) -> None:
     The slug, which names the session's plan folder, stays.
     """
     record = _found(call, reference)
-    wanted = argument_text(title) or _invented(call, record, model)
+    wanted = argument_text(title)
+    if not wanted:
+        from assent.cli.session_turn import suggest_title
+
+        wanted = suggest_title(call, record, model)
     _answer(call, call.engine.sessions.retitle(record, wanted))
 
 
@@ -147,7 +150,7 @@ def resume(call: Invocation, reference: str) -> int:
             f"Session {record.slug} is not paused or interrupted.",
             f'assent -r {record.slug} "what comes next"',
         )
-    return _went_on(call, record, "" if owed else RESUME_TEXT)
+    return _continue(call, record, "" if owed else RESUME_TEXT)
 
 
 @sessions.command(epilog=examples("assent sessions retry add-login"))
@@ -155,7 +158,13 @@ def resume(call: Invocation, reference: str) -> int:
 @with_invocation
 def retry(call: Invocation, reference: str) -> int:
     """Retry the last turn. The model is told what went wrong."""
-    return _went_on(call, call.engine.sessions.retry(_found(call, reference)), "")
+    return _continue(call, call.engine.sessions.retry(_found(call, reference)), "")
+
+
+def _continue(call: Invocation, record: SessionRecord, words: str) -> int:
+    from assent.cli.session_turn import continue_session
+
+    return continue_session(call, record, words)
 
 
 @sessions.command(
@@ -237,18 +246,6 @@ def _halt(
     call.output.answer({**row, "next": way_on}, lines)
 
 
-def _went_on(call: Invocation, record: SessionRecord, words: str) -> int:
-    """Lets the model work, like the command line of a goal."""
-    from assent.cli.goal.command import run_goal
-    from assent.cli.goal.options import Goal
-
-    goal = Goal(
-        words=words, folder=call.folder, headless=True, resume=record.session,
-        form="json" if call.output.as_json else "text", no_input=call.no_input,
-    )  # fmt: skip
-    return run_goal(goal, call.output)
-
-
 def _found(call: Invocation, reference: str) -> SessionRecord:
     sessions = call.engine.sessions
     return sessions.find(reference) if reference else sessions.last()
@@ -265,14 +262,3 @@ def _row(call: Invocation, record: SessionRecord) -> Row:
 def _answer(call: Invocation, record: SessionRecord) -> None:
     row = _row(call, record)
     call.output.answer(row, session_lines(row))
-
-
-def _invented(call: Invocation, record: SessionRecord, model: str) -> str:
-    from assent.agent.loop.loop import session_title
-    from assent.app.models import open_models
-
-    models, warnings = open_models(call.folder)
-    call.output.warn(warnings)
-    with closing(models):
-        opened = models.open(model or record.model)
-        return session_title(opened.model, call.engine.sessions.transcript(record).messages)

@@ -10,7 +10,6 @@ from typing import Final, TextIO
 import click
 import msgspec
 
-from assent.agent.read_only_shell import ReadOnlyVerdict, classify_read_only
 from assent.app.shell import open_shell
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, with_invocation
@@ -21,6 +20,7 @@ from assent.core.errors import NotReadOnly, Refused, UsageError
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, SandboxState
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line, wrapped_lines
+from assent.sandbox.read_only_shell import ReadOnlyVerdict, classify_read_only
 
 MAX_LINE_BYTES = 1 << 20  # bytes of a line of `check --stdin`
 

@@ -14,9 +14,10 @@ from typing import Any
 import click
 
 from assent.app.workspace_files import open_source_folder
-from assent.cli.input import argument_text, read_all, read_chunks
+from assent.cli.input import read_all, read_chunks
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
+from assent.cli.stdin import argument_text
 from assent.cli.terminal import interruptible
 from assent.core.digest import operation_ids
 from assent.core.errors import Refused, UsageError

@@ -10,10 +10,10 @@ import click
 
 from assent.app.trust import ProjectFileTrust, TrustManager
 from assent.cli.approval_prompt import not_approved_text
-from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import ansi, want_color
+from assent.cli.stdin import argument_text
 from assent.cli.terminal import ask_for_digest
 from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.core.paths import display_path

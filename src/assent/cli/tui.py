@@ -12,10 +12,16 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from assent.cli.goal.options import Goal
+from assent.cli.output import CAPTURED_LINES
+from assent.cli.registry import COMMANDS
 from assent.core.errors import AssentError, UsageError
+from assent.core.permission.mode import resolve_mode
 from assent.render.lines import Line
 from assent.render.onboarding import SetupFindings
+from assent.render.questions import notification_sequence
 from assent.tui.host import CommandLineResult, ScreenHost, StartOptions
 
 if TYPE_CHECKING:
@@ -42,7 +48,6 @@ def check_tui_options(goal: Goal) -> None:
 
 def _check_mode(goal: Goal) -> None:
     from assent.app.modes import ModeManager
-    from assent.core.permission.mode import resolve_mode
 
     resolve_mode(goal.mode, ModeManager(goal.folder).modes)
 
@@ -79,8 +84,6 @@ def wants_screen(goal: Goal) -> bool:
 
 def screen(goal: Goal) -> int:
     """Opens the screen for a folder, and returns the exit code once it is closed."""
-    from assent.tui.host import StartOptions
-
     if goal.folder and not os.path.isdir(goal.folder):
         raise UsageError(f"{goal.folder} is not a folder.")
     check_tui_options(goal)
@@ -100,7 +103,6 @@ def screen(goal: Goal) -> int:
 def show_demo(host: "ScreenHost") -> int:
     """Opens the screen on the demo's place, which is gone when the screen is closed."""
     from assent.app.demo import GOAL, WELCOME
-    from assent.tui.host import StartOptions
 
     with closing(host.demo()) as place:
         app = _shown(place, StartOptions(draft=GOAL, told=WELCOME))
@@ -212,8 +214,6 @@ class LocalScreenHost:
         return open_process(self._folder)
 
     def models(self) -> tuple[list[dict[str, object]], list[str]]:
-        import msgspec
-
         from assent.app.models import open_models
 
         opened, warnings = open_models(self._folder)
@@ -245,9 +245,6 @@ class LocalScreenHost:
         return discover_models(self._folder)
 
     def command(self, arguments: Sequence[str]) -> CommandLineResult:
-        from assent.cli.output import CAPTURED_LINES
-        from assent.cli.registry import COMMANDS
-
         if not arguments or arguments[0] not in COMMANDS:
             raise UsageError(f"Unknown command {' '.join(arguments)!a}.", "/help")
         lines: list[Line] = []
@@ -279,8 +276,6 @@ class LocalScreenHost:
 
     def signal(self, words: str) -> str:
         """Returns a notification where it is wanted and the terminal shows it, or a bell."""
-        from assent.render.questions import notification_sequence
-
         return notification_sequence(self._settings.notify.way, words, self.environment)
 
     @property

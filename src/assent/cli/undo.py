@@ -6,9 +6,15 @@ from functools import partial
 import click
 
 from assent.cli.approval_prompt import prompt_for_approval
-from assent.cli.build import answer_undo, recover_first, restore_todos, run_and_answer, undo_row
 from assent.cli.invocation import Invocation, with_invocation, with_output_format
 from assent.cli.options import examples, reference_option
+from assent.cli.run_driver import (
+    answer_undo,
+    recover_first,
+    restore_todos,
+    run_and_answer,
+    undo_row,
+)
 from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
 from assent.core.run.journal import DONE
 from assent.core.text.hidden_chars import visible_line

@@ -1,19 +1,16 @@
 """MCP tools: how a server describes a tool, and what it answers to a call."""
 
-import re
 from typing import Any, Final
 
 import msgspec
 
 from assent.core.digest import sha256
 from assent.core.jsonrpc import InvalidJsonRpc
+from assent.core.tool import MAX_TOOL_NAME
 
 PROTOCOL_VERSION: Final = "2025-06-18"  # the version of the protocol that is spoken here
 VERSIONS: Final = ("2024-11-05", "2025-03-26", PROTOCOL_VERSION, "2025-11-25")
-MAX_NAME: Final = 64  # characters of a tool's name, as models' servers allow
 MAX_SCHEMA: Final = 64 << 10  # bytes of a schema that a model is shown
-
-_UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class McpTool(msgspec.Struct, frozen=True):
@@ -88,11 +85,6 @@ def parse_result(result: Any) -> McpResult:
     return McpResult("\n".join(texts), said.get("isError") is True)
 
 
-def mcp_tool_name(server: str, tool: str) -> str:
-    """Returns the name under which a model can call a server's tool."""
-    return _UNFIT.sub("_", f"{server}_{tool}")[:MAX_NAME]
-
-
 def _served(found: Any) -> McpTool:
     said = _object(found)
     name, schema = said.get("name"), _object(said.get("inputSchema", {}))
@@ -100,12 +92,12 @@ def _served(found: Any) -> McpTool:
         raise InvalidJsonRpc("one of its tools has no name")
     if len(msgspec.json.encode(schema)) > MAX_SCHEMA:
         raise InvalidJsonRpc(
-            f"the schema of its tool {name[:MAX_NAME]!a} is longer than {MAX_SCHEMA} bytes"
+            f"the schema of its tool {name[:MAX_TOOL_NAME]!a} is longer than {MAX_SCHEMA} bytes"
         )
     words = said.get("description", "")
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, dict) or not isinstance(required, list):
-        raise InvalidJsonRpc(f"the schema of its tool {name[:MAX_NAME]!a} is not valid")
+        raise InvalidJsonRpc(f"the schema of its tool {name[:MAX_TOOL_NAME]!a} is not valid")
     whole = {**schema, "type": "object", "properties": properties}
     return McpTool(name, words if isinstance(words, str) else "", whole)
 

@@ -242,6 +242,14 @@ class SessionCommandRequest(msgspec.Struct, frozen=True):
     seconds: float = 120  # the person's limit; the call may want less
 
 
+MAX_TOOL_NAME: Final = 64  # characters of a tool's name, as models' servers allow
+
+
+def mcp_tool_name(server: str, tool: str) -> str:
+    """Returns the name under which a model can call a server's tool."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", f"{server}_{tool}")[:MAX_TOOL_NAME]
+
+
 # As plugins know them from before `assent.plugins`.
 Edit, Outcome, Request = EditEffect, ToolOutcome, ResourceAccess
 

@@ -5,7 +5,6 @@ from functools import partial
 
 import msgspec
 
-from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.settings import user_paths
 from assent.app.shell import open_shell_at, sandbox_checker_at
 from assent.config.paths import AppPaths
@@ -16,6 +15,7 @@ from assent.doctor.paths import PATHS, UNDO
 from assent.doctor.sandbox import escape_checks, limit_checks
 from assent.doctor.shell import ShellOpener, shell_checks
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
+from assent.sandbox.read_only_shell import LocalReadOnlyShell
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.selftest.machine import MissingProgram, missing_programs, versions
 

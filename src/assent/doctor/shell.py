@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias
 
-from assent.agent.read_only_shell import LocalReadOnlyShell, classify_read_only
 from assent.core.errors import Refused
 from assent.core.paths import display_path
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
@@ -18,6 +17,7 @@ from assent.doctor.check import (
     run_check,
 )
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
+from assent.sandbox.read_only_shell import LocalReadOnlyShell, classify_read_only
 from assent.sandbox.selftest.canaries import SelfTestPaths
 from assent.sandbox.selftest.selftest import ConfinementFactory
 

@@ -1,6 +1,6 @@
 """Diffs: what an operation does to a text, as a patch that git understands, and as lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha1
 from itertools import pairwise
 from typing import Final, TypeAlias, assert_never
@@ -245,3 +245,11 @@ def _part_lines(part: str) -> list[Line]:
     if not has_long_line(part):
         return lines
     return [Line(line.style, piece) for line in lines for piece in fold_long(line.text)]
+
+
+NOT_SHOWN = "not shown: binary or too large."
+
+
+def text_diff_lines(patch: str | None) -> Iterable[Line]:
+    """Renders the difference of two texts, or says why it is not shown."""
+    return [Line("plain", f"The texts are {NOT_SHOWN}")] if patch is None else diff_lines(patch)

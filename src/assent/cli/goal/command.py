@@ -10,7 +10,6 @@ from contextlib import closing, suppress
 from shlex import quote
 from typing import Any, TypeAlias, cast
 
-from assent.app.composition import open_engine
 from assent.app.engine import Engine
 from assent.app.session import (
     BudgetLimits,
@@ -19,8 +18,14 @@ from assent.app.session import (
     SessionRuntime,
     open_session_runtime,
 )
-from assent.cli.goal.options import Goal, is_slash, mode_of
-from assent.cli.goal.output import DeferredTurnOutput, TurnOutput, turn_output
+from assent.cli.asker import asker
+from assent.cli.goal.options import Goal
+from assent.cli.goal.output import (
+    DeferredTurnOutput,
+    NotifyingTurnOutput,
+    TurnOutput,
+    turn_output,
+)
 from assent.cli.goal.result import (
     TurnResult,
     TurnTotals,
@@ -32,14 +37,15 @@ from assent.cli.goal.result import (
     refused_notices,
     turn_error,
 )
-from assent.cli.input import (
+from assent.cli.output import CliOutput
+from assent.cli.registry import overview
+from assent.cli.stdin import (
     MAX_STDIN_BYTES,
     TRUNCATED_NOTE,
     argument_text,
     is_stdin_silent,
     read_piped,
 )
-from assent.cli.output import CliOutput
 from assent.cli.terminal import ScreenLock, interruptible
 from assent.core.errors import (
     AssentError,
@@ -51,11 +57,10 @@ from assent.core.errors import (
 )
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta
-from assent.core.permission.mode import MODES, Mode, default_agent, mode_names
+from assent.core.permission.mode import MODES, Mode, default_agent
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import TurnEnded
 from assent.core.session.record import SessionRecord
-from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
 
@@ -67,36 +72,18 @@ STDIN_TIMEOUT_S = 3.0  # for a first byte of stdin
 def run_goal(goal: Goal, output: CliOutput) -> int:
     """Says what a person wants said, and returns the exit code of what came of it."""
     if goal.help:
-        from assent.cli.registry import overview
-
         output.lines([Line("plain", line) for line in overview().splitlines()])
         return 0
-    if not is_slash(goal.words):
-        return _say(goal, output)
-    from assent.cli.goal.slash_command import (
-        HELP,
-        find_custom_command,
-        is_custom,
-        list_slash_commands,
-    )
-
-    if goal.words.strip() == HELP:
-        return list_slash_commands(goal, output)
-    if is_custom(goal.words):
-        chosen = find_custom_command(goal, output)
-        return _say(chosen.onto(goal), output, chosen.prompt)
-    return _switch(goal, output)
+    return send_prompt(goal, output)
 
 
 # Makes the words that are said, with the tooling of the session that they are said in.
 PromptBuilder: TypeAlias = Callable[[Goal, Any], str]
 
 
-def _say(goal: Goal, output: CliOutput, written: PromptBuilder | None = None) -> int:
+def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = None) -> int:
     """Says the words of a goal, or what a command of one's own makes of them."""
     with interruptible():
-        from assent.cli.asker import asker
-
         words = _said(goal.words.strip(), output)
         going_on = bool(goal.going_on or goal.resume or goal.plan)
         if not words and not going_on:
@@ -128,8 +115,6 @@ def _ringing(shown: TurnOutput, notify: Any, goal: Goal) -> TurnOutput:
     """Lets a turn ring when it waits for a person who sits at the terminal, and wants that."""
     if goal.headless or notify.way == "off" or not (sys.stderr and sys.stderr.isatty()):
         return shown
-    from assent.cli.goal.output import NotifyingTurnOutput
-
     return NotifyingTurnOutput(shown, notify.way, notify.after_s)
 
 
@@ -164,21 +149,6 @@ def with_context(words: str, context: str, more: bool = False) -> str:
     fence = "`" * (longest + 1)
     end = "" if context.endswith("\n") else "\n"
     return f"{words}\n\nFrom stdin:\n{fence}\n{context}{end}{fence}{cut}"
-
-
-def _switch(goal: Goal, output: CliOutput) -> int:
-    """Changes the mode of a session, or of a new one, without asking any model."""
-    engine, warnings = open_engine(goal.folder)
-    mode = mode_of(goal.words, mode_names(engine.sessions.modes))
-    with closing(engine):
-        record = find_session(engine, goal)
-        if record is None:
-            record = engine.sessions.start("", mode)
-        record = engine.sessions.set_mode(record, mode)
-        line = Line("plain", f"Mode {mode}, session {visible_line(record.slug)}.")
-        output.answer({"session": record.session, "slug": record.slug, "mode": mode}, [line])
-        output.warn((*warnings, *engine.warnings))
-    return 0
 
 
 # Runs a goal: finds or starts the session, drives one turn, and reports the result.

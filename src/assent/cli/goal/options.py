@@ -6,13 +6,14 @@ and the first request.
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import msgspec
 
-from assent.cli.input import argument_text
 from assent.cli.output import OUTPUT_FORMATS, OutputFormat
 from assent.cli.registry import COMMANDS
+from assent.cli.stdin import argument_text
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
 
@@ -186,8 +187,6 @@ def _like_a_command(word: str) -> bool:
 
 
 def _no_such(word: str, words: list[str]) -> UsageError:
-    from difflib import get_close_matches
-
     near = get_close_matches(word, COMMANDS, n=1)
     if len(words) > 1 and not near:
         return _unquoted(words)

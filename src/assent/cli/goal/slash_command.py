@@ -1,15 +1,18 @@
 """Slash commands in a goal: mode changes, and custom commands from Markdown files."""
 
 from collections.abc import Mapping
+from contextlib import closing
 
 import msgspec
 
 from assent.agent.services import ToolEnvironment
+from assent.app.composition import open_engine
 from assent.app.custom_commands import expand_command, open_custom_commands
-from assent.cli.goal.options import KNOWN_COMMANDS, Goal
+from assent.cli.goal.command import find_session, send_prompt
+from assent.cli.goal.options import KNOWN_COMMANDS, Goal, mode_of
 from assent.cli.output import CliOutput
 from assent.core.errors import UsageError
-from assent.core.permission.mode import MODES
+from assent.core.permission.mode import MODES, mode_names
 from assent.core.session.custom_command import SlashCommand
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
@@ -20,6 +23,16 @@ from assent.render.lines import Line
 HELP = "/help"
 BUILTIN_SLASH_COMMANDS = ("/mode", "/plan")
 MODES_TOO = KNOWN_COMMANDS + "|".join(MODES)
+
+
+def run_slash_command(goal: Goal, output: CliOutput) -> int:
+    """Runs a slash command, and returns the exit code."""
+    if goal.words.strip() == HELP:
+        return list_slash_commands(goal, output)
+    if is_custom(goal.words):
+        chosen = find_custom_command(goal, output)
+        return send_prompt(chosen.onto(goal), output, chosen.prompt)
+    return _switch(goal, output)
 
 
 class CustomCommandCall(msgspec.Struct, frozen=True):
@@ -79,3 +92,18 @@ def _name(words: str) -> str:
 
 def _listed(commands: Mapping[str, SlashCommand]) -> str:
     return ", ".join([MODES_TOO, HELP, *(f"/{name}" for name in sorted(commands))])
+
+
+def _switch(goal: Goal, output: CliOutput) -> int:
+    """Changes the mode of a session, or of a new one, without asking any model."""
+    engine, warnings = open_engine(goal.folder)
+    mode = mode_of(goal.words, mode_names(engine.sessions.modes))
+    with closing(engine):
+        record = find_session(engine, goal)
+        if record is None:
+            record = engine.sessions.start("", mode)
+        record = engine.sessions.set_mode(record, mode)
+        line = Line("plain", f"Mode {mode}, session {visible_line(record.slug)}.")
+        output.answer({"session": record.session, "slug": record.slug, "mode": mode}, [line])
+        output.warn((*warnings, *engine.warnings))
+    return 0
