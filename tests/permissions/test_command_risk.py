@@ -6,7 +6,8 @@ import pytest
 
 from assent.core.permission.rule import PermissionPattern
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.programs import PROGRAMS, DangerTest
+from assent.permissions.commands.program_spec import DangerTest
+from assent.permissions.commands.programs import PROGRAMS
 
 DANGEROUS = (
     "rm -rf /", "rm -fr ~", "rm -r $HOME", 'rm -rf "$HOME"/', "rm -rf ${HOME}/*", "rm -rf ..",

@@ -12,7 +12,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from assent.core.permission.sensitive_paths import secret_reason
-from assent.permissions.commands.programs import DangerTest, is_kind, known_program
+from assent.permissions.commands.program_spec import DangerTest
+from assent.permissions.commands.programs import is_kind, known_program
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import (
     ParsedCommandLine,

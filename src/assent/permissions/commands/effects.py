@@ -6,7 +6,8 @@ from itertools import dropwhile
 from typing import Final, TypeAlias
 
 from assent.core.permission.command_analysis import CommandEffectKind, sorted_effects
-from assent.permissions.commands.programs import Use, is_kind, known_program
+from assent.permissions.commands.program_spec import Use
+from assent.permissions.commands.programs import is_kind, known_program
 from assent.permissions.commands.simple_command import (
     ParsedCommandLine,
     SimpleCommand,

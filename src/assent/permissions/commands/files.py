@@ -1,142 +1,33 @@
 """The files that a command line reads, writes or may write, by the names in its words (F80)."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise, takewhile
-from posixpath import basename, join, normpath
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from posixpath import join, normpath
 from typing import Final
 
 from assent.core.permission.command_analysis import outside_mentions, sensitive_mentions
 from assent.core.permission.sensitive_paths import configures_agents
-from assent.permissions.commands.programs import ReachRule, WriteRule
+from assent.permissions.commands.outputs import named_outputs, possible_outputs
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.risk import has_code, is_interpreter
 from assent.permissions.commands.simple_command import (
     CommandWord,
     ParsedCommandLine,
     SimpleCommand,
-    without_global_options,
 )
 
-# Possible writes: where else a command may write, if a name is a folder or a pattern (F80).
-#
-# The disk is not read. These paths count only where a rule says something about them.
-
-
-_TARGET_OPTIONS: Final = ("-t", "--target-directory")
-_DELETES: Final = words_in("-delete -exec -execdir -ok -okdir -fprint -fprintf -fls")
-_GIT: Final = words_in("checkout restore clean rm mv reset stash apply switch")
-
-
-def _nothing(command: SimpleCommand) -> list[str]:
-    return []
-
-
-def _all_as_folders(command: SimpleCommand) -> list[str]:
-    return [f"{path}/" for path in command.operands]
-
-
-def _moved(command: SimpleCommand) -> list[str]:
-    """Names where each source would be, if the target is a folder, and the sources' folders."""
-    into, sources = _valued(command, _TARGET_OPTIONS), list(command.operands)
-    if into:
-        sources = [path for path in sources if path not in into]
-    else:
-        into, sources = sources[-1:], sources[:-1]
-    inside = [join(folder, basename(path.rstrip("/"))) for folder in into for path in sources]
-    left = [f"{path}/" for path in sources] if command.name == "mv" else []
-    return [*(f"{folder}/" for folder in into), *inside, *left]
-
-
-def _searched(command: SimpleCommand) -> list[str]:
-    words = command.arguments
-    if not _DELETES & {*words}:
-        return []
-    starts = list(takewhile(lambda word: not word.startswith(("-", "(", "!")), words))
-    names = [then for first, then in pairwise(words) if first in ("-name", "-path")]
-    inside = [join(start, basename(name)) for start in starts for name in names]
-    return [*(f"{start}/" for start in starts), *starts, *inside]
-
-
-def _tracked(command: SimpleCommand) -> list[str]:
-    plain = SimpleCommand(without_global_options(command))
-    if not plain.operands or plain.operands[0] not in _GIT:
-        return []
-    named = [path for path in plain.operands[1:] if not path.startswith(":")]
-    return [form for path in named for form in (path, f"{path}/")]
-
-
-_REACHES: Final[dict[ReachRule, Callable[[SimpleCommand], list[str]]]] = {
-    "": _nothing,
-    "folders": _all_as_folders,
-    "moved": _moved,
-    "searched": _searched,
-    "tracked": _tracked,
-}
-
-
-def possible_writes(command: SimpleCommand) -> Iterator[str]:
-    """Yields what a command may write but does not name; a final `/` means all in a folder."""
-    yield from _REACHES[command.program.reaches](command)
-    for folder in _valued(command, command.program.into):
-        if command.name != "git" or _GIT & {*command.operands}:
-            yield f"{folder}/"
-
-
-def _valued(command: SimpleCommand, options: tuple[str, ...]) -> list[str]:
-    """Returns the values of some options: `-t DIR`, `-tDIR`, `--option DIR`, `--option=DIR`."""
-    words = command.arguments
-    found = [then for first, then in pairwise(words) if first in options]
-    for word in words:
-        name, sign, value = word.partition("=")
-        short = word[:2] in options and not word.startswith("--") and word[2:]
-        found += [value] if sign and name in options else [short] if short else []
-    return found
-
-
-# Written files: which files a command writes by its arguments, where easy to tell (F80).
+# Written files: what the commands of a line write, seen from where it starts (F80).
 
 
 _HARMLESS: Final = words_in("/dev/null /dev/stdout /dev/stderr /dev/tty {}")
 NO_COMMANDS: Final = ParsedCommandLine()
 
 
-def _all_operands(command: SimpleCommand) -> list[str]:
-    return list(command.operands)
-
-
-def _last(command: SimpleCommand) -> list[str]:
-    options = command.arguments
-    named = [then for first, then in pairwise(options) if first == "-t"]
-    named += [w.partition("=")[2] for w in options if w.startswith("--target-directory=")]
-    return named or list(command.operands[-1:])
-
-
-def _in_place(command: SimpleCommand) -> list[str]:
-    """`sed -i`: every operand but the script, which `-e` or `-f` would have named."""
-    if not command.has("i", "--in-place"):
-        return []
-    scripted = command.has("ef", "--expression", "--file")
-    return list(command.operands if scripted else command.operands[1:])
-
-
-def _of(command: SimpleCommand) -> list[str]:
-    return [word[3:] for word in command.arguments if word.startswith("of=")]
-
-
-_WRITERS: Final[dict[WriteRule, Callable[[SimpleCommand], list[str]]]] = {
-    "": _nothing,
-    "all": _all_operands,
-    "last": _last,
-    "in_place": _in_place,
-    "of": _of,
-}
-
-
 def written_files(found: ParsedCommandLine) -> tuple[str, ...]:
     """Returns the files that a line writes, as seen from where it starts."""
     named = [word.text for word in found.targets]
-    named += [path for command in found.commands for path in _named(command)]
+    named += [path for command in found.commands for path in named_outputs(command)]
     folders = _folders(found)
     paths = [
         normpath(join(folder, path))
@@ -150,7 +41,7 @@ def written_files(found: ParsedCommandLine) -> tuple[str, ...]:
 def possibly_written_files(found: ParsedCommandLine) -> tuple[str, ...]:
     """Returns what a line writes if names in it are folders; a final `/` means all in a folder."""
     named = [
-        path for command in found.commands for path in possible_writes(command) if path.strip("/")
+        path for command in found.commands for path in possible_outputs(command) if path.strip("/")
     ]
     folders = _folders(found)
     paths = [
@@ -186,7 +77,7 @@ def agent_config_named(
 def uncertain_writes(found: ParsedCommandLine) -> list[str]:
     """Says why it is unknown which files a line writes, if it writes any."""
     vague = [word for each in found.commands for word in each.words if not word.plain]
-    named = {path for each in found.commands for path in _named(each)}
+    named = {path for each in found.commands for path in named_outputs(each)}
     if any(word.text in named and word.text != "{}" for word in vague):
         return ["it is unknown which files it writes"]
     return _doubtful_places(found)
@@ -205,21 +96,6 @@ def _is_told(words: tuple[CommandWord, ...]) -> bool:
             return not text.startswith("-")
         case _:
             return False
-
-
-def _named(command: SimpleCommand) -> Iterator[str]:
-    yield from _WRITERS[command.program.writes](command)
-    options = command.program.output
-    words = command.arguments
-    for first, then in pairwise(words):
-        if first in options:
-            yield then
-    for word in words:
-        name, sign, value = word.partition("=")
-        if sign and name in options:
-            yield value
-        elif re.fullmatch(r"-[oO]\S+", word) and word[:2] in options:
-            yield word[2:]
 
 
 def _configures(path: str) -> bool:

@@ -6,131 +6,25 @@ it does not name, and one that is not known makes nothing harmless. What a progr
 without changing anything is the table in `read_only`, option by option.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias
-
-import msgspec
+from typing import Final
 
 from assent.core.permission.command_analysis import CommandEffectKind
 from assent.core.session.event import RiskLevel
+from assent.permissions.commands.program_spec import (
+    UNKNOWN,
+    Danger,
+    DangerTest,
+    FileUse,
+    ProgramKind,
+    ProgramSpec,
+    Row,
+    Use,
+    WrapperSpec,
+    WriteRule,
+)
 from assent.permissions.commands.read_only.spec import words_in
-
-ProgramKind: TypeAlias = Literal[
-    "shell",
-    "foreign_shell",  # reads words in another way than bash
-    "interpreter",  # runs code: of its words, of a file, or of its input
-    "agent",
-    "other_agent",  # its name is that of other programs, too
-    "downloads",
-    "sends",  # files that it is told go to another machine
-    "harmless",  # changes nothing but the shell that runs it
-    "opaque",  # runs something that its words do not tell
-    "runs_input",  # has commands of its own in what it reads
-    "package_runner",  # gets a package, and runs the program in it
-    "exact",  # no beginning of its words says what it would do
-    "versioned",  # is installed under names with a version at the end
-    "no_files",  # no word of it is a file that it reads
-    "copies",  # its last word is written, or a folder that is written to
-    "scripted",  # its first word is an expression, unless an option names it
-    "coded",  # its words are code, or have code in them
-]
-WriteRule: TypeAlias = Literal["", "all", "last", "in_place", "of"]
-ReachRule: TypeAlias = Literal["", "folders", "moved", "searched", "tracked"]
-DangerTest: TypeAlias = Literal[
-    "always", "deletes_root", "searches_root", "takes_over", "device", "kills_all",
-    "stops_machine", "runs_download", "sends_secret", "starts", "is_agent", "runs_assent",
-    "runs_agent",
-]  # fmt: skip
-
-
-class Use(msgspec.Struct, frozen=True):
-    """One way to use a program: which words tell it, what it does then, and how bad that is."""
-
-    effects: tuple[CommandEffectKind, ...] = ()
-    reason: str = ""  # none: the general one of its effects, where no other use tells them
-    level: RiskLevel = "high"
-    begins: str = ""  # how its words begin, as a regular expression
-    then: str = ""  # what some later word is, as a regular expression
-    words: frozenset[str] = frozenset()  # one of them stands anywhere
-    alone: bool = False  # or there is no word at all
-
-    def fits(self, words: Sequence[str], text: str) -> bool:
-        """Tells whether this is how a program is used; `text` has a blank before each word."""
-        if self.words or self.alone:
-            return not self.words.isdisjoint(words) or (self.alone and not words)
-        later = rf"(?:\s.*)?\s(?:{self.then})" if self.then else ""
-        first = rf"\s(?:{self.begins})" if self.begins else ""
-        return re.match(rf"{first}{later}(?=\s|$)", text, re.DOTALL) is not None
-
-
-class WrapperSpec(msgspec.Struct, frozen=True):
-    """The options before the inner command; an unlisted one makes the command uncertain."""
-
-    values: frozenset[str] = frozenset()  # options with a value
-    flags: frozenset[str] = frozenset()  # options without one; `-#` is any number
-    optional: frozenset[str] = frozenset()  # options whose value stands after `=`, if at all
-    operands: int = 0
-    sets: bool = False  # NAME=VALUE may stand before the command
-    silent: frozenset[str] = frozenset()  # with these it runs nothing
-
-    def size(self, text: str) -> int:
-        """Returns how many words an option takes, with its value; 0 if it is unknown."""
-        name, sign, _ = text.partition("=")
-        known = self.values | self.optional
-        if text in self.values:
-            return 2
-        if text in self.flags | self.optional or (sign and name.startswith("--") and name in known):
-            return 1
-        if "-#" in self.flags and re.fullmatch(r"--?\d+", text):
-            return 1
-        return 0 if text.startswith("--") else self._cluster(text)
-
-    def _cluster(self, text: str) -> int:
-        if text[:2] in self.values:
-            return 1
-        before, last = text[1:-1], text[-1]
-        if not all(f"-{letter}" in self.flags for letter in before):
-            return 0
-        return 1 if f"-{last}" in self.flags else 2 * (f"-{last}" in self.values)
-
-
-class Danger(msgspec.Struct, frozen=True):
-    """What about a program is refused in every mode, and why (F91)."""
-
-    test: DangerTest
-    reason: str
-
-
-class ProgramSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a program; of one that is in no row, nothing is."""
-
-    kinds: frozenset[ProgramKind] = frozenset()
-    uses: tuple[Use, ...] = ()
-    dangers: tuple[Danger, ...] = ()
-    depth: int = 1  # how many words say what is done, with its name
-    deep: frozenset[str] = frozenset()  # second words after which a third one says it
-    before: frozenset[str] = frozenset()  # options with a value that stand before the second word
-    leading: bool = False  # options may stand before the second word
-    runs: WrapperSpec | None = None  # the words that follow are a command
-    runs_by: Mapping[str, WrapperSpec] = {}  # the same, behind one of these second words
-    hidden_by: frozenset[str] = frozenset()  # second words with which it runs what is not told
-    exact_by: frozenset[str] = frozenset()  # second words of which the kind `exact` holds
-    writes: WriteRule = ""  # which of its words are files that it writes
-    output: tuple[str, ...] = ()  # options that name a file that it writes
-    into: tuple[str, ...] = ()  # options that name a folder that it writes to
-    reaches: ReachRule = ""  # what else it writes if a name is a folder
-
-    @property
-    def exact(self) -> bool:
-        """Whether only its very words say what it does, so that no prefix can be allowed."""
-        code = not self.kinds.isdisjoint(("exact", "opaque", "interpreter", "package_runner"))
-        return code or self.runs is not None
-
-
-UNKNOWN: Final = ProgramSpec()
-Row: TypeAlias = tuple[str, ProgramSpec]
 
 _SHELLS: Final = "sh bash zsh dash ksh mksh ash rbash"
 _FOREIGN: Final = "fish csh tcsh"
@@ -191,6 +85,35 @@ def _runs_by(names: str, verbs: str, values: str = "", flags: str = "", operands
     return names, ProgramSpec(runs_by=dict.fromkeys(known, spec), exact_by=known)
 
 
+def _writes(
+    names: str,
+    writes: WriteRule = "",
+    *,
+    verbs: str = "",
+    below: WriteRule = "",
+    output: str = "",
+    into: str = "",
+    values: str = "",
+    when: str = "",
+    unless: str = "",
+) -> Row:
+    """What a program writes; of several verbs, which have a comma between, each does."""
+    uses = tuple(
+        FileUse(
+            verb=verb.strip(),
+            when=tuple(when.split()),
+            unless=tuple(unless.split()),
+            writes=writes,
+            below=below,
+            output=tuple(output.split()),
+            into=tuple(into.split()),
+            values=words_in(values),
+        )
+        for verb in verbs.split(",")
+    )
+    return names, ProgramSpec(files=uses)
+
+
 def _spec(values: str, flags: str, operands: int, silent: str = "") -> WrapperSpec:
     return WrapperSpec(
         words_in(values), words_in(flags), operands=operands, silent=words_in(silent)
@@ -232,6 +155,10 @@ _KINDS: Final[tuple[Row, ...]] = (
     _is("cp install ln mv", "copies"),
     _is("sed gsed awk gawk mawk nawk grep egrep fgrep rg ag perl jq yq", "scripted"),
     _is("awk gawk mawk nawk sed gsed psql sqlite3 duckdb", "coded"),
+    _is("gcc cc g++ c++ clang clang++ rustc ld gold lld as go java javac kotlinc scalac ffmpeg "
+        "avconv convert magick openssl 7z 7za 7zr 7zz terraform tofu sqlite3 nasm yasm dot protoc "
+        "ghc unar keytool genisoimage mksquashfs pdftotext", "one_dash"),
+    _is("tar bsdtar gtar gnutar ar jar", "bare_options"),
 )  # fmt: skip
 
 # How many words say what is done, and which options may stand before the second.
@@ -336,24 +263,285 @@ _RUN: Final[tuple[Row, ...]] = (
         "remote grep diff log show difftool mergetool hook"))),
 )  # fmt: skip
 
-# Which files it writes.
+# Which files it writes. Options are listed that say where, and those whose value could be taken
+# for an operand. What a program only reads there is no write, where the table can tell.
+_GIT_CLONE: Final = (
+    "-b --branch -o --origin -u --upload-pack -c --config -j --jobs --depth --reference "
+    "--reference-if-able --template --filter --shallow-since --shallow-exclude --revision "
+    "--ref-format --server-option --bundle-uri"
+)
 _FILES: Final[tuple[Row, ...]] = (
-    ("tee touch mkdir rmdir rm unlink truncate shred mv", ProgramSpec(writes="all")),
-    ("cp ln install", ProgramSpec(writes="last")),
-    ("sed gsed perl", ProgramSpec(writes="in_place")),
-    ("dd", ProgramSpec(writes="of")),
-    ("curl", ProgramSpec(output=("-o", "--output"), into=("--output-dir",))),
-    ("wget", ProgramSpec(output=("-O", "--output-document"), into=("-P", "--directory-prefix"))),
-    ("sort pandoc", ProgramSpec(output=("-o", "--output"))),
-    ("gcc cc g++ c++ clang clang++ rustc jq", ProgramSpec(output=("-o",))),
-    ("tar bsdtar", ProgramSpec(into=("-C", "--directory", "--cd"))),
-    ("unzip", ProgramSpec(into=("-d",))),
-    ("git", ProgramSpec(into=("-C", "--work-tree"), reaches="tracked")),
-    ("make", ProgramSpec(into=("-C", "--directory"))),
-    ("patch", ProgramSpec(into=("-d", "--directory"))),
+    _writes("tee touch mkdir rmdir rm unlink truncate shred mv sponge", "all"),
+    _writes("cp ln install", "last"),
+    _writes("cp mv ln install", into="-t --target-directory",
+            values="-S --suffix -m --mode -o --owner -g --group"),
+    _writes("sed gsed perl", "in_place"),
+    _writes("dd", "of"),
+    _writes("mkfifo", "operands", values="-m --mode"),
+    _writes("mknod", "first", values="-m --mode"),
+    _writes("mktemp", "operands", into="-p --tmpdir", values="--suffix"),
+    _writes("sort pandoc", output="-o --output"),
+    _writes("sort", into="-T --temporary-directory", values="-k -t -S --key --parallel"),
+    _writes("pandoc", into="--extract-media", output="--log"),
+    _writes("jq", output="-o"),
+    _writes("yq", below="later", when="-i --inplace --in-place"),
+    _writes("awk gawk", below="operands", when="-i --include", values="-i -v -F -f --include"),
+    _writes("gawk", output="-o --pretty-print --profile --dump-variables"),
+    _writes("uniq", "second", values="-f -s -w --skip-fields --skip-chars --check-chars"),
+    _writes("xxd", "second", values="-c -g -l -o -s -R -n -cols -groupsize -len -seek"),
+    _writes("split", "second", values="-a -b -C -l -n -t --suffix-length --additional-suffix "
+            "--bytes --line-bytes --lines --number --separator --filter"),
+    _writes("csplit", output="-f --prefix", values="-b -n --suffix-format --digits"),
+    _writes("iconv enscript a2ps msgfmt msgmerge xgettext bison yacc flex uudecode indent",
+            output="-o --output --output-file --outfile"),
+    _writes("patch", "first", output="-o --output -r --reject-file", into="-d --directory",
+            values="-p -F -D -B -V -Y -z -i -g --strip --input --fuzz --prefix --suffix"),
+    _writes("dos2unix unix2dos rename prename mmv strip patchelf mogrify jpegoptim optipng",
+            below="operands"),
+    _writes("strip objcopy", output="-o"),
+    _writes("objcopy", "second", values="-I -O -B -F -j -R -K -N -G -L -W"),
+    # Archives and packed files.
+    _writes("tar bsdtar gtar gnutar", into="-C --directory --cd --one-top-level",
+            output="-g --listed-incremental --index-file --volno-file",
+            values="-f -T -X -b -I -F -K -L -N -V -H --file"),
+    _writes("tar bsdtar gtar gnutar", output="-f --file",
+            when="-c -r -u -A --create --append --update --catenate --concatenate --delete"),
+    _writes("cpio", output="-O", into="-D --directory", values="-H -C -R -F -I -E --file"),
+    _writes("cpio", "final", below="final", when="-p --pass-through"),
+    _writes("cpio", output="-F --file", when="-o --create"),
+    _writes("pax", "final", when="-r", values="-b -f -s -x -E -G -o -p -T -U"),
+    _writes("pax", output="-f", when="-w", values="-b -s -x -E -G -o -p -T -U"),
+    _writes("zip", "first", output="-O --out --output-file --logfile-path", into="-b",
+            values="-n -t -tt -P -s -sp -Z -lf --password --suffixes --split-size"),
+    _writes("zipsplit", into="-b"),
+    _writes("zipnote zipcloak", "first"),
+    _writes("unzip", into="-d"),
+    _writes("7z 7za 7zr 7zz", into="-o -w"),
+    _writes("7z 7za 7zr 7zz", "first", verbs="a, d, u, rn"),
+    _writes("rar", "first", verbs="a, d, f, m, mf, u, c, cw, rn, rr, s"),
+    _writes("rar unrar", "later", below="later", verbs="e, x"),
+    _writes("unar", into="-o -output-directory"),
+    _writes("ar gar llvm-ar", "first", when="-r -q -d -m -s", values="-a -b -i -N"),
+    _writes("ranlib", "operands"),
+    _writes("jar", into="-C --dir", values="-f --file -m -e --manifest --main-class --release"),
+    _writes("jar", output="-f --file", when="-c -u -i --create --update --generate-index"),
+    _writes("gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma lzip lzop pigz pbzip2 compress "
+            "uncompress brotli unbrotli", "operands",
+            unless="-c --stdout --to-stdout -l --list -t --test",
+            values="-S --suffix -T --threads -p --processes -b -F --format -C --check"),
+    _writes("lz4 unlz4", "second"),
+    _writes("zstd unzstd zstdmt", "operands",
+            unless="-c --stdout -l --list -t --test -o --output-dir-flat --output-dir-mirror",
+            values="-D -T -M -B"),
+    _writes("zstd unzstd zstdmt brotli lzip lzop", output="-o --output",
+            into="--output-dir-flat --output-dir-mirror"),
+    _writes("mksquashfs", "second", values="-p -ef -comp -b"),
+    _writes("genisoimage mkisofs xorrisofs", output="-o -output"),
+    _writes("unsquashfs", into="-d -dest"),
+    _writes("dpkg-deb", "final",
+            when="-b -x -X -R --build --extract --vextract --raw-extract"),
+    # From and to other machines.
+    _writes("curl", output="-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii "
+            "--stderr --etag-save --libcurl --hsts --alt-svc", into="--output-dir",
+            values="-A -b -C -d -e -E -F -H -K -m -P -Q -r -t -T -u -U -w -x -X -y -Y -z"),
+    _writes("wget", output="-O --output-document -o --output-file -a --append-output "
+            "--save-cookies --warc-file --rejected-log --hsts-file",
+            into="-P --directory-prefix --warc-tempdir",
+            values="-e -i -B -t -T -w -Q -l -A -R -D -I -X -U --header"),
+    _writes("aria2c", output="-o --out -l --log --save-session --save-cookies", into="-d --dir",
+            values="-i -j -s -x -k"),
+    _writes("http https xh", output="-o --output"),
+    _writes("fetch", output="-o"),
+    _writes("youtube-dl yt-dlp", output="-o --output", into="-P --paths --cache-dir"),
+    _writes("rsync", output="--log-file --write-batch --only-write-batch",
+            into="-T --temp-dir --backup-dir --partial-dir", values="-e --rsh -f -B"),
+    _writes("gsutil rclone s3cmd", "final",
+            verbs="cp, mv, sync, copy, move, copyto, moveto, get"),
+    _writes("aws", "final", verbs="s3 cp, s3 mv, s3 sync"),
+    _writes("docker podman nerdctl kubectl oc", "final", below="final", verbs="cp, container cp"),
+    _writes("docker podman nerdctl", output="-o --output --iidfile --cidfile --metadata-file",
+            verbs="save, export, build, buildx build, container export, image save, run"),
+    _writes("gh", output="-O --output", into="-D --dir", verbs="release download, run download"),
+    _writes("gh", "second", below="second", verbs="repo clone", values="-u --upstream-remote-name"),
+    _writes("svn", "second", below="second", verbs="checkout, co, export",
+            values="-r --revision --depth"),
+    _writes("hg", "second", below="second", verbs="clone",
+            values="-r --rev -b --branch -u --updaterev"),
+    _writes("hg", "first", verbs="init, archive, bundle"),
+    _writes("hg", into="-R --repository --cwd"),
+    _writes("jj", "second", below="second", verbs="git clone", values="--remote --depth"),
+    _writes("jj", "first", verbs="git init, workspace add"),
+    _writes("fossil", "second", verbs="clone"),
+    _writes("fossil", "first", verbs="init, new"),
+    _writes("ssh-keygen", output="-f", unless="-l -y -B -L -e -i",
+            values="-t -b -C -N -P -O -m -Z -I -n -s -V -D -E -F -R"),
+    _writes("openssl", output="-out -keyout -writerand -CAserial", into="-outdir"),
+    _writes("gpg gpg2", output="-o --output --status-file --logger-file --attribute-file",
+            into="--homedir"),
+    _writes("age age-keygen rage", output="-o --output"),
+    _writes("keytool", output="-keystore -file -destkeystore", unless="-list -printcert"),
+    # Git.
+    ("git", ProgramSpec(reaches="tracked")),
+    _writes("git", into="-C --work-tree --git-dir"),
+    _writes("git", "second", below="second", verbs="clone", into="--separate-git-dir",
+            values=_GIT_CLONE),
+    _writes("git", "second", below="second", verbs="svn clone, p4 clone, lfs clone",
+            values="-b -r -c"),
+    _writes("git", "first", below="first", verbs="init", into="--separate-git-dir",
+            values="-b --initial-branch --template --object-format --ref-format"),
+    _writes("git", "first", below="first", verbs="worktree add", values="-b -B --reason"),
+    _writes("git", "second", below="second", verbs="worktree move"),
+    _writes("git", "first", below="first", verbs="worktree remove, worktree repair"),
+    _writes("git", "second", below="second", verbs="submodule add",
+            values="-b --branch --name --reference --depth"),
+    _writes("git", "first", verbs="bundle create", values="--version"),
+    _writes("git", output="-o --output", verbs="archive",
+            values="--format --prefix --remote --exec --add-file --add-virtual-file --mtime"),
+    _writes("git", output="--output", verbs="diff, log, show, format-patch, whatchanged, "
+            "diff-tree, diff-index, diff-files, shortlog, stash show"),
+    _writes("git", into="-o --output-directory", verbs="format-patch, bugreport, diagnose"),
+    _writes("git", output="-f --file", verbs="config"),
+    _writes("git", into="--prefix", verbs="checkout-index"),
+    _writes("git", output="--index-output", verbs="read-tree"),
+    _writes("git", into="--directory", verbs="apply, am"),
+    _writes("git", output="--export-marks", verbs="fast-export, fast-import"),
+    _writes("git", "first", verbs="pack-objects"),
+    _writes("git-filter-repo", into="--source --target"),
+    # Compilers, and what builds.
+    _writes("gcc cc g++ c++ clang clang++", output="-o --output -MF -dumpdir",
+            values="-I -L -D -U -x -l -MT -MQ -include -isystem -idirafter -iquote -T -Xlinker -u"),
+    _writes("rustc", output="-o", into="--out-dir", values="-L -l -C -A -W -D -F --crate-name "
+            "--crate-type --edition --emit --extern --cfg --target"),
+    _writes("ld gold lld ld.lld as nasm yasm ghc ocamlc ocamlopt gfortran nim zig tcc swiftc dot "
+            "neato twopi circo fdp sfdp luac ghdl iverilog valac cython wat2wasm wasm-opt emcc "
+            "em++ glslc nvcc dtc protoc thrift",
+            output="-o --output -Map --output-file", into="-odir -hidir -outputdir --outdir"),
+    _writes("protoc", into="--cpp_out --csharp_out --java_out --js_out --kotlin_out --objc_out "
+            "--php_out --python_out --pyi_out --ruby_out --rust_out --go_out --ts_out "
+            "--grpc_python_out --go-grpc_out", output="--descriptor_set_out --dependency_out"),
+    _writes("flatc", into="-o"),
+    _writes("javac kotlinc scalac groovyc javadoc", into="-d -s -h"),
+    _writes("go", output="-o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile "
+            "-trace", into="-C -outputdir -pkgdir"),
+    _writes("gofmt goimports gofumpt clang-format shfmt", below="operands",
+            when="-w -i --in-place --inplace", values="-cpuprofile --style -style"),
+    _writes("rustfmt", below="operands", unless="--check", values="--config --edition --emit"),
+    _writes("cargo", into="--target-dir --out-dir --artifact-dir -C --manifest-path --root "
+            "--lockfile-path"),
+    _writes("cargo", "first", below="first", verbs="new, init, vendor",
+            values="--name --edition --vcs --color --config --registry"),
+    _writes("make gmake bmake ninja samu", into="-C --directory", below="settings"),
+    _writes("cmake", into="-B --build --prefix --install-prefix --install"),
+    _writes("meson", into="--destdir -C"),
+    _writes("meson", below="first", verbs="setup"),
+    _writes("bazel bazelisk buck2", into="--output_base --output_user_root --symlink_prefix"),
+    _writes("mvn mvnw gradle gradlew ant sbt lein just task rake scons waf",
+            into="-f --file -p --project-dir -d --working-directory --working-dir --dir -C "
+            "--directory --justfile --taskfile --rakefile"),
+    _writes("dotnet msbuild", into="-o --output --artifacts-path"),
+    _writes("swift", into="--scratch-path --build-path --package-path"),
+    _writes("tsc swc babel esbuild rollup webpack vite parcel tsup sass lessc stylus postcss "
+            "tailwindcss terser uglifyjs typedoc jsdoc",
+            output="-o --outFile --outfile --out-file --output --output-filename",
+            into="--outDir --outdir --out-dir --output-path --dist-dir --declarationDir "
+            "--declarationdir --outfile --dir --cache-dir --tsBuildInfoFile"),
+    _writes("babel swc rollup parcel jsdoc", into="-d"),
+    _writes("sass lessc", "second"),
+    _writes("sphinx-build", "second", below="second", values="-b -c -d -D -A -j -t -w"),
+    _writes("sphinx-apidoc pdoc mkdocs jekyll hugo zola mdbook",
+            into="-o -d --output --site-dir --destination --output-dir --dest-dir"),
+    _writes("cookiecutter", into="-o --output-dir"),
+    _writes("copier", "second", below="second", verbs="copy"),
+    _writes("terraform tofu", output="-out -state -state-out -backup", into="-chdir"),
+    _writes("helm", into="-d --destination --output-dir --untardir"),
+    # What gets packages, and makes environments of them.
+    _writes("pip pip3", into="-t --target --prefix --root --src -d --dest --destination-directory "
+            "-w --wheel-dir --cache-dir", output="--log --report"),
+    _writes("uv", into="--directory --project --target --prefix --cache-dir --out-dir",
+            output="-o --output-file"),
+    _writes("uv", "first", below="first", verbs="venv, init", values="-p --python --prompt --name"),
+    _writes("virtualenv venv", "operands", below="operands", values="-p --python --prompt"),
+    _writes("build", into="-o --outdir"),
+    _writes("zipfile tarfile", "first", when="-c --create"),
+    _writes("zipfile tarfile", "later", below="later", when="-e --extract"),
+    _writes("compileall", below="operands"),
+    _writes("poetry pdm rye hatch pipenv", into="-C --directory -P --project -o --output"),
+    _writes("poetry pdm rye hatch", "first", below="first", verbs="new, init", values="--name"),
+    _writes("conda mamba micromamba", into="-p --prefix --cwd"),
+    _writes("npm pnpm yarn bun", into="--prefix -C --dir --cwd --pack-destination --cache "
+            "--modules-folder --store-dir --outdir --outfile"),
+    _writes("npm pnpm yarn bun", "second", below="second", verbs="create, init"),
+    _writes("gem", into="-i --install-dir -n --bindir --build-root"),
+    _writes("bundle", into="--path --binstubs --gemfile --target"),
+    _writes("composer", into="-d --working-dir"),
+    _writes("composer", "second", below="second", verbs="create-project"),
+    _writes("luarocks", into="--tree --to"),
+    _writes("cpanm", into="-l -L --local-lib --local-lib-contained"),
+    _writes("deno", output="-o --output", into="--root --outdir"),
+    _writes("nix nix-build nix-store", output="-o --out-link --profile --add-root"),
+    _writes("debootstrap pacstrap", "second", below="second"),
+    _writes("stow", into="-t --target"),
+    # Pictures, sound, documents and databases.
+    _writes("convert magick ffmpeg avconv montage composite sox pdfunite pdfseparate wkhtmltopdf "
+            "wkhtmltoimage weasyprint", "final"),
+    _writes("ffmpeg avconv", below="operands", values="-i"),
+    _writes("gs rsvg-convert inkscape mutool mencoder oggenc flac cwebp dwebp typst asciidoctor "
+            "asciidoc mmdc plantuml svgo img2pdf pdflatex xelatex lualatex latexmk tectonic",
+            output="-o --output --out --out-file -sOutputFile --output-file --export-filename",
+            into="-output-directory -outdir --outdir -D --destination-dir"),
+    _writes("pdftotext pdftoppm pdftohtml pdfimages tesseract qpdf lame", "second",
+            values="-f -l -r -x -y -W -H -enc -opw -upw --psm --oem --pages"),
+    _writes("soffice libreoffice", into="--outdir"),
+    _writes("sqlite3 duckdb", "first", unless="-readonly --readonly",
+            values="-cmd -init -separator -newline -nullvalue -maxsize -mmap -vfs -c -s"),
+    _writes("pg_dump pg_dumpall pg_basebackup mongodump mongoexport",
+            output="-f --file -o --out", into="-D --pgdata"),
+    _writes("mysqldump mariadb-dump", output="-r --result-file --log-error", into="-T --tab"),
+    _writes("psql", output="-o --output -L --log-file"),
+    _writes("redis-cli", output="--rdb --functions-rdb"),
+    # What tests, formats and measures.
+    _writes("pytest py.test", into="--basetemp --rootdir --html -o --override-ini",
+            output="--junitxml --junit-xml --log-file --report-log"),
+    _writes("coverage", output="-o", into="-d --directory --data-file"),
+    _writes("jest vitest nyc c8 playwright", output="--outputFile",
+            into="--coverageDirectory --cacheDirectory --report-dir --reports-dir --temp-dir "
+            "--output --outputDirectory"),
+    _writes("mypy ruff", into="--cache-dir --html-report --xml-report --txt-report",
+            output="-o --output-file"),
+    _writes("ruff", below="operands", verbs="format", unless="--check --diff",
+            values="--config --line-length"),
+    _writes("ruff", below="operands", when="--fix --fix-only --add-noqa",
+            values="--select --ignore --config --output-format"),
+    _writes("black isort autopep8 yapf autoflake pyupgrade", below="operands",
+            unless="--check --diff --check-only",
+            values="-l --line-length -t --target-version --config --include --exclude --profile"),
+    _writes("prettier", below="operands", when="-w --write"),
+    _writes("eslint stylelint biome rubocop", below="operands", output="-o --output-file",
+            when="--fix --write -a -A --autocorrect"),
+    _writes("eslint", output="-o --output-file"),
+    _writes("strace ltrace perf valgrind script", output="-o --output --log-file --xml-file"),
+    _writes("script", "first", values="-c -E -I -m -B -O -T --command"),
+    _writes("ctags etags cscope", output="-f -o"),
+    _writes("find fd", output="-fprint -fprint0 -fls -fprintf"),
     ("rm rmdir shred chmod chown chgrp touch mkdir", ProgramSpec(reaches="folders")),
     ("cp mv ln install rsync scp", ProgramSpec(reaches="moved")),
     ("find fd", ProgramSpec(reaches="searched")),
+)  # fmt: skip
+# Options that say where in most programs; they are looked at where no row knows better.
+USUAL_OUTPUT: Final = words_in(
+    "-o --output --out --outfile --out-file --output-file --outdir --out-dir --output-dir "
+    "--output-directory --output-path --outDir --outFile -outdir -out --dest --dest-dir "
+    "--destination --target-dir --build-dir --log-file --logfile --report-file --cache-dir"
+)
+# Variables and settings by which programs are told where to write.
+OUTPUT_VARIABLES: Final = words_in(
+    "CARGO_TARGET_DIR CARGO_HOME CARGO_INSTALL_ROOT GOBIN GOPATH GOCACHE GOMODCACHE GOTMPDIR "
+    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_TRACE "
+    "PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CACHE_DIR PYTHONUSERBASE PYTHONPYCACHEPREFIX "
+    "npm_config_prefix NPM_CONFIG_PREFIX npm_config_cache NPM_CONFIG_CACHE PNPM_HOME GEM_HOME "
+    "BUNDLE_PATH COMPOSER_HOME DESTDIR PREFIX prefix INSTALL_ROOT O OUT OUTDIR OUT_DIR OUTPUT "
+    "BUILDDIR BUILD_DIR DISTDIR TARGET_DIR COVERAGE_FILE HISTFILE GNUPGHOME HOME XDG_CACHE_HOME "
+    "XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME"
 )
 
 _ANY: Final = r"(?:\s.*)?\s"
@@ -524,9 +712,7 @@ def _added(one: ProgramSpec, other: ProgramSpec) -> ProgramSpec:
         runs_by={**one.runs_by, **other.runs_by},
         hidden_by=one.hidden_by | other.hidden_by,
         exact_by=one.exact_by | other.exact_by,
-        writes=one.writes or other.writes,
-        output=(*one.output, *other.output),
-        into=(*one.into, *other.into),
+        files=(*one.files, *other.files),
         reaches=one.reaches or other.reaches,
     )
 

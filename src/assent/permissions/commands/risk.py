@@ -9,7 +9,7 @@ from assent.core.permission.command_analysis import CommandEffectKind, sorted_ef
 from assent.core.permission.sensitive_paths import protecting_pattern, secret_reason
 from assent.core.session.event import RiskLevel
 from assent.permissions.commands.effects import command_effects, command_uses, telling_words
-from assent.permissions.commands.programs import ProgramKind
+from assent.permissions.commands.program_spec import ProgramKind
 from assent.permissions.commands.read_only.classifier import only_reads
 from assent.permissions.commands.simple_command import ParsedCommandLine, SimpleCommand
 from assent.permissions.commands.targets import is_outside, is_protected, placed_target

@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from assent.core.shell.parser import GLOB_CHARS
-from assent.permissions.commands.programs import ProgramSpec, known_program
+from assent.permissions.commands.program_spec import ProgramSpec
+from assent.permissions.commands.programs import known_program
 
 DEEPEST: Final = 3  # the most words that say what a program does
 _QUOTED: Final = re.compile("[ \t\n'\"]")

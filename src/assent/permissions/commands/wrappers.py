@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from assent.permissions.commands.programs import WrapperSpec
+from assent.permissions.commands.program_spec import WrapperSpec
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import CommandWord, SimpleCommand
 
