@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.sandbox.leaky_sandboxes import ENVIRONMENT, real_tool, unconfined
 from tests.sandbox.profiles import TIMES, Outcome, gathered, left_over, long_time, needs_bubblewrap
 from tests.sandbox.workspace import Room, furnished
 
+from assent.app.shell import only_reads
 from assent.core.errors import Refused
 from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
 from assent.sandbox.runner.unconfined import shell_program, user_environment
@@ -86,6 +88,32 @@ def test_f79_a_confined_command_changes_nothing_that_is_not_the_workspaces(
     assert room.perform(line.replace("{base}", str(room.base))).code != 0
     assert sorted(seen(room.base)) == before
     assert (room.root / ".env").read_text(encoding="utf-8") == "TOKEN=1\n"
+
+
+@needs_bubblewrap
+def test_g13_what_is_proven_to_only_read_gets_no_workspace_to_write(room: Room) -> None:
+    (room.root / "a").write_text("one\n", encoding="utf-8")
+    trusting = replace(room, only_reads=lambda line: True)  # as if a proof were wrong
+    for errand in (CommandSpec("touch b"), CommandSpec("", (b"touch", b"b"))):
+        assert trusting.do(errand).code != 0
+    assert trusting.do(CommandSpec("cat a")).output == b"one\n"
+    assert not (room.root / "b").exists()
+    assert trusting.do(CommandSpec("touch b", environment=((b"X", b"1"),))).code == 0
+
+
+@needs_bubblewrap
+def test_g13_the_proof_is_the_command_classifiers(room: Room) -> None:
+    asked: list[str] = []
+
+    def proven(line: str) -> bool:
+        asked.append(line)
+        return only_reads(line)
+
+    told = replace(room, only_reads=proven)
+    assert told.do(CommandSpec("", (b"cat", b"no such file"))).code == 1
+    assert told.do(CommandSpec("echo x > a && cat a")).output == b"x\n"
+    assert asked == ["cat 'no such file'", "echo x > a && cat a"]
+    assert list(map(only_reads, asked)) == [True, False]
 
 
 @needs_bubblewrap

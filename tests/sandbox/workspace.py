@@ -1,6 +1,7 @@
 """A workspace with a repository, beside files that are not its own, and commands that run there."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,7 @@ class Room(msgspec.Struct, frozen=True):
     base: Path
     hold: SandboxStatus = SandboxStatus(SandboxState.HELD)
     name: str = "work"
+    only_reads: Callable[[str], bool] = lambda line: False
 
     @property
     def root(self) -> Path:
@@ -39,7 +41,9 @@ class Room(msgspec.Struct, frozen=True):
         sight = ProfileBuilder(
             os.fsencode(self.root), os.fsencode(self.base / "home"), hidden, environment
         )
-        return LocalProcessRunner(sight, Known(self.hold), environment, ["MY_MODEL"])
+        return LocalProcessRunner(
+            sight, Known(self.hold), environment, ["MY_MODEL"], only_reads=self.only_reads
+        )
 
     def perform(self, line: str, *, confined: bool = True, **limits: float) -> Outcome:
         """Runs a line by the shell."""

@@ -97,7 +97,8 @@ def _process(
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
     marks = CommandLocks(os.fspath(known / "running" / folder_name(root)))
     points = MountPoints(os.fspath(known / MOUNT_POINTS / folder_name(root)))
-    return LocalProcessRunner(sight, standings, environment, keys).with_command_locks(marks, points)
+    runner = LocalProcessRunner(sight, standings, environment, keys, only_reads=only_reads)
+    return runner.with_command_locks(marks, points)
 
 
 def sandbox_checker_at(state: Path) -> "SandboxChecker":

@@ -1,8 +1,9 @@
 """Runs programs on this machine: in the sandbox where it works, else without one."""
 
 import os
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from shlex import join
 from threading import Lock
 from typing import Self, TypeGuard
 
@@ -53,6 +54,10 @@ from assent.sandbox.status import find_bwrap
 _ALONE = Lock()
 
 
+def _is_never_sure(line: str) -> bool:
+    return False
+
+
 class LocalProcessRunner:
     """Implements ProcessRunner for one workspace. Keep it for later calls: it remembers scans."""
 
@@ -63,12 +68,15 @@ class LocalProcessRunner:
         environment: Mapping[str, str],
         withheld: Collection[str] = (),
         fence: PathLimits | None = None,
+        only_reads: Callable[[str], bool] = _is_never_sure,
     ) -> None:
+        """`only_reads` is the command classifier's proof that a line changes nothing."""
         self._sight = sight
         self._standings = standings
         self._environment = environment
         self._withheld = withheld  # variables that no command gets to see, such as keys of models
         self._fence = fence
+        self._only_reads = only_reads
         self._marks: CommandLocks | None = None
         self._points: MountPoints | None = None
         self._profile: SandboxProfile | None = None
@@ -76,7 +84,12 @@ class LocalProcessRunner:
     def with_path_limits(self, fence: PathLimits) -> "LocalProcessRunner":
         """Returns a runner whose programs also obey these path limits."""
         made = LocalProcessRunner(
-            self._sight, self._standings, self._environment, self._withheld, fence
+            self._sight,
+            self._standings,
+            self._environment,
+            self._withheld,
+            fence,
+            self._only_reads,
         )
         return made.with_command_locks(self._marks, self._points)
 
@@ -147,10 +160,15 @@ class LocalProcessRunner:
         if errand.profile == "commit":
             profile = with_commit_access(self._sight.profile(fence=self._fence))
             return self._written(self._as_the_person(program), folder, limits, profile)
-        profile = self._sight.profile(writable=True, fence=self._fence)
+        profile = self._sight.profile(writable=not self._changes_nothing(errand), fence=self._fence)
         if errand.network:
             profile = with_network(profile)
         return self._written(program, folder, limits, profile)
+
+    def _changes_nothing(self, errand: CommandSpec) -> bool:
+        """Tells whether a command is proven to only read, so that it needs nothing to write to."""
+        words = [os.fsdecode(word) for word in errand.argv]
+        return not errand.environment and self._only_reads(join(words) if words else errand.line)
 
     def runner_with_paths(self, paths: Sequence[bytes]) -> BubblewrapRunner:
         """Returns a runner whose programs also see these files; Refused without a sandbox."""
