@@ -11,15 +11,18 @@ from assent.config.permissions import DEV, INSTALLS, NETWORK, PRIVILEGED, PUBLIS
 from assent.core.permission.command_analysis import CommandAnalysis, CommandEffectKind
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.operation import RunCommand
+from assent.core.shell import exit_status
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.effects import command_effects
 from assent.permissions.commands.predicted_effects import PredictedEffects, predict_effects
-from assent.permissions.commands.programs import PROGRAMS
+from assent.permissions.commands.programs import PROGRAMS, is_kind, known_program
 from assent.permissions.commands.risk import GENERAL_REASONS
 from assent.permissions.commands.targets import is_outside
 from assent.permissions.gate import RuleGate
 from assent.permissions.operation_risks import RiskInput, operation_risks
 from assent.permissions.risk_rating import LEVELS
+from assent.sandbox.profile.programs import _MANY
 
 ROOT, HOME = "/srv/app", "/home/ada"
 NAMED = (
@@ -47,6 +50,12 @@ NAMED = (
     "git commit -m 'fix (npm install fails)'", "bash -O extglob -c 'git push'",
     "aptitude install x", "trap 'git push' EXIT", "$tool sudo make", "cd /opt && touch a",
     "cd sub && touch ../../a",
+    # What is named by an option or an operand only.
+    "tar cf /opt/a .", "zip ../a x", "go build -o ../a", "git worktree add ../x", "7z a ../a x",
+    "curl -sSLo../a https://x", "pip install --target=../a x", "cargo build --target-dir ../a",
+    "git -C ../a commit -m x", "git clone https://x ../a", "gzip ../a", "python3 -m venv ../a",
+    "CARGO_TARGET_DIR=../a cargo build", "make DESTDIR=/opt install", "ruff format ../a",
+    "tar cf .git/hooks/pre-commit x", "sometool --output ../a", "tar xf ../a.tar", "zip a ../b",
 )  # fmt: skip
 
 
@@ -221,3 +230,23 @@ def test_a_line_that_is_not_certain_is_told_by_the_same_table() -> None:
         assert (rough.installs, rough.network, rough.deletes) == (
             exact.installs, exact.network, exact.deletes,
         )  # fmt: skip
+
+
+def test_what_exit_codes_mean_is_said_of_programs_as_the_table_knows_them() -> None:
+    """core cannot ask the table, so what it knows of wrappers, shells and git is held to it."""
+    for shell in exit_status._SHELLS:
+        assert is_kind(shell, "shell"), shell
+    for name, operands in exit_status._WRAPPERS.items():
+        spec = known_program(name).runs
+        assert spec is not None, name
+        assert spec.operands == operands, name
+        taken = {option for option in exit_status._VALUED if spec.size(option) == 1}
+        assert not taken, (name, taken)  # it takes no value there
+    assert known_program("git").before >= exit_status._GIT_VALUED
+    for name in exit_status._PREDICATES:
+        assert command_effects((name,)) == frozenset(), name
+
+
+def test_programs_that_the_sandbox_does_not_take_for_one_run_others_by_the_table() -> None:
+    for name in _MANY:
+        assert known_program(name.decode()).runs is not None, name

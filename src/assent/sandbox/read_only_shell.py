@@ -334,13 +334,8 @@ def _names(reading: ReadOnlyCommand, folder: bytes) -> list[bytes]:
 
 
 def _base(reading: ReadOnlyCommand, folder: bytes) -> bytes:
-    """Returns the folder that a command's paths are relative to: git has an option for it."""
-    words = [word.text for word in reading.command.words[1:]]
-    while reading.command.name == "git" and words and words[0].startswith("-"):
-        option = words.pop(0)
-        if option == "-C" and words:
-            folder = os.path.join(folder, _encoded(words.pop(0)))
-    return folder
+    """Returns the folder that a command's paths are relative to."""
+    return os.path.join(folder, *map(_encoded, reading.folders))
 
 
 def _said(message: str, errors: StderrMode) -> Iterator[OutputChunk]:

@@ -115,6 +115,16 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True):
     def errors(self) -> StderrMode:
         return self.command.errors
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that it changes to before it reads, each as seen from the one before."""
+        words = [word.text for word in self.command.words[1:]]
+        found: list[str] = []
+        while self.command.name == "git" and words and words[0].startswith("-"):
+            if words.pop(0) == "-C" and words:
+                found.append(words.pop(0))
+        return tuple(found)
+
 
 class ChangeFolder(msgspec.Struct, frozen=True):
     """`cd DIR`: where the commands after it run."""
