@@ -151,9 +151,10 @@ def test_who_comes_after_the_end_is_told_so(world: World) -> None:
     end_turn(world, session)
     engine = world.engine()
     engine.text_plan_builds.finish(plan, "done")
-    with pytest.raises(IllegalState, match="is over"), engine.text_plan_builds.locked(plan):
+    ended = rf"The build of plan rename \(run {plan.building.run}\) has ended"
+    with pytest.raises(IllegalState, match=ended), engine.text_plan_builds.locked(plan):
         pass
-    with pytest.raises(IllegalState, match="is over"):
+    with pytest.raises(IllegalState, match=ended):
         engine.text_plan_builds.report(load(world, plan))
     with engine.text_plan_builds.locked(approved) as current, pytest.raises(ApprovalUsed):
         engine.text_plan_builds.start(current)

@@ -96,7 +96,7 @@ NAMES = {
     "operation 2, write a.py": PlacedComment(
         on_operation(0, 0), CommentAnchor(OP, 0, 0, about="write a.py"), "here", 2
     ),
-    "was to write a.py": PlacedComment(
+    "was on write a.py": PlacedComment(
         on_operation(0, 0), CommentAnchor(OP, 0, 0, about="write a.py"), "gone"
     ),
 }

@@ -104,7 +104,7 @@ def test_lists_that_make_no_sense(tools: Any) -> None:
             {"content": [{"type": "resource", "resource": {"uri": "u", "text": "t"}}]},
             McpResult("t"),
         ),
-        ({"content": [{"type": "resource_link", "uri": "u"}]}, McpResult("[A link to u]")),
+        ({"content": [{"type": "resource_link", "uri": "u"}]}, McpResult("[Link to u]")),
         (
             {"content": [{"type": "hologram"}, {}]},
             McpResult("[hologram; not shown]\n[something; not shown]"),

@@ -247,7 +247,7 @@ def test_new_content_that_is_gone_when_its_segment_begins_halts_it() -> None:
     world.commander.scripts[b"break"] = CommandScript()
     world.recover("resume")
     assert (world.outcome, world.results) == ("needs_you", ("done", "not_started"))
-    assert "content of w/deep/er/c is gone" in world.reasons[0][2]
+    assert "content of w/deep/er/c is missing" in world.reasons[0][2]
     world.blobs.keep([NEW.content])
     world.recover("resume")
     assert world.outcome == "done"

@@ -119,7 +119,7 @@ def test_plans_are_found_newest_first(tmp_path: Path, own: Projection) -> None:
 
 BAD_PLANS: dict[str, tuple[Callable[[Path], object], str]] = {
     "s/PLAN_b.md": (lambda bad: bad.symlink_to("PLAN_good.md"), "is a symlink"),
-    "s/PLAN_c.md": (lambda bad: bad.hardlink_to(bad.parents[1] / "other"), "has 2 names"),
+    "s/PLAN_c.md": (lambda bad: bad.hardlink_to(bad.parents[1] / "other"), "has 2 hard links"),
     "s/PLAN_d.md": (
         lambda bad: bad.write_bytes(b"x" * (LIMIT + 1)),
         "a plan can have at most 1048576",

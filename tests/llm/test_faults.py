@@ -23,6 +23,13 @@ from assent.llm.scripted import ModelScript, ScriptedModel, ScriptedTurn
 from assent.ports import Model, ModelStream
 from assent.ports.cancellation import CancellableModelStream
 
+STATUSES = {  # faults that come with a status, and the beginning of what is said of them
+    "rate_limit": "test is rate limiting requests (429): ",
+    "rate_limit_after": "test is rate limiting requests (429): ",
+    "server_error": "test returned an error (500): ",
+    "overloaded": "test is overloaded (529): ",
+    "error_event": "test ",  # each wire has another status
+}
 ANSWER = Reply("Hello there.", "Let me think.", (("call_1", "read", '{"path": "a.py"}'),))
 SHORT_S = 0.2
 
@@ -75,7 +82,7 @@ def test_a_fault_that_stays_is_an_error_that_tells_it(fault: str, wire: str) -> 
         with pytest.raises(Unavailable) as caught:
             list(stream)
         assert len(server.heard) == 3
-        assert caught.value.message.startswith("test ")
+        assert caught.value.message.startswith(STATUSES.get(fault, "Request to test failed: "))
         assert caught.value.message.endswith(" Tried 3 times.")
         assert KEY not in caught.value.message + caught.value.next
 

@@ -136,7 +136,7 @@ def test_f57_two_comments_and_feedback_become_one_request(world: World) -> None:
     )
     assert engine.comments.waiting(rejected) == ()
     assert engine.comments.all(rejected) == (first, second)
-    with pytest.raises(IllegalState, match="was sent"):
+    with pytest.raises(IllegalState, match="was already sent"):
         engine.comments.remove(rejected, first.id)
 
 

@@ -62,8 +62,8 @@ def test_g9_what_left_joined_and_changed() -> None:
     )
     assert list(review_changes_lines(difference)) == [
         Line("heading", f"Since your last review (digest {was.digest[:12]}…)"),
-        Line("removed", "left     write b"),
-        Line("added", "joined   delete c"),
+        Line("removed", "removed  write b"),
+        Line("added", "added    delete c"),
         Line("hunk", "changed  write a"),
         Line("dim", "--- a/a"),
         Line("dim", "+++ b/a"),
@@ -202,10 +202,10 @@ def test_g9_a_command_that_runs_otherwise_says_how() -> None:
     assert texts(difference)[1:8] == [
         "changed  run npm test",
         "- variable  CI=1",
-        "- at most   120 s",
+        "- limits    120 s",
         "- network   none",
         "+ variable  NODE_OPTIONS='-r ./x'",
-        "+ at most   9999 s",
+        "+ limits    9999 s",
         "+ network   allowed",
     ]
     row = review_changes_row(difference)
@@ -235,7 +235,7 @@ def test_g9_what_joined_is_shown_in_full_with_its_risks_first() -> None:
     shown = msgspec.structs.replace(review(), operations=operations, since=found(was, now))
     lines = [line.text for line in review_diff_lines(shown)]
     risk = "Risks: 1 of 1 new operation"
-    assert lines.index(risk) < lines.index("joined   write evil.sh") < lines.index("+x")
+    assert lines.index(risk) < lines.index("added    write evil.sh") < lines.index("+x")
     assert lines[lines.index(risk) + 1].startswith("executable      2. evil.sh: ")
     assert "2. write evil.sh (reversible, new)" in lines
     assert "risks: executable" in lines

@@ -166,8 +166,8 @@ RUN: Row = {"run": "01run", "plan_id": "01plan", "outcome": None}
         (PLAN, "done", "Last run: 01run ended as done.", ["Next: assent propose"]),
         (PLAN, "rolled_back", "Last run: 01run ended as rolled_back.", ["Next: assent propose"]),
         (PLAN, None, "A run was interrupted: 01run", ["Next: assent recover"]),
-        (PLAN, "needs_you", "A run needs you: 01run", ["Next: assent recover"]),
-        (None, "needs_you", "A run needs you: 01run", ["Next: assent recover"]),
+        (PLAN, "needs_you", "A run needs your decision: 01run", ["Next: assent recover"]),
+        (None, "needs_you", "A run needs your decision: 01run", ["Next: assent recover"]),
     ],
 )
 def test_status(plan: Row | None, outcome: str | None, said: str, following: list[str]) -> None:

@@ -125,7 +125,7 @@ def test_f66_content_that_undo_would_need_must_be_kept(world: World) -> None:
     del world.blobs.contents[sha256(OLD["one"])]
     with pytest.raises(StoreError) as refused:
         world.build(record)
-    assert "stored content of one is gone" in refused.value.message
+    assert "stored content of one is missing" in refused.value.message
     assert world.files() == OLD
 
 

@@ -129,7 +129,7 @@ def test_a_command_that_changes_nothing_says_so(world: World) -> None:
 def test_in_plan_mode_no_command_runs_whoever_said_yes(world: World) -> None:
     engine = world.engine()
     process = Scripted(lambda: None)
-    with pytest.raises(Refused, match="plan mode"):
+    with pytest.raises(Refused, match="Plan mode allows only read-only"):
         next(verb(engine).run(order(engine, mode="plan"), process))
     assert (process.ran, recorded(engine)) == ([], [])
 

@@ -140,7 +140,7 @@ def test_a_late_line_in_a_displaced_file_is_kept_and_named(world: World) -> None
         held.write(b".")
     engine = world.engine()
     engine.retention.delete(engine.retention.check([run]))
-    (told,) = [words for words in engine.warnings if "stays" in words]
+    (told,) = [words for words in engine.warnings if "was kept" in words]
     assert str(home(world) / f"{run}.late") in told
     assert (home(world) / f"{run}.late" / spare.name).read_bytes().startswith(b"old.")
 

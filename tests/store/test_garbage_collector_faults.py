@@ -67,7 +67,7 @@ def test_f146_a_damaged_pack_does_not_hide_what_was_removed_before(root: Path) -
     content[at] ^= 1
     pack.write_bytes(content)
     age(root)
-    with pytest.raises(StoreError, match="is damaged\. Nothing was removed from it") as raised:
+    with pytest.raises(StoreError, match=r"is damaged\. Nothing was removed from it") as raised:
         BlobGarbageCollector(root).collect({digests[-1]}.__contains__)
     assert REMOVED.search(raised.value.message)
     assert raised.value.next == "assent log --verify"

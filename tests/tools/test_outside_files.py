@@ -210,7 +210,7 @@ def test_f77_pages_pictures_and_binary_are_as_in_the_workspace(yard: Yard) -> No
     assert yard.agreed(READ, path="../near/p.png").images == (ImagePart("image/png", PNG),)
     with pytest.raises(Refused, match="is binary"):
         yard.agreed(READ, path="../near/bin")
-    with pytest.raises(NotFound, match="3 lines; 9 is past"):
+    with pytest.raises(NotFound, match="3 lines; line 9 is past"):
         yard.agreed(READ, path="../near/long", offset=9)
 
 

@@ -33,7 +33,7 @@ def test_offset_and_limit_choose_lines_and_say_how_to_go_on(place: Place) -> Non
     text = place.call(READ, path="a", offset=3, limit=2).text
     assert text == "3: line 3\n4: line 4\n[More lines follow: continue with offset 5.]"
     assert place.call(READ, path="a", offset=8).text == "8: line 8\n9: line 9"
-    with pytest.raises(NotFound, match="9 lines; 10 is past"):
+    with pytest.raises(NotFound, match="9 lines; line 10 is past"):
         place.call(READ, path="a", offset=10)
 
 

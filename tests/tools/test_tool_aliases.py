@@ -167,4 +167,6 @@ def test_what_has_no_counterpart_is_refused_with_what_to_use(desk: Desk, name: s
 def test_an_editors_other_commands_are_refused_with_the_right_name(desk: Desk) -> None:
     assert "`edit`" in desk.failing("str_replace_editor", command="insert", path="f")
     assert "`edit`" in desk.failing("str_replace_editor", command="undo_edit", path="f")
-    assert "no tool" in desk.failing("str_replace_editor", command="explode", path="f")
+    assert "Unknown tool `str_replace_editor`" in desk.failing(
+        "str_replace_editor", command="explode", path="f"
+    )

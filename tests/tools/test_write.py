@@ -112,7 +112,7 @@ def test_f69_a_plan_has_a_most_of_bytes_and_belongs_to_plan_mode(desk: Desk) -> 
     assert "blank" in desk.failing("write", path=PLAN, content=" \n")
     assert "more than" in desk.failing("write_plan", text="x" * (1 << 20) + "x")
     desk.posture = PermissionContext("yolo")
-    assert "only in plan mode" in desk.failing("write", path=PLAN, content="# Later\n")
+    assert "can only change in plan mode" in desk.failing("write", path=PLAN, content="# Later\n")
 
 
 def test_f17_the_plan_file_is_never_moved_or_deleted(desk: Desk) -> None:

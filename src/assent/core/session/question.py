@@ -370,9 +370,7 @@ def check_answerable(one: StoredQuestion, now: str) -> None:
     """Raises if a question can no longer be answered, and says why."""
     match one.status(now):
         case "answered":
-            raise ConcurrentChange(
-                f"{_was_answered(one)} Only the first answer counts.", QUESTIONS_COMMAND
-            )
+            raise ConcurrentChange(_was_answered(one), QUESTIONS_COMMAND)
         case "expired":
             raise Expired(
                 f"Question {one.asked.id} expired at {one.asked.expires_at} and counts as denied.",
@@ -455,7 +453,7 @@ def answered_elsewhere_text(answers: QuestionAnswers | None, by: str) -> str:
         return QUESTION_WITHDRAWN
     words = "; ".join(", ".join(answer) for answer in answers if answer)
     who = f" by {by}" if by else ""
-    return f"Answered elsewhere{who}: {words or 'nothing, which is a no'}."
+    return f"Answered elsewhere{who}: {words or 'no answer; treated as no'}."
 
 
 def _covers(grant: Grant, one: StoredQuestion) -> bool:
@@ -486,10 +484,16 @@ def _asks_permission(one: StoredQuestion) -> bool:
 def _was_answered(one: StoredQuestion) -> str:
     answered = one.answered
     assert answered is not None, "it is asked only of those that are"
-    words = [", ".join(answer) for answer in answered.answers or ()]
+    if answered.answers is None:
+        why = f": {answered.by}" if answered.by else ""
+        return f"Question {one.asked.id} was closed at {one.answered_at} without an answer{why}."
+    words = [", ".join(answer) for answer in answered.answers]
     said = "; ".join(words) if any(words) else "no answer"
     who = f" by {answered.by}" if answered.by else ""
-    return f"Question {one.asked.id} was answered{who} at {one.answered_at}: {said}."
+    return (
+        f"Question {one.asked.id} was answered{who} at {one.answered_at}: {said}. "
+        "Only the first answer counts."
+    )
 
 
 def _show(one: StoredQuestion) -> str:
