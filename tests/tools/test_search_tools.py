@@ -215,7 +215,11 @@ def test_f12_search_finds_definitions_and_not_uses(place: Place) -> None:
         "class src/web/page.ts:1 export class Page {"
     )
     assert place.call(SEARCH, name="run").text == (
-        "[No definition of run found; 1 lines mention it, first src/app.py:5. Use grep to see "
+        "[No definition of run found; 1 line mentions it: src/app.py:5.]"
+    )
+    place.put("src/job.py", "run()\nrun()\n")
+    assert place.call(SEARCH, name="run").text == (
+        "[No definition of run found; 3 lines mention it, first src/app.py:5. Use grep to see "
         "them.]"
     )
     assert place.call(SEARCH, name="nobody").text == "[nobody was not found.]"

@@ -68,7 +68,8 @@ def run_write(args: WriteArgs, around: ToolContext) -> ToolOutcome:
     content = _in_form(args.content, path, before, around)
     lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
     kind = "replaced" if before else "new file"
-    return edit_outcome([EditedFile(path, before, content, f"{kind}, {lines} lines.")])
+    noun = "line" if lines == 1 else "lines"
+    return edit_outcome([EditedFile(path, before, content, f"{kind}, {lines} {noun}.")])
 
 
 def _in_form(text: str, path: bytes, before: FileState | None, around: ToolContext) -> bytes:

@@ -424,7 +424,8 @@ def _change(each: LocatedFilePatch, around: ToolContext) -> EditedFile:
     except NoMatch as error:
         raise NoMatch(f"{name}: {error.message}") from error
     new = encode_text(after, form, name)
-    words = f"{len(each.file.hunks)} hunks, near line {line_of(after, place[0])}:"
+    noun = "hunk" if len(each.file.hunks) == 1 else "hunks"
+    words = f"{len(each.file.hunks)} {noun}, near line {line_of(after, place[0])}:"
     if each.to:
         return EditedFile(goal, None, new, words, excerpt(after, *place), before.mode)
     return EditedFile(goal, before, new, words, excerpt(after, *place))
@@ -434,7 +435,8 @@ def _added(each: LocatedFilePatch) -> EditedFile:
     lines = [line for hunk in each.file.hunks for line in hunk.new]
     ends = [hunk.ends for hunk in each.file.hunks if hunk.ends is not None]
     text = "\n".join(lines) + ("" if ends[-1:] == [False] or not lines else "\n")
-    return EditedFile(each.path, None, text.encode(), f"new file, {len(lines)} lines.")
+    noun = "line" if len(lines) == 1 else "lines"
+    return EditedFile(each.path, None, text.encode(), f"new file, {len(lines)} {noun}.")
 
 
 PATCH = Tool("patch", PatchArgs, touches, run, Action.EDIT)

@@ -239,7 +239,10 @@ def _nowhere(found: SearchResult, name: str) -> str:
     if not found.hits:
         return f"{name} was not found."
     first = found.hits[0]
-    used = f"{len(found.hits)} lines mention it, first {one_line(first.path)}:{first.line}"
+    place = f"{one_line(first.path)}:{first.line}"
+    if len(found.hits) == 1:
+        return f"No definition of {name} found; 1 line mentions it: {place}."
+    used = f"{len(found.hits)} lines mention it, first {place}"
     return f"No definition of {name} found; {used}. Use grep to see them."
 
 

@@ -262,7 +262,7 @@ def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = 
 def key_line(standing: ApprovalState) -> str:
     """Returns the keys that move and work on the plan; none while a question is open."""
     if standing.stage in ASKING:
-        return "Only these keys work."
+        return "Keys for the plan are off until you decide or go back."
     if standing.undo:
         return f"space only this operation · w all · {MOVES.replace('history', 'runs')}"
     return (
