@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 FIRST_CHECK_S = 1.0  # most requests are over by then, and calls look for themselves
 CHECK_EVERY_S = 0.5
-CHECK_CALL_EVERY_S = 0.05  # while somebody waits for what cannot be ended itself
+CHECK_CALL_EVERY_S = 0.05  # while waiting for what cannot be ended itself
 ABANDONED_CALL = (
     "The user interrupted the call. It may have had effects; check before you repeat it."
 )
@@ -117,7 +117,7 @@ def run_cancellable(ending: Callable[[], str], work: Callable[[], R]) -> R:
         except BaseException as error:
             errors.append(error)
 
-    thread = Thread(target=run, name="attended", daemon=True)  # nobody waits for it in the end
+    thread = Thread(target=run, name="attended", daemon=True)  # nothing waits for it at exit
     thread.start()
     while thread.is_alive():
         thread.join(CHECK_CALL_EVERY_S)

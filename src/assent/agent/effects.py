@@ -193,7 +193,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
     decision: Decision
     text: str  # what the tool itself says
     planning: bool = False
-    unconfined: bool = False  # the person lets a command run without the sandbox
+    unconfined: bool = False  # the user lets a command run without the sandbox
     process: ProcessRunner | None = (
         None  # what starts programs for this call; None: as for everybody
     )

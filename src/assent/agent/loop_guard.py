@@ -18,7 +18,7 @@ from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, Tool
 
 
 MAX_CYCLE_CALLS: Final = 6  # calls of a cycle that is noticed
-# What a place in the workspace is called, and what is split at blanks: spelling is no difference.
+# Arguments that are paths, and those that are split at spaces: spelling makes no difference.
 _PLACES: Final = frozenset({"path", "to", "folder"})
 _LINES: Final = frozenset({"command"})
 _ERROR: Final = 300  # characters of an error that are compared
@@ -226,13 +226,13 @@ MAX_FRUITLESS_ANSWERS = (
 )
 CHANGED = "changed"  # metadata of a command: the files that are other than before
 DO_SOMETHING_ELSE = "Do something else, or explain what blocks you."
-UNREADABLE_CALL = ""  # the tool of all calls that nobody could read: they fail alike
+UNREADABLE_CALL = ""  # the tool of all calls that could not be read: they fail alike
 EXIT = "exit"  # metadata of a command: the code that it ended with,
 NOT_STARTED = (126, 127)  # and those of one that never began
 # What may change something when it is tried. All else fails without an effect, or reads.
 ACTING_ACTIONS = (Action.SHELL, Action.TOOL, Action.TASK)
 
-# What the person's rules say about a loop, under the permission `doom_loop`.
+# What the user's rules say about a loop, under the permission `doom_loop`.
 DecideRequest = Callable[[ResourceAccess, GuardedCall], Decision]
 
 
@@ -252,7 +252,7 @@ class LoopGuard:
         self._said: dict[str, Decision | None] = {}
         self._times: dict[str, CallRepeat] = {}
         self._in_trouble: set[str] = set()  # tools that failed, until something else works
-        # Calls of this answer: whether they only went in circles; None: nobody could read it.
+        # Calls of this answer: whether they only went in circles; None: it could not be read.
         self._fruitless: list[bool | None] = []
         self._answers = 0  # in a row of which all calls did
         self._failed: list[bool] = []  # calls of this answer: whether they failed or were refused
@@ -338,17 +338,17 @@ class LoopGuard:
         mark, repeat = self._marks.pop(id), self._times.pop(id)
         said = self._said.pop(id, None)
         if said is not None and said.verdict is Verdict.ASK and not refused:
-            self._forgive(mark)  # the person said to go on
+            self._forgive(mark)  # the user chose to continue
             repeat = CallRepeat(1)
         if refused and not _is_unread(attempt):
-            return repeat  # a no is a decision and no failure
+            return repeat  # a denial is a decision, not a failure
         if outcome.failed:
             self._track = self._track.failed_by(self._failure(attempt, outcome))
         else:
             self._track = self._track.worked(attempt.tool, *self._in_trouble)
             self._in_trouble.clear()
         if (not outcome.failed and _is_edit(attempt)) or outcome.metadata.get(CHANGED):
-            # Also a command that changes files is new only once, however often it does.
+            # A command that changes files is also new only once, however often it does.
             change = self._track.mark(attempt.call, attempt.tool, edits=True)
             self._track = self._track.edited(change)
         return repeat
@@ -362,7 +362,7 @@ class LoopGuard:
             why = f"{_repeats(repeat)} It is denied. {DO_SOMETHING_ELSE}"
             return Decision(Verdict.DENY, why, LAYER)
         if _stages_command(attempt):
-            return None  # the person who approves the plan is asked about it
+            return None  # the user who approves the plan is asked about it
         if reached is LoopStage.ASK:
             return self._asked(attempt, _repeats(repeat))
         return self._troubled(attempt)

@@ -50,8 +50,8 @@ from assent.tools.dispatcher import ToolCallResult
 T = TypeVar("T")
 R = TypeVar("R")
 
-MAX_INLINE_CHARS = 100  # characters of a command that stands in the question itself
-MAX_INLINE_THINGS = 3  # things that stand in the question itself; all of them are listed below it
+MAX_INLINE_CHARS = 100  # characters of a command that is shown in the question itself
+MAX_INLINE_THINGS = 3  # things that are shown in the question itself; all are listed below it
 
 _WORDS = {
     Action.READ: "reading",
@@ -84,7 +84,7 @@ def permission_question(
     wishes: Sequence[str] = (),
     patch: str = "",
 ) -> Question:
-    """Returns the question whether a call is allowed, with everything that a yes would do."""
+    """Returns the question whether a call is allowed, with everything that approval would do."""
     touched = [_touched(each) for each in requests]
     more = [f"{len(touched) - MAX_INLINE_THINGS} more"] if len(touched) > MAX_INLINE_THINGS else []
     listed = ", ".join([*touched[:MAX_INLINE_THINGS], *more])
@@ -120,7 +120,7 @@ def _one_line(resource: str) -> str:
 
 
 def refusal_reason(answers: QuestionAnswers | None) -> str:
-    """Returns why an answer is not a yes, with the user's own words; nothing if it is one."""
+    """Returns why an answer is not an approval, with the user's words; nothing if it is one."""
     return read_permission_answer(yes_no_question("", ""), answers).why
 
 
@@ -129,7 +129,7 @@ def is_answered(answers: QuestionAnswers | None) -> bool:
     return answers is not None and any(answers)
 
 
-MAX_ROUNDS = 3  # of choosing and confirming, before it is a no
+MAX_ROUNDS = 3  # of choosing and confirming, before it counts as denied
 MAX_TASK_CHARS = 120  # characters of a task
 EXPIRED = "expired"
 INTERRUPTED = "interrupted"
@@ -151,13 +151,13 @@ class PermissionRequest(msgspec.Struct, frozen=True):
     agent: str
     mode: Mode
     plan: str = ""
-    custom: str = ""  # the mode of the person's own, whose base is `mode`
+    custom: str = ""  # the custom mode, whose base is `mode`
     edit: EditEffect | None = None
     command: bool = False  # it would run in the sandbox, and could without
     risk: tuple[str, ...] = ()  # level first, then the reasons
     always: tuple[PermissionPattern, ...] = ()
     parts: tuple[str, ...] = ()  # every command of a command line
-    fixed: bool = False  # a yes counts for one session at most
+    fixed: bool = False  # an approval counts for one session at most
 
 
 class QuestionOutcome(msgspec.Struct, frozen=True):
@@ -234,7 +234,7 @@ class PermissionRequester:
     def _taken(
         self, question: Question, said: QuestionOutcome
     ) -> Generator[SessionEvent, None, PermissionAnswer]:
-        """Reads an answer; after a yes, a crash leaves it unknown what the call did."""
+        """Reads an answer; after an approval, a crash leaves it unknown what the call did."""
         consent = read_permission_answer(question, said.answers)
         if said.by.startswith(EXPIRED):
             consent = msgspec.structs.replace(consent, why=f"the question {said.by}.")
@@ -245,7 +245,7 @@ class PermissionRequester:
         return msgspec.structs.replace(consent, question=said.question, grant=said.grant)
 
     def _question(self, record: SessionRecord, doubt: PermissionRequest) -> Question:
-        """Returns the question with everything that a yes would do, and what can be remembered."""
+        """Returns the question: everything that approval would do, and what can be remembered."""
         edit, shaping = doubt.edit, self._shaping
         shown = (
             (shaping.operation_lines(edit), shaping.patch(edit))
@@ -322,7 +322,7 @@ class PermissionRequester:
         except KeyboardInterrupt:
             self._questions.expire(record, asked.id)
             raise
-        except Exception:  # law 9; also an answer that somebody else was faster with
+        except Exception:  # law 9; also if another process has answered it first
             with suppress(AssentError):
                 self._questions.expire(record, asked.id, self._lapsed(asked))
             return

@@ -251,7 +251,7 @@ class PlanUpdates:
         live = self._desk.plans.live_text(plan)
         if live is not None and sha256(live) == plan.content_hash:
             return False
-        plan = self._ledger.load(plan.plan_id)  # somebody may have recorded it themselves
+        plan = self._ledger.load(plan.plan_id)  # another process may have recorded it already
         if plan.state is not PlanState.DRAFTING:
             return False
         if live is None:
@@ -311,7 +311,7 @@ class PlanUpdates:
     def _edited(
         self, plan: PlanRecord, events: Sequence[StoredEvent], own: OwnChanges | None
     ) -> UpdateText | None:
-        """Compares the text that the model knows with the one that someone else wrote."""
+        """Compares the text that the model knows with the one that another writer left."""
         if own is not None and isinstance(events[0].event, PlanCreated):
             return None  # the turn made the plan, and with it the text that it begins with
         mine = own.text if own else ""

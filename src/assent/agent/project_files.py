@@ -40,7 +40,7 @@ class TrustLog:
 
 AgentFileStatus: TypeAlias = Literal["written", "updated", "current", "changed_by_person"]
 
-# The SHA-256 of every version that was ever packaged; whoever changes the file adds its hash.
+# The SHA-256 of every version that was ever packaged; a change of the file adds its hash.
 RELEASED_DIGESTS = frozenset(
     (
         "8c08a07bc7b47b49ad3f16769a6893256b9995affea59530f07d43c5d08474af",
@@ -55,7 +55,7 @@ def sync_agent_file(projection: Projection, text: bytes) -> AgentFileStatus:
     try:
         found = projection.read_agent()
     except Refused:
-        return "changed_by_person"  # a symlink, say: whoever made it knows why
+        return "changed_by_person"  # a symlink, for example: it was made on purpose
     if found == text:
         return "current"
     if found is not None and sha256(found) not in RELEASED_DIGESTS:

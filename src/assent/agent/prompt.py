@@ -19,7 +19,7 @@ from assent.core.tool import without_missing_tools
 
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "..", "prompts")
-# Which providers' models are told something of their own, and in which file it stands.
+# Which providers' models get a separate header, and in which file it is.
 _HEADERS = {"openai": "openai", "ollama": "local", "lmstudio": "local", "llamacpp": "local"}
 _kept: dict[str, str] = {}
 
@@ -119,7 +119,7 @@ class ModeSwitch(msgspec.Struct, frozen=True):
     reason: str = ""
     lead: str = ""
     staging: bool = True  # plan.staging
-    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
+    custom: str = ""  # id of a custom mode, whose base is `mode`
     modes: CustomModes = {}  # that there are
 
 
@@ -130,7 +130,7 @@ class ReminderContext(msgspec.Struct, frozen=True):
     approved: bool = False
     staging: bool = True  # plan.staging
     scope: tuple[str, ...] | None = None  # of the build that is going on, if one is
-    modes: CustomModes = {}  # of the person's and the project's own
+    modes: CustomModes = {}  # custom modes of the user and the project
 
 
 def mode_rules(mode: Mode, narrowing: Sequence[CustomMode] = (), *, staging: bool = True) -> str:
@@ -202,7 +202,7 @@ _LOOKS = "Nothing can be changed or staged here: read and report."
 
 
 def child_rules(mode: Mode) -> str:
-    """Returns what is allowed in a child, which has no plan of its own to write or present."""
+    """Returns what is allowed in a child, which cannot write or present a plan itself."""
     return _CHILD + (_LOOKS if mode == "plan" else _MODES[mode])
 
 

@@ -149,7 +149,7 @@ class TaskLimits(msgspec.Struct, frozen=True):
     max_parallel: int = 3
     seconds: float = 600
     steps: int = 60
-    children: int = 20  # budget.children: of one session, before the person is asked
+    children: int = 20  # budget.children: of one session, before the user is asked
 
 
 ProgramOpeners: TypeAlias = tuple[Callable[[], ProcessRunner], Callable[[], ReadOnlyShell]]
@@ -169,9 +169,9 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     staging: bool = True  # plan.staging
     suggest: bool = False  # plan.suggest
     formatters: Mapping[str, tuple[str, ...]] = {}  # format
-    modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
+    modes: Mapping[str, CustomMode] = {}  # custom modes of the user and the project
     outside: OutsideFiles | None = None
-    # Returns what opens both where rules keep files from programs; None: nobody has to be kept.
+    # Returns what opens both if rules keep files from programs; None: no rule does.
     with_path_limits: Callable[[PermissionContext], ProgramOpeners | None] = lambda posture: None
     # Makes the guards of one turn: the loop guard, and hooks around calls.
     guards: Callable[[Callable[[], PermissionContext]], Sequence[CallGuard]] = lambda posture: ()
@@ -186,5 +186,5 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     grants_s: int = 0  # questions.grants_expire_s
     redact: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say
     concurrency: ConcurrencyLimit | None = (
-        None  # of the tree that a child works in; None: it is nobody's child
+        None  # of the tree that a child works in; None: it is not a child
     )

@@ -86,7 +86,7 @@ class SessionContext:
             run is not None,
             self._covered(run) if run else (),
             bool(record.parent),
-            # What a child stages would be in a plan that its parent writes, behind its back.
+            # What a child stages would be in its parent's plan without the parent's knowledge.
             self._tooling.staging and not record.parent,
             tuple(self._known(each) for each in (record, *(above or ()))),
             custom,

@@ -96,7 +96,7 @@ def exported_session(record: SessionRecord, events: Iterable[StoredEvent]) -> di
 
 
 MAX_TITLE_CHARS = 200
-MAX_GOAL_CHARS = 2000  # of a goal, where it stands in a plan's text
+MAX_GOAL_CHARS = 2000  # of a goal, in a plan's text
 _USUAL = ("", "plan", "build")  # agents that follow the mode
 
 
@@ -228,7 +228,7 @@ class Sessions(SessionLookup):
     def halt(
         self, record: SessionRecord, how: Literal["paused", "cancelled"], reason: str = ""
     ) -> SessionRecord:
-        """Requests that a session and its children stop; for good, also closes their questions."""
+        """Requests that a session and its children stop; a cancel also closes their questions."""
         record = self._require(record)
         if record.halt != how:
             record = self._append(record, WorkHalted(how, reason))
@@ -311,9 +311,9 @@ class Sessions(SessionLookup):
     def work(
         self, record: SessionRecord, driver: AgentDriver, tooling: ToolEnvironment, build: str = ""
     ) -> Iterator[StoredEvent | StreamDelta]:
-        """Drives a session until it is at rest; raises Busy if somebody else does so already.
+        """Drives a session until it is idle; raises Busy if another process already does.
 
-        `build` is the run that the turn carries out; whoever starts one holds the session already.
+        `build` is the run that the turn carries out; its starter already holds the session.
         """
         self._require(record)
         with (
@@ -322,7 +322,7 @@ class Sessions(SessionLookup):
             self._desk.projections.throttled(),
             self._running.registered(record.session) as token,
         ):
-            self._require(record)  # it may have been deleted while somebody else held it
+            self._require(record)  # it may have been deleted while another process held it
             self._recover_unfinished(token)
             turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build, token)
 
@@ -389,7 +389,7 @@ class Sessions(SessionLookup):
     def _reminder(
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
-        """Returns a reminder for a model that nothing it was told before applies to."""
+        """Returns a reminder for a model to which nothing that it got before applies."""
         place = self._desk.config
         words = TextPart(
             reminder(record, plan, ReminderContext(staging=place.staging, modes=place.modes))

@@ -162,7 +162,7 @@ class TextPlanBuilds:
             try:
                 batch = self._batch(session, events)
                 return self._desk.runs.end(plan.plan_id, note.run, recorded_outcome(ending), batch)
-            except ConcurrentChange:  # somebody said something meanwhile
+            except ConcurrentChange:  # a message was added at the same time
                 plan = self._desk.plans.repository().load(plan.plan_id)
         raise Busy(
             "Another process keeps changing this session; the build has not ended. Retry.",
@@ -185,7 +185,7 @@ class TextPlanBuilds:
             return found
         new, diary = self._desk.ports.clock.new_id(), self._diary()
         with self._desk.ports.locks.hold(diary.workspace, f"build of plan {plan.name}"):
-            if found := self._sessions.of_plan(plan):  # somebody else was faster
+            if found := self._sessions.of_plan(plan):  # another process has started one
                 return found
             begun = SessionStarted(new, diary.workspace, plan.session, "ask", plan.goal)
             return diary.start(begun, self._desk.link(plan))
@@ -227,7 +227,7 @@ class TextPlanBuilds:
         before: list[SessionEvent] = []
         if session.plan_id != plan.plan_id:
             before.append(self._desk.link(current))
-        if session.mode == "plan":  # whoever says build again means it
+        if session.mode == "plan":  # a repeated build command is deliberate
             before.append(ModeChanged("ask", _reason(_note(current))))
         return self._diary().append(session, *before, told)[0]
 
@@ -236,7 +236,7 @@ class TextPlanBuilds:
         for op in plan.operations:
             assert isinstance(op, WriteFile), "a plan of prose only exports its text"
             if self._desk.ports.files.read_states((op.path,))[op.path] != op.before:
-                continue  # it was done, or somebody else's content stands there by now
+                continue  # it was done, or another writer's content is there now
             edit = EditEffect((op,), {plan.content_hash: plan.text})
             self._desk.permits.apply(session, "export", edit, "scope", f"plan {plan.digest}")
 

@@ -102,7 +102,7 @@ STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
     yes=True
-)  # of a task whose child works already: it was asked about before that
+)  # of a task whose child already works: permission was asked before it started
 
 SessionOutput = StoredEvent | StreamDelta
 
@@ -152,7 +152,7 @@ class ToolCallRunner:
         self._guards: Sequence[CallGuard] = (
             own if isinstance(hooks, NoHookRunner) else (*own, heard_by)
         )
-        self._pending: list[StoredEvent] = []  # recorded while somebody was asked
+        self._pending: list[StoredEvent] = []  # recorded while the user was asked
         self._around = ground.tool_context()  # of the batch that is being run
         self.ending: TurnEndReason | None = None
         self.words = ""
@@ -161,7 +161,7 @@ class ToolCallRunner:
         """Runs the calls of one answer, those that only read and children side by side."""
         open_calls: dict[str, ToolCall] = {}
         for call in calls:
-            open_calls.setdefault(call.id, call)  # two of one id cannot be told apart
+            open_calls.setdefault(call.id, call)  # calls with the same id are indistinguishable
         dispatcher, waiting = self._tooling.dispatcher, False
         try:
             prepared = self.prepare(open_calls.values())
@@ -260,7 +260,7 @@ class ToolCallRunner:
         yield from self._begin(batch)
         began, results = perf_counter(), list[ToolCallResult]()
         for each in batch:
-            # One whose child waits was asked about before that.
+            # If its child waits, permission was asked before it started.
             asked = each.call.id in self._children.waiting
             ask: AskPermission = (lambda doubt: ASKED_EARLIER) if asked else self._ask
             results.append(self._tooling.dispatcher.run_call(each, self._around, ask, self._guards))
@@ -329,7 +329,7 @@ class ToolCallRunner:
     def _perform(
         self, call: ToolCall, result: ToolCallResult
     ) -> Generator[SessionOutput, None, EffectDone]:
-        """Carries out what a call wishes for; records what that wants to have recorded first."""
+        """Carries out the effect of a call; records what it needs to have recorded first."""
         outcome = result.outcome
         if outcome.effect is None or result.decision is None or outcome.failed:
             return EffectDone(_as_told(outcome))
@@ -443,7 +443,7 @@ def _decided(result: ToolCallResult) -> Decision:
 
 
 def _may_be_freed(doubt: ToolPermissionRequest, *, confined: bool) -> bool:
-    """Tells whether a yes could also mean to run the command without the sandbox."""
+    """Tells whether an approval could also mean to run the command without the sandbox."""
     shell = any(request.action is Action.SHELL for request in doubt.requests)
     return shell and confined and doubt.decision.layer != "defaults"
 
@@ -461,7 +461,7 @@ def _can_wait(result: ToolCallResult) -> bool:
     """Tells whether the end of a call may be stored together with the step after it.
 
     Reads can be repeated, and staged operations are durable in the draft: after a crash in between,
-    the model is told of them as an update.
+    the model gets them as an update.
     """
     staged = result.decision is not None and result.decision.verdict is Verdict.STAGE
     effect = result.outcome.effect

@@ -18,7 +18,7 @@ from assent.render.diff import LIMIT, operation_diff
 from assent.render.turn_changes import TurnChanges, file_change
 from assent.runs.undo.targets import UndoTargets
 
-MAX_TITLE_CHARS = 60  # characters of what the person had said
+MAX_TITLE_CHARS = 60  # characters of the user's message
 
 
 class _TurnStart(msgspec.Struct, frozen=True):

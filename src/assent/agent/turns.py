@@ -42,7 +42,7 @@ END_MESSAGES: dict[TurnEndReason, str] = {
 
 
 class SessionTurn:
-    """Implements ports.Turn over a session's stream, whose lock is held meanwhile."""
+    """Implements ports.Turn over a session's stream, whose lock is held during the turn."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class SessionTurn:
         self._plan_is_known = False
         self._linked = 0  # where in the log the newest mark is,
         self._reached = 0  # the newest event of the session,
-        self._quiet = -1  # and the newest event before which nobody else did anything unread
+        self._quiet = -1  # and the newest event before which no one else did anything unread
         self._held: tuple[SessionEvent, ...] = ()
         self._record = diary.load(session)
         events = diary.read(session)
@@ -177,7 +177,7 @@ class SessionTurn:
         work = self._calls.effects.permission.confirm(self._record, header, question)
         consent = drain(work, lambda event: heard.extend(self.append_events(event)))
         yield from (*heard, *self.read_updates())
-        if self._tooling.cancel_reason() == "interrupted":  # that is no answer to what was asked
+        if self._tooling.cancel_reason() == "interrupted":  # that does not answer the question
             raise Interrupted(INTERRUPTED_WORK)
         return consent.yes
 

@@ -20,9 +20,7 @@ from assent.tools.outcome import collect_output
 from assent.tools.overlay import Overlay
 
 MAX_FILE_BYTES = 256 << 10  # bytes of a file that goes along
-READ_ONLY_CONTEXT = PermissionContext(
-    "plan", staging=False
-)  # whatever the mode: a template only looks
+READ_ONLY_CONTEXT = PermissionContext("plan", staging=False)  # in every mode: a template only reads
 
 
 def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:

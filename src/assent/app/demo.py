@@ -1,7 +1,7 @@
 """The demo: a temporary project with a scripted model and its own state directory.
 
 While it is open, the environment variables of this process point state and configuration there, so
-nothing of the user's own is read or written.
+none of the user's own files are read or written.
 """
 
 import os
@@ -42,7 +42,7 @@ def demo_project() -> Iterator[str]:
     """Creates the folders, yields the project's folder, and always removes everything."""
     with temp_folder() as place:
         root = place.folder(PROJECT)
-        place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
+        place.folder(f"{PROJECT}/.opencode/plans")  # whatever is above it, this is the workspace
         for name, content in FILES.items():
             place.write(f"{PROJECT}/{name}", content.encode(), 0o644)
         model = place.write(MODEL, _packaged())

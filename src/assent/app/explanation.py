@@ -21,7 +21,7 @@ from assent.tools.hypothetical_call import (
 )
 from assent.tools.tool import ToolContext
 
-# Permissions that no tool stands for: they are about how a call goes, whatever it is.
+# Permissions that belong to no tool: they are about how a call is made, whatever it calls.
 DIRECT = {"external_directory": Action.OUTSIDE, "doom_loop": Action.LOOP}
 NOT_OFFERED_NOTE = "offer"  # the layer that decides where a tool is not even there
 STARTED = "Server {} is not started for this check; its tool is judged by name only."

@@ -21,7 +21,7 @@ from assent.tools.aliases import is_reserved_name
 from assent.tools.outcome import limited_outcome
 from assent.tools.tool import RawArguments, Tool, ToolContext
 
-# All that a server inherits; what else it needs stands in its own `environment`.
+# All that a server inherits; anything else it needs is in its own `environment`.
 INHERITED: Final = (
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
     "USER",
@@ -59,7 +59,7 @@ class McpTools:
         In plan mode, only servers with tools that count as reading are started at all.
         """
         planning = mode == "plan"
-        with self._alone:  # children offer tools, too, each in a thread of its own
+        with self._alone:  # children offer tools, too, each in its own thread
             if planning not in self._made:
                 wanted = [n for n, each in self._settings.items() if each.reads or not planning]
                 self._made[planning] = tuple(

@@ -1,7 +1,7 @@
 """Plugin tools: Python packages that the user enabled by name, wrapped with permissions.
 
-Nothing of a plugin is imported before it is enabled, and nothing of it runs before the permission
-gate has decided.
+No part of a plugin is imported before it is enabled, and none of it runs before the permission gate
+has decided.
 """
 
 import re

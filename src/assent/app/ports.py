@@ -73,10 +73,10 @@ THIS_HOST = HostIdentity()
 HOST: ContextVar[HostIdentity] = ContextVar("machine", default=THIS_HOST)
 
 
-# Chooses the concrete classes behind the ports of an engine.
+# Chooses the concrete classes for the ports of an engine.
 
 
-MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
+MOUNT_POINTS = "mountpoints"  # where the state records which ones are in which workspace
 
 NO_RULES = NoPlanRules()
 
@@ -222,7 +222,7 @@ def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tupl
             return own
         return independence_risks(root, here, own)
     except (UsageError, OSError):
-        return True  # what cannot be read could say anything: nobody approves alone
+        return True  # what cannot be read could say anything: require another approver
 
 
 class KeyringTrustedKeys:

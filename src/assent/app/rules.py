@@ -30,7 +30,7 @@ from assent.tools.registry import TOOLS
 # Warns about permissions and tools in rules and modes that do not exist here.
 
 
-# Of OpenCode's words those that nothing here does: rules for them may stand in shared files.
+# OpenCode's words that nothing here uses: rules for them may be in shared files.
 OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
 
 

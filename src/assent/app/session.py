@@ -170,7 +170,7 @@ def _briefing(
     return PromptContext(tuple(filter(None, lines)), instructions, facts)
 
 
-# Loads the agents of a workspace: Assent's, the person's and the project's.
+# Loads the agents of a workspace: Assent's, the user's and the project's.
 
 
 def list_agents(folder: str) -> list[Agent]:

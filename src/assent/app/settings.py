@@ -52,7 +52,7 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
 
 
 def redact_configured_keys(settings: Settings) -> None:
-    """Makes every face mask the configured keys in whatever it shows from now on."""
+    """Makes every face mask the configured keys in everything it shows from now on."""
     servers = [server.environment for server in settings.mcp.values()]
     remember_secrets(known_secrets(os.environ, settings.providers, servers))
 

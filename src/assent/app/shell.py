@@ -120,7 +120,7 @@ def make_decoy_plan(ground: "SelfTestPaths") -> "DecoyPlan":
     record = engine.plans.new("bait", "self-test", "Nobody has approved this")
     record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
     record = engine.approvals.propose(record)
-    # A first signature makes the key, which has to be there for the self-test to look for.
+    # The first signature creates the key, which must exist for the self-test to look for it.
     engine.approvals.sign(record.plan_id, engine.plans.repository().plan(record), "", "none")
     engine.close()
 
@@ -147,7 +147,7 @@ def _bare_engine(folder: str, here: AppPaths) -> Engine:
     return Engine(*open_ports(cwd, root, here, settings))
 
 
-# Opens the configured hooks, with the person's environment but without API keys.
+# Opens the configured hooks, with the user's environment but without API keys.
 
 
 def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> "LocalHookRunner":

@@ -120,7 +120,7 @@ class TrustManager:
         return display_path(os.path.relpath(full, self.root))
 
 
-# Opens the file where a person lists the keys whose signatures count.
+# Opens the file where a user lists the keys whose signatures count.
 
 
 class KeyManager:

@@ -7,8 +7,8 @@ from assent import __version__
 from assent.cli.registry import overview
 from assent.cli.terminal import why_no_screen
 
-# Values made before the collector looks for cycles. Commands are short and make next to none, and
-# with the usual 700 it would look hundreds of times, at everything that was loaded, too.
+# Allocations before the collector looks for cycles. Commands are short and leave almost none, and
+# with the usual 700 it would run hundreds of times, also over everything that was loaded.
 GC_THRESHOLD = 100_000
 
 

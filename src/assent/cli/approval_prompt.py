@@ -26,7 +26,7 @@ TERMINAL_NEEDED = (
 
 
 def not_approved_text(call: Invocation, what: str) -> str:
-    """Says that there was no yes, and why where nobody could be asked for it."""
+    """Returns the message that nothing was approved, and why if the user could not be asked."""
     asked = not call.no_input and has_terminal()
     return what if asked else f"{what} {TERMINAL_NEEDED}"
 
@@ -47,10 +47,10 @@ def prompt_for_approval(
     review: Callable[[], Review],
     manner: ApprovalPromptOptions | None = None,
 ) -> str:
-    """Gets a person's yes to a digest, and returns the channel it came by (law 9).
+    """Gets the user's approval of a digest, and returns the channel it came through (law 9).
 
-    `named` is what the person typed on the command line. Only in full, and only where the user's
-    own configuration says so, does it stand for the question.
+    `named` is what the user typed on the command line. It replaces the question only if it is the
+    full digest, and only if the user's own configuration allows that.
     """
     manner = manner or ApprovalPromptOptions()
     if named and not wanted.startswith(named):

@@ -127,7 +127,7 @@ def approve(
     record, words = call.record(), check_note(argument_text(note))
     call.is_about(record)
     if then_build:
-        call.engine.runs.check_decided()  # else the yes would be given, and nothing built
+        call.engine.runs.check_decided()  # otherwise the plan is approved, but not built
     if rest["without"] or rest["dry_run"]:
         wanted = PartialApprovalOptions(
             rest["without"], digest, words, expires, rest["dry_run"], then_build
@@ -235,7 +235,7 @@ def answer_approved(
 
 
 def _check_builder(call: Invocation, record: PlanRecord, *, then_build: bool) -> None:
-    """Refuses a model for what no model does, before anybody says yes."""
+    """Refuses a model where none is used, before the user is asked to approve."""
     if not then_build:
         raise UsageError("--model and --agent require --build.", "assent approve --help")
     if record.frozen and not call.engine.runs.is_text_plan(record):
@@ -257,7 +257,7 @@ def _to_the_model(call: Invocation, record: PlanRecord) -> str:
 def _approve_partially(
     call: Invocation, record: PlanRecord, part: PartialApprovalOptions, builder: dict[str, str]
 ) -> int | None:
-    """Shows the smaller plan, asks for a yes to it, and records both the yes and the no."""
+    """Shows the smaller plan, asks for its approval, and records both approval and rejection."""
     _check_part(part, builder)
     next_state(record.state, PlanAction.APPROVE)
     call.engine.plans.check_live(record)

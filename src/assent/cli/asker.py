@@ -1,4 +1,4 @@
-"""Askers: ask at the terminal, defer the question, or deny where nobody can be asked."""
+"""Askers: ask at the terminal, defer the question, or deny if no one can be asked."""
 
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -23,7 +23,7 @@ NOT_REMEMBERED = "Nothing was remembered."
 
 
 class DenyingAsker:
-    """Implements ports.Asker where nobody can be asked: every answer is a denial (law 9)."""
+    """Implements ports.Asker if no one can be asked: every answer is a denial (law 9)."""
 
     defers = False
     present = False
@@ -41,13 +41,13 @@ class DeferringAsker(DenyingAsker):
 
 
 class TerminalAsker:
-    """Implements ports.Asker on the person's own terminal, whatever stdin and stdout are."""
+    """Implements ports.Asker on the user's own terminal, whatever stdin and stdout are."""
 
     defers = False
     present = True
 
     def __init__(self, screen: ScreenLock | None = None) -> None:
-        self._turn = Lock()  # several sessions may work at once; a person hears one at a time
+        self._turn = Lock()  # several sessions may work at once; the user is asked one at a time
         self._screen = screen or ScreenLock()
 
     def ask(
@@ -90,7 +90,7 @@ def _shown(question: Question, most: int) -> str:
 
 
 def asker(*, may_ask: bool, later: bool = False, screen: ScreenLock | None = None) -> Asker:
-    """Returns who answers questions: the person, where there is one and they may be asked."""
+    """Returns the asker: the terminal's, if there is a terminal and the user may be asked."""
     if may_ask and has_terminal():
         return TerminalAsker(screen)
     return DeferringAsker() if later else DenyingAsker()

@@ -62,7 +62,7 @@ def build(call: Invocation, model: str, agent: str, approval: tuple[str, ...]) -
     """
     if approval:
         raise UsageError("--approval requires FILE.", "assent build --help")
-    call.engine.runs.check_slots(())  # of a run whose plan may be lost, too
+    call.engine.runs.check_slots(())  # also those of a run whose plan may be lost
     return build_and_answer(call, call.record(), model, agent)
 
 
@@ -118,7 +118,7 @@ def _tidied(call: Invocation) -> RemovedLeftovers:
 def _of_lost_runs(
     call: Invocation, lost: Sequence[OrphanSlot], way: RecoveryChoice, removed: RemovedLeftovers
 ) -> int:
-    """Says which slots of unknown runs there are, or does what the person decides about them."""
+    """Lists the slots of unknown runs, or does with them what the user decided."""
     if way == "resume":
         raise RunUnfinished(
             "This run is not in the log, so it cannot be resumed. Nothing was changed.",
@@ -139,7 +139,7 @@ def _of_lost_runs(
 
 
 def _given_up(call: Invocation, plan: PlanRecord, way: RecoveryChoice, digest: str) -> RunReport:
-    """Decides a build by a model that has not come to its end: accepted as it is, or taken back."""
+    """Settles a model's unfinished build: accepts it as it is, or undoes it."""
     building = call.engine.text_plan_builds
     report = building.report(plan, kept=way != "roll_back")
     if way == "auto":

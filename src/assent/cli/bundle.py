@@ -107,7 +107,7 @@ def bundle_written_lines(file: str, digest: str, size: int) -> Iterator[Line]:
 
 
 def bundle_approved_lines(file: str, approval: Approval, build: str) -> Iterator[Line]:
-    """Renders a yes that travels: where it is, which key it has, and how long it holds."""
+    """Renders a portable approval: where it is, which key signed it, and how long it is valid."""
     name = visible_line(file)
     yield Line("plain", f"Approved. Signed approval written to {name}")
     yield from table_lines(
@@ -135,7 +135,7 @@ def _approval_lines(standing: BundleApproval) -> Iterator[Line]:
 
 
 STDOUT = "-"
-APPROVAL_PREFIX = b'{"line":"approval.1",'  # how a file with nothing but a yes begins
+APPROVAL_PREFIX = b'{"line":"approval.1",'  # how a file with nothing but an approval begins
 BUNDLE_PREFIX = b'{"line":"bundle.1",'  # how one with a plan does
 NOT_DONE = "Nothing was changed."
 NOTHING = "The plan has no operations, so there is nothing to bundle; no file was written."
@@ -172,7 +172,7 @@ def review_file(call: Invocation, file: str) -> None:
 
 
 def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any) -> None:
-    """Asks for a yes to what is in a bundle, and puts the signed answer into it."""
+    """Asks for approval of the plan in a bundle, and writes the signed approval."""
     out: str = how["out"] or file
     if out == STDOUT and call.output.as_json:
         raise UsageError("With --json, the approval must go to a file.", "assent approve --help")
@@ -197,7 +197,7 @@ def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any
 
 
 def build_file(call: Invocation, file: str, approval: tuple[str, ...]) -> int:
-    """Applies a bundle that somebody trusted approved, by the same road as any plan."""
+    """Applies a bundle that a trusted key approved, in the same way as any plan."""
     bundle, content = _read(call, file)
     for name in approval:
         bundle = bundle.with_approval(_approval(call, name))
@@ -209,7 +209,7 @@ def build_file(call: Invocation, file: str, approval: tuple[str, ...]) -> int:
 
 
 def _consent(call: Invocation, bundle: Bundle, named: str, file: str) -> str:
-    """Gets a person's yes to the digest in a bundle, and returns the channel it came by (law 9)."""
+    """Gets the user's approval of a bundle's digest; returns the channel it came by (law 9)."""
     wanted = bundle.plan.digest
     if named and not wanted.startswith(named):
         told = f"The digest of the plan in this bundle is {wanted}, not {named}."
@@ -281,7 +281,7 @@ def content_of(call: Invocation, file: str) -> bytes:
 
 
 def _check_out(call: Invocation, out: str, content: bytes) -> None:
-    """Refuses a place where nothing could be written, before anybody is asked."""
+    """Refuses a path that cannot be written to, before the user is asked."""
     if out != STDOUT:
         check_export_path(call.folder, out, content)
 

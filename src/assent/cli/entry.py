@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _unheard(arguments: Sequence[str], output: CliOutput) -> int:
-    """Refuses to begin where nobody would learn what became of it; says so where that goes."""
+    """Refuses to start if the result could not be shown; reports that on the open stream."""
     name, sign = ("stdout", ">") if sys.stdout is None else ("stderr", "2>")
     error = UsageError(
         f"{name} is closed, so the result could not be shown. Nothing was changed.",

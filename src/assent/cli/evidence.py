@@ -65,7 +65,7 @@ def proven_claims(statement: Statement) -> list[str]:
 
 
 def statement_lines(statement: Statement) -> Iterator[Line]:
-    """Renders what evidence says, what it proves, and what nobody can know from it."""
+    """Renders what evidence says, what it proves, and what cannot be known from it."""
     yes = statement.approval
     yield Line("heading", "The signatures are valid.")
     yield from table_lines(

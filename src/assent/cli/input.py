@@ -52,9 +52,9 @@ def read_all(folder: str, source: str, limit: int) -> bytes:
 
 
 def _look(folder: str, source: str) -> str:
-    """Returns the command that shows what is there: the folder, or the nearest that there is.
+    """Returns the command that shows what is there: the folder, or its nearest existing parent.
 
-    Of stdin nothing can be shown but what the command reads besides.
+    For stdin there is nothing to show but what else the command can read.
     """
     if source == "-":
         return _help()
@@ -71,7 +71,7 @@ def _help() -> str:
 
 
 def _read(stream: BinaryIO) -> bytes:
-    """Reads a piece; where nothing is there yet and nobody waits, that is no end."""
+    """Reads a chunk; raises if a non-blocking stream has no data yet, which is not its end."""
     chunk: bytes | None = stream.read(CHUNK)
     if chunk is None:
         raise BlockingIOError(EAGAIN, "no data is available yet, and the stream is non-blocking")
@@ -90,7 +90,7 @@ def _opened(folder: str, source: str) -> BinaryIO:
 
 
 def _descriptor(number: int, source: str) -> BinaryIO:
-    """Returns a descriptor that was passed on to this program, and is none of its own."""
+    """Returns a descriptor that was passed on to this program, not one that it opened itself."""
     if not os.get_inheritable(number):
         raise OSError(EBADF, os.strerror(EBADF))
     mode = os.fstat(number).st_mode
@@ -100,7 +100,7 @@ def _descriptor(number: int, source: str) -> BinaryIO:
 
 
 def _check_kind(mode: int, source: str) -> None:
-    """Refuses what may never end, or is no content at all."""
+    """Refuses what may never end, or has no content at all."""
     if S_ISREG(mode):
         return
     if S_ISDIR(mode):
@@ -135,7 +135,7 @@ def _name(source: str) -> str:
 
 
 def stdin() -> BinaryIO:
-    """Returns stdin as bytes; whoever closed it is told so."""
+    """Returns stdin as bytes; raises UsageError if it is closed."""
     if sys.stdin is None:
         raise UsageError("Cannot read stdin: it is closed. Nothing was changed.", _help())
     return sys.stdin.buffer

@@ -39,7 +39,7 @@ class Invocation(CommandCall):
 
     @property
     def working_folder(self) -> bytes:
-        """Where the person is, or wants to be."""
+        """The folder that the user is in, or named with -C."""
         return os.path.realpath(os.fsencode(self.folder or "."))
 
     @functools.cached_property
@@ -58,9 +58,9 @@ class Invocation(CommandCall):
             self.output.session = ids.get(record.session, record.session)
 
     def with_recovered_run(self, error: BaseException) -> BaseException:
-        """Returns a failure that names first which run the call took up; else the failure itself.
+        """Returns a failure that first names the run that the call resumed; else the failure.
 
-        Whoever reads it alone would think that all is as it was before the call.
+        The failure alone would suggest that everything is as it was before the call.
         """
         known = self.engine.runs.taken_up if self._opened is not None else ()
         taken = self.output.unreported_warnings(known)
@@ -78,10 +78,10 @@ def with_invocation(function: Callable[..., int | None]) -> Callable[..., int | 
 
 
 def with_output_format(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Gives a command that runs something --output-format; of it and --json the last one counts.
+    """Adds --output-format to a command that runs something; the last of it and --json counts.
 
-    A stream that has begun comes to an end, whatever happens; and a failure names the run that was
-    taken up before it.
+    A stream that has begun always ends properly, and a failure names the run that was resumed
+    before it.
     """
 
     @click.option(
@@ -166,7 +166,7 @@ def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 
 
 def _not_a_part(call: Invocation, files: tuple[str, ...], given: dict[str, Any]) -> UsageError:
-    """Returns why --without stands beside no FILE, or what to type if operations were meant."""
+    """Returns why --without cannot be used with FILE, or what to type if operations were meant."""
     if any(os.path.lexists(os.path.join(call.folder, file)) for file in files) or not all(
         _OPERATIONS.fullmatch(file) for file in files
     ):

@@ -85,13 +85,13 @@ def trust_key_lines(key: str, name: str) -> Iterator[Line]:
 
 
 def key_trusted_lines(key: str, name: str) -> Iterator[Line]:
-    """Renders whose signature counts from now on."""
+    """Renders the key whose signatures count from now on."""
     yield Line("plain", f"Key {visible_line(name)} is trusted:")
     yield Line("digest", key)
 
 
 def key_revoked_lines(key: str, name: str) -> Iterator[Line]:
-    """Renders whose signature counts no longer."""
+    """Renders the key whose signatures no longer count."""
     label = f" {visible_line(name)}" if name else ""
     yield Line("plain", f"Key{label} is no longer trusted:")
     yield Line("digest", key)
@@ -175,7 +175,7 @@ def revoke(call: Invocation, key: str) -> None:
 
 
 def _ask(call: Invocation, key: str, name: str) -> None:
-    """Gets a person's yes to exactly these digits, or raises (law 9)."""
+    """Gets the user's approval of exactly these digits, or raises (law 9)."""
     lines = trust_key_lines(key, name)
     if not call.no_input and ask_for_digest(ansi(lines, color=want_color()), key, QUESTION):
         return

@@ -1,4 +1,4 @@
-"""`assent memory …`: lists and forgets facts that every session in this workspace is told."""
+"""`assent memory …`: lists and forgets facts that every session in this workspace gets."""
 
 import click
 

@@ -136,7 +136,7 @@ def _piped() -> str:
 
 
 def _said(output: CliOutput, answers: ModelStream, warn: _ModelWarnings) -> tuple[str, StreamEnded]:
-    """Prints an answer, live where somebody is watching, and returns it."""
+    """Prints an answer, live on a terminal, and returns it."""
     live = sys.stdout.isatty() and not output.as_json
     paper = (
         _LiveAnswerOutput()
@@ -180,7 +180,7 @@ class _AnswerOutput:
 
 
 class _BufferedAnswerOutput(_AnswerOutput):
-    """A file or a pipe, from which nothing can be taken back."""
+    """A file or a pipe: what is written there cannot be withdrawn."""
 
     def end(self, said: str) -> None:
         with ignore_closed_stdout():

@@ -85,7 +85,7 @@ def _named(desk: ModeManager, name: str) -> CustomMode:
 
 
 def _asked(call: Invocation, desk: ModeManager, wanted: list[CustomMode]) -> bool:
-    """Shows the person what would be added, on their terminal; anything but a yes is a no."""
+    """Shows the user what would be added, on their terminal; anything but yes counts as no."""
     if call.no_input:
         return False
     shown = visible("\n".join(map(mode_toml, wanted)))

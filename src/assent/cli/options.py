@@ -13,7 +13,7 @@ from assent.core.errors import AssentError, UsageError
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.render.status import of_plan
 
-# A project whose configuration is broken must not keep its user from looking and going back.
+# A broken project configuration must not keep the user from inspecting and undoing.
 LENIENT = (
     "assent status", "assent log", "assent undo", "assent redo", "assent recover",
     "assent trust give", "assent trust revoke",
@@ -49,11 +49,11 @@ class CommandCall:
         plans = self._opened.plans
         try:
             return of_plan(command, plans.reference(plans.find(self.plan), current=False))
-        except (AssentError, OSError):  # what failed is told already; this only helps on
+        except (AssentError, OSError):  # the failure is already reported; this is only a hint
             return command
 
     def report_live(self, record: PlanRecord) -> None:
-        """Says so where the plan's file is no longer what was proposed."""
+        """Warns if the plan's file is no longer what was proposed."""
         if record.state is PlanState.AWAITING_APPROVAL and self._opened is not None:
             difference = self._opened.plans.difference(record)
             self._warnings = (*self._warnings, *filter(None, [difference]))
@@ -78,7 +78,7 @@ class StatusCall(CommandCall):
 
 
 def reference_option(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """Returns what a reference names, or nothing where it was left away; blank it names nobody."""
+    """Returns a reference, or an empty string if it was omitted; refuses a blank one."""
     if value is not None and not value.strip():
         word = param.metavar or str(param.name).upper()
         raise UsageError(f"{word} must not be empty.", f"{ctx.command_path} --help")

@@ -77,7 +77,7 @@ def _stopped(error: BaseException) -> str:
 
 
 def output_failed(why: str, content: Mapping[str, object]) -> AssentError:
-    """Returns that an answer was not printed, and that what the command did stands all the same."""
+    """Returns the error that an answer was not printed; what the command did stays in effect."""
     message, run = f"The result could not be printed: {why}.", content.get("run")
     match content.get("outcome"):
         case "done":
@@ -132,7 +132,7 @@ BATCH = 500  # lines written at once
 # Where another face runs a command, what it would print goes there, and to no terminal.
 CAPTURED_LINES: ContextVar[list[Line] | None] = ContextVar("taken", default=None)
 NOTHING: Mapping[str, object] = {}  # is known of what an answer tells
-MAX_ERROR_CHARS = 4000  # characters of an error; what was typed may be in it, whatever its length
+MAX_ERROR_CHARS = 4000  # characters of an error; it may contain what was typed, of any length
 
 
 class CliOutput:
@@ -232,12 +232,12 @@ class CliOutput:
             self._due = ""
 
     def warn(self, warnings: Iterable[str]) -> None:
-        """Says each thing once, however many parts of the program know of it."""
+        """Prints each warning once, however many parts of the program report it."""
         for warning in self.unreported_warnings(warnings):
             _complain("assent: ", warning)
 
     def unreported_warnings(self, warnings: Iterable[str]) -> list[str]:
-        """Returns what was not said yet; whoever asks says it now."""
+        """Returns the warnings that were not printed yet; the caller prints them now."""
         found = [words for words in dict.fromkeys(warnings) if words not in self._warned]
         self._warned.update(found)
         return found
@@ -270,20 +270,20 @@ def _words(error: AssentError) -> tuple[str, str]:
 
 
 def colored(stream: TextIO) -> bool:
-    """Colour on a terminal, unless the person does not want any."""
+    """Colour on a terminal, unless the user turned it off."""
     return stream.isatty() and want_color()
 
 
 def want_color() -> bool:
-    """Colour, unless the person set NO_COLOR or the terminal has none."""
+    """Colour, unless the user set NO_COLOR or the terminal has none."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def ignore_closed_stdout(content: Mapping[str, object] = NOTHING) -> Iterator[None]:
-    """Flushes what was written; a reader that went away, as `head` does, is no failure.
+    """Flushes what was written; a reader that closed the pipe, as `head` does, is not a failure.
 
-    Where it cannot be written, the error says what is known of what the command did.
+    If it cannot be written, the error says what is known about what the command did.
     """
     try:
         yield
@@ -296,9 +296,9 @@ def ignore_closed_stdout(content: Mapping[str, object] = NOTHING) -> Iterator[No
 
 @contextmanager
 def flush_run_output() -> Iterator[None]:
-    """Flushes what was written of a run; it does not end because nobody takes its words.
+    """Flushes what was written about a run; the run does not end because the reader has gone.
 
-    Where they cannot be written for another reason, the answer cannot either, and says so.
+    If it cannot be written for another reason, the answer cannot either, and reports that.
     """
     try:
         yield
@@ -310,10 +310,10 @@ def flush_run_output() -> Iterator[None]:
 
 
 def encoded(content: object) -> bytes:
-    """Returns an object as JSON, what is no text in it as escapes.
+    """Returns an object as JSON, with escapes for what is not text in it.
 
-    All that hides is written as `\\uXXXX`, so that it does nothing to a terminal or a reader, and
-    whoever parses it gets what it was.
+    All hidden characters are written as `\\uXXXX`, so that they do nothing to a terminal or a
+    reader, and a parser gets them unchanged.
     """
     try:
         found = msgspec.json.encode(content)

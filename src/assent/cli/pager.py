@@ -40,13 +40,13 @@ def _fits(lines: Iterable[Line]) -> bool:
 
 
 def _page(lines: Iterable[Line]) -> None:
-    """Hands lines to the person's pager; `less` shows colour only if it is told to."""
+    """Sends lines to the user's pager; `less` shows colour only if an option says so."""
     color: bool | None = colored(sys.stdout)
     if color:
         os.environ.setdefault("LESS", "-R")
         name, *_ = os.environ.get("PAGER", "").split() or ["less"]
         if os.path.basename(name) == "less":
-            color = None  # then click looks whether what the person says of `less` allows colour
+            color = None  # then click checks whether the user's options for `less` allow colour
     texts = [text + "\n" for text in ansi(lines, color=color is not False)]
     with ignore_closed_stdout():
         click.echo_via_pager(texts, color=color)

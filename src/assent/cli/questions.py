@@ -50,7 +50,7 @@ STDIN_TIMEOUT_S = 3.0  # for a first byte of it, where there is a terminal to as
 
 
 class _ParsedAnswer(NamedTuple):
-    """A yes on the command line: as typed, what it means, and what would be remembered."""
+    """A positive answer on the command line: as typed, its meaning, what would be remembered."""
 
     said: tuple[str, ...]
     answers: QuestionAnswers
@@ -129,7 +129,7 @@ def answer(call: Invocation, reference: str, said: tuple[str, ...], **options: A
 def _reply(
     call: Invocation, pending: PendingQuestion, said: tuple[str, ...], options: dict[str, Any]
 ) -> QuestionReply:
-    """Returns the answer, with the channel that a person's yes came by."""
+    """Returns the answer, with the channel through which the user approved."""
     asked = pending.inquiry.asked
     words = argument_text(options["words"])
     if not said and not words and _by_model(asked):
@@ -209,7 +209,7 @@ def _asked(call: Invocation, pending: PendingQuestion) -> QuestionReply:
 
 
 def _channel(call: Invocation, pending: PendingQuestion, meant: _ParsedAnswer, digest: str) -> str:
-    """Gets a person's yes to the digest of a question, as `approve` does (law 9)."""
+    """Gets the user's approval of a question's digest, as `approve` does (law 9)."""
     asked = pending.inquiry.asked
     if digest == asked.digest and call.without_terminal:
         return DIGEST
@@ -233,7 +233,7 @@ def _reach(asked: QuestionAsked, answers: QuestionAnswers) -> GrantScope | None:
 
 
 def _by_model(asked: QuestionAsked) -> bool:
-    """Tells whether only the model wants to know something: an answer permits nothing."""
+    """Tells whether all questions come from the model: answering them permits nothing."""
     return all(question.by == "model" for question in asked.questions)
 
 
@@ -251,7 +251,7 @@ def _piped(call: Invocation, asked: QuestionAsked) -> tuple[str, ...]:
 
 
 def _is_no(asked: QuestionAsked, answers: QuestionAnswers) -> bool:
-    """Tells whether an answer lets nothing happen; whatever a model asked, its answer may."""
+    """Tells whether an answer permits nothing; an answer to a model's question always may."""
     if any(question.by != "gate" for question in asked.questions):
         return False
     return not read_permission_answer(asked.questions[0], answers).yes

@@ -84,7 +84,7 @@ def rules_lines(layers: Sequence[Fields], grants: Sequence[Fields]) -> Iterator[
 
 
 def grants_revoked_lines(grants: Sequence[Fields]) -> Iterator[Line]:
-    """Renders the remembered answers that were taken back."""
+    """Renders the remembered answers that were revoked."""
     if not grants:
         yield Line("plain", "Nothing to revoke.")
     for grant in grants:
@@ -101,7 +101,7 @@ def rules_tested_lines(row: Fields) -> Iterator[Line]:
 
 
 def _grant(sign: str, grant: Fields) -> Iterator[Line]:
-    """Renders a remembered answer: for whom, since when, on whose word, and what it covers."""
+    """Renders a remembered answer: for whom, since when, given by whom, and what it covers."""
     mode = f"{grant['custom']} ({grant['mode']})" if grant.get("custom") else grant["mode"]
     session = grant["slug"] or grant["session"][:SHORT]
     reach = f"only in session {session}" if grant["reach"] == "session" else "in this project"
@@ -295,7 +295,7 @@ def explain_call(
 
 
 def _about(words: tuple[str, ...], tool: str) -> tuple[str, str]:
-    """Returns the word that stands for the call, and what it is about."""
+    """Returns the permission or tool that the call is tested as, and its resource."""
     if len(words) != (1 if tool else 2):
         raise UsageError("Pass a permission and a resource, or --tool and a resource.", HELP)
     return (tool, words[0]) if tool else (words[0], words[1])
@@ -360,7 +360,7 @@ def revoke(call: Invocation, reference: str, everything: bool) -> None:
 
 
 def _row(call: Invocation, grant: Grant) -> dict[str, object]:
-    """Returns a remembered answer with the name of its session, which may be gone by now."""
+    """Returns a remembered answer with the name of its session, which may no longer exist."""
     try:
         slug = call.engine.sessions.find(grant.session).slug
     except NotFound:

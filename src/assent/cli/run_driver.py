@@ -153,9 +153,7 @@ def build_and_answer(call: Invocation, record: PlanRecord, model: str = "", agen
     call.is_about(record)
     with interruptible():
         if call.engine.runs.is_text_plan(record):
-            recover_first(
-                call
-            )  # what builds it has an engine of its own, whose words are not the call's
+            recover_first(call)  # the builder has its own engine, whose messages are not the call's
         code = _built(call, record, model, agent)
         if not code:
             call.engine.retention.retain()
@@ -218,10 +216,10 @@ def show_progress(call: Invocation, work: Generator[RunUpdate, None, R]) -> R:
 
 
 def _end_undo(call: Invocation, plan_id: str, note: PlanRun) -> None:
-    """Does what is left of an undo that was interrupted, if the work just now took it up.
+    """Completes an undo that was interrupted, if the current command has just resumed it.
 
-    Whichever command that was, and however it went on: the undo is over, and nobody comes back to
-    it. What fails here keeps no answer back.
+    It does not matter which command that was, or how it continued: the undo is finished, and
+    nothing returns to it. A failure here does not suppress the answer.
     """
     runs = call.engine.runs
     with runs.housekeeping("The todos were not restored"):
@@ -240,7 +238,7 @@ def _cut_short(call: Invocation, interrupt: KeyboardInterrupt) -> Interrupted | 
     left = runs.unfinished()
     if left is None or left[1].halted or runs.waits_for_person():
         return None
-    # Once more was told than that files are recorded before it, a command may have begun and ended.
+    # After any update that follows the recording of files, a command may have begun and ended.
     due = (
         call.seen if isinstance(call.seen, CommandProgress) and call.seen.what == "before" else None
     )
@@ -266,7 +264,7 @@ def run_and_answer(
     work: Generator[RunUpdate, None, RunReport],
     tell: Callable[[Invocation, RunReport], int] = answer_run,
 ) -> int:
-    """Watches a run and says how it went, also where the person interrupted its command."""
+    """Follows a run and reports how it went, also if the user interrupted its command."""
     try:
         with interruptible():
             return tell(call, show_progress(call, work))

@@ -37,8 +37,8 @@ from assent.runs.retention import PrunedRuns
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 _THOUSAND: Final = 1000
 TITLE: Final = ("RUN", "WHAT", "BEGAN", "OUTCOME", "OPS", "KEPT", "PLAN")
-_WIDE: Final = 80  # columns of a terminal that nobody made wider
-_LEAST: Final = 8  # characters of a plan's name that are shown however wide the rest is
+_WIDE: Final = 80  # columns of a terminal at its default width
+_LEAST: Final = 8  # characters of a plan's name that are always shown, however wide the rest is
 _ID: Final = 26  # characters of an id; what a turn of a session is called has other lengths
 
 
@@ -111,7 +111,7 @@ def item_row(number: int, name: str, op: Operation | None, line: str) -> Row:
 
 
 def pruned_lines(runs: Iterable[str], contents: int, size: int, later: int) -> Iterator[Line]:
-    """Renders what was given up, and how much room that made."""
+    """Renders what was pruned, and how much space that freed."""
     for run in runs:
         yield Line("plain", f"Pruned, can no longer be undone: {visible_line(run)}")
     yield Line("plain", f"Stored contents removed: {contents} ({size_text(size)}).")

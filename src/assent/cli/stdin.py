@@ -30,10 +30,10 @@ def read_piped(limit: int) -> tuple[str, bool]:
 
 
 def is_stdin_silent(seconds: float) -> bool:
-    """Tells whether stdin is a pipe that nobody writes to and nobody closes for that long."""
+    """Tells whether stdin is a pipe that is neither written to nor closed for that long."""
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         return False
     try:
         return not select([sys.stdin.fileno()], [], [], seconds)[0]
     except (OSError, ValueError):
-        return False  # it is no file of the system's, and is just read
+        return False  # not a file of the operating system; it is just read

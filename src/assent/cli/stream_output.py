@@ -26,7 +26,7 @@ from assent.render.rows import Row
 
 
 # Characters of one line. Six bytes for each, and the rest of the line, fit the buffer of a stream,
-# so that an interrupt in the middle of writing leaves no half of a line behind.
+# so that an interrupt in the middle of writing leaves no partial line.
 MAX_CHUNK: Final = 1200
 
 StreamItem: TypeAlias = tuple[str, Row]  # the kind of a line, and its body
@@ -54,7 +54,7 @@ class RunStream:
                 assert_never(live)
 
     def rest(self) -> Iterator[StreamItem]:
-        """Returns what is left of a command's words, because it says nothing more."""
+        """Returns the rest of a command's output, because no more will come."""
         return _said(self._voices.rest())
 
 
@@ -88,12 +88,12 @@ class StreamJsonOutput(CliOutput):
             self._line(stream_result_row(dict(content), self.session, current_time()))
 
     def break_off(self, error: AssentError) -> None:
-        """Ends the stream with an error; where nothing was told, stderr alone tells of it."""
+        """Ends the stream with an error; if nothing was streamed, the error is only on stderr."""
         if self._begun and not self._ended:
             self.answer(error_row(error))
 
     def write(self, row: Row) -> None:
-        """Writes one line at once; nothing ends because nobody reads it."""
+        """Writes one line at once; a reader that has gone does not end anything."""
         self._begun = True
         with flush_run_output():
             self._line(row)

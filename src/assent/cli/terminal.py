@@ -1,4 +1,4 @@
-"""The person's terminal: whether there is one, replies read from it, and its signals.
+"""The user's terminal: whether there is one, replies read from it, and its signals.
 
 Opened as /dev/tty by Assent itself, never another program's stdin. Output is held back while a
 question is on it.
@@ -17,14 +17,12 @@ from typing import Final, TextIO
 
 QUESTION = "Type the first 8 characters of the digest to approve: "
 DIGEST_PREFIX_CHARS = 8
-POLL_INTERVAL_S = (
-    0.3  # seconds between two looks for a signal, or whether somebody answered elsewhere
-)
+POLL_INTERVAL_S = 0.3  # seconds between two checks for a signal, or for an answer given elsewhere
 ROWS = 24  # of a terminal that does not say
 
 
 def ask_for_digest(texts: Iterable[str], digest: str, question: str = QUESTION) -> bool:
-    """Shows the review on /dev/tty and asks; anything but the right characters is no (law 9)."""
+    """Shows the review on /dev/tty and asks; anything but the right characters denies (law 9)."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -32,7 +30,7 @@ def ask_for_digest(texts: Iterable[str], digest: str, question: str = QUESTION) 
     try:
         for text in texts:
             _write(terminal, text + "\n")
-        # What was typed before the review was on screen is no answer to it.
+        # What was typed before the review was on screen does not answer it.
         termios.tcflush(terminal, termios.TCIFLUSH)
         _write(terminal, question)
         return _line(terminal) == digest[:DIGEST_PREFIX_CHARS]
@@ -47,7 +45,7 @@ def ask_for_digest(texts: Iterable[str], digest: str, question: str = QUESTION) 
 
 
 def has_terminal() -> bool:
-    """Tells whether a person's terminal can be opened."""
+    """Tells whether the user's terminal can be opened."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
     except OSError:
@@ -56,7 +54,7 @@ def has_terminal() -> bool:
 
 
 def terminal_height() -> int:
-    """Returns how many lines the person's terminal has."""
+    """Returns how many lines the user's terminal has."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -84,16 +82,16 @@ def _never() -> str:
 
 
 def read_reply(text: str, over: Callable[[], str] = _never) -> str | None:
-    """Shows a text on /dev/tty and returns the line typed after it; None if nobody typed one.
+    """Shows a text on /dev/tty and returns the line typed after it; None if none was typed.
 
-    Once `over` says why nobody needs the line any more, that is shown instead.
+    Once `over` says why the line is no longer needed, that is shown instead.
     """
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        # What was typed before the question was on screen is no answer to it.
+        # What was typed before the question was on screen does not answer it.
         termios.tcflush(terminal, termios.TCIFLUSH)
         _write(terminal, text)
         while not select.select([terminal], [], [], POLL_INTERVAL_S)[0]:
@@ -115,12 +113,12 @@ def read_reply(text: str, over: Callable[[], str] = _never) -> str | None:
 
 
 def silence_stdout() -> None:
-    """Lets nobody complain at exit about what is left in the buffer of a stdout that is gone."""
+    """Prevents an error at exit about what remains in the buffer of a stdout that is gone."""
     silence(sys.stdout)
 
 
 def silence(stream: TextIO) -> None:
-    """Has what is left in the buffer of a stream, and all that follows, go nowhere."""
+    """Discards what remains in the buffer of a stream, and everything written to it later."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -143,14 +141,14 @@ def _write(terminal: int, text: str) -> None:
 
 
 def _leave(terminal: int) -> None:
-    """Closes the terminal; what was typed and nobody read must not reach the shell afterwards."""
+    """Closes the terminal; what was typed but not read must not reach the shell afterwards."""
     with suppress(OSError, termios.error):
         termios.tcflush(terminal, termios.TCIFLUSH)
     os.close(terminal)
 
 
 def _line(terminal: int) -> str | None:
-    """Returns the line that is typed; None if the person ends it with nothing in it (Ctrl-D)."""
+    """Returns the line that is typed; None if the user ends it while it is empty (Ctrl-D)."""
     typed = b""
     while not typed.endswith(b"\n"):
         # A signal that comes right before a read does not end it: who waits has to look up.
@@ -207,7 +205,7 @@ def interruptible() -> Iterator[None]:
         pressed = True
         raise KeyboardInterrupt(*_other_than_keys(number))
 
-    # Whoever started us may have said that a signal does not concern us.
+    # The process that started us may have set a signal to be ignored.
     wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, stop) for number in wanted}
     try:
@@ -240,7 +238,7 @@ class ScreenLock:
         self._held: list[Callable[[], None]] = []
 
     def show(self, write: Callable[[], None]) -> None:
-        """Writes now, or after the answer if somebody is being asked."""
+        """Writes now, or after the answer if the user is being asked."""
         with self._lock:
             if self._asking:
                 self._held.append(write)
@@ -249,7 +247,7 @@ class ScreenLock:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Holds back what others write, until the person has answered."""
+        """Holds back what others write until the user has answered."""
         with self._lock:
             self._asking += 1
         try:

@@ -154,7 +154,7 @@ APPROVAL_KEPT = "The approval is kept; nothing was changed."
 
 
 class _LoggingTurnOutput:
-    """Turn output where commands print to stdout if that is no terminal, as in a run."""
+    """Turn output where commands print to stdout if that is not a terminal, as in a run."""
 
     def __init__(self, inner: TurnOutput, output: CliOutput) -> None:
         self._inner = inner
@@ -177,7 +177,7 @@ class _LoggingTurnOutput:
 
 
 def build_text_plan(call: Invocation, record: PlanRecord, model: str, agent: str) -> int:
-    """Carries a plan out, or goes on with it, to its end; without a model nothing is spent."""
+    """Builds a plan, or resumes its build, to the end; without a model nothing is used up."""
     call.engine.text_plan_builds.check(record)
     screen = ScreenLock()
     person = asker(may_ask=not call.no_input, screen=screen)

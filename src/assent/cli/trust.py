@@ -211,7 +211,7 @@ def list_trusts(call: Invocation) -> None:
 
 
 def _consent(call: Invocation, look: ProjectFileTrust, named: str, here: str) -> None:
-    """Gets a person's yes to exactly the bytes that were read, or raises (law 9)."""
+    """Gets the user's approval of exactly the bytes that were read, or raises (law 9)."""
     file, wanted = look.file, look.file.content_hash
     if named and not wanted.startswith(named):
         raise DigestMismatch(f"The digest of {file.path} is {wanted}, not {named}.", TRUST_COMMAND)

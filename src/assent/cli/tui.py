@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def check_tui_options(goal: Goal) -> None:
-    """Raises UsageError for a mode or an agent that nobody knows, while it can still be read."""
+    """Raises UsageError for an unknown mode or agent, while the message can still be read."""
     if goal.mode:
         _check_mode(goal)
     if goal.agent:
@@ -74,7 +74,7 @@ GC_THRESHOLDS: Final = (
 
 
 def wants_screen(goal: Goal) -> bool:
-    """Tells whether a line without words asks for the screen, wherever it is typed."""
+    """Tells whether a command line without a prompt opens the screen, wherever it is typed."""
     plain = Goal(
         folder=goal.folder, plan=goal.plan, going_on=goal.going_on, resume=goal.resume,
         model=goal.model, agent=goal.agent, mode=goal.mode,
@@ -110,7 +110,7 @@ def show_demo(host: "ScreenHost") -> int:
 
 
 def _shown(host: "ScreenHost", start: "StartOptions") -> "TerminalApp":
-    """Shows the screen until the person leaves it."""
+    """Shows the screen until the user leaves it."""
     from assent.tui.app import TerminalApp
 
     app = TerminalApp(host, start)
@@ -257,7 +257,7 @@ class LocalScreenHost:
             CAPTURED_LINES.reset(before)
 
     def _ran(self, arguments: Sequence[str]) -> int:
-        """Runs a command that gets no terminal: what it would ask is a no."""
+        """Runs a command without a terminal: what it would ask is denied."""
         from assent.cli.root import command
 
         here = ("-C", self._folder) if self._folder else ()

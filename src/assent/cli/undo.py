@@ -95,9 +95,9 @@ def _check(call: Invocation, *, dry_run: bool, digest: str) -> RunReport | None:
 def _meant(
     call: Invocation, taken_up: RunReport, run: str, digest: str, *, again: bool = False
 ) -> tuple[UndoPlan, RunReport] | None:
-    """Returns the undo that was interrupted and is done now, if it is the one that is asked for.
+    """Returns the undo that was interrupted and is now done, if it is the requested one.
 
-    Its yes is spent, and to take back the run before it as well is not what anybody means.
+    Its approval is used up, and undoing the run before it as well is not what the user means.
     """
     found = call.engine.undo.recorded(taken_up) if taken_up.outcome in DONE else None
     if found is None:
@@ -111,9 +111,9 @@ def _meant(
 
 
 def _with_todos(call: Invocation, undo: UndoPlan, tell: Callable[[], int], *, whole: bool) -> int:
-    """Sets the todos back, and then answers.
+    """Restores the todos, and then answers.
 
-    An answer that nobody hears leaves nothing undone; what fails here keeps no answer back.
+    An answer that is not shown leaves nothing undone; a failure here does not suppress the answer.
     """
     try:
         with call.engine.runs.housekeeping("The todos were not restored"):
@@ -165,7 +165,7 @@ def _diffs(call: Invocation, preview: UndoPlan) -> list[str | None]:
 def _answer_preview(call: Invocation, preview: UndoPlan, *, default: bool, dry_run: bool) -> int:
     """Says what an undo would do. If that is nothing, it is also the answer of the undo itself.
 
-    Where nobody named the run, the next step is then to take back one before it.
+    If no run was named, the next step is then to undo an earlier one.
     """
     inversion = preview.inversion
     diffs = _diffs(call, preview) if dry_run else []
@@ -186,7 +186,7 @@ def _answer_preview(call: Invocation, preview: UndoPlan, *, default: bool, dry_r
 
 
 def _instead(call: Invocation, preview: UndoPlan, *, default: bool) -> str:
-    """Returns what to type where nothing can be taken back: for a run before, or to see why."""
+    """Returns what to type if nothing can be undone: to undo an earlier run, or to see why."""
     plan_id = call.record().plan_id if call.plan else ""
     earlier = call.engine.undo.earlier(preview, plan_id) if default else ""
     why = f"assent runs show {preview.target.runs[0]}" if preview.inversion.skipped else ""

@@ -24,7 +24,7 @@ from assent.core.paths import display_path
 Opener: TypeAlias = Callable[[bytes, int], int]
 
 LIMIT = 64 * 1024
-_AT_ONCE = os.O_NONBLOCK | os.O_NOCTTY  # a pipe with no writer must not make anybody wait
+_AT_ONCE = os.O_NONBLOCK | os.O_NOCTTY  # a pipe with no writer must not block
 _SAID = {
     errno.EISDIR: "it is a folder",
     errno.ELOOP: "it is a symlink, which is not followed here",

@@ -35,7 +35,7 @@ MAX_ID_CHARS = 48  # characters of an id
 LABEL = 80  # characters of a label
 MODE_SKIPPED = " It was skipped."
 MAX_PROJECT_MODE: Mode = (
-    "ask"  # a project's own mode may be no freer unless the person trusts its file
+    "ask"  # a project's custom mode may not allow more unless the user trusts its file
 )
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -183,7 +183,7 @@ _JOINS: dict[str, SettingsMerge] = {
 # count from anywhere: otherwise a wrong file mode would turn restrictions off.
 
 
-# Numbers of which a smaller one is stricter; 0 is no limit, or none of it, and never narrows.
+# Numbers where a smaller one is stricter; 0 means no limit, or none of it, and never narrows.
 _SMALLER: Final = {
     "approve": ("expires_s",),
     "loops": ("warn", "ask", "block", "failures", "give_up"),
@@ -233,7 +233,7 @@ UNTRUSTED = (
 )
 SEPARATE = ("permission", "rules", "modes")  # kept apart: who says it decides how far it counts
 
-# Tells whether the person trusts a file of the project with this content.
+# Tells whether the user trusts a file of the project with this content.
 IsTrusted: TypeAlias = Callable[[str, bytes], bool]
 
 

@@ -38,7 +38,7 @@ from assent.core.permission.rule import (
     rule_text,
 )
 
-# Rule presets to start from: safe, dev and full; a person's own rules come after them.
+# Rule presets to start from: safe, dev and full; the user's own rules come after them.
 
 
 NETWORK = "It accesses the network."

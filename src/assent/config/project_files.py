@@ -62,11 +62,11 @@ def _commands(root: bytes) -> Iterator[str]:
         except OSError:
             continue
         texts = sorted(os.fsdecode(name) for name in names if name.endswith(b".md"))
-        # A name that cannot be shown is no name of a command either.
+        # A name that cannot be shown cannot be a command's name either.
         yield from [f"{folder}/{name}" for name in texts if name.isprintable()][:MAX_FILES]
 
 
-# What a project's file would do if the person trusted it, risks first.
+# What a project's file would do if the user trusted it, risks first.
 
 
 Consequences: TypeAlias = Iterator[Consequence]
@@ -80,7 +80,7 @@ _WHEN = {
     "run_finished": "when a run finishes",
 }
 _MODEL = re.compile(r"^model:(.*)$", re.MULTILINE)
-_SAID = "WORDS"  # stands for what a person types behind a command
+_SAID = "WORDS"  # placeholder for what a user types after a command
 
 
 def consequences(file: ProjectFile) -> tuple[Consequence, ...]:

@@ -145,9 +145,9 @@ class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file_mb: int = 16  # of one file that a command may change
     total_mb: int = 1024  # of all of them
     files: int = 100_000
-    keep_days: int = 0  # runs that are older are given up
+    keep_days: int = 0  # older runs are pruned
     keep_mb: int = 2048  # and the oldest, where all together are larger
-    spare_mb: int = 512  # of displaced files besides, of which 0 means none
+    spare_mb: int = 512  # of displaced files in addition; 0 means none
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -189,7 +189,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: AnswerSettings = AnswerSettings()
 
 
-# What a project's file may say only after the person trusted exactly that file,
+# What a project's file may say only after the user trusted exactly that file,
 AFTER_TRUST = (
     "providers", "models", "retry", "http", "fetch", "format", "hooks", "mcp", "plugins",
 )  # fmt: skip
@@ -208,7 +208,7 @@ NAMED: dict[str, tuple[str, msgspec.Struct]] = {
     "modes": ("ID", ModeSettings("plan")),
 }
 
-# "user only": a project's never counts; "if trusted": it does once the person trusts its file.
+# "user only": a project's never counts; "if trusted": it does once the user trusts its file.
 MEANINGS = {
     "plan.dir": "folder for plans, relative to the workspace",
     "plan.staging": "false: tools that write are neither offered nor run while planning",

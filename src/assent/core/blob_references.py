@@ -27,7 +27,7 @@ from assent.core.event import (
 from assent.core.plan.record import PlanRecord, PlanState, fold_plan
 from assent.core.run.journal import CommandEndedEntry, CommandStartedEntry, FinishedEntry
 
-# Streams that name no contents; those of kinds that nobody knows here are looked through.
+# Streams that name no contents; streams of unknown kinds are searched.
 STREAMS_WITHOUT_BLOBS: Final = ("session/", "grant/", "comment/")
 
 _OVER = (PlanState.COMPLETED, PlanState.DISCARDED)
@@ -61,7 +61,7 @@ class _ReferenceCollector:
         self._given_up: set[str] = set()
         self._finished: set[str] = set()  # runs, and commands of sessions
         self._began: dict[str, str] = {}  # what stood before the last command of each run
-        self._open: set[tuple[str, str]] = set()  # of those of which nobody knows what changed
+        self._open: set[tuple[str, str]] = set()  # of those whose changes are unknown
         for one in events:
             self._note(one)
 
@@ -113,7 +113,7 @@ class _ReferenceCollector:
     def _version(
         self, one: StoredEvent, event: TextRevised | DraftChanged | PlanProposed | ReviewShown
     ) -> None:
-        """Keeps texts; of drafts and frozen plans, what can still matter to somebody."""
+        """Keeps texts; of drafts and frozen plans, what may still be needed."""
         plan_id = event.plan_id if isinstance(event, ReviewShown) else _last(one.stream)
         plan = self.plans.get(plan_id)
         lives = plan is None or self._lives(plan)
@@ -121,7 +121,7 @@ class _ReferenceCollector:
             case TextRevised(content_hash=kept) | PlanProposed(frozen=kept):
                 self.name(kept)
             case DraftChanged(draft) if lives:
-                self.name(draft)  # who works on it is told what was taken out of it
+                self.name(draft)  # a session that works on it is notified of what was removed
             case ReviewShown(frozen=frozen):
                 self.name(frozen)
                 self.into(frozen if lives else "")
@@ -152,7 +152,7 @@ class _ReferenceCollector:
             self.needed.update(_digests(self._read(digest)))
 
     def _all(self, value: Event | msgspec.Struct | None) -> None:
-        """Keeps whatever a value names, and what those contents name that are lists of others."""
+        """Keeps all that a value names, and what named contents that are lists name in turn."""
         waiting = _digests(msgspec.json.encode(value)) - self.needed
         while waiting:
             digest = waiting.pop()

@@ -43,7 +43,7 @@ class PlanSelected(msgspec.Struct, frozen=True, tag="plan_selected"):
 
 
 class FactRemembered(msgspec.Struct, frozen=True, tag="fact_remembered"):
-    """A fact about the workspace that every later session is told."""
+    """A fact about the workspace that every later session gets."""
 
     fact: str
     text: str

@@ -15,9 +15,9 @@ PLAN_APPROVED: Final = "plan_approved"
 RUN_FINISHED: Final = "run_finished"
 
 VERSION: Final = 1  # of the object that a hook reads
-EXIT_OBJECTS: Final = 2  # the exit code that says no
+EXIT_OBJECTS: Final = 2  # the exit code that denies
 
-# Where a no is heard, where a hook's words reach the model, and where only silence is no objection.
+# Where a denial counts, where a hook's output reaches the model, and where a failure denies.
 _CAN_OBJECT: Final = (BEFORE_TOOL, PROMPT)
 _CAN_SPEAK: Final = (BEFORE_TOOL, AFTER_TOOL, PROMPT)
 _FAILS_CLOSED: Final = (BEFORE_TOOL,)

@@ -16,7 +16,7 @@ NAME_WORDS = 6
 
 
 def format_id(milliseconds: int, noise: int) -> str:
-    """Spells an id whose text order is its order in time: 48 bits of time, 80 bits of noise."""
+    """Formats an id whose text order is its order in time: 48 bits of time, 80 random bits."""
     number = (milliseconds << 80) | (noise & ((1 << 80) - 1))
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
 

@@ -35,13 +35,13 @@ class Action(StrEnum):
     PLAN = "plan"  # the plan's text, todos, questions, facts: Assent's own, never the files
     PRESENT = "present"
     TASK = "task"  # a child session works on something
-    TOOL = "tool"  # a plugin's or a server's tool that may change anything, as nobody can tell
+    TOOL = "tool"  # a plugin's or server's tool; it may change anything, as its effect is unknown
     OUTSIDE = "outside"  # a folder outside the workspace is looked into
     LOOP = "loop"  # the same thing once more
-    SEEK = "seek"  # a tool that looks around: what it is told to look for, mostly no path
+    SEEK = "seek"  # a tool that searches: what it is asked to find, usually not a path
 
 
-# What OpenCode's tables, and so ours, call an action. A tool may have a word of its own.
+# The names of actions in OpenCode's tables, and so in ours. A tool may have its own name.
 PERMISSIONS: dict[Action, str] = {
     Action.READ: "read",
     Action.EDIT: "edit",
@@ -239,7 +239,7 @@ class SessionCommandRequest(msgspec.Struct, frozen=True):
     source: PermitSource
     detail: str
     confined: bool = True
-    seconds: float = 120  # the person's limit; the call may want less
+    seconds: float = 120  # the user's limit; the call may want less
 
 
 MAX_TOOL_NAME: Final = 64  # characters of a tool's name, as models' servers allow

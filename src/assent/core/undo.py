@@ -34,7 +34,7 @@ _SKIP_REASONS: Final[dict[SkipReason, str]] = {
     "folder": "folder modes are not restored",
 }
 
-MAX_NAMED: Final = 20  # files that are told
+MAX_NAMED: Final = 20  # files that are listed by name
 PUT_BACK: Final = "Restored to the state before"  # how the note begins that names files
 END_UNKNOWN: Final = "Its end was not recorded, so some of these changes may be your own."
 CHANGED_BETWEEN_STEPS: Final = "something else changed it between two steps; earlier changes remain"
@@ -46,9 +46,9 @@ class AppliedCommand(msgspec.Struct, frozen=True):
     words: str
     command: RunCommand | None = None  # None: a session ran a line of text
     skipped: tuple[SkippedFile, ...] = ()
-    known: bool = True  # not: nobody knows what it changed
+    known: bool = True  # False: what it changed is unknown
     confined: bool = True
-    seen: bool = True  # not: nobody saw its end, so what changed since it began counts as its work
+    seen: bool = True  # False: its end was not seen; what changed since it began counts as its work
 
 
 class AppliedChange(msgspec.Struct, frozen=True):
@@ -194,7 +194,7 @@ def combined_operations(deeds: Sequence[AppliedChange]) -> tuple[FileOperation, 
 def composed_operations(steps: Sequence[tuple[FileOperation, ...]]) -> tuple[FileOperation, ...]:
     """Combines changes that were made step by step into one list.
 
-    Where someone else changed a file in between, only what came after that can be undone.
+    Where another writer changed a file in between, only what came after that can be undone.
     """
     every = [op for operations in steps for op in operations]
     try:
@@ -234,7 +234,7 @@ def undo_blockers(
 
 
 def _later(deeds: Sequence[AppliedChange], taken: set[str]) -> dict[bytes, AppliedChange]:
-    """Returns the first deed after all that are taken back that touches a path, by path."""
+    """Returns, by path, the first change that touches it after all that are undone."""
     last = max((at for at, deed in enumerate(deeds) if deed.token in taken), default=-1)
     later: dict[bytes, AppliedChange] = {}
     for deed in deeds[last + 1 :]:
@@ -281,9 +281,9 @@ class UndoExtent(msgspec.Struct, frozen=True):
 
     commands: tuple[RunCommand, ...] = ()
     gaps: tuple[UndoGap, ...] = ()
-    again: bool = False  # it takes back an undo, so that what was done is done again
-    only: str = ""  # the start of the id of the one operation that it takes back
-    guessed: tuple[str, ...] = ()  # what it takes back that may be a person's own work
+    again: bool = False  # it undoes an undo, so that what was done is done again
+    only: str = ""  # the start of the id of the one operation that it undoes
+    guessed: tuple[str, ...] = ()  # what it undoes that may be the user's own work
     overwrites: tuple[str, ...] = ()  # what changed since, and its commands may overwrite
     recorded: bool = False  # commands did some of it: only what was recorded of that goes back
 
@@ -378,7 +378,7 @@ def overwrite_warnings(
 ) -> tuple[str, ...]:
     """Lists what changed since and what the undo of a command may overwrite.
 
-    `ran` are commands with an undo of their own, `every` is everything that was done there and not
+    `ran` are commands with their own undo, `every` is everything that was done there and not
     undone: a file should be as the last change left it.
     """
     steps = [step for deed in every for op in deed.operations for step in footprint(op)]
@@ -402,7 +402,7 @@ def behind_foreign_links(
 ) -> set[bytes]:
     """Returns the paths of steps with a symlink above them that none of these steps created.
 
-    Such a path cannot be seen but is not gone: whoever created the symlink may have moved it.
+    Such a path cannot be seen but is not gone: the creator of the symlink may have moved it.
     """
     links = {path: state for path, state in seen.items() if _is_link(state)}
     if not links:
@@ -434,9 +434,9 @@ def _changed(op: FileOperation, seen: Mapping[bytes, PathState]) -> str:
 
 
 def _is_itself(op: FileOperation, seen: PathState) -> bool:
-    """Tells whether an old name leads to the moved file, as it does where case makes no difference.
+    """Tells whether an old name leads to the moved file, as it does if case makes no difference.
 
-    Elsewhere somebody put the same content there again, and a rename that replaces nothing stops.
+    Elsewhere another writer put the same content there again; a rename that replaces nothing stops.
     """
     return (
         isinstance(op, MoveFile) and casefolded(op.path) == casefolded(op.to) and seen == op.before
@@ -444,7 +444,7 @@ def _is_itself(op: FileOperation, seen: PathState) -> bool:
 
 
 def _lost(op: FileOperation, kept: Callable[[str], bool]) -> str:
-    """Says what cannot come back because nobody has it any more; a rename needs no copy."""
+    """Says what cannot be restored because no copy of it remains; a rename needs no copy."""
     if isinstance(op, MoveFile):
         return ""
     for path, before, _ in footprint(op):

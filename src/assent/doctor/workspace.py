@@ -22,7 +22,7 @@ class DoctorWorkspace:
     def __init__(self, place: TempFolder) -> None:
         self.place = place
         self.root = place.folder(PROJECT)
-        place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
+        place.folder(f"{PROJECT}/.opencode/plans")  # whatever is above it, this is the workspace
         self.outside = place.folder("outside")
         self.places = AppPaths(place.folder("state"), place.folder("config"))
         self.put("kept.txt", b"kept\n")

@@ -46,7 +46,7 @@ class DueCommand(msgspec.Struct, frozen=True):
     digest: str
     left: FileStateChanges = {}
     total: int = 1  # operations on the way that the run is on
-    about: int = 0  # the operation of the plan that it is, or that it takes back
+    about: int = 0  # the operation of the plan that it is, or that it undoes
     named: str = "it"  # how that operation calls it
 
 
@@ -92,7 +92,7 @@ class CommandExecution:
     def _heard(
         self, order: DueCommand, said: "CapturedOutput"
     ) -> Generator[LiveCommandOutput, None, ProcessResult]:
-        """Hands on what a command says, and returns how it ended, or that it could not begin."""
+        """Passes on a command's output; returns how it ended, or that it could not begin."""
         try:
             with closing(self._parts(order)) as parts:
                 return (yield from _heard(order.index, parts, said))
@@ -155,7 +155,7 @@ class CapturedOutput:
 def _heard(
     index: int, parts: CommandChunks, said: CapturedOutput
 ) -> Generator[LiveCommandOutput, None, ProcessResult]:
-    """Hands on what a command says, and returns how it ended."""
+    """Passes on the output of a command, and returns how it ended."""
     ended = END_UNKNOWN
     for part in parts:
         if isinstance(part, ProcessResult):

@@ -129,7 +129,7 @@ class Disk:
 
 
 def _kind(entry: os.DirEntry[str]) -> EntryKind:
-    """Tells what an entry is that is no file; most are, and are not asked about twice."""
+    """Returns what an entry is that is not a file; most are files and are not checked twice."""
     if entry.is_dir(follow_symlinks=False):
         return "folder"
     return "link" if entry.is_symlink() else "other"

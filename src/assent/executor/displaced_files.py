@@ -1,7 +1,7 @@
 """Displaced files: what runs replaced or removed, kept elsewhere for a quick undo.
 
 Nothing relies on them: their content is kept as blobs anyway. A displaced file is restored only if
-it is, to the byte, what the undo has to restore; otherwise the undo writes the content anew.
+it is, to the byte, what the undo has to restore; otherwise the undo writes the content again.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from assent.executor.folder_handles import OPEN_FOLDER
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _ENDING = b".list"
-_LONE = 3600  # seconds; a list is written a moment before the folder beside it appears
+_LONE = 3600  # seconds; a list is written a moment before the folder next to it appears
 
 _decode = msgspec.msgpack.Decoder(dict[bytes, str]).decode
 
@@ -51,7 +51,7 @@ def write_manifest(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -
 
 
 def remove_stale_manifests(root: bytes, runs: Container[bytes]) -> None:
-    """Removes old manifests of other runs, whose folders a crash kept from being created."""
+    """Removes old manifests of other runs whose folders were never created, due to a crash."""
     with suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
             run = entry.name.removesuffix(_ENDING)
@@ -104,7 +104,7 @@ def remove_displaced(disk: Disk, top: bytes, left: DisplacedManifest) -> bool:
     for path, folders, files, at in os.fwalk(top, topdown=False):
         prefix = path[len(top) + 1 :] + b"/" if path != top else b""
         with suppress(OSError):
-            disk.chmod(at, 0o700)  # one that the person had made read-only
+            disk.chmod(at, 0o700)  # the user may have made it read-only
         links = [one for one in folders if S_ISLNK(disk.lstat(one, at).st_mode)]
         for one in (*files, *links):
             _unlink(disk, one, at, ours=left.holds(prefix + one, one, at))
@@ -131,7 +131,7 @@ def _unlink(disk: Disk, name: bytes, at: int, *, ours: bool) -> None:
 BLOCK = 4096  # bytes that a file takes at least
 HARD_LIMIT_FACTOR = 2  # times the limit: so much there may be before a run removes some itself
 
-# A folder for each segment of a run, named after it and what it takes; beside it a list of what
+# A folder for each segment of a run, named after it and what it takes; next to it a list of what
 # the run put there.
 _NAME = re.compile(rb"(?P<run>(?P<base>[^.+]+)[^+]*)\+(?P<size>\d+)")
 
@@ -146,7 +146,7 @@ class LocalDisplacedFiles:
         self._open: tuple[bytes, int] | None = None  # the folder that the last spare was in
         self._names: dict[bytes, bytes] | None = None  # the folders by the runs that left them
         self._used: set[bytes] = set()  # runs of which some were given back
-        self._late: list[str] = []  # folders that stay, and of which nobody was told yet
+        self._late: list[str] = []  # folders that stay, and were not reported yet
 
     def take(self, run: str, old: Mapping[bytes, FileState], at: int) -> bool:
         """Moves the folder of a run out of the folder of all slots; False if it stays there."""
@@ -213,10 +213,10 @@ class LocalDisplacedFiles:
         return late
 
     def _fits(self, name: bytes, at: int, state: FileState, owner: tuple[int, int] | None) -> bool:
-        """Tells whether a file is, and bears, what it has to; then it counts as changed just now.
+        """Tells whether a file's content and attributes match; then its time is set to now.
 
-        With its old time, a build that goes by times would take the result of the new content
-        for up to date. Of a file with another name besides, others could change the content.
+        With its old time, a build that compares times would take the result of the new content
+        for up to date. If a file has a second name, others could change the content.
         """
         disk, size = self._disk, state.size
         found = disk.lstat(name, at)
@@ -258,7 +258,7 @@ class LocalDisplacedFiles:
             return None
         self._used.add(run)
         fd = self._home()
-        for part in (self._names[run], *rest):  # none of them may be a symlink by now
+        for part in (self._names[run], *rest):  # none of them may have become a symlink
             try:
                 below = self._disk.open(part, OPEN_FOLDER, 0, fd)
             finally:
@@ -317,5 +317,5 @@ class LocalDisplacedFiles:
                 self._disk.close(fd)
 
     def __del__(self) -> None:
-        with suppress(BaseException):  # nobody could catch it here
+        with suppress(BaseException):  # it could not be caught here
             self._close()

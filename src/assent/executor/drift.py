@@ -138,7 +138,7 @@ def _look(disk: PathStateReader, path: bytes) -> PathState | str:
 def _steps(
     operations: Iterable[FileOperation],
 ) -> Iterable[tuple[FileOperation, bytes, FileState | None]]:
-    """Yields each path that operations touch, and what should stand there before."""
+    """Yields each path that operations touch, and what should be there before."""
     for op in operations:
         yield op, op.path, op.before
         if type(op) is MoveFile:

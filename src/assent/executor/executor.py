@@ -99,7 +99,7 @@ def final_results(place: RunPosition, hands: FileWriter) -> tuple[OperationResul
 
 
 def _doubtful(place: RunPosition, found: Sequence[OperationResult]) -> set[int]:
-    """Returns the operations of which a person accepted what stands, whatever that is."""
+    """Returns the operations whose state on disk the user accepted, whatever it is."""
     now = place.course
     if now.phase == "files":
         if not now.segment_outcome.accepted:
@@ -157,7 +157,7 @@ class Executor:
         self._blobs = blobs
         self._journal = journal
         self._commander = commander or NoPlanCommandRunner()
-        self._at: SegmentRun | None = None  # the segment that was last at work
+        self._at: SegmentRun | None = None  # the segment that was last processed
         self._spares: DisplacedLookup = no_displaced
         self._again = False  # an earlier process began the run
 
@@ -219,7 +219,7 @@ class Executor:
             self._write(run, entry)
 
     def _write(self, run: str, entry: JournalEntry) -> None:
-        """Records an entry; nobody could tell later how a command ended, so an interrupt waits."""
+        """Records an entry; a command's end cannot be found out later, so an interrupt waits."""
         try:
             self._journal.write(run, entry)
         except KeyboardInterrupt:
@@ -270,10 +270,10 @@ class Executor:
                 return self._finished(place, "rolled_back" if back else "done")
 
     def _doubts(self, place: RunPosition, unless: RecoveryChoice = "auto") -> HaltedEntry | None:
-        """Returns a halt if a run did, or may have done, more than its journal still tells.
+        """Returns a halt if a run did, or may have done, more than its journal still records.
 
-        Of files the disk shows it, which does not count for whoever said `unless`. Of commands
-        nothing does: a person is warned once, and may then say again what is to be done.
+        For files the disk shows it, which does not count if `unless` was chosen. For commands
+        nothing does: the user is warned once, and may then repeat what is to be done.
         """
         now = place.course
         beyond = self._beyond(place) if now.word != unless else ()
@@ -291,7 +291,7 @@ class Executor:
         return tuple(PathConflict(0 if inside else at, b"", b"", words) for at, words in found)
 
     def _shown(self, place: RunPosition) -> list[tuple[int, str]]:
-        """Returns the operations that the disk shows as done, and the journal does not tell of."""
+        """Returns the operations that the disk shows as done, but the journal does not record."""
         if not self._again:
             return []
         results, operations = place.history.results, place.plan.operations
@@ -317,9 +317,9 @@ class Executor:
         )
 
     def _went_on(self, place: RunPosition) -> bool:
-        """Tells whether a run that is to go back had left this segment, which its log has lost.
+        """Tells whether a run to roll back had left this segment, which its log has lost.
 
-        What came later may have changed the same files, so all of it is taken back as one.
+        What came later may have changed the same files, so all of it is rolled back as one.
         """
         now = place.course
         if now.lost == "nothing" or now.word != "roll_back" or now.back is not None:
@@ -356,7 +356,7 @@ class Executor:
             return halted
         ends_back = now.ends and settled.outcome == "rolled_back"
         turns = ends_back and now.lost != "nothing" and now.word == "roll_back"
-        turns = turns and bool(self._beyond(place))  # the disk shows what else is to be taken back
+        turns = turns and bool(self._beyond(place))  # the disk shows what else to roll back
         if ends_back and not turns and (halted := self._doubts(place)):
             return halted
         again = any(isinstance(entry, RecoveringEntry) for entry in place.history.entries)

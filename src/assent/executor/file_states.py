@@ -37,9 +37,9 @@ _ODD = {
 class DigestCache:
     """Digests of files, remembered by inode while size, mtime and ctime of a file stay the same.
 
-    What is trusted is that the system sets ctime with every change: anybody can set mtime back,
-    nobody ctime, short of setting the clock or writing to the device. Two changes escape: one on a
-    file system that keeps no ctime of its own, and one through a memory map that was written to
+    This trusts that the system sets ctime with every change: any program can set mtime back, but
+    none ctime, short of setting the clock or writing to the device. Two changes escape: one on a
+    file system that does not keep ctime itself, and one through a memory map that was written to
     before, until the system flushes it. A rename sets ctime too, so what a run displaced is read.
     """
 
@@ -106,9 +106,9 @@ class FileStates:
         return seen
 
     def _is_still(self, name: bytes, at: int, state: FileState) -> bool:
-        """Tells of a small file that it is in a state; of any other, that a closer look is due.
+        """Tells whether a small file is in a state; False for others, which need a closer look.
 
-        Mode and content were both as they should be while this looked, which is all that a look
+        Mode and content were both as they should be during this check, which is all that a check
         can say of them. To know what else a file is, both have to be of one moment.
         """
         disk, size = self._disk, state.size
@@ -131,7 +131,7 @@ class FileStates:
 
     def _way(self, folder: bytes) -> int | None:
         """Opens a folder; None if there is none."""
-        # A slot's folder is ours: what is in it counts, whatever it is called by now.
+        # A slot's folder is ours: what is in it counts, whatever its name is now.
         ours = folder.startswith(STAGE)
         try:
             return self._folders.open(folder) if ours else self._folders.open_now(folder)
@@ -218,9 +218,9 @@ def _moving(error: OSError) -> Exception:
 
 
 def _is_fine(found: os.stat_result) -> bool:
-    """Tells whether a file's times are this machine's, and of no coarser steps than its ticks.
+    """Tells whether a file's times are this machine's, and no coarser than its ticks.
 
-    Where no device is behind a file system, it may be another machine that tells the time.
+    If a file system has no device, its times may come from another machine.
     """
     return os.major(found.st_dev) != 0 and bool(
         found.st_mtime_ns % _FINE and found.st_ctime_ns % _FINE
@@ -232,7 +232,7 @@ def _times(found: os.stat_result) -> tuple[int, int, int]:
 
 
 def _is_same(now: os.stat_result, found: os.stat_result) -> bool:
-    """Tells whether a file is the same one and nothing of it has changed."""
+    """Tells whether a file is the same one and has not changed at all."""
     return (
         now.st_ctime_ns == found.st_ctime_ns
         and now.st_mtime_ns == found.st_mtime_ns
@@ -242,11 +242,11 @@ def _is_same(now: os.stat_result, found: os.stat_result) -> bool:
     )
 
 
-# File attributes besides content and mode, and which of them a replacement can keep.
+# File attributes other than content and mode, and which of them a replacement can keep.
 
 
 _ACL = "system.posix_acl_access"
-_LABEL = "security.selinux"  # given anew by the system's policy, so it is neither copied nor lost
+_LABEL = "security.selinux"  # assigned by the system's policy, so it is neither copied nor lost
 
 
 class OwnershipRights(msgspec.Struct, frozen=True):

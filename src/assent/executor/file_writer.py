@@ -79,7 +79,7 @@ def rename_without_flag(disk: Disk, source: RenameEnd, target: RenameEnd, *, pri
         _check_and_rename(disk, source, target)
         return
     try:
-        disk.link(*source, *target)  # unlike a rename, it fails if the name was taken meanwhile
+        disk.link(*source, *target)  # unlike a rename, it fails if the name has been taken
     except OSError as error:
         if error.errno not in _NO_LINK:
             raise
@@ -152,7 +152,7 @@ def _remove_batch(
         threads = [Thread(target=_remove, args=(disk, share, left)) for share in shares]
         _finish(threads)
     finally:
-        # While one still works, after an interrupt, its descriptors must not come to mean others.
+        # While one still works, after an interrupt, its descriptors must not be reused for others.
         for fd in own if not any(thread.is_alive() for thread in threads) else ():
             disk.close(fd)
     return left
@@ -220,7 +220,7 @@ def _files(folders: FolderHandles, folder: bytes) -> list[bytes]:
     return [path for path, kind in folders.below(folder) if kind != "folder"]
 
 
-_STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
+_STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # now in use, or a mount point
 _PLACES = 3  # names that tell how far one motion got, and are asked about together
 _PROBES = tuple(probe.rpartition(b"/")[2] for probe in PROBES)
 _PROBE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -296,7 +296,7 @@ class LocalFileWriter:
             return False
         owner = None
         if fill.like is not None and (owner := self._slots.plain_owner(fill.like)) is None:
-            return False  # what it bears besides, only a new file takes over
+            return False  # its other attributes can only be copied to a new file
         folder = fill.slot.rpartition(b"/")[0]
         if not self._spares.give(displaced, fill, owner, self._slot_folder(folder)):
             return False
@@ -384,7 +384,7 @@ class LocalFileWriter:
     def sync_to_disk(self, *, foreign: bool = False) -> None:
         """Returns when everything done so far is on disk; with `foreign`, also others' changes."""
         self._unsynced.sync(foreign=foreign)
-        self._folders.forget()  # a look after this sees the folders as they are by then
+        self._folders.forget()  # a check after this sees the folders as they are then
 
     def _slot_folder(self, folder: bytes) -> int:
         """Opens the folder of a slot; one of ours is made with the first slot in it."""
@@ -397,7 +397,7 @@ class LocalFileWriter:
             return self._folders.open(folder)
 
     def _unless_behind(self, path: bytes) -> PathState:
-        """Looks at one name; a slot that cannot be reached is no empty one."""
+        """Looks at one name; a slot that cannot be reached does not count as empty."""
         try:
             return self._states.of(path)
         except SymlinkInPath:

@@ -21,7 +21,7 @@ PROGRESS_INTERVAL = 64  # motions between two reports of progress
 
 
 class ForeignChange(Exception):
-    """Someone else's content is where the plan's should be."""
+    """Content of another writer is where the plan's should be."""
 
 
 def finish(
@@ -67,10 +67,10 @@ def finish(
 
 
 class _WholeFolderMoves:
-    """Folders that go as a whole, each with the first motion of a file in it.
+    """Folders that are moved as a whole, each with the first motion of a file in it.
 
-    That is for a run that nothing has cut off so far: whoever goes on after that, or goes back,
-    does so file by file.
+    That is for a run that was not interrupted so far: resuming it after that, or rolling it back,
+    works file by file.
     """
 
     def __init__(self, hands: FileWriter, motions: Sequence[SlotMove]) -> None:

@@ -12,7 +12,7 @@ from assent.executor.disk import Disk, EntryKind, SymlinkInPath, symlink_in_path
 
 LIMIT = 256  # descriptors kept open
 CLOSED_AT_ONCE = 32  # how many make room at once
-RECHECK_SECONDS = 1.0  # seconds: a folder that somebody else renamed is noticed after this
+RECHECK_SECONDS = 1.0  # seconds: a folder that another process renamed is noticed after this
 
 _DEEPEST = STAGE.count(b"/") + 1  # the folder of a run's slots
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -63,7 +63,7 @@ class FolderHandles:
         return first, first if one == other else self._open(other)
 
     def exists(self, folder: bytes) -> bool:
-        """Tells whether a folder has this name; a file or symlink in its place is no folder."""
+        """Tells whether a folder has this name; a file or symlink in its place does not count."""
         try:
             self.open(folder)
         except (FileNotFoundError, NotADirectoryError, SymlinkInPath):
@@ -85,10 +85,10 @@ class FolderHandles:
                 continue
             missing.append(path)
             above, _, name = path.rpartition(b"/")
-            # Only the person may look into slots: they hold contents before modes are set. What
-            # lies deeper will stand in the workspace as it is.
+            # Only the user may look into slots: they hold contents before modes are set. What is
+            # deeper will be in the workspace as it is.
             mode = 0o700 if is_inside(path, STAGE) and path.count(b"/") <= _DEEPEST else 0o777
-            with suppress(FileExistsError):  # somebody was faster; what it is shows next
+            with suppress(FileExistsError):  # another process was first; what it is shows next
                 self._disk.mkdir(name, mode, self.open(above))
             self.open(path)
         return missing
@@ -133,7 +133,7 @@ class FolderHandles:
 
     def __del__(self) -> None:
         for fd in self._fds.values():
-            with suppress(BaseException):  # nobody could catch it here
+            with suppress(BaseException):  # it could not be caught here
                 self._disk.close(fd)
 
     def entries(self, folder: bytes) -> list[tuple[bytes, EntryKind]]:
@@ -144,7 +144,7 @@ class FolderHandles:
             return []
         except OSError as error:
             if error.errno == errno.ELOOP and error.filename == folder:
-                return []  # the name itself is a symlink, which is no folder
+                return []  # the name itself is a symlink, not a folder
             raise
 
     def _exists(self, folder: bytes) -> bool:
@@ -208,7 +208,7 @@ class FolderHandles:
             fd, start = below, end + 1
 
     def _enter(self, name: bytes, at: int, path: bytes) -> int:
-        if name in (b"..", b"."):  # whoever wrote such a path, the workspace is not left by it
+        if name in (b"..", b"."):  # whatever wrote such a path, it must not leave the workspace
             raise OSError(errno.EINVAL, "it is not a plain path inside the workspace", path)
         try:
             return self._disk.open(name, OPEN_FOLDER, 0, at)

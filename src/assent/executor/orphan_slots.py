@@ -20,7 +20,7 @@ from assent.ports.file_writer import FileWriter
 def clear_orphan_slots(
     hands: FileWriter, orphans: Sequence[OrphanSlot], way: OrphanChoice
 ) -> OrphanCleanup:
-    """Clears the slots; what is not restored is moved to a folder of its own.
+    """Clears the slots; what is not restored is moved to a separate folder.
 
     Each step is one rename that replaces nothing. After a crash the same choice continues: a name
     is free then, or a slot is still where it was.
@@ -71,7 +71,7 @@ def _is_back(hands: FileWriter, orphan: OrphanSlot, path: bytes) -> bool:
 def _set_aside(
     hands: FileWriter, orphans: Sequence[OrphanSlot], failed: list[tuple[bytes, str]]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Moves what is left in slots out of the way of later runs, and says where it is now."""
+    """Moves what remains in slots out of the way of later runs, and says where it is now."""
     folders = dict.fromkeys(_folder(orphan.slot) for orphan in orphans if _is_staged(orphan.slot))
     for folder in folders:
         target = LOST_AND_FOUND + folder[len(STAGE) :]

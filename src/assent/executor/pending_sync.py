@@ -16,8 +16,8 @@ FLUSH_AHEAD_FILES = (
     512  # files written after which the system begins to flush them, while more are written
 )
 
-# Not there any more, a symlink by now, not readable, or not a thing that this file system can
-# flush by itself.
+# No longer there, now a symlink, not readable, or not a thing that this file system can flush by
+# itself.
 _NOT_BY_NAME = (
     errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EINVAL
 )  # fmt: skip
@@ -129,7 +129,7 @@ class PendingSync:
 
 
 class _BackgroundFlush:
-    """A flush of the file system beside other work."""
+    """A flush of the file system in the background."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -145,9 +145,9 @@ class _BackgroundFlush:
             self._thread.start()
 
     def end(self) -> None:
-        """Returns when no flush goes on; raises what went wrong in one.
+        """Returns when no flush is running; raises what went wrong in one.
 
-        The system tells of a failed write once, and it may have been here.
+        The system reports a failed write once, and that may have been here.
         """
         if self._thread is not None:
             self._thread.join()

@@ -295,7 +295,7 @@ class LocalProjection:
         for name, content in files.items():
             if not _COPY.fullmatch(name):
                 raise Refused(f"{name!a} is not a valid name for a copy of a plan's state.")
-            # Not synced: they are copies, and are written anew with the next change.
+            # Not synced: they are copies, and are written again with the next change.
             self._tree.replace(folder + b"/" + name.encode(), content, durable=False)
 
     def remove_state(self, plan_id: str, name: str) -> None:

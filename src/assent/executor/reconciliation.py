@@ -1,7 +1,7 @@
 """Reconciliation: compares the disk with a run's journal, and refills slots that were lost.
 
 Only a run that is resumed is compared: the process that makes the renames sees them succeed. A file
-that is neither as before the run nor as after it was changed by someone else; that is not a
+that is neither as before the run nor as after it was changed by another writer; that is not a
 contradiction.
 """
 
@@ -35,7 +35,7 @@ from assent.ports.file_writer import FileWriter
 PathBeforeAfter: TypeAlias = tuple[int, FileState | None, FileState | None]
 
 UNREADABLE_STATE = "odd"  # what cannot be looked at
-TORN_SUFFIX = b".torn"  # ends the name of a slot whose content is no operation's
+TORN_SUFFIX = b".torn"  # ends the name of a slot whose content belongs to no operation
 
 NOT_DONE = "the log says it was changed, but it is as before the run"
 NOT_ROLLED_BACK = "the log does not say it was changed, but it is as after the run"

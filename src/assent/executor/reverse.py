@@ -26,7 +26,7 @@ FolderReturn: TypeAlias = Literal[
 def reverse(
     hands: FileWriter, motions: Sequence[SlotMove], folders: Sequence[bytes]
 ) -> SettledEntry | HaltedEntry:
-    """Restores everything; what someone else changed since stays, and is reported."""
+    """Restores everything; what another writer changed since stays, and is reported."""
     conflicts = []
     undone: dict[int, None] = {}
     folders_left = list(reversed(folders))
@@ -54,7 +54,7 @@ def reverse(
 
 
 def _came_back(hands: FileWriter, take: MoveToSlot) -> FolderReturn:
-    """Gives back a folder that was taken as a whole, and with it whatever others put there."""
+    """Restores a folder that was taken as a whole, including what others put there."""
     try:
         seen = hands.read_states((take.whole, take.folder_slot))
         if seen[take.folder_slot] is None:
@@ -132,7 +132,7 @@ def _undo_rename(hands: FileWriter, motion: SlotMove) -> str | None:
 
 
 def _kept(hands: FileWriter, slot: bytes) -> bytes:
-    """Returns the slot if it holds something, so that nobody is sent to an empty place."""
+    """Returns the slot if it holds something, so that no message points to an empty place."""
     try:
         return slot if hands.read_states((slot,))[slot] is not None else b""
     except OSError:
@@ -140,9 +140,9 @@ def _kept(hands: FileWriter, slot: bytes) -> bytes:
 
 
 def _remove(hands: FileWriter, folders: list[bytes]) -> None:
-    """Removes the folders that the run made; one that somebody uses by now stays."""
+    """Removes the folders that the run made; one that is now in use stays."""
     while folders:
         try:
             hands.delete_empty_folder(folders.pop(0))
         except OSError:
-            continue  # an empty folder too many is no reason to stop giving files back
+            continue  # a leftover empty folder is no reason to stop restoring files

@@ -127,7 +127,7 @@ class SegmentRun:
         """Puts everything back; with `refill`, also what is gone from the slot it was moved to."""
         if refill:
             if not self._has_moved():
-                return SettledEntry("rolled_back")  # whatever is in the slots never left them
+                return SettledEntry("rolled_back")  # what is in the slots never left them
             try:
                 reconciliation.refill_old(
                     self._hands, self._contents, self._operations, self._renames
@@ -143,7 +143,7 @@ class SegmentRun:
         return entry
 
     def _abandon(self) -> Generator[StepProgress, None, JournalEntry]:
-        """Gives up what was only prepared, unless the disk shows that more was done."""
+        """Abandons what was only prepared, unless the disk shows that more was done."""
         found = (
             reconciliation.unlogged_renames(self._hands, self._operations, self._renames)
             if self._again
@@ -190,7 +190,7 @@ class SegmentRun:
             self._hands, self._course.segment_outcome, slots, careful=self._is_decided()
         )
         if self._layout.beside or emptied.pruned or again:
-            # An emptied slot, or a folder, must not come back among the person's files. If it does
+            # An emptied slot, or a folder, must not reappear among the user's files. If it does
             # after all, it holds nothing that is not elsewhere: the segment is settled and on disk.
             with suppress(OSError):
                 self._hands.sync_to_disk()
@@ -241,7 +241,7 @@ def slot_layout(
         layout = hands.choose_layout(name, operations)
         return layout, hands.missing_folders(needed_folders(operations))
     except OSError as error:
-        # Two names that are one file stay so, however often it is tried.
+        # Two names of one file stay so, however often it is tried.
         next = "assent stage list" if error.errno == EEXIST else "assent build"
         told = f"The workspace could not be prepared ({error.strerror}). Nothing was changed."
         raise WorkspaceError(told, next) from error
@@ -281,7 +281,7 @@ def _conflict(course: RunState, span: SegmentRange, difference: PathDrift) -> Pa
 
 
 def _check_restored(operations: Iterable[FileOperation], blobs: BlobStore) -> None:
-    """Refuses to go back unless what comes back is kept; what a command made may go for good."""
+    """Refuses to roll back unless what is restored is kept; what a command made may be lost."""
     for op in operations:
         for path, _, after in footprint(op) if not isinstance(op, MoveFile) else ():
             if after is not None and not blobs.has(after.digest):
@@ -291,7 +291,7 @@ def _check_restored(operations: Iterable[FileOperation], blobs: BlobStore) -> No
 def _watched(
     step: RunStep, total: int, work: Generator[int, None, JournalEntry]
 ) -> Generator[StepProgress, None, JournalEntry]:
-    """Turns counts into progress and hands on the entry that the work ends with."""
+    """Turns counts into progress and passes on the entry that the work ends with."""
     while True:
         try:
             yield StepProgress(step, next(work), total)

@@ -83,7 +83,7 @@ def _beside(slots: SegmentSlots) -> list[bytes]:
 
 
 def _are_set_aside(hands: FileWriter, slots: SegmentSlots) -> bool:
-    """Leaves what was displaced as spares, unless a folder among it holds somebody's late file."""
+    """Keeps what was displaced as spares, unless a folder among it holds another's late file."""
     old = {m.slot: m.before for m in slots.renames if displaces_file(m)}
     folders = (*_cleared(slots.renames), *slots.layout.whole_folder_slots) if old else ()
     try:
@@ -135,20 +135,20 @@ def _gone(hands: FileWriter, slot: bytes) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError as error:
-        return error.errno == ELOOP  # the stage folder is somebody's symlink: nothing of ours
+        return error.errno == ELOOP  # the stage folder is a foreign symlink: nothing of ours
     return True
 
 
 def _is_removed(hands: FileWriter, folder: bytes) -> bool:
-    """Removes a folder that nobody uses; tells whether it was there, and is gone now."""
+    """Removes a folder that is not in use; tells whether it was there, and is gone now."""
     try:
         return hands.delete_empty_folder(folder)
     except OSError:
-        return False  # an empty folder that is left harms nobody
+        return False  # a leftover empty folder does no harm
 
 
 def _is_used(hands: FileWriter, folder: bytes) -> bool:
-    """Removes a folder; tells whether it holds somebody's late file and therefore stays."""
+    """Removes a folder; tells whether it holds another writer's late file and therefore stays."""
     try:
         return (
             not hands.delete_empty_folder(folder)

@@ -157,7 +157,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
 
 # Name, context, output, then dollars for a million tokens: input, output, cache read, cache write.
-# Prices that depend on the length of a request are left out, and so are limits nobody vouched for.
+# Prices that depend on the length of a request are left out, and so are unconfirmed limits.
 _ANTHROPIC = (
     ("claude-sonnet-5-5", 1_000_000, 128_000, 2, 10, 0.1, 2.5),
     ("claude-opus-5-5", 1_000_000, 128_000, 4, 20, 0.2, 5),
@@ -323,4 +323,4 @@ class ModelSelector:
         try:
             return self._names_at(account)
         except ModelError:
-            return []  # nobody is there
+            return []  # no server answers there

@@ -55,7 +55,7 @@ _KINDS = {
 }
 _PAYMENT, _MISSING, _TOO_LARGE, _MANY = 402, 404, 413, 429
 
-SECRET = 8  # characters: a shorter key stands in ordinary words, and guards nothing
+SECRET = 8  # characters: a shorter key occurs in ordinary words, and protects nothing
 
 
 class ErrorContext(msgspec.Struct, frozen=True):

@@ -376,7 +376,7 @@ class HttpClient:
     def send(self, request: HttpRequest, token: CancelToken[str]) -> HttpResponse:
         """Sends a request and waits for the head of its response.
 
-        A kept connection may have died meanwhile. If the request was not sent, or the connection
+        A kept connection may have died. If the request was not sent, or the connection
         closed at once without a byte, the server has not processed it, and it is sent once more.
         """
         way = self._way(request.target)

@@ -25,7 +25,7 @@ _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\x00\n-\r]*)")
 _LENGTH = re.compile(rf"[0-9]{{1,{MAX_LENGTH_DIGITS}}}")
 _CHUNK = re.compile(rb"([0-9a-fA-F]{1,%d})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?" % MAX_LENGTH_DIGITS)
 _INTERIM = range(100, 200)  # those only say that the answer is still to come
-_UPGRADE = 101  # but this says that what follows is not HTTP, and nobody asked for that
+_UPGRADE = 101  # but this says that what follows is not HTTP, which was not requested
 _BODILESS = (204, 304)
 _FRAMING = ("content-length", "transfer-encoding")
 
@@ -73,7 +73,7 @@ class ResponseParser:
         for content in self._chunks() if self._chunked else self._plain():
             yield from self._unpacked(content)
         if self.done and self._held:
-            self.keeps = False  # bytes that nobody asked for
+            self.keeps = False  # bytes that were not requested
 
     def end(self) -> None:
         """Records that no more bytes come."""
@@ -118,7 +118,7 @@ class ResponseParser:
         options = head.headers.get("connection", "").lower().split(",")
         asks_to_close = "close" in (option.strip(" \t") for option in options)
         ends_by_closing = self._left is None
-        # With two ends, somebody on the way may have taken the other one for the end.
+        # With two ends, a proxy may have taken the other one for the end.
         has_two_ends = all(name in head.headers for name in _FRAMING)
         self.keeps = not (head.old or asks_to_close or ends_by_closing or has_two_ends)
         self.done = self._left == 0 and not self._chunked
@@ -181,7 +181,7 @@ class ResponseParser:
             yield content
             return
         try:
-            while content and not self._inflate.eof:  # what follows the end is kept by nobody
+            while content and not self._inflate.eof:  # what follows the end is discarded
                 yield self._inflate.decompress(content, INFLATE_BYTES)
                 content = self._inflate.unconsumed_tail
         except zlib.error:

@@ -27,7 +27,7 @@ MAX_TRAILING_BYTES = 1 << 20
 # Parsing of responses.
 
 # Bytes of a status line with all headers, of a chunk's size with its extensions, of one trailer.
-# Servers send a few thousand. With this, the number of headers needs no limit of its own.
+# Servers send a few thousand. With this, the number of headers needs no separate limit.
 MAX_HEAD_BYTES = 64 << 10
 # Bytes of interim answers, chunk sizes and trailers in a row, without a byte of the body between.
 MAX_BYTES_WITHOUT_CONTENT = 2 * MAX_HEAD_BYTES
@@ -40,16 +40,16 @@ INFLATE_BYTES = 1 << 20
 
 # One event. The longest repeats a whole answer, which by the defaults of `answer.*` has 14 MB.
 MAX_EVENT_BYTES = 16 << 20
-# What a line of an event takes besides its content, so that empty lines count, too.
+# What a line of an event takes in addition to its content, so that empty lines count, too.
 EVENT_LINE_BYTES = 40
-# Of an event's name; what is longer is cut off, and is no name that is known.
+# Of an event's name; what is longer is cut off, and does not match a known name.
 MAX_EVENT_NAME_BYTES = 200
 
 # Answers of a model.
 
 # Parts of text and reasoning, or of a kind that is unknown; real answers have a few dozen.
 MAX_ANSWER_PARTS = 5000
-# Answers in a row that are asked for anew because an event could not be read. From then on the
+# Answers in a row that are requested again because an event could not be read. From then on the
 # event is left out: it seems that this server always sends it.
 MAX_BAD_ANSWERS = 2
 # Bytes of an error's body that are kept. Its message is at the beginning.

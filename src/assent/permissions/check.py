@@ -72,7 +72,7 @@ MODE_NAMES: dict[Mode, str] = {
     "auto-edit": "Auto-edit",
     "yolo": "Yolo",
 }
-_KEPT = 8192  # paths whose names were looked at
+_KEPT = 8192  # paths whose names were checked
 
 
 class PermissionCheck(msgspec.Struct, frozen=True):
@@ -290,7 +290,7 @@ CHECK_BUILDERS: dict[Action, CheckBuilder] = {
 # project and the scope of a text plan do not answer them.
 
 
-OWN_LAYERS: Final = ("user", "command line")  # layers in which the person themselves speaks
+OWN_LAYERS: Final = ("user", "command line")  # layers that the user sets directly
 PRESET_SOURCE: Final = "the preset "  # how the source of a preset's rule begins
 _HOME: Final = re.compile(r"(?:~|\$HOME|\$\{HOME\})(?=/|$)")
 _FAR: Final = re.compile(r"[/~]|\$\{?HOME\b")
@@ -307,7 +307,7 @@ def outside_path(path: str, policy: PermissionPolicy) -> str:
         return ""
     root = policy.root.rstrip("/")
     if not text.startswith("/") and _FAR.match(text):
-        return text  # a home that nobody knows
+        return text  # an unknown home folder
     whole = normpath(join(root, text))
     if not root:
         return whole if whole.startswith(("/", "../")) or whole == ".." else ""

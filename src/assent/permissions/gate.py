@@ -63,7 +63,7 @@ RULE_LAYERS = (
     "project",
     "agent",
     "command line",
-)  # layers whose question yolo mode answers
+)  # layers whose questions yolo mode answers
 VERDICTS = {"allow": Verdict.RUN, "ask": Verdict.ASK, "deny": Verdict.DENY}
 ANSWER_TEXT = {"allow": "allows it", "ask": "asks first", "deny": "denies it"}
 _KEPT = 256  # command lines that were looked at
@@ -96,7 +96,7 @@ class RuleGate:
         try:
             matters = [each for one in requests for each in self._matters(one, posture, requests)]
             return strictest_decision([self._decide(matter, posture)[0] for matter in matters])
-        except Exception as error:  # law 9: a gate that fails says no
+        except Exception as error:  # law 9: a gate that fails denies
             return _failed(error, posture)
 
     def path_limits(self, posture: PermissionContext) -> PathLimits | None:
@@ -159,7 +159,7 @@ class RuleGate:
         lines = [one.resource for one in requests if one.action is Action.SHELL]
         try:
             found = tuple(text for line in lines for text in self._commands(line))
-        except Exception:  # nobody is refused, or let through, by what is shown
+        except Exception:  # for display only: it neither denies nor allows anything
             return ()
         return found if found != tuple(lines) else ()
 
@@ -207,12 +207,12 @@ class RuleGate:
     def _opinions(
         self, request: ResourceAccess, posture: PermissionContext
     ) -> tuple[RuleMatch, ...]:
-        """Returns what layers say to a command line that is refused whatever they say."""
+        """Returns what layers say about a command line that is refused whatever they say."""
         stacks, root = self._stacks.of(posture.agents), self._policy.root
         found = list[RuleMatch]()
         try:
             texts = self._commands(request.resource) or (request.resource,)
-        except Exception:  # nobody is refused, or let through, by what is shown
+        except Exception:  # for display only: it neither denies nor allows anything
             texts = (request.resource,)
         for one in [ResourceAccess(request.action, text, request.key) for text in texts]:
             for stack in stacks:
@@ -289,7 +289,7 @@ class RuleGate:
         self, matter: PermissionCheck, said: RuleMatches, posture: PermissionContext
     ) -> Decision:
         """Returns what rules, or else the mode, make of a matter."""
-        if matter.fixed:  # only a rule of the person's own that names it lets it run
+        if matter.fixed:  # only a rule of the user's own that names it allows it
             policy = self._policy
             said = [
                 one
@@ -312,7 +312,7 @@ class RuleGate:
 
 
 def _touch(one: str, other: str) -> bool:
-    """Tells whether one path is the other, or lies in it, or holds it."""
+    """Tells whether one path is the other, is in it, or contains it."""
     return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
 
 
@@ -327,7 +327,7 @@ def _forms(matter: PermissionCheck, root: str) -> tuple[str, ...]:
 
 
 def _failed(error: Exception, posture: PermissionContext) -> Decision:
-    """Returns the no to what could not be judged, or is no command for planning."""
+    """Returns the denial of what could not be judged, or is not a command for planning."""
     by_mode = posture.mode == "plan" and isinstance(error, Refused)
     return Decision(Verdict.DENY, _why(error), "mode" if by_mode else "defaults")
 
@@ -363,9 +363,9 @@ def _ruled(matter: PermissionCheck, said: RuleMatches, posture: PermissionContex
 
 
 def _stages(opinion: RuleMatch, matter: PermissionCheck, posture: PermissionContext) -> bool:
-    """Tells whether staging does for the question: all of a plan is asked about later.
+    """Tells whether staging replaces the question: approval of the whole plan is asked for later.
 
-    Only a rule that names files wants to be asked about each edit of them while planning, too.
+    Only a rule that names files asks about each edit of them while planning, too.
     """
     is_staged = posture.mode == "plan" and matter.default.verdict is Verdict.STAGE
     asks_all = bool(matter.whole) or matches_everything(opinion.rule.pattern)

@@ -97,7 +97,7 @@ def grant_patterns(
 
 
 def _is_inside(request: ResourceAccess, folders: Sequence[str]) -> bool:
-    """Tells whether a yes to a folder that is asked about together covers a file, too."""
+    """Tells whether allowing a folder in the same question covers a file, too."""
     plain = request.action is Action.READ and not why_secret_path(request.resource)
     return plain and _is_below(request.resource, folders)
 

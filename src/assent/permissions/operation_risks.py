@@ -27,7 +27,7 @@ from assent.core.text.secrets import find_secret
 from assent.permissions.commands.predicted_effects import UNREAD, PredictedEffects, predict_effects
 from assent.ports import ReplacementLoss
 
-# Names of many kinds: a scope that covers them all is no bound.
+# Names of many kinds: a scope that covers them all is not a limit.
 _SAMPLE_PATHS: Final = (
     "a",
     ".env",

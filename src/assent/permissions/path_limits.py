@@ -207,7 +207,7 @@ def _softer(rule: PermissionRule, than: PermissionRule) -> bool:
 
 
 def _meets(start: str, folders: Sequence[str]) -> bool:
-    """Tells whether something that begins so could lie in one of these folders."""
+    """Tells whether something that begins with this could be in one of these folders."""
     near = [folder for folder in folders if folder or not start.startswith("/")]
     return any(start.startswith(folder) or folder.startswith(start) for folder in near)
 

@@ -25,7 +25,7 @@ from assent.permissions.path_limits import PathLimitsCache, PathRuleFilter
 from assent.permissions.resource_names import resource_names
 
 PLAN_RULE_LAYERS: Final = ("user", "project")
-_POSTURE: Final = PermissionContext("ask")  # nobody's: no agent, no remembered answer
+_POSTURE: Final = PermissionContext("ask")  # neutral: no agent, no remembered answer
 _KEPT: Final = 256  # command lines that were looked at
 
 

@@ -63,7 +63,7 @@ def is_private_host(host: str) -> bool:
         return False
     quad = re.fullmatch(_QUAD, host)
     if quad is None or any(len(part) > 1 and part[0] == "0" for part in quad.groups()):
-        return True  # another spelling of some address; nobody needs one
+        return True  # another spelling of some address; never needed
     return re.fullmatch(_OWN, host) is not None
 
 

@@ -1,4 +1,4 @@
-"""Proposes a frozen plan, and records a person's approval or rejection of its digest."""
+"""Proposes a frozen plan, and records a user's approval or rejection of its digest."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -73,16 +73,16 @@ def build_warnings(doors: Ports, place: WorkspaceConfig, record: PlanRecord) -> 
     )
 
 
-# Refuses approval by the person who requested the plan, where approve.independent asks for it.
+# Refuses approval by the user who requested the plan, where approve.independent asks for it.
 
 
 def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same: bool) -> None:
-    """Refuses an approval by the plan's requester, if its risks need another person's."""
+    """Refuses an approval by the plan's requester, if its risks need another user's."""
     risks = {*review.risks, *(code for each in review.operations for code in each.risks)}
     unclear = any(each.unclear for each in review.operations)
     if isinstance(wanted, bool):
         met = risks
-    else:  # whose text does not tell what it does may do all of it
+    else:  # a command whose effects are unclear may have all of these risks
         met = set(wanted) if unclear else risks.intersection(wanted)
     if not same or not (met if isinstance(wanted, tuple) else wanted):
         return
@@ -135,8 +135,8 @@ class Approvals:
     ) -> PlanRecord:
         """Freezes the draft and the live text into a plan with a digest.
 
-        `session` is the one whose model presents it; hooks are told. A portable plan is bound to no
-        workspace and relies on the contents it expects.
+        `session` is the one whose model presents it; hooks are notified. A portable plan is bound
+        to no workspace and relies on the contents it expects.
         """
         text, drafted = self._plans.read_live(record)
         self._check_text(record, text)
@@ -182,7 +182,7 @@ class Approvals:
         return Plan(text, operations, scope, tuple(relied_on), record.workspace, export)
 
     def _commits(self) -> bool:
-        """Tells whether plans end with a commit here: where the person wants it, and git is."""
+        """Tells whether plans end with a commit here: if configured, and in a git repository."""
         return self._place.commit and GIT in self._doors.files.names(b"")
 
     def proposal(self, plan: Plan) -> PlanProposed:
@@ -225,7 +225,7 @@ class Approvals:
         """Refuses the plan's requester as approver, if another person is required."""
         if self._place.independent:
             own = self._place.account or self._place.user
-            same = record.user in ("", own)  # of an old plan nobody knows it
+            same = record.user in ("", own)  # unknown for old plans
             check_independent(self._place.independent, self.reviewed(record), same=same)
 
     def check_files(self, record: PlanRecord) -> None:

@@ -322,9 +322,7 @@ class Bundles:
     def import_plan(self, bundle: Bundle, file: bytes) -> PlanRecord:
         """Imports a bundle that a trusted key approved as a plan of this workspace."""
         for _ in range(MAX_TRIES):
-            with suppress(
-                ConcurrentChange
-            ):  # somebody else takes in the same; what they did counts
+            with suppress(ConcurrentChange):  # another process imports the same; what it did counts
                 return self._taken_in(bundle, file)
         raise Busy(
             "Other processes keep importing this plan. Nothing was changed.", "assent status"

@@ -44,7 +44,7 @@ def command_folder(typed: bytes, locate: Callable[[bytes], bytes]) -> bytes:
     inside = typed.rstrip(b"/") + b"/x"
     try:
         return parent(locate(inside))
-    except AssentError as error:  # it names what nobody typed
+    except AssentError as error:  # it names a path that the user did not type
         told = error.message.replace(display_path(inside), display_path(typed))
         raise type(error)(told, error.next or _HELP) from error
 

@@ -92,7 +92,7 @@ class Comments:
         for _ in range(MAX_TRIES):
             try:
                 self._append(record, self._read(record)[0], CommentAdded(record.plan_id, comment))
-            except ConcurrentChange:  # somebody else noted something meanwhile
+            except ConcurrentChange:  # another writer commented meanwhile
                 continue
             return comment
         raise ConcurrentChange(
@@ -195,7 +195,7 @@ class Comments:
 
 
 def _standing(events: Sequence[CommentEvent]) -> dict[str, Comment]:
-    """Returns all comments that nobody took back, with their last words."""
+    """Returns all comments that were not removed, with their latest text."""
     found: dict[str, Comment] = {}
     for event in events:
         match event:

@@ -106,7 +106,7 @@ def splice(chunks: Iterable[bytes], at: int, length: int, put: bytes) -> Iterato
         yield put
 
 
-# Reads the bytes behind a file state and stores in blobs what a plan refers to.
+# Reads the bytes of a file state and stores in blobs what a plan refers to.
 
 
 class PlanContents:
@@ -312,7 +312,7 @@ class Drafts:
                 refuse_similar_names(wanted)
                 refuse_case_collisions(self._doors.files, wanted)
                 return self._replace(record, wanted)
-            except ConcurrentChange:  # somebody else staged meanwhile; that is no reason to give up
+            except ConcurrentChange:  # another writer staged meanwhile; that is no reason to stop
                 record = self.plans.repository().load(record.plan_id)
         raise Busy(
             "Other processes keep changing this plan. Nothing was staged.", "assent stage list"

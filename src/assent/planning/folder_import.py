@@ -88,7 +88,7 @@ class FolderImporter:
         try:
             return GIT in map(casefolded, self._doors.files.names(folder))
         except Refused:
-            return False  # here it is reached through a symlink: nothing of the workspace
+            return False  # here it is reached through a symlink: not part of the workspace
 
     def _keep(self, other: SourceFolder, written: Iterable[WriteFile]) -> None:
         for op in written:
@@ -150,7 +150,7 @@ class _RespelledSourceFolder:
 
 
 class _FolderWalk:
-    """Goes through folders, and notes what is left out and why."""
+    """Walks through folders, and notes what is excluded and why."""
 
     def __init__(self, overlay: Overlay, place: WorkspaceConfig, wanted: Sequence[bytes]) -> None:
         self._ignored = IgnoreMatcher(overlay)
@@ -204,7 +204,7 @@ class _FolderWalk:
 
     def _is_ours(self, path: bytes) -> bool:
         if casefolded(path) == TREE:
-            return False  # the person's own files are in there, too
+            return False  # the user's own files are in there, too
         try:
             refuse_own_paths(path, self._place.plan_dir, self._place.private)
         except Refused:

@@ -17,7 +17,7 @@ def fire_hooks(
 
 
 def plan_hook_fields(record: PlanRecord) -> dict[str, Any]:
-    """Returns what hooks are told about a plan."""
+    """Returns what hooks receive about a plan."""
     return {
         "plan": record.plan_id,
         "name": record.name,
@@ -27,7 +27,7 @@ def plan_hook_fields(record: PlanRecord) -> dict[str, Any]:
 
 
 def session_hook_fields(record: SessionRecord | None) -> dict[str, Any]:
-    """Returns what hooks are told about the session in which something was done, if any."""
+    """Returns what hooks receive about the session in which something was done, if any."""
     if record is None:
         return {}
     return {"session": record.session, "agent": record.agent, "mode": record.mode}

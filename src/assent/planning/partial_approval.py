@@ -25,7 +25,7 @@ REJECT_COMMAND = "assent reject --note 'TEXT'"
 
 
 class PartialApproval(msgspec.Struct, frozen=True):
-    """The smaller plan that a user is about to decide on; nothing of it is recorded yet."""
+    """The smaller plan that a user is about to decide on; none of it is recorded yet."""
 
     record: PlanRecord
     was: Plan

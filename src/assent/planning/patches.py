@@ -266,7 +266,7 @@ class _PatchGroup:
         return fit.content
 
     def _check_free(self, file: FilePatch) -> None:
-        """Refuses a name that is taken, unless exactly this stands there."""
+        """Refuses a name that is taken, unless exactly this file is there."""
         seen, made = self._tree.state(file.new), self._made.get(file.new)
         if seen is None or file.new in self._gone or made is None:
             return

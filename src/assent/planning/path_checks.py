@@ -116,7 +116,7 @@ class FilenameCase:
         if folder not in self._listed:
             try:
                 self._listed[folder] = frozenset(self._files.names(folder))
-            except Refused:  # it is reached through a symlink: nothing of the workspace
+            except Refused:  # it is reached through a symlink: not part of the workspace
                 self._listed[folder] = frozenset()
         return self._listed[folder]
 

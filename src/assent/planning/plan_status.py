@@ -95,7 +95,7 @@ def expiry_reason(approval: Approval, now: str) -> str:
 
 
 MAX_FILES: Final = (
-    1000  # files; with more of them reading would wait for long: a yes looks at them all
+    1000  # files; with more, reading would take too long: an approval checks them all
 )
 MAX_CHEAP_FILES: Final = 50
 MAX_CHEAP_BYTES: Final = 4 << 20  # bytes in them
@@ -192,7 +192,7 @@ class PlanStatus:
             )
         try:
             live = self._plans.live_text(record)
-        except AssentError:  # whoever proposes it is told why
+        except AssentError:  # the reason is reported when it is proposed
             return ""
         return "" if live is None else self._plans.first_step(record, live)
 
@@ -216,7 +216,7 @@ def denied_reasons(
     """
     try:
         files = denied_operations(doors, plan.operations)
-    except AssentError as error:  # rules that cannot be read let nothing be built
+    except AssentError as error:  # if rules cannot be read, nothing can be built
         return (error.message,), tuple(commands)
     told = tuple(why or files.get(at, "") for at, why in enumerate(commands))
     return tuple(dict.fromkeys(filter(None, told))), told

@@ -129,13 +129,13 @@ class Plans:
         self._ledger: PlanRepository | None = None
         self._notes = ApprovalNotes(workspaces)
         self.last_draft: tuple[str, tuple[Operation, ...]] = ("", ())  # the one that was used last
-        # Between a plan's file and its record nobody here may take the file for another plan.
+        # Between a plan's file and its record, no other thread may take the file for another plan.
         self._alone = RLock()
 
     def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
         """Creates a plan with its Markdown file and makes it the current one."""
         plan_name(name)
-        goal = redact(goal)  # it names a folder, and stands in a file that others read
+        goal = redact(goal)  # it names a folder, and is in a file that others read
         session = session_name(session) if session else slug(goal or name)
         path = self._doors.projection.plan_path(session, name)
         if self._doors.projection.read_plan(path) is not None:
@@ -196,7 +196,7 @@ class Plans:
     def live_text(self, record: PlanRecord) -> bytes | None:
         """Returns the text in the plan's file, or None if the file is gone."""
         if record.imported:
-            return self.text(record.content_hash)  # it has no file that anybody could change
+            return self.text(record.content_hash)  # it has no file that could be changed
         return self._doors.projection.read_plan(record.path)
 
     def stamp(self, record: PlanRecord) -> tuple[int, ...]:
@@ -355,7 +355,7 @@ class Plans:
         return self.repository().append(record, record.plan_id, *events)
 
     def _is_left(self, record: PlanRecord) -> bool:
-        """Tells whether a file is still as a plan that was given up left it."""
+        """Tells whether a file is still as a discarded plan left it."""
         live = self.live_text(record)
         return live is not None and sha256(live) == record.left
 
@@ -414,7 +414,7 @@ class Plans:
         )
 
     def _adopt(self, ledger: PlanRepository, file: PlanFile) -> PlanRecord:
-        """Takes in a plan file that somebody else put there."""
+        """Adopts a plan file that another writer put there."""
         return self._create(ledger, file, self._doors.projection.read_plan(file.path) or b"")
 
     def _taken(self, record: PlanRecord, live: bytes | None) -> list[Event]:

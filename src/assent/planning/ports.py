@@ -88,7 +88,7 @@ class RetentionLimits(msgspec.Struct, frozen=True):
 
     days: int = 0
     size: int = 0
-    displaced_bytes: int = 0  # bytes of displaced files besides; 0: none
+    displaced_bytes: int = 0  # additional bytes of displaced files; 0: none
 
 
 class Ports(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ class Ports(msgspec.Struct, frozen=True):
     clock: Clock
     files: WorkspaceFiles
     projection: Projection
-    executor: "Callable[[Journal], Executor]"  # the engine has no hands of its own (law 1)
+    executor: "Callable[[Journal], Executor]"  # the engine itself writes no files (law 1)
     hooks: HookRunner = NoHookRunner()
     garbage_collector: GarbageCollector = NoGarbageCollector()
     displaced_files: DisplacedFiles = NoDisplacedFiles()
@@ -129,16 +129,16 @@ class WorkspaceConfig(msgspec.Struct, frozen=True):
     plan_dir: bytes
     user: str
     expires_s: int = 0
-    private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace
+    private: tuple[bytes, ...] = ()  # state and configuration, if they are in the workspace
     export: bytes = b""  # plan.export: a file that gets a proposed plan's text
     staging: bool = True  # plan.staging
     max_file: int = 512 << 20  # stage.max_file_mb, in bytes
     commit: bool = False  # plan.commit
     snapshot_limits: SnapshotLimits = SnapshotLimits()  # [undo]: what is kept while a command runs
-    modes: CustomModes = {}  # of the person's and the project's own
+    modes: CustomModes = {}  # the user's and the project's
     retention: RetentionLimits = RetentionLimits()  # undo.keep_days, undo.keep_mb
     independent: bool | tuple[str, ...] = False  # approve.independent
-    account: str = ""  # whose process it is, whatever name they go by
+    account: str = ""  # the account that runs the process, whatever name it uses
     known_as: bytes = b""  # the path that the log knows the folder by; empty: the root
 
     @property

@@ -23,7 +23,7 @@ from assent.render.rows import operation_row
 
 MakeContent: TypeAlias = Callable[[], bytes]
 
-NEW_PLAN_EVENTS = 2  # events of a plan that was just made: nobody has todos for it yet
+NEW_PLAN_EVENTS = 2  # events of a plan that was just created: it has no todos yet
 INTERVAL_S = 1.0  # between two times that copies are written while a session works
 
 _TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
@@ -111,7 +111,7 @@ class PlanProjections:
 
 
 def _stale(error: Exception) -> str:
-    """Says why copies are old, and nothing of what they copy: that may well have changed."""
+    """Says why copies are outdated, and nothing about what they copy: that may have changed."""
     why = str(error).replace(" Nothing was changed.", "").rstrip(".")
     return f"The readable copies in .opencode/assent are outdated: {why}. The log is authoritative."
 
@@ -133,9 +133,9 @@ def _operations(record: PlanRecord, operations: Sequence[Operation]) -> bytes:
 
 
 def _digests(op: Operation) -> dict[str, object]:
-    """Returns what tells, without the log, whose content lies in a slot (`runs/orphan_slots.py`).
+    """Returns what shows, without the log, whose content is in a slot (`runs/orphan_slots.py`).
 
-    Of a move both are of the file itself.
+    For a move, both are of the file itself.
     """
     if isinstance(op, RunCommand):
         return {}

@@ -27,7 +27,7 @@ MAX_NAMED = 20  # conflicts spelled out in one message
 
 
 class Rebase(msgspec.Struct, frozen=True):
-    """A plan that fits the current files; nothing of it is recorded yet.
+    """A plan that fits the current files; none of it is recorded yet.
 
     `fates` are the staged operations, each with what it becomes: None if the files already have it.
     """

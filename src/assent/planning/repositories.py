@@ -113,7 +113,7 @@ class PlanRepository:
         *events: Event,
         beside: Sequence[EventBatch] = (),
     ) -> PlanRecord:
-        """Appends events, if no one else did meanwhile and the lifecycle allows them.
+        """Appends events, if no other writer did meanwhile and the lifecycle allows them.
 
         `beside` is recorded with them, or nothing is.
         """
@@ -303,7 +303,7 @@ class WorkspaceRepository:
             return home
 
     def _mark(self, home: WorkspaceRecord) -> None:
-        """Has the tree name the workspace, once; whoever cannot has a workspace all the same."""
+        """Writes the workspace's marker, once; without it the workspace works, too."""
         if not self._marks:
             return
         self._marks = False
@@ -318,7 +318,7 @@ class WorkspaceRepository:
             )
 
     def _minted(self, before: int) -> WorkspaceRecord:
-        """Mints an id, unless anybody has minted one since that many were."""
+        """Mints an id, unless another process has minted one since there were `before`."""
         place = self._place
         minted = WorkspaceMinted(self._doors.clock.new_id(), place.recorded_root, place.inode)
         new = WorkspaceRecord(minted.workspace, minted.root, minted.inode)

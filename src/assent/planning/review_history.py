@@ -70,7 +70,7 @@ class ReviewHistory:
             return review
 
     def _compared(self, review: Review, plan: Plan) -> Review:
-        """Adds to the review of a frozen plan what changed since the person read it."""
+        """Adds to the review of a frozen plan what changed since the user read it."""
         try:
             found = self._since(review.plan_id, plan)
         except AssentError as error:
@@ -108,7 +108,7 @@ class ReviewHistory:
             try:
                 stream, at = self._stream(shown.plan_id), self._doors.clock.now()
                 self._doors.store.append(EventBatch(stream, seq, at, (shown,)))
-            except ConcurrentChange:  # somebody else read something meanwhile
+            except ConcurrentChange:  # another process recorded a review meanwhile
                 continue
             return
         raise ConcurrentChange("Other processes keep recording reviews.")

@@ -245,7 +245,7 @@ class _OperationReviewer:
             if content is not None and sha256(content) == state.digest:
                 return content
         if self._over and not self._doors.blobs.has(state.digest):
-            return None  # what a plan was about that is over may have been given up
+            return None  # contents of a finished plan may have been removed
         return self._doors.blobs.read(state.digest)
 
     def _link_target(self, path: bytes, state: FileState) -> bytes | None:
@@ -258,7 +258,7 @@ class _OperationReviewer:
             return None
 
     def _around(self, op: Operation) -> tuple[Siblings, str]:
-        """Returns the names beside a new name, and why a folder above it passes for another."""
+        """Returns the names next to a new name, and why a folder above it looks like another."""
         new = _new_path(op)
         if new is None:
             return NO_SIBLINGS, ""
@@ -276,7 +276,7 @@ class _OperationReviewer:
         """Returns the names in a folder, in the workspace and in the plan."""
         if folder not in self._siblings:
             prefix = folder + b"/" if folder else b""
-            # Where a file or symlink becomes the folder, nobody is there yet.
+            # Where a file or symlink becomes the folder, nothing is in it yet.
             new_one = not self._going.isdisjoint((folder, *ancestors(folder)))
             there = [] if new_one else self._names(folder)
             staying = {sibling for sibling in there if prefix + sibling not in self._going}

@@ -1,4 +1,4 @@
-"""The cancel token: ends work from any thread, with a reason, and wakes whoever waits in it."""
+"""The cancel token: ends work from any thread, with a reason, and wakes what waits in it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -38,7 +38,7 @@ class CancelToken(Generic[Reason]):
         return self._reason is not None
 
     def cancel(self, reason: Reason) -> None:
-        """Ends the work. Calling it again wakes it again: it may have begun to wait meanwhile."""
+        """Ends the work. A further call wakes it again: it may have begun to wait since."""
         with self._lock:
             if self._closed:
                 return
@@ -56,7 +56,7 @@ class CancelToken(Generic[Reason]):
                 wake()
 
     def detach(self) -> None:
-        """Has a cancellation wake nobody until something else is attached."""
+        """Lets a cancellation wake nothing until something else is attached."""
         with self._lock:
             self._wake = None
 
@@ -70,7 +70,7 @@ class CancelToken(Generic[Reason]):
             self.detach()
 
     def close(self) -> None:
-        """Lets the work come to its end as it does; nobody can cancel it any more."""
+        """Lets the work end by itself; it can no longer be cancelled."""
         with self._lock:
             self._closed = True
             self._wake = None
@@ -93,7 +93,7 @@ class CancelRegistry(Generic[Reason]):
 
     @contextmanager
     def registered(self, name: str = "") -> Iterator[CancelToken[Reason]]:
-        """Lets others cancel a block, whose lock between processes the caller holds."""
+        """Lets others cancel a block; the caller holds its lock between processes."""
         token = self._tokens[name] = CancelToken()
         try:
             yield token

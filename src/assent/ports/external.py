@@ -73,7 +73,7 @@ class PlanCommandRunner(Protocol):
         """
 
     def check_allowed(self, command: RunCommand) -> None:
-        """Raises Refused if rules deny the command by now; called each time before it begins."""
+        """Raises Refused if rules now deny the command; called each time before it begins."""
 
     def check_at_rest(self) -> None:
         """Raises RunUnfinished if a command still runs here whose starter died."""
@@ -209,7 +209,7 @@ class NoPlanCommandRunner:
 class PlanRules(Protocol):
     """The rules of user and project that apply to plans, even approved ones.
 
-    They are read again for every call, so that a rule added meanwhile applies.
+    They are read again for every call, so that a rule that was added since applies.
     """
 
     def command_limits(self, line: str) -> CommandLimits:

@@ -52,7 +52,7 @@ class Turn(Protocol):
         """
 
     def read_new_messages(self) -> tuple[StoredEvent, ...]:
-        """Reads what others added to the session meanwhile."""
+        """Reads what others have added to the session."""
 
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
         """Runs the calls of one answer; each event comes out after it was stored."""
@@ -113,7 +113,7 @@ class PermissionGate(Protocol):
     def is_mandatory_ask(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
     ) -> bool:
-        """Tells whether a yes to one of these counts for one session at most."""
+        """Tells whether an approval of one of these counts for one session at most."""
 
     def grant_patterns(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
@@ -152,4 +152,4 @@ class CallGuard(Protocol):
         """Returns the outcome, perhaps with text added for the model."""
 
     def turn_end_reason(self) -> str:
-        """Hears that an answer's calls are over; says why the turn must end, if it must."""
+        """Notes that an answer's calls are over; says why the turn must end, if it must."""

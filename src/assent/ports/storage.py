@@ -30,7 +30,7 @@ class LogCheck(msgspec.Struct, frozen=True):
     events: int
     broken: str = ""  # empty: every event follows from the one before
     anchored: int = 0
-    leftovers: bool = False  # of an empty log: something is kept that a log would tell of
+    leftovers: bool = False  # of an empty log: something is kept that a log would mention
     unanchored: str = ""  # why that mark cannot be used, and what makes a new one
 
 
@@ -141,7 +141,7 @@ class Signer(Protocol):
 
 
 class TrustedKeys(Protocol):
-    """Whose signatures count in addition to this machine's own: keys that user or system list."""
+    """The keys, listed by user or system, whose signatures count in addition to this machine's."""
 
     def trusted(self, key: str) -> bool:
         """Tells whether a public key is listed and was not revoked."""

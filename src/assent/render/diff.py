@@ -18,7 +18,7 @@ from assent.core.text.hidden_chars import fold_long, has_long_line, visible_diff
 from assent.core.text.line_diff import LineChange, line_changes
 from assent.render.lines import Line, Style
 
-LIMIT: Final = 8 * 1024 * 1024  # of a content or a diff; nobody reads more than that
+LIMIT: Final = 8 * 1024 * 1024  # of a content or a diff; no one reads more than that
 CONTEXT: Final = 3
 
 Lines: TypeAlias = list[bytes]
@@ -216,7 +216,7 @@ def _text(title: Lines, body: Lines | None) -> str | None:
 _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
 
 
-_PART = "\ndiff --git "  # content always has a sign before it, so this can only be ours
+_PART = "\ndiff --git "  # content always has a sign before it, so this can only be our own
 
 
 def diff_lines(diff: str) -> list[Line]:

@@ -13,7 +13,7 @@ from assent.core.text.hidden_chars import fold_at_words, fold_long, visible
 
 Style = Literal[
     "heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest",
-    "said",  # what the person said
+    "said",  # what the user said
     "prose",  # what a model said in words
     "code",
 ]  # fmt: skip

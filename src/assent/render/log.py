@@ -190,7 +190,7 @@ def _cut(text: str) -> str:
 # Repeated calls are shown once with a count, child sessions by name.
 
 
-# Child names: how the child sessions of a session are told apart, such as `explore 2`.
+# Child names: how the child sessions of a session are distinguished, such as `explore 2`.
 
 
 UNNAMED_CHILD = "a child"

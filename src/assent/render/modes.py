@@ -23,7 +23,7 @@ def mode_rows(modes: CustomModes) -> list[Row]:
 
 
 def find_mode(name: str, modes: CustomModes) -> CustomMode:
-    """Returns a mode by name; an unchanged built-in one has no limits of its own."""
+    """Returns a mode by name; an unchanged built-in one has no extra limits."""
     base = next((mode for mode in MODES if mode == name), MODES[0])
     return modes.get(name) or CustomMode(name, base)
 

@@ -83,14 +83,14 @@ def _things(things: Sequence[str], most: int) -> Iterator[Line]:
 
 
 def is_truncated(question: Question, *, most: int | None = None) -> bool:
-    """Tells whether a question shows less than everything that a yes would do."""
+    """Tells whether a question shows less than everything that allowing it would do."""
     most = MAX_LINES if most is None else most
     long = len(question.things) > most or sum(1 for _ in diff_lines(question.detail)) > most
     return bool(most) and long
 
 
 def answer_hint(question: Question, *, cut: bool = False) -> str:
-    """Returns what can be typed, and what Enter by itself means: never a yes."""
+    """Returns what can be typed, and what Enter by itself means: never approval."""
     ways = [*YES_OR_NO] if _is_yes_or_no(question) else []
     if question.options and len(question.options) > len(ways):
         ways.append(SEVERAL if question.multiple else ONE)
@@ -137,7 +137,7 @@ def open_questions_lines(questions: Sequence[Question], command: str) -> Iterato
 
 
 def _detail(patch: str, most: int) -> Iterator[Line]:
-    """Renders what a yes would do; of a long text the beginning, and how much is omitted."""
+    """Renders what allowing it would do; of a long text the beginning, and how much is omitted."""
     if not patch:
         return
     yield BLANK
@@ -224,7 +224,7 @@ def pending_question_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
 def pending_question_lines(
     pending: PendingQuestion, row: Row, *, choosing: bool = True
 ) -> Iterator[Line]:
-    """Renders one question in full: where it comes from, and everything that a yes would do.
+    """Renders one question in full: where it comes from, and everything that allowing it would do.
 
     If the user has chosen already, the choices are omitted.
     """
@@ -327,7 +327,7 @@ NAME: Final = "Assent"
 BELL: Final = "\x07"
 PRESENTED: Final = "A plan is waiting for your approval."
 HALTED: Final = "A run stopped and needs your decision."
-# How turns end that come to their end by themselves; all others a person ended, or was asked in.
+# How turns end by themselves; a user ended all others, or was asked a question in them.
 ENDS: Final = {
     "end": "Turn finished.",
     "limit": "Turn stopped: limit reached.",
@@ -379,7 +379,7 @@ class NotificationFilter:
         if not isinstance(event, TurnStarted | TurnEnded):
             return notification_text(event)
         if not recorded.stream.endswith(f"/{self._session}"):
-            return None  # a child's turn is nobody's concern
+            return None  # a child's turn needs no notification
         if isinstance(event, TurnStarted):
             self._began = recorded.at
             return None

@@ -241,7 +241,7 @@ def operation_kind(op: Operation) -> str:
     return str(op.__struct_config__.tag)
 
 
-# What a session whose last turn did not come to its own end is called.
+# The states of a session whose last turn did not end by itself.
 _STATES = {each: each for each in ("failed", "interrupted", "paused", "cancelled", "declined")}
 
 

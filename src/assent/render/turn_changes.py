@@ -31,7 +31,7 @@ class TurnChanges(msgspec.Struct, frozen=True):
 
     turn: int
     at: str = ""
-    said: str = ""  # what the person had said
+    said: str = ""  # what the user had said
     files: tuple[FileChange, ...] = ()
     runs: tuple[str, ...] = ()
     undone: Literal["", "some", "all"] = ""

@@ -16,7 +16,7 @@ from assent.planning.repositories import PlanRepository
 from assent.ports import BlobStore
 
 MAX_NAMED: Final = 100  # changed files that the record names
-MAX_LISTED: Final = 20  # changed files that the model is told
+MAX_LISTED: Final = 20  # changed files that are named to the model
 LOST_END: Final = ProcessResult(-1, UNKNOWN_END)
 MADE_REPOSITORY: Final = (
     " It created a Git repository; the user should check its Git config and hooks before using it."
@@ -113,7 +113,7 @@ def _kept(blobs: BlobStore, found: WorkspaceChanges) -> str:
 
 
 def _since(doors: Ports, begun: CommandStarted) -> WorkspaceChanges:
-    """Returns what is other than before a command; nobody knows if that is not on record."""
+    """Returns what differs from before a command; unknown if that was not recorded."""
     try:
         recorded = begun.before and doors.blobs.read(begun.before)
     except StoreError:

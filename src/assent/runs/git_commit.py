@@ -1,7 +1,7 @@
 """Commits the files of a run with git: which files, whose changes, and the git commands.
 
 Only these files are committed, as the run left them. What the user has staged or changed
-elsewhere stays as it is, and a file with changes of their own is not committed. New files
+elsewhere stays as it is, and a file with the user's own changes is not committed. New files
 are added to git's index first, because a commit of paths takes only known ones. No git filter is
 run, so the user has to commit files that need one.
 """
@@ -27,9 +27,9 @@ from assent.core.shell.process import (
 from assent.permissions.commands.read_only.git_environment import GIT_ENVIRONMENT
 from assent.ports import BlobStore, ProcessRunner, WorkspaceFiles
 
-# Compares a run's files with the last commit, to find changes that are the person's own.
+# Compares a run's files with the last commit, to find changes that are the user's own.
 #
-# Git's status is not enough: git may have been told not to look at some files, and others may have
+# Git's status is not enough: git may be configured not to check some files, and others may have
 # changed since. So contents are compared with the commit itself.
 
 
@@ -85,7 +85,7 @@ class HeadCommit:
             return False
         content = self._content(path, state, left)
         if content is None:
-            return False  # whoever cannot be asked knows nothing
+            return False  # without the content nothing is known
         return _id(content, id) == id or self._stored(path, mode, content) == id
 
     def _stored(self, path: bytes, mode: bytes, content: bytes) -> bytes:
@@ -95,7 +95,7 @@ class HeadCommit:
         return self._git((b"hash-object", b"--stdin", b"--path=" + path), content).strip()
 
     def _content(self, path: bytes, state: FileState, left: FileStateChanges) -> bytes | None:
-        """Reads a content; of what was moved there is no copy but the file under its new name."""
+        """Reads a content; a moved file has no copy other than itself under its new name."""
         with suppress(AssentError):
             return self._blobs.read(state.digest)
         for name in self._places(path, state, left):
@@ -265,7 +265,7 @@ class GitCommitter:
         return f"{told} Check with `git status`; `git reset` unstages these files."
 
     def _not_ours(self, chosen: _CommitFiles, left: FileStateChanges) -> str:
-        """Says what in these files nobody approved, or the person staged for themselves."""
+        """Says what in these files was not approved, or was staged by the user themselves."""
         paths = (*chosen.known, *chosen.new)
         other = [path for path in paths if not self._stands(path, left[path][1])]
         if other:
@@ -286,13 +286,13 @@ class GitCommitter:
     def _stands(self, path: bytes, state: FileState | None) -> bool:
         try:
             return self._files.read_states((path,))[path] == state
-        except AssentError:  # what cannot be read is not as anybody left it
+        except AssentError:  # what cannot be read is not as the run left it
             return False
 
     def _own(self, meant: FileStateChanges) -> set[bytes]:
-        """Returns the files of a plan in which the person has something that is not committed.
+        """Returns the files of a plan in which the user has uncommitted changes.
 
-        Git does not look at files that it is told not to look at, nor at those it does not know.
+        Git ignores files that it was configured not to check, and those it does not know.
         """
         own = self._uncommitted(b"HEAD").intersection(meant)
         last = self._last()
@@ -307,7 +307,7 @@ class GitCommitter:
         return HeadCommit(tree_entries(said.output), self._as_person, self._files, self._blobs)
 
     def _unwatched(self) -> set[bytes]:
-        """Returns the files that git was told not to look at."""
+        """Returns the files that git was configured not to check."""
         rows = self._looked((b"ls-files", b"-z", b"-v")).output.split(b"\0")
         return {row[2:] for row in rows if row[:1].islower() or row[:1] == b"S"}
 

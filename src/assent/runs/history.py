@@ -49,7 +49,7 @@ class PastRun(msgspec.Struct, frozen=True):
     shared: int = 0
     undone: UndoneAmount = ""
     given_up: str = ""
-    accepted: bool = False  # a person took what stood, whatever the plan says
+    accepted: bool = False  # the user accepted what was there, whatever the plan says
 
 
 class CommandReport(msgspec.Struct, frozen=True):

@@ -126,7 +126,7 @@ class StoreJournal:
         self._known[run] = trusted_entries([*entries, entry])
 
     def abandon(self, run: str, first: StartedEntry, end: FinishedEntry) -> None:
-        """Ends a run none of whose entries can be trusted: they are set aside."""
+        """Ends a run whose entries cannot be trusted: they are set aside."""
         at, last = self._doors.clock.now(), self._last.get(run, 0)
         story: tuple[JournalEntry, ...] = (
             RecoveringEntry("accept", trusted=0),
@@ -158,7 +158,7 @@ class StoreJournal:
         events = _plan_events(run, entry, record)
         batches = [self._ledger.batch(record, record.plan_id, *events)] if events else []
         if isinstance(entry, StartedEntry) and record.imported:
-            # A yes that travelled is used up for every workspace of this machine.
+            # An approval from a bundle is used up for every workspace of this machine.
             at = self._doors.clock.now()
             batches.append(EventBatch(used_approval_stream(entry.approval), 0, at, tuple(events)))
         return batches
@@ -194,7 +194,7 @@ def _plan_events(run: str, entry: JournalEntry, record: PlanRecord) -> list[Even
 
 
 def _run_events(run: str, entry: JournalEntry, *, halted: bool) -> list[Event]:
-    """Returns what an entry means for whatever the run belongs to."""
+    """Returns what an entry means for the plan or permit that the run belongs to."""
     match entry:
         case RecoveringEntry(way) if halted and way in ("resume", "roll_back"):
             return [RunResumed(run, way)]
@@ -213,7 +213,7 @@ MAY_HAVE_CHANGED: tuple[OperationResult, ...] = (
     "done",
     "unknown",
 )  # results that may have changed something
-# A command that failed may have changed files all the same, unless the run was put back.
+# A command that failed may still have changed files, unless the run was rolled back.
 COMMAND_MAY_HAVE_CHANGED: tuple[OperationResult, ...] = (*MAY_HAVE_CHANGED, "failed", "conflict")
 
 _UNKNOWN = WorkspaceChanges(known=False)

@@ -54,7 +54,7 @@ from assent.planning.ports import Ports
 from assent.ports import BlobStore, PathStateReader, WorkspaceFiles
 from assent.runs.journal import command_text
 
-MAX_OUTPUT_LINES: Final = 5  # lines of a failed command's output that are told
+MAX_OUTPUT_LINES: Final = 5  # lines of a failed command's output that are shown
 MAX_LINE_CHARS: Final = 200
 _UNFORESEEN: Final[tuple[SkipReason, ...]] = ("too many", "odd")
 MOVE_ASIDE: Final = (
@@ -113,7 +113,7 @@ def may_have_run(
 
 
 def _at_the_end(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
-    """Says what commands left behind that a person would not expect of such an end."""
+    """Says which effects of commands remain that the user would not expect from such an end."""
     last = entries[-1]
     if not any(isinstance(op, RunCommand) for op in plan.operations):
         return
@@ -142,7 +142,7 @@ def _exits(plan: Plan, entries: Sequence[JournalEntry]) -> tuple[int | None, ...
 def _stops(
     operations: Sequence[Operation], entries: Sequence[JournalEntry], now: RunState
 ) -> Iterator[str]:
-    """Names every place that waits, and where the bytes are that were to stand there."""
+    """Names every place that waits, and where the bytes are that belong there."""
     halts = [entry for entry in entries if isinstance(entry, HaltedEntry)]
     for conflict in halts[-1].conflicts if halts else ():
         where = _where(conflict, operations, now)
@@ -175,13 +175,13 @@ def _said(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
 def _waiting(
     plan: Plan, entries: Sequence[JournalEntry], now: RunState, blobs: BlobStore
 ) -> Iterator[str]:
-    """Names what a roll-back would put back of what changed while commands ran.
+    """Names what a rollback would restore of what changed while commands ran.
 
-    Whoever changed a file meanwhile, or before a cut-off run was taken up again, cannot be told
-    from the command.
+    Changes that others made at that time, or before an interrupted run was resumed, cannot be
+    distinguished from the command's.
     """
     if now.back is not None and not any(span.command for span in now.spans):
-        return  # files are put back already, as far as nobody changed them since
+        return  # files are already restored, unless others changed them since
     ends = command_ends(entries)
     found = False
     for index, each in ends.items():
@@ -199,7 +199,7 @@ def _waiting(
 
 
 def _unseen(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
-    """Names what an undo would put back of a command whose end nobody saw."""
+    """Names what an undo would restore of a command whose end was not seen."""
     unseen = [
         end for ends in command_ends(entries).values() for end in ends if end.cut == UNKNOWN_END
     ]
@@ -209,7 +209,7 @@ def _unseen(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
 
 
 def _put_back(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
-    """Names what a roll-back has put back so far; of a run that was given up nobody knows."""
+    """Names what a rollback has restored so far; for a pruned run, that is unknown."""
     try:
         done = rolled_back_operations(entries, read_rollbacks(entries, blobs))
     except AssentError:
@@ -223,7 +223,7 @@ def _paths(ends: Iterable[CommandEndedEntry], blobs: BlobStore) -> set[bytes]:
 
 
 def _not_obeyed(entries: Sequence[JournalEntry]) -> Iterator[str]:
-    """Says which word was given before anybody could know what it would be about."""
+    """Says which choice was made before it could be known what it would affect."""
     began = [at for at, entry in enumerate(entries) if isinstance(entry, CommandStartedEntry)]
     for entry in entries[began[-1] + 1 :] if began else ():
         match entry:
@@ -254,7 +254,7 @@ def _uncovered(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) ->
 
 
 def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
-    """Warns where commands met more than could be recorded, whatever a review had foreseen."""
+    """Warns if commands encountered more than could be recorded, whatever a review foresaw."""
     for index, ends in command_ends(entries).items():
         op = plan.operations[index]
         if not isinstance(op, RunCommand) or op.undo or op.profile == "commit":

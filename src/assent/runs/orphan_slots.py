@@ -147,7 +147,7 @@ class OrphanSlots:
                 with files.open(path) as file:
                     rows = _decode(file.read()).operations
             except (AssentError, OSError, ValueError, msgspec.MsgspecError):
-                continue  # a copy is a help, and gives nobody any power
+                continue  # a copy only helps, and grants no permissions
             yield from (copied for at, row in enumerate(rows) if (copied := _copied(at, row)))
 
 

@@ -61,7 +61,7 @@ class Permits:
             )  # fmt: skip
             self._last.report = None
             report = self._last.report = self._run(ledger, plan, permit)
-        if not session.build:  # hooks hear of a build once, at its end
+        if not session.build:  # hooks are notified of a build once, at its end
             self._runs.fire_hooks(report, session)
         return _done(report)
 

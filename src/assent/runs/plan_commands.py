@@ -127,9 +127,9 @@ class LocalPlanCommandRunner:
         return self._recorder.changes(self._recorder.load(before))
 
     def _check_folder(self, folder: bytes, meant: FileStateChanges = NO_FILES) -> None:
-        """Refuses what is no folder of the workspace: the sandbox would follow a symlink.
+        """Refuses what is not a folder of the workspace: the sandbox would follow a symlink.
 
-        What the plan makes of a name that it touches shows when the command is due.
+        What the plan does to a name that it touches shows when the command is due.
         """
         if not folder:
             return
@@ -147,7 +147,7 @@ class LocalPlanCommandRunner:
             raise Refused(f"{one_line(folder)} is a file; commands run in a folder.")
 
     def _denial(self, command: RunCommand) -> str:
-        """Says which rule denies a command, or what undoes it; a commit is the person's setting."""
+        """Says which rule denies a command or its undo; a commit is the user's own setting."""
         if command.profile == "commit":
             return ""
         denial = visible_line(command_limits(self._rules, command).denial)

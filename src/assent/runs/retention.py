@@ -69,7 +69,7 @@ class StoreGarbageCollection:
                 )
 
 
-RECOUNT_EVERY = 8  # runs after which the sum of all is made anew, and remembered
+RECOUNT_EVERY = 8  # runs after which the total is counted again and remembered
 COLLECTION_FAILED = "Some unused stored content was not removed"
 
 WeighedRun = tuple[PastRun, ContentSizes]
@@ -166,7 +166,7 @@ class RunRetention:
         return given_up
 
     def _quietly(self, units: Sequence[PastRun]) -> PrunedRuns:
-        """Gives up and collects where nobody asked for it: what goes wrong is only told."""
+        """Prunes and collects without a request from the user: failures are only warnings."""
         runs: tuple[str, ...] = ()
         try:
             runs = self._give_up(units, "")
@@ -246,7 +246,7 @@ def _beyond(
 
 
 def _stays(run: str, error: Exception) -> str:
-    """Says why a copy stays, and nothing of what was given up with success before it."""
+    """Says why a copy stays, without what was successfully pruned before it."""
     why = str(error).replace(" Nothing was changed.", "").rstrip(".")
     return (
         f"Run {run} was pruned, but its backup list remains: {why}. Nothing can be restored from "

@@ -87,7 +87,7 @@ class RunStatus:
         return left, ""
 
     def undone(self, run: str) -> UndoneAmount:
-        """Says how much of a run was taken back."""
+        """Says how much of a run was undone."""
         return UndoTargets(self._doors, self.repository()).undone_of_run(run)
 
     def next_after_run(self, run: str) -> str:
@@ -126,7 +126,7 @@ class RunReport(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
     exits: tuple[int | None, ...] = ()  # of commands that ran; empty if none was involved
     running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
-    onward: str = ""  # of one that needs you: the one command to type, where there is no choice
+    onward: str = ""  # of one that needs you: the one command to type, if there is no choice
     warnings: tuple[str, ...] = ()  # about the place where it was built
     permitted: bool = False  # an edit of a session: it has no plan, and no approval
 

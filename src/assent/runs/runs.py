@@ -103,7 +103,7 @@ class Runs(RunStatus):
         self._consents = consents
         self._projections = projections
         self.taken_up: list[str] = []  # what became of interrupted runs before something else
-        self._heard: set[str] = set()  # runs whose end hooks have heard of
+        self._heard: set[str] = set()  # runs whose end hooks were notified of
         self._running = CancelRegistry[str]()
         doors.command_runner.stop_when(self._running.is_cancelled)
 
@@ -124,7 +124,7 @@ class Runs(RunStatus):
             settled = yield from self.recover_unfinished_locked(ledger)
             record = ledger.load(plan_id)
             if settled and settled.run in [note.run for note in record.runs]:
-                return settled  # the yes that this build would ask for was spent by that run
+                return settled  # that run used up the approval that this build would need
             check_digest(record, digest or record.digest)
             fitting = self._fitting(ledger, record, exempt=exempt)
             if fitting.plan.is_text_only and not record.undoes:
@@ -209,7 +209,7 @@ class Runs(RunStatus):
             return NO_RUN
         with self._at_work(ledger, "assent recover"):
             self._reckon_under(ledger)
-            found = self.unfinished()  # somebody else may have been faster
+            found = self.unfinished()  # another process may have been first
             if found is None:
                 return NO_RUN
             plan_id, note = found
@@ -274,7 +274,7 @@ class Runs(RunStatus):
         return doubt
 
     def _damaged(self, run: str, plan: Plan, doubt: JournalDamage) -> RunReport:
-        """Reports a run whose journal cannot be trusted: where everything is, and the ways on."""
+        """Reports a run whose journal cannot be trusted: where everything is, and the choices."""
         found = results_by_disk(plan, doubt.entries, self._doors, lossy=True)
         told = (
             f"The log of this run is damaged: {doubt.why} Nothing was changed.",
@@ -429,7 +429,7 @@ class Runs(RunStatus):
         return report
 
     def record_lost_command(self) -> None:
-        """Records what a session's command did whose process died; nothing while one is running."""
+        """Records what a session's command did if its process died; nothing while one runs."""
         ledger = self.repository()
         if not self._lacks_an_end(ledger) or self._doors.locks.is_held(ledger.workspace):
             return
@@ -459,7 +459,7 @@ class Runs(RunStatus):
     def _tell(
         self, plan_id: str, run: str, outcome: ReportedOutcome, session: SessionRecord | None = None
     ) -> None:
-        """Lets hooks hear how a run ended; one that waits for a person has not."""
+        """Notifies hooks how a run ended; one that waits for the user has not ended."""
         if not run or outcome == "needs_you" or run in self._heard:
             return
         self._heard.add(run)
@@ -483,7 +483,7 @@ class Runs(RunStatus):
         genuine = partial(self._consents.is_trusted_signature, imported=bool(record.imported))
         fitting = approved(plan, approval, self._doors.clock.now(), genuine)
         if not exempt:  # law 9: a rule that was added since the plan was staged counts
-            lenient = bool(record.undoes)  # what broke a project's configuration can be taken back
+            lenient = bool(record.undoes)  # what broke a project's configuration can be undone
             refuse_denied(self._doors, plan.operations, APPROVAL_UNUSED, lenient=lenient)
         return fitting
 
@@ -524,7 +524,7 @@ def _undecided(note: PlanRun, why: Sequence[str] = ()) -> RunUnfinished:
 
 
 def _latest(journal: StoreJournal, run: str) -> list[JournalEntry]:
-    """Returns what a run has written: a record may be in the log although an error came of it."""
+    """Returns what a run has written: an entry may be in the log although writing it failed."""
     try:
         return journal.read(run)
     except (StoreError, OSError):
@@ -546,7 +546,7 @@ def _left_running(
 
 
 def _undoes(record: PlanRecord) -> str:
-    """Says of an undo what it takes back: else `done` would be taken for the opposite."""
+    """Says what an undo undoes: otherwise `done` would be taken for the opposite."""
     runs = dict.fromkeys(token.partition(":")[0] for token in record.undoes.split())
     first, more = next(iter(runs), ""), " and others" if len(runs) > 1 else ""
     part = "part of " if ":" in record.undoes else ""

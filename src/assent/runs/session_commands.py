@@ -57,7 +57,7 @@ UNKNOWN_END: Final = (
     "files before you run it again."
 )
 
-USER_COMMAND_MAX_S: Final = 86_400  # of a person's own command, who can end it whenever they like
+USER_COMMAND_MAX_S: Final = 86_400  # of a user's own command; they can end it at any time
 MAX_KEPT_OUTPUT: Final = ProcessLimits().output
 
 CommandStream = Generator[OutputChunk, None, ToolOutcome]
@@ -190,9 +190,9 @@ class SessionCommands:
             )
 
     def _recover_unfinished(self, ledger: PlanRepository) -> None:
-        """Recovers what was left; a run that waits for its person does not keep them from looking.
+        """Recovers an unfinished run; one that waits for the user does not block reading.
 
-        A command whose end is not on record does: the next one would take its place.
+        A command whose end is not recorded does: the next one would take its place.
         """
         try:
             drive_to_end(self._runs.recover_unfinished_locked(ledger))

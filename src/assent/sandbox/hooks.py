@@ -68,7 +68,7 @@ class LocalHookRunner:
             return self._answer(hook, told)
         except AssentError as error:
             return hook_failure(hook, f"did not run. {error.message}")
-        except Exception as error:  # law 9: whatever goes wrong here is no yes
+        except Exception as error:  # law 9: whatever goes wrong here does not approve anything
             return hook_failure(hook, f"did not run: {type(error).__name__}: {error}.")
 
     def _answer(self, hook: Hook, told: bytes) -> HookOutput:
@@ -95,6 +95,6 @@ class LocalHookRunner:
     def _plain(
         self, program: Program, limits: ProcessLimits
     ) -> Iterator[OutputChunk | ProcessResult]:
-        """Runs it as the person would, in a group of its own that ends with it."""
+        """Runs it as the user would, in its own process group, which ends with it."""
         variables = user_environment(self._site.environment)
         return UnconfinedRunner(variables).run(program, START, limits)

@@ -42,8 +42,8 @@ from assent.sandbox.runner.process_tree import ProcessTree
 
 # The stdio transport: exchanges lines with a child process, and ends it with all it started.
 #
-# It reads without a thread, and only while somebody waits for an answer; a child that writes too
-# much meanwhile has to wait.
+# It reads without a thread, and only while a caller waits for an answer; a child that writes too
+# much in between has to wait.
 
 
 LINE: Final = 8 << 20  # bytes of one line
@@ -52,7 +52,7 @@ MAX_UNSENT_BYTES: Final = (
 )  # bytes that wait to be read by it; one more line may still be added
 STDERR_KEPT: Final = 4 << 10  # bytes of stderr that are remembered, the last ones
 _READ: Final = 64 << 10
-_FAREWELL: Final = 0.5  # seconds to end by itself when nobody talks to it any more
+_FAREWELL: Final = 0.5  # seconds to end by itself once nothing more is sent to it
 
 
 class TransportTimeout(AssentError):
@@ -258,7 +258,7 @@ class McpClient:
         try:
             self._careful(lambda: self._begin(deadline))
         except BaseException:
-            self.close()  # one that has only half begun is no use to anybody
+            self.close()  # a server that has only half started is useless
             raise
 
     def _begin(self, deadline: float) -> None:

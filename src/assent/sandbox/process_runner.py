@@ -137,7 +137,7 @@ class LocalProcessRunner:
     ) -> Iterator[OutputChunk | ProcessResult]:
         with _ALONE:
             standing = self._standings.status()
-        if standing.hold is SandboxState.OFF:  # law 9: whoever forgot to ask gets no program either
+        if standing.hold is SandboxState.OFF:  # law 9: a caller that forgot to ask gets none either
             raise without_sandbox(f"No program can run: {standing.reason}", standing.next)
         if standing.hold is SandboxState.NONE:
             return NoSandboxRunner().run(pipeline, folder, limits)
@@ -201,7 +201,7 @@ class LocalProcessRunner:
                     yield part
 
     def _as_the_person(self, program: Program) -> Program:
-        """Returns a git that knows who the person is, and runs none of their programs."""
+        """Returns a git that knows who the user is, and runs none of their programs."""
         git = self.program(("git",))
         if git is None:
             raise Refused("Git not found; nothing can be committed.")
@@ -214,7 +214,7 @@ class LocalProcessRunner:
         return msgspec.structs.replace(program, environment=(*program.environment, *told))
 
     def _folders(self) -> list[bytes]:
-        """Returns PATH as it is inside: the person's folders in sight, then the system's."""
+        """Returns PATH inside the sandbox: the user's visible folders, then the system's."""
         seen = self._seen()
         own = [
             path

@@ -57,9 +57,9 @@ class LocalReadOnlyShell:
         fence: PathLimits | None = None,
         left: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """A model's shell looks only `within` a folder; a person's at whatever can be shown.
+        """A model's shell looks only `within` a folder; a user's, at all that can be shown.
 
-        The process keeps the fence; here it only says why something is hidden. `left` tells how
+        The process enforces the fence; this only says why something is hidden. `left` returns how
         many seconds a turn still has; no command outlasts it.
         """
         self._left = left

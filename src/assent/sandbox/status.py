@@ -93,7 +93,7 @@ def cache_key(tool: bytes) -> str:
 
 
 def _surroundings() -> tuple[object, ...]:
-    """Returns what a container, or whoever started this process, may forbid it and allow others."""
+    """Returns what a container or the parent process may forbid this process and allow others."""
     namespaces = [os.readlink(f"/proc/self/ns/{kind}") for kind in ("user", "mnt", "pid")]
     status = Path("/proc/self/status").read_text("utf-8").splitlines()
     rights = [line for line in status if line.startswith(("Cap", "NoNewPrivs", "Seccomp"))]

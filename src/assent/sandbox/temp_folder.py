@@ -14,7 +14,7 @@ from assent.core.errors import Refused
 
 PREFIX = "assent-"
 
-# Everything about a file that a program could change; reading it is no change.
+# Everything about a file that a program could change; reading it does not change it.
 FileFingerprint: TypeAlias = tuple[
     int, int, int, int, int, int, bytes, tuple[tuple[str, bytes], ...]
 ]

@@ -48,7 +48,7 @@ class BlobTimestamps:
         except FileNotFoundError:
             return False
         except OSError:
-            return True  # where nobody may write, nobody collects
+            return True  # a store that cannot be written is not collected either
         if marked is None:
             self._set[path] = time.monotonic()
         return True
@@ -173,7 +173,7 @@ class FileBlobStore:
         try:
             content = self._packs.read(place)
         except FileNotFoundError:
-            return None  # what is still needed was packed anew
+            return None  # what is still needed was packed again
         except OSError as error:
             raise system_error("read", place[0], error) from error
         return content if sha256(content).hexdigest() == digest else None
@@ -190,7 +190,7 @@ class FileBlobStore:
         return content
 
     def _elsewhere(self, digest: str, error: OSError) -> bytes:
-        """Returns a blob that has no file of its own."""
+        """Returns a blob that is not in a separate file."""
         place = self._found(digest)
         if place is None:
             raise self._unreadable(digest, error) from error

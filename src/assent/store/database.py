@@ -122,12 +122,12 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commits everything in it durably or, after any exception, nothing of it."""
+        """Commits everything in it durably or, after any exception, none of it."""
         with self._turn, store_errors("write the log", self._path), self._locked():
             connection = self._writing()
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                self._migrations.check(connection, self._path)  # a newer version may run by now
+                self._migrations.check(connection, self._path)  # a newer version may run now
                 yield connection
             if _size(f"{self._path}-wal") > MAX_WAL_BYTES:
                 _shrink(connection)
@@ -141,7 +141,7 @@ class Database:
                     lock = acquired(self._lock, self._patience)
             if lock is not None:
                 self._take_leave()
-            # Even without the lock SQLite lets nobody checkpoint here but the last one connected.
+            # Even without the lock, SQLite lets only the last connection checkpoint here.
             self._disconnect()
             if lock is not None:
                 release(lock)
@@ -293,7 +293,7 @@ def _shrink(connection: sqlite3.Connection) -> None:
     """Moves the content of the -wal file into the database; if that fails, it is as safe there."""
     patience = connection.execute("PRAGMA busy_timeout").fetchone()[0]
     with suppress(sqlite3.OperationalError):
-        connection.execute("PRAGMA busy_timeout = 0")  # if somebody reads just now: next time
+        connection.execute("PRAGMA busy_timeout = 0")  # while another process reads: next time
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.execute(f"PRAGMA busy_timeout = {patience}")
 
@@ -326,7 +326,7 @@ MISTYPED_QUERY: Final = f"""
     WHERE {" OR ".join(f"typeof({name}) <> '{kind}'" for name, kind in _WRITTEN.items())}
     ORDER BY position LIMIT 1
 """
-# Bytes are sorted behind every text, so that an index answers this at once.
+# Bytes are sorted after every text, so that an index answers this at once.
 HIDDEN: Final = "SELECT EXISTS (SELECT 1 FROM events WHERE stream >= x'')"
 HIDES: Final = "it contains events whose names are not text; `assent log --verify` lists them"
 

@@ -19,7 +19,7 @@ from assent.store.files import SAFE, system_error
 from assent.store.packs import BlobDisk, BlobWriter, Packs, build_pack
 
 GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
-EVERY = 24 * 3600.0  # seconds between two collections that nobody asked for
+EVERY = 24 * 3600.0  # seconds between two automatic collections
 
 _STAMP, _ASIDE, _PACK = "collected", "aside", "pack-"
 _FOLDER = re.compile("[0-9a-f]{2}")
@@ -52,7 +52,7 @@ class BlobGarbageCollector:
         try:
             self._return_aside()
             for one in chain(self._alone(needed), self._packed(needed)):
-                freed.append(one)  # one by one: what fails later takes back none of it
+                freed.append(one)  # one by one: a later failure reverts none of it
         except OSError as error:
             raise _halfway(
                 system_error("remove unused content in", self._root, error), freed
@@ -82,7 +82,7 @@ class BlobGarbageCollector:
             total = sum(size for _, size in members)
             useless = total - sum(wanted.values())
             if not members or not useless:
-                continue  # one whose index is damaged is nobody's to judge
+                continue  # one whose index is damaged cannot be judged
             if not self._is_old(path) or (wanted and 2 * useless <= total):
                 yield useless, False
                 continue
@@ -110,7 +110,7 @@ class BlobGarbageCollector:
         writer.sync_names()
 
     def _take(self, path: str, name: str) -> bool:
-        """Removes an old file, unless it was marked meanwhile."""
+        """Removes an old file, unless it has been marked since."""
         if not self._is_old(path):
             return False
         aside = f"{self._root}/{_ASIDE}/{name}"
@@ -130,7 +130,7 @@ class BlobGarbageCollector:
             pack = name.startswith(_PACK)
             home = f"packs/{name[len(_PACK) :]}" if pack else f"{name[:2]}/{name[2:]}"
             if os.path.basename(home) in self._names(os.path.dirname(f"{self._root}/{home}")):
-                self._disk.unlink(aside)  # somebody stored it anew
+                self._disk.unlink(aside)  # it was stored again
             else:
                 self._disk.rename(aside, f"{self._root}/{home}")
 

@@ -19,7 +19,7 @@ Fields: TypeAlias = tuple[bytes, ...]  # stream, seq, at, kind and body of an ev
 
 START = hashlib.sha256(b"assent.chain.1").digest()
 PAGE = 2000  # events that are held in memory at once
-# As bytes, because what somebody changed need not be text any more.
+# As bytes, because a value that was tampered with may no longer be text.
 FIELDS = ", ".join(f"CAST({name} AS BLOB)" for name in ("stream", "seq", "at", "kind", "body"))
 _ROWS = f"SELECT position, {FIELDS} FROM events WHERE position > ? ORDER BY position LIMIT ?"
 _SET = "UPDATE events SET chain = ? WHERE position = ?"

@@ -41,7 +41,7 @@ class FileLocks:
         """Tells whether the lock is held right now."""
         path = os.path.join(self._folder, f"{name}.lock")
         with store_errors("lock", path):
-            # Shared: whoever only asks keeps nobody else from asking.
+            # Shared: a check must not keep others from checking.
             lock = acquired(path, 0, fcntl.LOCK_SH) if os.path.exists(path) else -1
         if lock is not None and lock >= 0:
             release(lock)
@@ -77,7 +77,7 @@ def _tried(path: str, how: int) -> int | None:
     lock = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, how | fcntl.LOCK_NB)
-        # A file that was deleted meanwhile keeps nobody out any more.
+        # A file that has been deleted no longer keeps others out.
         if os.path.samestat(os.fstat(lock), os.stat(path)):
             return lock
     except (BlockingIOError, FileNotFoundError):
@@ -90,7 +90,7 @@ def _tried(path: str, how: int) -> int | None:
 
 
 def _sign(lock: int, text: bytes) -> None:
-    with suppress(OSError):  # a full disk must not keep anybody from holding a lock
+    with suppress(OSError):  # a full disk must not prevent holding a lock
         os.ftruncate(lock, 0)
         os.pwrite(lock, text, 0)
 

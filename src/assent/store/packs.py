@@ -223,7 +223,7 @@ class BlobWriter:
                     self.discard(path)
 
 
-WINDOW = 1 << 20  # read ahead where contents are asked for in the order they lie in, or against it
+WINDOW = 1 << 20  # read ahead if contents are requested in stored order, or in reverse
 OPEN = 4  # packs that are read at the same time, as old and new contents are
 
 PackLocation: TypeAlias = tuple[str, int, int]  # the pack's path, offset and size

@@ -91,7 +91,7 @@ def is_signed_by(key: str, payload: bytes, signature: str) -> bool:
 
 
 def _key_pair(seed: bytes) -> tuple[bytes, bytes]:
-    """Returns the public and the secret key that a seed stands for."""
+    """Returns the public and the secret key of a seed."""
     from nacl.bindings import crypto_sign_seed_keypair
 
     return crypto_sign_seed_keypair(seed)

@@ -42,7 +42,7 @@ from assent.store.hash_chain import (
 )
 from assent.store.locks import TIMEOUT_S
 
-# The anchor file beside the log, which records its end so that truncation is noticed.
+# The anchor file next to the log, which records its end so that truncation is noticed.
 
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -128,7 +128,7 @@ _HEADS = """
 """
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE stream = ?"
 _ADD = f"INSERT INTO events ({_EVENT}, chain) VALUES (?, ?, ?, ?, ?, ?, ?)"
-# Numbers are never given out twice, so that a gap tells of events that were removed.
+# Numbers are never used twice, so that a gap shows that events were removed.
 _GIVEN = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"
 _END = f"""
     SELECT max(({_GIVEN}), coalesce((SELECT max(position) FROM events), 0)),
@@ -194,7 +194,7 @@ class SqliteEventStore:
         return {stream: (seq, body) for stream, seq, body in self._rows(_HEADS, (prefix,))}
 
     def verify(self) -> LogCheck:
-        anchor, odd = self._anchor.found()  # before the log, which may grow meanwhile
+        anchor, odd = self._anchor.found()  # before the log, which may grow in between
         ask = self._database.rows
         foreign = schema_difference(ask(SCHEMA_QUERY, ()))
         given = next((int(given) for (given,) in ask(_GIVEN, ())), 0)

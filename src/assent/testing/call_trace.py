@@ -79,7 +79,7 @@ def fail_with(code: int) -> CallListener:
 
     def fail(moment: str, arguments: tuple[Any, ...]) -> None:
         if moment.endswith(".close"):
-            os.close(arguments[0])  # a close that reports an error has closed all the same
+            os.close(arguments[0])  # a close that reports an error has closed it anyway
         raise OSError(code, os.strerror(code))
 
     return fail

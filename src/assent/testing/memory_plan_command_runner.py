@@ -46,7 +46,7 @@ class MemoryPlanCommandRunner:
         self.unseen: frozenset[bytes] = frozenset()
         self.began: list[bytes] = []
         self.asked: list[tuple[str, tuple[bytes, ...]]] = []  # digest and paths of each
-        self.denied: frozenset[bytes] = frozenset()  # what rules deny by now
+        self.denied: frozenset[bytes] = frozenset()  # what rules deny now
         self.outlived = ""  # what still runs of a command whose starter died
         self._blobs = blobs
         self._stopped: Callable[[], bool] = never_stopped

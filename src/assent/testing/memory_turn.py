@@ -38,7 +38,7 @@ class MemoryTurn:
         self.news: list[SessionEvent] = []  # what others say before the next step
         self.ends: set[str] = set()
         self.reminds = ""
-        self.answers: list[bool] = []  # of the person who is asked whether to go on; then nobody is
+        self.answers: list[bool] = []  # of the user who is asked whether to go on; then no one is
         self.asked: list[tuple[str, str]] = []
         self.reports: list[SessionEvent] = []  # of children, each while the turn would rest
         self._tools = dict(tools or {})

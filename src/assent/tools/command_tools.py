@@ -26,7 +26,7 @@ class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str
     network: bool = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
-    seconds: Annotated[float, HIDDEN_FIELD] = 0  # 0: as many as the person's settings allow
+    seconds: Annotated[float, HIDDEN_FIELD] = 0  # 0: as many as the user's settings allow
     subject: Annotated[str, HIDDEN_FIELD] = ""
 
 

@@ -155,8 +155,8 @@ MAX_QUOTED_CHARS = 120  # characters of what is repeated, in a question
 MAX_TITLE_CHARS = 200  # characters of what a refused call wanted
 COMMAND_TOOLS = ("git", "grep")  # tools that are programs of the shell, too
 IMPOSSIBLE = "This cannot be done here. Nothing was done."
-FAILED_VERDICT = "fail"  # what is said of a call that nobody gets to judge
-UNJUDGED = Decision(Verdict.RUN)  # of a call that failed before anybody judged it
+FAILED_VERDICT = "fail"  # the verdict of a call that failed before it was judged
+UNJUDGED = Decision(Verdict.RUN)  # of a call that failed before it was judged
 
 
 class ToolPermissionRequest(msgspec.Struct, frozen=True):
@@ -218,7 +218,7 @@ class ToolDispatcher:
         self, posture: PermissionContext, agent: Agent
     ) -> tuple[ToolDefinition, ...]:
         """Returns the tools that a model may see; an unchanged set is the same object."""
-        asked = self._asked  # children ask, too, each in a thread of its own
+        asked = self._asked  # children ask, too, each in a separate thread
         if asked is None or asked[:2] != (posture, agent):
             self._learn(posture)
             absent = self.unavailable_tools(posture, agent)
@@ -304,7 +304,7 @@ class ToolDispatcher:
         requests = self._requests(prepared)
         level, reasons = self._gate.risk(requests)
         if decision is not None and decision.verdict is Verdict.STAGE and level == "medium":
-            level, reasons = "low", ()  # whatever is staged is read before it happens
+            level, reasons = "low", ()  # what is staged is reviewed before it happens
         if decision is None:
             verdict, why = FAILED_VERDICT, prepared.failure.text if prepared.failure else ""
         else:
@@ -429,7 +429,7 @@ class _CallQuestions:
         self, ask: AskPermission, prepared: PreparedCall, decision: Decision, loop: str
     ) -> None:
         self.decision = decision
-        self._loop = loop  # what the model has to know about itself, whoever says no
+        self._loop = loop  # what the model has to know about itself after any denial
         self.consent: PermissionAnswer | None = None
         self._ask = ask
         self._prepared = prepared

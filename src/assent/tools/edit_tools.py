@@ -51,7 +51,7 @@ def write_touches(args: WriteArgs, around: ToolContext) -> tuple[ResourceAccess,
     if is_plan(args.path, path, around):
         return (plan_file.plan_access(around),)
     path = edit_target(args.path, around)
-    # That the content is the same already is told, so whoever writes also reads.
+    # It reports that the content is the same already, so writing also means reading.
     seen = (read_access(path),) if around.overlay.state(path) else ()
     return (edit_access(path), *seen)
 

@@ -65,7 +65,7 @@ def outside_accesses(around: ToolContext, names: Sequence[str]) -> tuple[Resourc
             if not name.startswith(("/", "~", "..")):
                 raise
             continue
-        except AssentError:  # it is no path at all
+        except AssentError:  # it is not a path at all
             continue
         found += _touched(around.root, *outer, name) if outer else ()
     return tuple(dict.fromkeys(found))
@@ -83,14 +83,14 @@ def search_accesses(
 
     That is the search pattern; without one it is the folder itself.
     """
-    text = display_path(what.encode("utf-8", "backslashreplace"))  # half of a pair is no text
+    text = display_path(what.encode("utf-8", "backslashreplace"))  # a lone surrogate is not text
     return (*places, ResourceAccess(Action.SEEK, text or places[-1].resource, word))
 
 
 def outside_path(around: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | None:
     """Returns access to an outside file, and its real path; None if it is in the workspace.
 
-    Only what the gate has judged counts: a symlink may point elsewhere by now.
+    Only what the gate has judged counts: a symlink may point elsewhere now.
     """
     found = _outer(around, argument)
     if found and any(

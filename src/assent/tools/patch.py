@@ -39,7 +39,7 @@ from assent.tools.tool import Tool, ToolContext
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 MARK = r"\*\*\* (Add File|Update File|Delete File|Move to): (.+)"
 HUNK = r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@.*"
-# A mode of git's for what is no regular file.
+# A mode of git's for what is not a regular file.
 LINK = r"(?:(?:new file|deleted file|old|new) mode|index [0-9a-f]+\.\.[0-9a-f]+) (?!10)\d+"
 DEV_NULL = "/dev/null"
 NO_END = "\\"  # `\ No newline at end of file`
@@ -121,7 +121,7 @@ def _marked_row(file: PatchToolFile, number: int, line: str) -> None:
     elif line[:1] in ("+", "-", " "):
         _open(file).rows.append(line)
     elif not line:
-        _open(file).rows.append(" ")  # a blank line of the context that lost its sign
+        _open(file).rows.append(" ")  # an empty context line that lost its leading space
     else:
         raise _odd(number, line)
 

@@ -17,7 +17,7 @@ from assent.tools.overlay import Overlay
 # Path globs: which files a pattern such as `src/**/*.{ts,tsx}` matches, in bounded time.
 
 
-MAX_ALTERNATIVES = 64  # alternatives that braces may stand for
+MAX_ALTERNATIVES = 64  # alternatives that braces may expand to
 MAX_PATTERN_CHARS = 1000
 
 _BRACES = r"\{([^{}]*,[^{}]*)\}"
@@ -96,7 +96,7 @@ def _skipping(places: set[int], parts: Sequence[re.Pattern[str] | None]) -> set[
 
 
 IGNORE_FILE_NAMES = (b".gitignore", b".ignore")
-EXCLUDE = b".git/info/exclude"  # of one person's own
+EXCLUDE = b".git/info/exclude"  # of one user
 MAX_FILE_BYTES = 1 << 18  # bytes of a file with rules
 
 

@@ -43,7 +43,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     judged: tuple[ResourceAccess, ...] = ()  # what the gate has seen of this call, once it may run
     session: str = ""
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
-    # Waits for an outcome that only somebody else can bring about, as long as the person does.
+    # Waits for an outcome that only others can bring about, for as long as the user waits.
     attend: Callable[[Callable[[], ToolOutcome]], ToolOutcome] = lambda work: work()
 
     @property
@@ -72,7 +72,7 @@ class Tool(msgspec.Struct, frozen=True):
     run: Callable[[Any, ToolContext], ToolOutcome]
     action: Action = Action.EDIT  # what is not declared counts as changing files
     only: str = ""  # offered while planning ("plan"), or only outside it ("build")
-    text: str = ""  # its description, where no file beside it has one
+    text: str = ""  # its description, if no file next to it has one
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
 
@@ -88,7 +88,7 @@ Around, Free = ToolContext, RawArguments
 # are longer.
 
 
-# Descriptions: what a model reads about a tool, from the Markdown file beside its module.
+# Descriptions: what a model reads about a tool, from the Markdown file next to its module.
 
 
 _kept: dict[tuple[str, str], str] = {}

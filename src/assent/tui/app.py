@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.runs.run_status import RunReport
 
-LEAVE_S: Final = 3.0  # for a turn that was told to end
+LEAVE_S: Final = 3.0  # for a turn that was asked to end
 TICK_S: Final = 0.5
 ANSWER_KEPT: Final = "That question is no longer open. Your answer is in the prompt, unsent."
 PASTE_CUT: Final = "Paste too long: only the first 4,000,000 characters were kept."
@@ -99,13 +99,13 @@ class TerminalApp(BaseApp):
         self.status_snapshot = StatusSnapshot(mode=start.mode or "plan", model=start.model)
         self.theme_name = detect_theme(start.theme, host.environment)
         self.commands: tuple[CommandInfo, ...] = ()  # ours, once they are loaded
-        self.own_commands: tuple[Completion, ...] = ()  # of the person, besides ours
+        self.own_commands: tuple[Completion, ...] = ()  # the user's, in addition to ours
         self.wants_demo = False  # whether the demo comes after this screen
         self.unopened: AssentError | None = None  # why the screen was closed at once
         self.opening = SessionOpening(self, start)
         self._start_options = start
         self._busy_since = 0.0
-        self._due = False  # whether a question opens as soon as the person types nothing else
+        self._due = False  # whether a question opens as soon as the user stops typing
 
     @property
     def engine(self) -> "Engine":
@@ -113,7 +113,7 @@ class TerminalApp(BaseApp):
 
     @property
     def ready(self) -> bool:
-        """Whether the session that the person wants is on the screen."""
+        """Whether the session that the user wants is on the screen."""
         return self.opening.ready
 
     @property
@@ -203,7 +203,7 @@ class TerminalApp(BaseApp):
         match message:
             case StatusLoaded(standing):
                 self.status_poller.take(message)
-                if standing is not None and standing is self.status_snapshot:  # the person sees it
+                if standing is not None and standing is self.status_snapshot:  # the user sees it
                     self.session_controller.saw(standing.record)
                 self.opening.look_for_questions(standing)
             case TurnBegan(record):
@@ -341,7 +341,7 @@ class TerminalApp(BaseApp):
         """Opens the approval panel for a plan, else for the session's own."""
 
         def opened(found: str) -> None:
-            top = self.screen  # who is impatient asks for it twice
+            top = self.screen  # an impatient user asks for it twice
             if not (isinstance(top, PanelScreen) and top.is_about(found)):
                 self.open("approval", found)
 
@@ -439,7 +439,7 @@ class TerminalApp(BaseApp):
             self.session_controller.switch(record)
             self.status_snapshot = initial_snapshot(
                 self.session_controller, record
-            )  # nothing of the one before
+            )  # nothing from the previous one
             self.conversation.empty()
             if record is not None:
                 self.opening.load(record)
@@ -448,7 +448,7 @@ class TerminalApp(BaseApp):
             self.refresh_status()
 
     def plan_chosen(self, plan: PlanRecord, session: SessionRecord | None) -> None:
-        """Switches to another plan; the model is told of it with the next message."""
+        """Switches to another plan; the model is notified with the next message."""
         told = f"Plan {plan.name} selected. The model gets it with your next message."
         if self.session_controller.record is None and session is not None:
             self.open_session(session)
@@ -459,11 +459,11 @@ class TerminalApp(BaseApp):
         self.refresh_status()
 
     def edit_file(self, path: bytes) -> None:
-        """Waits until the person has closed their editor, which has the terminal meanwhile."""
+        """Waits until the user has closed their editor, which has the terminal meanwhile."""
         try:
             with self.suspend():
                 trouble = self._edit(path)
-        except SuspendNotSupported:  # there is no terminal to be had
+        except SuspendNotSupported:  # no terminal is available
             trouble = self._edit(path)
         if trouble is not None:
             raise trouble
@@ -525,7 +525,7 @@ class TerminalApp(BaseApp):
         """Draws the status line."""
         if not self.is_there:
             return
-        for screen in self.screen_stack:  # a panel has a line of its own, so that it is seen
+        for screen in self.screen_stack:  # a panel has its own line, so that it is seen
             for line in screen.query(StatusLine):
                 line.show_snapshot(
                     self.status_snapshot, working=self.at_work, theme=self.theme_name
@@ -564,7 +564,7 @@ class TerminalApp(BaseApp):
             self.host.close()
 
     def crashed(self, error: Exception) -> None:
-        """Keeps what nobody expected for whoever opened the screen."""
+        """Keeps an unexpected error for the code that opened the screen."""
         self.messages.internal_error(error)
 
     # Keys.

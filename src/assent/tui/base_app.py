@@ -30,7 +30,7 @@ from assent.tui.status import StatusLine
 from assent.tui.textual_internals import DrivenApp
 
 NO_COLOR: Final = NoColor()
-SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area has room beside the conversation
+SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area fits next to the conversation
 
 
 class BaseApp(DrivenApp):
@@ -139,7 +139,7 @@ class BaseApp(DrivenApp):
             self._hint_ends = self.set_timer(self.again_s, self.unhint)
 
     def unhint(self) -> None:
-        """Restores what a hint replaced, unless something else is shown there by now."""
+        """Restores what a hint replaced, unless something else is shown there now."""
         if self._hint_ends is not None:
             self._hint_ends.stop()
         if self._hinted is not None:

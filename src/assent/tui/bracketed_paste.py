@@ -12,9 +12,9 @@ import msgspec
 START: Final = "\x1b[200~"
 END: Final = "\x1b[201~"
 MAX_PASTE_CHARS: Final = 4_000_000  # characters of one paste that are kept
-PASTE_TIMEOUT_S: Final = 5.0  # after which a paste is over that nobody ended
+PASTE_TIMEOUT_S: Final = 5.0  # after which an unterminated paste is over
 
-# A control character would do something on the screen that shows it; its sign only stands there.
+# A control character would act on the screen that shows it; its sign is only displayed.
 CONTROL_PICTURES: Final = {
     **{code: 0x2400 + code for code in range(1, 32) if chr(code) not in "\t\n\r"},
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),

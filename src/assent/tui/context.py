@@ -46,7 +46,7 @@ class PanelScreen(ModalScreen[R], Generic[R]):
 
     ready_at = 0.0  # what was typed before is dropped
     decides = False  # keys count only after a silence, and not at the prompt when it closed
-    left = False  # the person closed it themselves
+    left = False  # the user closed it themselves
     for_one_session = False  # an answer counts for the session alone that is shown when it opens
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class PanelScreen(ModalScreen[R], Generic[R]):
         return False
 
     def follow(self) -> None:
-        """Shows what was recorded meanwhile, whoever did it."""
+        """Shows what was recorded meanwhile, by any process."""
 
 
 class AppContext(Protocol):
@@ -80,7 +80,7 @@ class AppContext(Protocol):
     shell_controller: "ShellController"
     status_snapshot: "StatusSnapshot"
     commands: "tuple[CommandInfo, ...]"  # ours
-    own_commands: "tuple[Completion, ...]"  # of the person, besides ours
+    own_commands: "tuple[Completion, ...]"  # the user's, in addition to ours
     wants_demo: bool  # whether the demo comes after this screen
     pressed: dict[str, float]  # when a key was pressed that means more if repeated
     theme_name: str
@@ -114,7 +114,7 @@ class AppContext(Protocol):
     ) -> None:
         """Opens the panel of a name at once, made of these arguments.
 
-        It is a call and no message: a message would wait behind keys that were typed already, and
+        It is a call and not a message: a message would wait after keys that were typed already, and
         those would be taken for an answer to what is shown now.
         """
 
@@ -124,7 +124,7 @@ class AppContext(Protocol):
     def debounce_keys(self, panel: PanelScreen[Any]) -> None: ...
     def action_toggle_side(self) -> None: ...
 
-    # What is told.
+    # What is reported.
 
     def add_note(self, *told: "Line | str") -> None: ...
     def fail(self, error: "AssentError") -> None: ...

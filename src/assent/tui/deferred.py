@@ -23,7 +23,7 @@ class DeferringApp(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether the session that the person wants is on the screen."""
+        """Whether the session that the user wants is on the screen."""
 
     def add_note(self, *told: Line | str) -> None: ...
     def fail(self, error: AssentError) -> None: ...

@@ -12,7 +12,7 @@ SHELL: Final = "in a shell: "
 SAY: Final = "describe the task"
 SAY_NEXT: Final = "say what to do next"
 # What a command begins with, and what does the same here; the longest beginning counts. {one} is
-# the plan, run or session that it names, {all} everything behind that beginning.
+# the plan, run or session that it names, {all} everything after that beginning.
 TABLE: Final[dict[str, str]] = {
     "--help": "/help",
     "--mode": "/mode {one}",
@@ -68,7 +68,7 @@ TABLE: Final[dict[str, str]] = {
 }
 # Beginnings that mean something only a shell can do, though a shorter one does not.
 ONLY_SHELL: Final = frozenset({"diff --live", "propose --portable", "doctor --strict"})
-# What a step begins with that is typed into a shell, and is no command of ours.
+# What a step begins with that is typed into a shell, and is not a command of ours.
 PROGRAMS: Final = frozenset({
     "$EDITOR", "chmod", "df", "dmesg", "export", "fuser", "git", "ls", "mkdir", "mv", "pip",
     "ps", "sudo", "ulimit",

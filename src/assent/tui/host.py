@@ -23,8 +23,8 @@ class StartOptions(msgspec.Struct, frozen=True):
     """How the screen should start: session, mode, model, agent and text."""
 
     words: str = ""  # said at once
-    draft: str = ""  # put into the prompt, for the person to say
-    told: tuple[str, ...] = ()  # to the person, before anything else
+    draft: str = ""  # put into the prompt, for the user to send
+    told: tuple[str, ...] = ()  # to the user, before anything else
     mode: str = ""
     model: str = ""
     agent: str = ""

@@ -86,13 +86,13 @@ def rows_of(where: Where) -> Iterator[tuple[str, str]]:
 
 DEBOUNCE_S: Final = 0.6  # of silence, before keys count in a panel that opened
 ANSWER_S: Final = 0.25  # before an answer and after it, in which no other key comes
-BURST_S: Final = 0.02  # between keys that nobody types: they were pasted
+BURST_S: Final = 0.02  # between keys: no one types this fast, so they were pasted
 CLOSE_S: Final = 0.4  # of silence, before keys count at the prompt after a panel closed
 MAX_TYPED_BURST: Final = 4  # keys that may come in one go and were typed nevertheless
 TOO_QUICK: Final = "Too fast: nothing was decided."
 ANSWER_CANCELLED: Final = "Cancelled: nothing was decided."
-CONFIRM_KEY: Final = "ctrl+y"  # a yes to what is hard to take back: no sentence ends in it
-# Keys that are no part of any sentence, and decide nothing: what was opened can be read at once.
+CONFIRM_KEY: Final = "ctrl+y"  # approves what is hard to undo: no sentence ends in it
+# Keys that are not part of any sentence, and decide nothing: a new panel can be read at once.
 SCROLL_KEYS: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "escape"})
 
 

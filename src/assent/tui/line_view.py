@@ -89,15 +89,14 @@ def _moved(before: tuple[int, int], after: tuple[int, int]) -> Iterator[Region]:
 
 # LineView: a scrolling widget for any number of lines; only visible ones are drawn.
 #
-# LineView() scrolls; `/` searches, n and N go to the next match LineView(pointing=True) has a
-# cursor, moved by keys and clicks: `position`, `point`, `reveal` LineView(following=True) stays at
-# its end while the person is there LineView(gutter=True) leaves room for `mark({LinePosition:
-# sign})` before the lines
-#
-# view.show(sections) shows these sections and no others, from the beginning view.renew(sections)
-# the same, but keeps the scroll position view.put(*sections) adds sections, or replaces those
-# whose keys are known view.reached_end the last row was visible once; announced by
-# `LineView.EndReached`
+# - LineView() scrolls; `/` searches, n and N go to the next match
+# - LineView(pointing=True) has a cursor, moved by keys and clicks: `position`, `point`, `reveal`
+# - LineView(following=True) stays at its end while the user is there
+# - LineView(gutter=True) leaves room for `mark({LinePosition: sign})` before the lines
+# - view.show(sections) shows these sections and no others, from the beginning
+# - view.renew(sections) does the same, but keeps the scroll position
+# - view.put(*sections) adds sections, or replaces those whose keys are known
+# - view.reached_end: the last row was visible once; announced by `LineView.EndReached`
 
 
 __all__ = ["NO_ROW", "LinePosition", "LineView", "Section"]
@@ -153,7 +152,7 @@ class LineView(ScrollView, can_focus=True):
         self._pointing = pointing
         self._following = following
         self._gutter = GUTTER if pointing or gutter else 0
-        self._stuck = following  # the person is at the end, and stays there
+        self._stuck = following  # the user is at the end, and stays there
         self._marks: Mapping[LinePosition, str] = {}
         self._finding = LineSearch()
         self._base = Look()
@@ -380,7 +379,7 @@ class LineView(ScrollView, can_focus=True):
         """
         rows = self.rows + self._finding.is_open
         size = Size(self.scrollable_content_region.width, rows)
-        if self._is_laid_out(size):  # to lay out everything anew takes long
+        if self._is_laid_out(size):  # laying out everything again takes long
             self.set_reactive(LineView.virtual_size, size)
             self._move_bar()
             self.scroll_y = min(self.scroll_y, self.max_scroll_y)
@@ -425,7 +424,7 @@ class LineView(ScrollView, can_focus=True):
         if not self._pointing:
             self._scroll(self.scroll_offset.y + by)
             return
-        top = self.scroll_offset.y  # a wheel may have left the cursor behind
+        top = self.scroll_offset.y  # the wheel may have scrolled away from the cursor
         self.point(max(top, min(self.cursor, top + self.height - 1)) + by)
 
     def _scroll(self, row: float) -> None:

@@ -47,7 +47,7 @@ class TurnOver(Message):
 
     session: str
     error: AssentError | None = None
-    unsaid: str = ""  # what the person typed, where it was not said
+    unsaid: str = ""  # what the user typed, if it was not sent
 
 
 @dataclass

@@ -60,7 +60,7 @@ class RunProgressView:
     def __init__(self, verb: str, operations: Sequence[Operation] = ()) -> None:
         self.verb = verb
         self._operations = operations
-        self._first = 0  # of the operations that are at work
+        self._first = 0  # of the operations that are running
         self._lock = Lock()
         self._spoken = CommandOutputLines()
         self._lines: deque[Line] = deque(maxlen=MAX_OUTPUT_LINES)
@@ -173,8 +173,8 @@ class RunController:
         self._messages = messages
         self._thread: Thread | None = None
         self._began = monotonic()  # the run that was begun last
-        self.at_work = False  # cleared as the end is reported, so that who hears it sees it
-        self.watched: RunProgressView | None = None  # the run at work, or the last one
+        self.at_work = False  # cleared as the end is reported, so that receivers see it
+        self.watched: RunProgressView | None = None  # the current run, or the last one
         self.report: RunReport | None = None  # how that one ended
 
     def build(self, plan_id: str, digest: str = "") -> None:
@@ -202,7 +202,7 @@ class RunController:
 
     @property
     def took_s(self) -> float:
-        """How long the run is at work that was begun last."""
+        """How long the run that was begun last has been running."""
         return monotonic() - self._began
 
     @property

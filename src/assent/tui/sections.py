@@ -15,20 +15,20 @@ from textual.events import Key
 from assent.core.text.hidden_chars import CONTINUATION_MARK, visible_line
 from assent.render.lines import GUTTER, Line, Style
 
-# Wraps lines that are wider than the screen, so that no piece looks like a line of its own.
+# Wraps lines that are wider than the screen, so that no piece looks like a separate line.
 #
-# A continued piece stands behind our mark `↪`, or is indented deeper than its line began. Text of
+# A continued piece follows our mark `↪`, or is indented deeper than its line began. Text of
 # others cannot contain that mark, because it is escaped (core.text.hidden_chars). Text of the
 # conversation continues at its own indent: all of it is indented already.
 
 
-# Of what others wrote, a piece that began with a sign could pass for a line of its own.
+# In text of others, a piece that began with a sign could look like a separate line.
 CODE_STYLES: Final[frozenset[Style]] = frozenset({"added", "removed", "hunk", "code"})
 TAB: Final = 4
 TEXT_STYLES: Final[frozenset[Style]] = frozenset({"prose", "said"})
 HANGING_INDENT: Final = 2  # columns that a continued line of prose is deeper than it began
-MAX_HANGING_INDENT: Final = 12  # a line that begins deeper is continued behind the sign
-MIN_WIDTH: Final = 4  # columns; with fewer, the sign gets a row of its own
+MAX_HANGING_INDENT: Final = 12  # a line that begins deeper is continued after the sign
+MIN_WIDTH: Final = 4  # columns; with fewer, the sign gets its own row
 
 _SIGN: Final = CONTINUATION_MARK[0]
 _BULLET: Final = re.compile(r" *(?:[-*+•]|\d{1,3}[.)]) +")

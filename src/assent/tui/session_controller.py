@@ -99,7 +99,7 @@ class TurnWatcher:
 
     @property
     def took_s(self) -> float:
-        """How long the turn is at work."""
+        """How long the turn has been running."""
         return monotonic() - self._began
 
     def begin(self, session: str, notify_after: float) -> None:
@@ -131,17 +131,17 @@ class SessionController:
         self.view = 0  # how often another session was put on the screen
         self.model = start.model
         self.agent = start.agent
-        self.shown_model = start.model  # that is asked where nobody names another
-        self.chosen_plan = ""  # by the person, of which the model is told with the next turn
+        self.shown_model = start.model  # the one used unless another is named
+        self.chosen_plan = ""  # by the user; the model is notified with the next turn
         self.seen: Callable[[], tuple[str, int]] = lambda: ("", 0)  # session and last event shown
         self.turn = TurnWatcher()
         self.at_work = False  # a turn is driven, and its end was not reported
-        self._usual = start.mode  # of every session that begins, unless the person says otherwise
+        self._usual = start.mode  # of every new session, unless the user says otherwise
         self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
         self._shown = ("", 0)  # as it was when the turn was begun
         self._messages = messages
         self._changing = Lock()  # of the record: a thread and the screen may do so at once
-        self._moding = Lock()  # nobody compares modes while this screen changes one
+        self._moding = Lock()  # modes are not compared while this screen changes one
         self._opening = Lock()  # of model and tools: what was chosen first is there first
         self._work: SessionRuntime | None = None
         self._thread: Thread | None = None
@@ -259,7 +259,7 @@ class SessionController:
             raise Busy(BUSY)
         with self._changing:
             self.record, self.chosen_plan = record, ""
-            self.mode = self._usual  # a yes to another one was for the session that is left
+            self.mode = self._usual  # approval of another one was for the previous session
             self.view += 1
 
     def choose(self, model: str) -> None:
@@ -372,13 +372,13 @@ class SessionController:
             raise Busy(BUSY)
         self.at_work, self._shown = True, self.seen()
         self._typed, self._unsaid = typed, ""
-        # A daemon: a question that nobody answered must not keep the process alive.
+        # A daemon: an unanswered question must not keep the process alive.
         told = (prepare, self.chosen_plan)
         self._thread = Thread(target=self._drive, args=told, name="turn", daemon=True)
         self._thread.start()
 
     def _drive(self, prepare: Callable[[], Events], told: str) -> None:
-        """Drives a turn; the model is told of the plan that the user selected, if any."""
+        """Drives a turn; the model is notified of the plan that the user selected, if any."""
         error: AssentError | None = None
         try:
             for heard in prepare():
@@ -396,7 +396,7 @@ class SessionController:
                 self._messages.post(TurnOver(self.session, error, self._unsaid), self._rest)
 
     def _renew(self) -> None:
-        """Reloads the session after a turn: it may work on another plan by now."""
+        """Reloads the session after a turn: it may work on another plan now."""
         with suppress(AssentError):
             if self.record is not None:
                 self._know(self.engine.sessions.load(self.session))

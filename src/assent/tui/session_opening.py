@@ -1,4 +1,4 @@
-"""Reads the session that the person wants, and goes on with it once it is on the screen."""
+"""Reads the session that the user wants, and continues it once it is on the screen."""
 
 from functools import partial
 from typing import Final, Protocol
@@ -29,7 +29,7 @@ class SessionOpening:
     """One session at a time: what was wanted before it, and comes later, is dropped."""
 
     def __init__(self, app: OpeningApp, start: StartOptions) -> None:
-        self.ready = False  # whether what the person wanted to go on with is on the screen
+        self.ready = False  # whether what the user wanted to continue is on the screen
         self._app = app
         self._start = start
         self._wanted = ""  # the session that is being read, or was last

@@ -31,7 +31,7 @@ class ShellController:
         if self.at_work:
             raise Busy(BUSY)
         self.at_work = True
-        record = self._sitting.record  # the person may look at another session soon
+        record = self._sitting.record  # the user may look at another session soon
         name = (record.session, record.slug) if record else ("", "")
         typed = (line, record, ShellOrigin(*name, self._sitting.view))
         self._thread = Thread(target=self._drive, args=typed, name="shell")

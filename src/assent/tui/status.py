@@ -1,4 +1,4 @@
-"""The status line, the snapshot of session, plan and questions behind it, and its poller."""
+"""The status line, the snapshot of session, plan and questions that it shows, and its poller."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,11 +43,11 @@ class StatusSnapshot(msgspec.Struct, frozen=True):
     record: SessionRecord | None = None
     plan: PlanRecord | None = None
     approved: bool = False
-    undone: "UndoneAmount" = ""  # how much of what the plan did last was taken back
+    undone: "UndoneAmount" = ""  # how much of what the plan did last was undone
     waiting: "tuple[PendingQuestion, ...]" = ()
-    cut_off: bool = False  # the last turn has no end, and nobody is at work on it
-    missing: str = ""  # the session's own mode, if nobody knows that any more
-    news: tuple[StoredEvent, ...] = ()  # events of the session that nobody has told the screen of
+    cut_off: bool = False  # the last turn has no end, and no process works on it
+    missing: str = ""  # the session's own mode, if it is no longer known
+    news: tuple[StoredEvent, ...] = ()  # session events that the screen was not notified of
 
     @property
     def session(self) -> str:

@@ -1,11 +1,11 @@
 """The one module that uses private names of Textual, each because there is no public one.
 
 - Its parser of what a terminal sends: pastes are cut out before it sees them, so that nothing that
-  is pasted is taken for a key that approves. A driver with Textual's own loop would hand on as keys
+  is pasted is taken for a key that approves. A driver with Textual's own loop would pass on as keys
   what follows an escape sequence in a paste.
 - Its handling of SIGCONT, which leaves the screen unpainted after a stop.
 - What happens to an exception in a handler: there is no hook, and what Textual prints by itself
-  shows local variables, which may hold a key.
+  shows local variables, which may contain a key.
 
 A test lists the names, so that a new version of Textual is checked where it matters.
 """
@@ -54,12 +54,12 @@ class PasteTruncated(Message):
 
 
 class DrivenApp(App[int]):
-    """Knows its driver, and which exception ends it; prints nothing of that."""
+    """Knows its driver, and which exception ends it; prints nothing about that."""
 
     terminal_driver: "TerminalDriver | None" = None  # once it is there; without a terminal, never
 
     def crashed(self, error: Exception) -> None:
-        """Takes an exception that nobody expected, before the screen closes because of it."""
+        """Handles an unexpected exception, before the screen closes because of it."""
         raise NotImplementedError
 
     def _handle_exception(self, error: Exception) -> None:
@@ -93,7 +93,7 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def _sigcont_application(self, *_: object) -> None:
-        """Repaints everything after a stop: other programs had the terminal meanwhile."""
+        """Repaints everything after a stop: other programs used the terminal meanwhile."""
         if not self._auto_restart or not self.owner.is_running:
             return
         if not self._must_signal_resume:  # it was stopped without a word, and let go of nothing

@@ -99,7 +99,7 @@ def chosen_theme(registered: str) -> str:
 
 
 TEXTUAL: Final = {name: PREFIX + name for name in THEMES}
-_LIGHT_GROUNDS: Final = ("7", "15")  # as terminals tell the colour behind their text
+_LIGHT_GROUNDS: Final = ("7", "15")  # how terminals report their background colour
 
 
 def detect_theme(wanted: str, environment: Mapping[str, str]) -> str:

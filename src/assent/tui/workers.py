@@ -14,19 +14,19 @@ from assent.core.errors import AssentError
 from assent.core.llm import StreamDelta
 from assent.tui.messages import SessionActivity, ShellOrigin, ShellPrinted, TaskDone, TaskFailed
 
-# Threads of our own for what may block, and none of Textual's workers.
+# Our own threads for what may block, and none of Textual's workers.
 #
 # `run_worker(thread=True)` runs in asyncio's default executor, which `asyncio.run` joins when it
-# ends: a worker that sleeps for six seconds keeps a screen open for six seconds after the person
-# has left it. The executor is bounded, too, while a turn waits for answers without end. A daemon
-# thread holds nobody up. Whatever takes the store's lock, asks a server or waits for a person may
-# block; of what surely ends soon there is too little for a second way.
+# ends: a worker that sleeps for six seconds keeps a screen open for six seconds after the user has
+# left it. The executor is bounded, too, while a turn can wait for answers forever. A daemon thread
+# delays nothing. Anything that takes the store's lock, asks a server or waits for a user may block;
+# too little surely ends soon to justify a second way.
 
 
 def run_in_background(work: Callable[[], object]) -> Thread:
-    """Does it in a daemon thread of its own; a screen that closes meanwhile closes at once.
+    """Runs it in a separate daemon thread; a screen that closes meanwhile closes at once.
 
-    What it finds it posts as a message, which never waits and is dropped where nobody is left. It
+    It posts results as messages, which never wait and are dropped if no receiver remains. It
     knows the app as its caller does, also when a panel that it works for is gone.
     """
     thread = Thread(target=copy_context().run, args=(work,), daemon=True)
@@ -70,7 +70,7 @@ class Coalescer:
         self._lock = Lock()
         self._notify = notify
         self._notified = False
-        self.mishaps: list[str] = []  # what nobody expected, in full
+        self.mishaps: list[str] = []  # unexpected errors, in full
 
     @property
     def pending(self) -> bool:
@@ -79,9 +79,9 @@ class Coalescer:
             return bool(self._messages)
 
     def post(self, message: Message, rest: Callable[[], object] | None = None) -> None:
-        """Leaves a message; never waits for the screen.
+        """Posts a message; never waits for the screen.
 
-        Who comes to rest with it says so by `rest`: nobody sees the one without the other.
+        A caller that becomes idle with it passes `rest`: no one sees the one without the other.
         """
         with self._lock:
             if rest is not None:
@@ -115,7 +115,7 @@ class Coalescer:
         return list(joined_messages(messages))
 
     def work(self, act: Callable[[], object]) -> Thread:
-        """Does something slow in a thread of its own; what fails is a message."""
+        """Does something slow in a separate thread; a failure becomes a message."""
         return run_in_background(partial(self._guarded, act))
 
     def internal_error(self, error: Exception) -> AssentError:

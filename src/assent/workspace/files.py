@@ -61,15 +61,15 @@ def _stamp(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
     except OSError:
         kind = S_IFDIR if entry.is_dir(follow_symlinks=False) else 0
         return (0, 0, 0, entry.inode(), kind)
-    # The mtime is anybody's to set; ctime is the system's.
+    # Any program can set mtime; only the system sets ctime.
     times = (state.st_mtime_ns, state.st_ctime_ns)
     return (*times, state.st_size, state.st_ino, state.st_mode)
 
 
-# Finds slots on disk: in the folder of slots, and beside the user's files.
+# Finds slots on disk: in the folder of slots, and next to the user's files.
 
 
-MAX_ENTRIES = 50_000  # names that a look through the whole workspace comes to
+MAX_ENTRIES = 50_000  # names that a scan of the whole workspace visits
 
 
 def slots_of_runs(folders: FolderHandles) -> Iterator[bytes]:
@@ -273,7 +273,7 @@ class LocalWorkspaceFiles:
         try:
             self._folders.open_now(parent(path))
         except FileNotFoundError:
-            return path  # the folders that do exist are no symlinks
+            return path  # the folders that do exist are not symlinks
         except OSError:
             return None
         return path

@@ -16,7 +16,7 @@ _COMMIT: Final = re.compile(rb"[0-9a-f]{40,64}\n?")
 _GITDIR: Final = re.compile(rb"gitdir: ([^\0\n]+)\n?")
 _PLAIN: Final = re.compile(r"[!-~]+")
 _LONGEST: Final = 4096
-# It might be a pipe, and a link might lead to a file that is nobody's business.
+# It might be a pipe, and a link might lead to a file that must not be read.
 _CAREFULLY: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 # What git leaves in its folder until something is finished or aborted.
 _MARKS: Final = (

@@ -13,7 +13,7 @@ from assent.workspace.root import real_path
 
 NAMES = (b"AGENTS.md", b"CLAUDE.md")  # the second counts where the first is missing
 LIMIT = 32 << 10  # bytes of one file
-MAX_DEPTH = 40  # folders between the root and where the person is
+MAX_DEPTH = 40  # folders between the root and where the user is
 
 
 def read_instructions(

@@ -142,7 +142,7 @@ def _words(kind: BudgetKind, spent: BudgetSpent, most: float, by: float) -> tupl
             )
 
 
-# Limits the number of steps of a turn, and asks the person before allowing more.
+# Limits the number of steps of a turn, and asks the user before allowing more.
 
 
 class StepLimit:

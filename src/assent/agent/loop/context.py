@@ -92,10 +92,10 @@ def _tokens(part: MessagePart) -> int:
             return IMAGE_TOKENS
 
 
-DEFAULT_CONTEXT = 128_000  # tokens that a model can read if nobody knows better
+DEFAULT_CONTEXT = 128_000  # tokens that a model can read if nothing better is known
 MAX_OUTPUT = 32_000  # most tokens that are held free for the answer
 FULL_SHARE = 0.8  # of the window: then the past is summarised
-KEPT_TOKENS = 20_000  # tokens of the newest messages that stay word for word
+KEPT_TOKENS = 20_000  # tokens of the newest messages that are kept verbatim
 MAX_RESULT_CHARS = 2_000  # characters of a tool's output that the summary is made from
 KEPT_SHARES = (1, 0.25, 0)  # of that, if the one before was too much
 ATTEMPTS = len(KEPT_SHARES)
@@ -263,7 +263,7 @@ class ModelRequests:
         self._clock = clock
         self._gauge = TokenMeter()
         self._used = 0  # tokens of the newest request, about
-        self._stuck = False  # whatever is summarised, it stays full
+        self._stuck = False  # the context stays full, whatever is summarised
         self._step: ModelStep | None = None
         # The system prompt, with what it was made of.
         self._told: tuple[tuple[Agent, str, tuple[ToolDefinition, ...]], tuple[str, ...]] | None = (
@@ -297,7 +297,7 @@ class ModelRequests:
         raise trouble
 
     def hand_over(self) -> None:
-        """Leaves the calls of the newest answer to whoever runs them."""
+        """Leaves the calls of the newest answer to the code that runs them."""
         if self._step:
             self._step.hand_over()
 

@@ -30,7 +30,7 @@ from assent.ports.session import Turn
 
 
 CONTINUE_COMMAND = 'assent -c -p "continue"'
-RESUME_COMMAND = "assent -c"  # after an interruption, by somebody who sits there
+RESUME_COMMAND = "assent -c"  # after an interruption, for a user at the terminal
 KEPT_STAGED = (
     f"Messages and staged changes are kept; `{CONTINUE_COMMAND}` continues."  # while planning
 )
@@ -129,7 +129,7 @@ class AgentLoop:
             end = interrupted_turn(turn.record.mode)
             yield from turn.append_events(*asking.aborted(), end)
             raise Interrupted(end.words, RESUME_COMMAND) from None
-        except GeneratorExit:  # whoever listened has gone
+        except GeneratorExit:  # the consumer has gone
             turn.append_events(*asking.aborted(), interrupted_turn(turn.record.mode))
             raise
         except (ModelError, UsageError) as error:

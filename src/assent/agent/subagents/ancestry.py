@@ -12,7 +12,7 @@ from assent.core.session.question import calls_awaiting_answers
 from assent.core.session.record import SessionRecord
 from assent.planning.ports import Ports
 
-MAX_DEPTH = 16  # parents; more there are only in a log that somebody tampered with
+MAX_DEPTH = 16  # parents; only a log that was tampered with has more
 
 ReadEvents = Callable[[str], Sequence[StoredEvent]]  # the events of a session
 

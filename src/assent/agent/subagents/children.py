@@ -78,7 +78,7 @@ class ChildSessions:
     """The children of one turn; only the parent's thread writes to the parent's session.
 
     A child in the background is the exception: its end is appended like a message that the user
-    sends meanwhile, and the turn reads it before its next step.
+    sends during the turn, and the turn reads it before its next step.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class ChildSessions:
     def stop(self) -> None:
         """Ends all children and waits a little for them; calling it again does nothing."""
         going = [child for child in self._all if child.begun and not child.over]
-        # Counted, and not timed: a process that is stopped meanwhile gives them no time.
+        # Counted, not timed: while this process is suspended, they would get no time.
         for _ in range(round(GRACE_S / CANCEL_AGAIN_S)):
             if not going:
                 break
@@ -309,7 +309,7 @@ class ChildSessions:
     def _report(self, child: ChildWorker) -> None:
         """Appends the result of a background child, for the parent's model to read."""
         parent, ended = self._diary.load(self._parent.record.session), self._ended(child)
-        if ended.why == "waiting":  # its end is told when it has come
+        if ended.why == "waiting":  # its end is reported once it has ended
             self._diary.append(parent, ended)
             return
         words = background_report(child.errand.task.title, self._result(child))

@@ -85,7 +85,7 @@ class ChildWorker:
         self.errand = errand
         self.over = False
         self.trouble = ""  # what kept it from working at all
-        self.token = CancelToken[TurnEnded]()  # with the end that somebody else wants
+        self.token = CancelToken[TurnEnded]()  # with the end that was requested from outside
         self._driver = driver
         self._turn = turn
         self._place = place
@@ -111,7 +111,7 @@ class ChildWorker:
         try:
             with self._place(self):
                 self._work()
-        except BaseException as error:  # whoever waits must hear of it, whatever it is
+        except BaseException as error:  # the waiting parent must learn of it, whatever it is
             self.trouble = _told(error).message
         finally:
             self._tell(self, None)
@@ -172,7 +172,7 @@ def _told(error: BaseException) -> AssentError:
 
 
 MAX_NAMED = 10  # own children that a refusal names
-AS_PARENT = "as its parent's"  # why the mode of a child changed that nobody chose one for
+AS_PARENT = "as its parent's"  # why the mode of a child changed if none was chosen for it
 
 OwnChildren = Mapping[str, ChildStarted]
 
@@ -282,7 +282,7 @@ def _listed(own: OwnChildren) -> str:
 
 
 MAX_FINAL_MESSAGE_CHARS = 30_000  # characters of last words
-# What a parent's model is told about a child that did not come to its own end.
+# What a parent's model gets to know about a child that did not finish by itself.
 _ENDS: Final[dict[TurnEndReason, str]] = {
     "limit": "It was stopped before it finished: ",
     "budget": "It was stopped before it finished: ",

@@ -89,7 +89,7 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
         if not words and not going_on:
             raise UsageError(NOTHING, 'assent -p "what should be done"')
         wanted = SessionOptions(
-            # A session knows its model; opening another one ahead would help nobody.
+            # A session knows its model; opening another one in advance would be useless.
             goal.model or (None if going_on else ""),
             goal.agent or (default_agent(_base(goal.mode)) if goal.mode else ""),
             BudgetLimits(
@@ -124,7 +124,7 @@ def _filled(template: str, words: str, goal: Goal) -> str:
 
 
 def _base(name: str) -> Mode:
-    """Returns the mode of that name; the base of one's own is not known yet, and is no matter."""
+    """Returns the mode of that name; a custom mode's base is unknown yet, and does not matter."""
     return next((mode for mode in MODES if mode == name), "plan")
 
 
@@ -213,7 +213,7 @@ class GoalTurn:
         mode = goal.mode or self._work.mode
         if not goal.plan:
             return sessions.start(words, mode, goal.agent, goal.model)
-        # The session has no plan of its own, and takes in the one that the person chose.
+        # The session has no plan yet, and takes over the one that the user chose.
         record = sessions.start("", mode)
         self._engine.plans.use(goal.plan)
         return sessions.say(record, words, goal.agent, goal.model)
@@ -228,7 +228,7 @@ class GoalTurn:
         return sessions.say(record, words, goal.agent, goal.model) if words else record
 
     def _owed(self, record: SessionRecord) -> str:
-        """Returns what to say where the person said nothing: mostly nothing, if it can go on."""
+        """Returns what to say if the user said nothing: usually nothing, if it can continue."""
         if record.waiting or record.working or self._goal.plan:
             return ""
         plan = self._plan(record)

@@ -34,7 +34,7 @@ class Goal(msgspec.Struct, frozen=True):
     form: OutputFormat = "text"
     model: str = ""
     agent: str = ""
-    mode: str = ""  # one of the four, or one of the person's own
+    mode: str = ""  # one of the four, or a custom one
     turns: int = 0
     budget: float = 0.0
     tokens: int = 0
@@ -104,7 +104,7 @@ def read_goal(arguments: Sequence[str]) -> Goal | None:
 
 
 def read_folder_goal(arguments: Sequence[str]) -> Goal | None:
-    """Returns what is wanted by a line that has nothing in it, or nothing but a folder."""
+    """Returns the goal of a command line that is empty, or has only a folder."""
     match [*arguments]:
         case []:
             return Goal()
@@ -203,7 +203,7 @@ def _check_command(word: str, found: dict[str, Any]) -> None:
 
 
 def _check_foreign(word: str, found: dict[str, Any], words: list[str]) -> None:
-    """Leaves an option that is no goal's to the root, which knows the rest."""
+    """Leaves an option that no goal has to the root command, which knows the rest."""
     if words or found.keys() - {"folder"}:
         _refuse(f"Unknown option {argument_text(word)!a}.")
 

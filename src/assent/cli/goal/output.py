@@ -1,6 +1,6 @@
 """Output formats of a turn: streaming text, one JSON object, or a JSON line per event.
 
-The notification when a turn waits for the person is here too.
+The notification when a turn waits for the user is here too.
 """
 
 import os
@@ -53,7 +53,7 @@ class TurnOutput(Protocol):
     def hear(self, heard: StoredEvent | StreamDelta) -> None: ...
 
     def end(self, ending: TurnResult) -> None:
-        """Shows where things stand; an error is told by whoever prints all errors."""
+        """Shows how things ended; an error is printed where all errors are printed."""
 
 
 def turn_output(form: OutputFormat, output: CliOutput, *, asks: bool = False) -> TurnOutput:
@@ -140,7 +140,7 @@ class StreamJsonTurnOutput:
 class TextTurnOutput:
     """`text`: what the model says on stdout, what it does on stderr.
 
-    Of the latter, only what is about to happen is told where nobody watches.
+    If stderr is not a terminal, only what is about to happen is written there.
     """
 
     def __init__(self, output: CliOutput, *, asks: bool = False) -> None:
@@ -219,7 +219,7 @@ class TextTurnOutput:
         self._parts, self._shown = [], False
 
     def _void(self) -> None:
-        self._speech.rest()  # and nobody sees it
+        self._speech.rest()  # discarded, never shown
         self._put(self._flow.rest())
         if self._shown:
             self._close()
@@ -245,7 +245,7 @@ class TextTurnOutput:
             self._note(Line("dim", f"  | {row}"))
 
     def _note(self, line: Line, *, always: bool = False) -> None:
-        """Tells what happens on stderr: to whoever watches, and what is planned to a log, too."""
+        """Writes what happens to stderr: all of it to a terminal, what is planned to a log too."""
         if self._watched or always:
             self._close()
             for text in ansi([line], color=colored(sys.stderr)):
@@ -270,7 +270,7 @@ def _is_plan(event: Event) -> bool:
     return isinstance(event, BatchPlanned)
 
 
-# Turn output that also rings or notifies when the turn waits for the person.
+# Turn output that also rings or notifies when the turn waits for the user.
 
 
 class NotifyingTurnOutput:

@@ -42,7 +42,7 @@ EXIT_INTERRUPTED: Final = 130
 _EXITS: Final = {
     "failed": 1, "limit": LimitReached.exit,
     "interrupted": EXIT_INTERRUPTED, "paused": EXIT_INTERRUPTED, "cancelled": EXIT_INTERRUPTED,
-    "waiting": EXIT_WAITING, "declined": EXIT_WAITING, "budget": EXIT_WAITING,  # nobody said yes
+    "waiting": EXIT_WAITING, "declined": EXIT_WAITING, "budget": EXIT_WAITING,  # not approved
 }  # fmt: skip
 _HALTS: Final = ("paused", "cancelled")
 
@@ -71,7 +71,7 @@ class TurnTotals(msgspec.Struct, frozen=True):
     asked: tuple[UnansweredQuestion, ...] = ()
     refused: tuple[
         UnansweredQuestion, ...
-    ] = ()  # calls that were not made, because nobody could be asked
+    ] = ()  # calls that were not made, because no one could be asked
     unrun: tuple[str, ...] = ()  # commands that were neither run nor staged: no sandbox holds here
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
 
@@ -88,7 +88,7 @@ class TurnResult(msgspec.Struct, frozen=True):
     drafted: bool = False  # of this turn
     error: AssentError | None = None
     prefix: str = "assent"  # how a command for this folder begins
-    missing: str = ""  # the session's own mode, if nobody knows that any more
+    missing: str = ""  # the session's custom mode, if it no longer exists
     of: str = ""  # what names the plan in a command, if it is not the current one
 
     @property
@@ -145,7 +145,7 @@ def _closed(tally: TurnTotals, event: Event) -> TurnTotals:
         case CallEnded(call, tool, metadata=metadata) if tool != QUESTION_TOOL:
             if metadata.get(MISSING_CAPABILITY) == SANDBOX:
                 tally = changed(tally, unrun=(*tally.unrun, event.title))
-            # Whether a call may run waits for nobody.
+            # The question whether a call may run is over once the call has ended.
             over = [one for one in tally.asked if one.call == call and not one.answered]
             asked = [one for one in tally.asked if one.call != call]
             return changed(tally, asked=tuple(asked), refused=(*tally.refused, *over))
@@ -177,7 +177,7 @@ def _counted(tally: TurnTotals, usage: TokenUsage, cost: float | None) -> TurnTo
 
 
 def exit_code(ending: TurnResult) -> int:
-    """Returns the exit code: 3 where a plan was presented, 4 where somebody has to answer."""
+    """Returns the exit code: 3 if a plan was presented, 4 if the user has to answer."""
     tally = ending.tally
     if ending.error is not None:
         return ending.error.exit
@@ -206,7 +206,7 @@ def turn_error(ending: TurnResult) -> AssentError | None:
 
 
 def draft_notices(ending: TurnResult) -> list[str]:
-    """Says that a turn left a draft, which nobody was asked to approve, and how to go on."""
+    """Says that a turn left a draft that was not proposed for approval, and how to continue."""
     plan, prefix = ending.plan, ending.prefix
     if plan is None or not ending.drafted:
         return []
@@ -254,7 +254,7 @@ def turn_result_row(ending: TurnResult) -> Row:
 
 
 def questions_of(tally: TurnTotals) -> list[Row]:
-    """Returns what was asked and nobody answered: what the model wanted to know, and to do."""
+    """Returns the unanswered questions: what the model wanted to know, and to do."""
     asked = (*tally.asked, *tally.refused)
     return count_repeated_rows(
         redacted_row([msgspec.to_builtins(one.question) for one in asked]), ""
@@ -262,7 +262,7 @@ def questions_of(tally: TurnTotals) -> list[Row]:
 
 
 def refused_notices(ending: TurnResult) -> list[str]:
-    """Says which calls were not made because nobody could be asked; a no is a person's own."""
+    """Says which calls were denied because the user could not be asked, not those they denied."""
     refused = ending.tally.refused
     if not refused:
         return []
@@ -285,7 +285,7 @@ def turn_result_lines(ending: TurnResult) -> Iterator[Line]:
     if tally.why in _HALTS:
         yield Line("plain", f"{tally.words.rstrip('.')}; continue: {_next(ending)}")
         return
-    if tally.words and tally.why != "limit":  # which is told as an error
+    if tally.words and tally.why != "limit":  # which is reported as an error
         yield from wrapped_lines("dim", visible_line(redact(tally.words)))
     if tally.why == "declined":
         yield Line("plain", f"Continue: {_next(ending)}")
@@ -332,7 +332,7 @@ def _open_questions(ending: TurnResult) -> list[str]:
 
 
 def _unanswered(tally: TurnTotals) -> list[Question]:
-    """Returns what the model asked and nobody answered; a budget's question is over."""
+    """Returns the model's unanswered questions; a budget's question is over."""
     return [one.question for one in tally.asked if one.call and not one.answered]
 
 
@@ -347,7 +347,7 @@ def _awaits(ending: TurnResult) -> bool:
 
 
 def _after_a_person(ending: TurnResult) -> str:
-    """Returns what to type where somebody stopped the work, has to answer, or said no."""
+    """Returns what to type after the user stopped the work or denied it, or has to answer."""
     why, prefix = ending.tally.why, ending.prefix
     if why in _HALTS:
         return f"{prefix} sessions resume {ending.session.slug}"

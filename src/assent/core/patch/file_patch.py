@@ -164,7 +164,7 @@ def _apply_delta(delta: bytes, before: bytes) -> bytes:
 
 
 def _delta_piece(delta: bytes, at: int, before: bytes) -> tuple[bytes, int]:
-    """Returns what one instruction adds: bytes of its own, or some of the old content."""
+    """Returns what one instruction adds: its own bytes, or some of the old content."""
     code, at = delta[at], at + 1
     if not code & 0x80:
         piece = delta[at : at + code]

@@ -193,7 +193,7 @@ class _PatchReader:
         return names and (not hunk or bool(_HUNK.match(self._line(2))))
 
     def _check_text(self, line: bytes) -> None:
-        """Refuses what is no text around a patch but a part of one that cannot be used."""
+        """Refuses a line that is not text around a patch but a part of one that cannot be used."""
         if line.startswith(_COMBINED):
             raise Refused(
                 f"Line {self._at + 1} of the patch is a combined diff of a merge, which cannot be "
@@ -221,7 +221,7 @@ class _PatchReader:
         )
 
     def _plain_file(self) -> FilePatch:
-        """Reads a file of a diff that knows nothing of git: two names with times, and hunks."""
+        """Reads a file of a diff without git headers: two names with times, and hunks."""
         line = self._at + 1
         (old, before), (new, after) = (split_label(self._label(n)) for n in (0, 1))
         self._at += 2
@@ -362,7 +362,7 @@ class _PatchReader:
         return self._line().rstrip() == b"--" or self._is_label(hunk=False)
 
     def _binary(self) -> BinaryPatch:
-        """Reads the content that a binary patch leads to; the way back behind it is skipped."""
+        """Reads the new content in a binary patch; the reverse data after it is skipped."""
         self._at += 1
         forward = self._packed()
         if forward is None:

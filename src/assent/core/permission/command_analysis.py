@@ -38,12 +38,12 @@ class CommandAnalysis(msgspec.Struct, frozen=True):
     commands: tuple[str, ...]  # each command in it, also inside substitutions, as rules see it
     certain: bool = True  # false: not every command in it could be told
     reads: tuple[str, ...] | None = None  # the files it opens, if it only reads; None: it may write
-    opens: tuple[str, ...] = ()  # names of files in a line that may write, besides what it writes
+    opens: tuple[str, ...] = ()  # file names in a line that may write, other than what it writes
     writes: tuple[str, ...] = ()  # files that redirects write
     perhaps: tuple[str, ...] = ()  # written if a name in it is a folder; only rules speak of these
     names: tuple[str, ...] = ()  # in a line that may write: what is protected or secret
-    code: bool = False  # an interpreter in it runs what stands in the line, or comes by a pipe
-    danger: str = ""  # why nobody should run this; it is refused in every mode
+    code: bool = False  # an interpreter in it runs code from the line itself or from a pipe
+    danger: str = ""  # why this should never run; it is refused in every mode
     risk: RiskLevel = "low"
     reasons: tuple[str, ...] = ()
     effects: tuple[CommandEffectKind, ...] = ()  # what its commands do
@@ -55,7 +55,7 @@ class CommandAnalysis(msgspec.Struct, frozen=True):
 
 
 def unread_line(text: str) -> CommandAnalysis:
-    """Returns what is known of a line that nobody has looked at: nothing, so it is not certain."""
+    """Returns what is known of a line that was not analyzed: nothing, so it is not certain."""
     return CommandAnalysis((text,), certain=False, risk="high")
 
 
@@ -90,7 +90,7 @@ _SYSTEM: Final = frozenset(
     ]
 )  # fmt: skip
 _FLAGS: Final = r"[a-z]{0,3}"  # after a regular expression: `/x/gi`
-# Every program reads the first ones when it starts; the last ones the sandbox makes anew.
+# Every program reads the first ones when it starts; the sandbox creates the last ones itself.
 _SYSTEM_PATHS: Final = (
     r"(?:/usr(?:/local)?)?/(?:s?bin|lib(?:32|64|x32|exec)?)(?:/.*)?"
     r"|/usr(?:/local)?/(?:include|share)(?:/.*)?|(?:/var)?/tmp(?:/.*)?"
@@ -146,7 +146,7 @@ def _is_path(path: str, before: str) -> bool:
 def sensitive_names(op: RunCommand, line: CommandAnalysis) -> tuple[bytes, ...]:
     """Returns the names in a command that are protected or secret, as far as its text tells."""
     if op.profile == "commit":
-        return ()  # it has one fixed form; what it commits stands in the rest of the plan
+        return ()  # it has one fixed form; the rest of the plan shows what it commits
     texts = [*op.argv, op.script, *op.undo, *(value for _, value in op.env)]
     found = [
         *sensitive_mentions(texts),

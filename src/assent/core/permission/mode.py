@@ -47,7 +47,7 @@ def resolve_mode(name: str, modes: CustomModes) -> tuple[Mode, str]:
     """Returns the base of a mode that a user names, and its id if it is a custom mode."""
     for mode in MODES:
         if name == mode:
-            return mode, ""  # whatever narrows it holds anyway
+            return mode, ""  # anything that narrows it applies anyway
     if name not in modes:
         known = ", ".join(mode_names(modes))
         raise UsageError(f"Mode {name!a} not found. Available modes: {known}.", "assent modes list")

@@ -24,7 +24,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
     reason: str = ""
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
-    source: str = ""  # the file that it stands in, or the preset or agent that it belongs to
+    source: str = ""  # the file that contains it, or the preset or agent that it belongs to
 
 
 class RuleLayer(msgspec.Struct, frozen=True):
@@ -110,7 +110,7 @@ def _compiled_wildcard(pattern: str) -> WildcardMatcher:
     return re.compile("|".join(expressions), GLOB_FLAGS).fullmatch
 
 
-# Parses permission tables, in OpenCode's or Assent's form, into rules in the order they stand in.
+# Parses permission tables, in OpenCode's or Assent's form, into rules in their original order.
 #
 # A table is a word, a map of permissions to words, or of permissions to maps of patterns to words.
 
@@ -227,7 +227,7 @@ class Grant(msgspec.Struct, frozen=True):
     question: str = ""  # to which it was the answer
     plan: str = ""  # digest of the plan of prose that was being built; it counts in no other work
     user: str = ""
-    custom: str = ""  # the mode of the person's own, whose base is `mode`
+    custom: str = ""  # the custom mode, whose base is `mode`
 
 
 class GrantGiven(msgspec.Struct, frozen=True, tag="grant_given"):
@@ -249,8 +249,8 @@ GrantEvent: TypeAlias = GrantGiven | GrantRevoked
 # Path limits: which workspace paths rules hide from programs, or make read-only for them.
 
 
-# Tells of a path, seen from the workspace, whether it is kept; of a folder (`True`), whether
-# everything is that could ever lie in it.
+# Tells whether a path, relative to the workspace, is kept; for a folder (`True`), whether
+# everything that could ever be in it is kept.
 PathPredicate: TypeAlias = Callable[[bytes, bool], bool]
 
 

@@ -219,7 +219,7 @@ class AgentRuleLayers:
         return None
 
     def _stack(self, agent: Agent) -> RuleLayers:
-        """Returns an agent's stack, made once; it keeps the agent, so nobody else gets its id."""
+        """Returns an agent's stack, made once; it keeps the agent, so its id is not reused."""
         if id(agent) not in self._of:
             own = tuple(self._table(layer) for layer in agent_layers(agent))
             stack = (*self._before, *own, *self._after)

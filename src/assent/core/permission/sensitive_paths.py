@@ -28,7 +28,7 @@ class ProtectedPattern(msgspec.Struct, frozen=True):
     misses: tuple[str, ...] = ()
 
 
-# Who changes these changes what an agent may do; so a person is asked, whatever the mode.
+# A change to these changes what an agent may do, so the user is asked in every mode.
 AGENT_FILES: Final = ProtectedPattern(
     "Agents and Assent itself read their instructions from these.",
     "it tells agents and Assent how to work here",
@@ -395,7 +395,7 @@ def secret_file(folder: bytes, name: bytes) -> SecretFilePattern | None:
 
 
 class _SecretFilter(msgspec.Struct, frozen=True):
-    """Tells of most names that they are no secret, because this is asked for every file."""
+    """Rules out quickly that most names are secrets, because every file is checked."""
 
     exact: frozenset[bytes]
     starts: tuple[bytes, ...]

@@ -18,7 +18,7 @@ class TrustList(msgspec.Struct, frozen=True):
     trusted: tuple[TrustedFile, ...] = ()
 
     def of(self, root: bytes, path: str) -> TrustedFile | None:
-        """Returns the trust in a file, in whatever content."""
+        """Returns the trust in a file, with any content."""
         found = [each for each in self.trusted if (each.root, each.path) == (root, path)]
         return found[-1] if found else None
 

@@ -21,7 +21,7 @@ NetChanges: TypeAlias = dict[bytes, tuple[FileState | None, FileState | None]]
 
 
 def segments(operations: Iterable[Operation]) -> list[tuple[Operation, ...]]:
-    """Splits operations at commands; each command is a segment of its own."""
+    """Splits operations at commands; each command is a separate segment."""
     found: list[list[Operation]] = [[]]
     for op in operations:
         if isinstance(op, RunCommand):

@@ -3,10 +3,10 @@
 A commit writes into the repository, so its profile opens what no other command may touch. What it
 does must therefore follow from its form: the words below, of which only the title is free.
 
-The message names the plan, and the plan's digest covers the message; no text can hold its own
-digest. So the plan holds the placeholder `{digest}` in one argument, and whoever runs the command
-puts the plan's digest in its place. What is committed still follows from the plan alone: from its
-words, its digest, and the files that its own run has changed.
+The message names the plan, and the plan's digest covers the message; no text can contain its own
+digest. So the plan has the placeholder `{digest}` in one argument, and the code that runs the
+command replaces it with the plan's digest. What is committed still follows from the plan alone:
+from its words, its digest, and the files that its own run has changed.
 """
 
 from collections.abc import Iterable
@@ -77,7 +77,7 @@ def plan_title(text: bytes) -> str:
 
 
 def _body(lines: list[str]) -> list[str]:
-    """Returns the lines behind the front matter."""
+    """Returns the lines after the front matter."""
     if not lines or lines[0].rstrip() != "---":
         return lines
     ends = [at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---"]

@@ -8,7 +8,7 @@ import msgspec
 
 FileKind = Literal["file", "link"]
 # What a command may do: write in the workspace; or also in its repository, to commit, which only a
-# command of one fixed form may; or everything that the person can.
+# command of one fixed form may; or everything that the user can.
 CommandProfile = Literal["workspace", "commit", "unconfined"]
 
 # A plan can hold many thousands of these and none refers back to another, so the collector of

@@ -95,7 +95,7 @@ def _excluded(
 def _misfits(
     group: list[OperationFootprint], gone: dict[int, str], planned: StatesByPath, left: StatesByPath
 ) -> tuple[StatesByPath, StatesByPath]:
-    """Drops what does not find what it was made on; returns what stands in the end, both ways."""
+    """Drops operations that lack their basis; returns the final states, planned and kept."""
     planned, left = dict(planned), dict(left)
     touched: set[bytes] = set()
     for index, steps in group:

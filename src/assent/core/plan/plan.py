@@ -133,7 +133,7 @@ def _sequence(key: str, lines: list[str]) -> tuple[str, ...]:
 
 
 def _split(lines: list[str]) -> tuple[str, list[str]]:
-    """Separates what stands behind the key from the lines below it, without comments and blanks."""
+    """Separates what follows the key from the lines below it, without comments and blanks."""
     kept = [_uncommented(line) for line in lines]
     return (kept[0].strip() if kept else "", [line for line in kept[1:] if line.strip()])
 
@@ -179,7 +179,7 @@ def _pieces(key: str, text: str) -> list[str]:
 
 
 def _scalar(key: str, text: str) -> str:
-    """Reads a bare word or a quoted one. There are no escapes: a quote of the other kind serves."""
+    """Reads a bare or quoted word. There are no escapes: the other kind of quote can be used."""
     if text[:1] in ("'", '"'):
         if text[-1] != text[0] or text[0] in text[1:-1] or text == text[0]:
             raise InvalidPlan(f"`{key}` in the front matter has a badly quoted item: {text}")

@@ -64,10 +64,10 @@ def three_way_merge(before: bytes, after: bytes, now: bytes) -> bytes | MergeCon
 def _not_there(
     old: Sequence[bytes], wanted: Sequence[LineEdit], theirs: Sequence[LineEdit]
 ) -> MergeConflict | None:
-    """Finds a change that both made, and that somebody made as a part of something else.
+    """Finds a change that both sides made, but that others made as a part of something else.
 
-    Lines that were moved are missing where they stood, too; and where lines are gone, only those
-    on both sides can tell that nothing else became of them.
+    Moved lines are also missing at their old place; and where lines were removed, only the lines
+    around them can show that they were not changed into something else.
     """
     ours, shared = set(wanted), set(theirs).intersection(wanted)
     others = [edit for edit in theirs if edit not in ours]
@@ -116,7 +116,7 @@ class _OtherEdits:
 
 
 class _LineIndex:
-    """Where lines stand in a text."""
+    """The positions of lines in a text."""
 
     def __init__(self, lines: Sequence[bytes]) -> None:
         self._lines = lines
@@ -138,7 +138,7 @@ class _LineIndex:
 
 T = TypeVar("T")
 
-MAX_MERGE_BYTES = 8 << 20  # bytes of a text that is merged; nobody reads a difference in more
+MAX_MERGE_BYTES = 8 << 20  # bytes of a text that is merged; no one reads a larger diff
 
 LookUpState: TypeAlias = Callable[[bytes], PathState]
 ReadContent: TypeAlias = Callable[
@@ -203,7 +203,7 @@ def _deleted(
 
 
 def _moved(op: MoveFile, look: LookUpState) -> RebasedOperation | RebaseConflict:
-    """A move takes a file as it is; only its new name has to be free."""
+    """A move takes a file as it is; only its new name must be free."""
     now, there = look(op.path), look(op.to)
     only_case = casefolded(op.path) == casefolded(op.to) and there == now
     if now is None and isinstance(there, FileState) and _content(there) == _content(op.before):

@@ -154,7 +154,7 @@ class PlanRun(msgspec.Struct, frozen=True):
     frozen: str
     outcome: RunOutcome | None = None
     halted: bool = False
-    session: str = ""  # of a plan of prose: the session whose turn carries it out
+    session: str = ""  # of a text plan: the session whose turn carries it out
 
 
 class PlanRecord(msgspec.Struct, frozen=True):
@@ -180,7 +180,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     user: str = ""  # who asked for it
     imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
     spared: tuple[str, ...] = ()  # of an undo: deeds of that run that it leaves alone
-    left: str = ""  # of a plan that was given up: the digest of the text that stays in its file
+    left: str = ""  # of a discarded plan: the digest of the text that stays in its file
     left_alone: tuple[tuple[str, str], ...] = ()  # of an undo: ids of operations, and why it does
     denied: tuple[str, ...] = ()  # of an undo: those among them whose paths rules denied
     updated_at: str = ""  # when its last event was recorded; empty in what older versions kept
@@ -220,7 +220,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
         return max(ends) if ends and all(ends) else ""
 
     def ending(self, outcome: RunOutcome) -> ReportedOutcome:
-        """Returns how a run of it ended, as users are told."""
+        """Returns how a run of it ended, as reported to users."""
         left = self.left_alone or self.spared
         return "partial" if outcome == "done" and left else outcome
 
@@ -328,7 +328,7 @@ def _voided(record: PlanRecord) -> tuple[ApprovalRecord, ...]:
 
 
 def _replaced(record: PlanRecord, approval: Approval) -> tuple[ApprovalRecord, ...]:
-    """A newer yes stands for all earlier ones with its key: who says less means less."""
+    """A newer approval replaces earlier ones with its key: if it covers less, less is meant."""
     meant = (approval.digest, approval.key)
     return tuple(
         msgspec.structs.replace(c, void=True)
@@ -343,7 +343,7 @@ def _moved(record: PlanRecord, moment: PlanAction) -> dict[str, object]:
 
 
 def _run_moved(record: PlanRecord, moment: PlanAction) -> dict[str, object]:
-    """A plan that was given up while it waited stays discarded, however its run ends."""
+    """A plan that was discarded while it waited stays discarded, however its run ends."""
     return {} if record.state is PlanState.DISCARDED else _moved(record, moment)
 
 

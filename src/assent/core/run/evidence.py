@@ -20,7 +20,7 @@ PREDICATE_TYPE = "urn:assent:run:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_BYTES = 64 << 20
 DONE, ACCEPTED = "done", "accepted"  # all was applied; a person took what stood instead
-PLAN = "assent://plan"  # the subject that is no file: no path has two slashes
+PLAN = "assent://plan"  # the subject that is not a file: no path has two slashes
 
 
 class DsseSignature(msgspec.Struct, frozen=True):

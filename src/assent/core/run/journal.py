@@ -13,7 +13,7 @@ from assent.core.run.slot_move import SlotLayout, SlotMove
 R = TypeVar("R")
 
 RunOutcome = Literal["done", "rolled_back", "needs_you", "nothing"]
-# How people hear of it: an undo that left conflicts or denied paths alone is done in the journal.
+# As reported to users: an undo that skipped conflicts or denied paths is done in the journal.
 ReportedOutcome = RunOutcome | Literal["partial"]
 DONE: Final[frozenset[ReportedOutcome]] = frozenset({"done", "partial"})
 # Denied is only what an undo leaves alone because of a rule; no journal says it.
@@ -26,7 +26,7 @@ RecoveryChoice = Literal["auto", "resume", "roll_back", "accept"]
 class StartedEntry(msgspec.Struct, frozen=True, tag="started"):
     """The first entry: from here on the approval or permit is used up (law 3).
 
-    A permitted plan has no stream of its own and so no id.
+    A permitted plan has no separate stream and so no id.
     """
 
     plan_id: str
@@ -271,7 +271,7 @@ def trusted_entries(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
         if isinstance(entry, RecoveringEntry) and entry.trusted >= 0:
             del found[entry.trusted :]
             if not found:
-                continue  # nothing of it counts; what follows begins the run's story anew
+                continue  # none of it counts; the run's history starts over with what follows
         found.append(entry)
     return found
 

@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.paths import STAGE, STATE, base_name, is_inside
 
-LOST_AND_FOUND: Final = STATE + b"/lost+found"  # where they go that nobody could put back
+LOST_AND_FOUND: Final = STATE + b"/lost+found"  # for those that could not be put back
 PROBES: Final = (STAGE + b"/probe.one", STAGE + b"/probe.other")  # see executor/file_writer.py
 KEPT_SUFFIX: Final = b".kept"  # how the name ends of one that cannot leave its file system
 

@@ -14,7 +14,7 @@ from assent.core.plan.operation import FileOperation
 from assent.core.plan.plan import Plan
 
 PermitSource: TypeAlias = Literal["rule", "answer", "mode", "scope"]
-# On whose word a command runs; no call of a model can have the person's own.
+# On whose authority a command runs; a model's call can never have the user's own.
 CommandSource: TypeAlias = PermitSource | Literal["person"]
 
 

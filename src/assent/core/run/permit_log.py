@@ -33,7 +33,7 @@ class PermitLog(msgspec.Struct, frozen=True):
 
     seq: int = 0
     last: PermitRun | None = None
-    command: CommandStarted | None = None  # began, and nobody has recorded its end
+    command: CommandStarted | None = None  # began, and its end is not recorded
 
     @property
     def unfinished(self) -> PermitRun | None:

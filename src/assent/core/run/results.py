@@ -55,7 +55,7 @@ def run_results(
 def _ways_back(
     entries: Sequence[JournalEntry], backs: Rollbacks
 ) -> Iterator[tuple[Rollback, Sequence[JournalEntry]]]:
-    """Yields each way back with what was written on it: a later one is only about what is left."""
+    """Yields each rollback with its entries: a later one covers only what remains."""
     turns = [at for at, entry in enumerate(entries) if isinstance(entry, RollbackStartedEntry)]
     for at, end in pairwise([*turns, len(entries)]):
         turned, *inside = entries[at:end]
@@ -263,7 +263,7 @@ class _FinalFilesFold:
             self._lost[skipped.path] = _SKIP_REASONS[skipped.why]
 
     def accept(self, span: SegmentRange, results: Sequence[OperationResult]) -> None:
-        """Takes over what the disk said at the end; where it said nothing clear, nobody knows."""
+        """Adopts what the disk showed at the end; where that was unclear, the state is unknown."""
         for at, op in enumerate(span.files, span.first):
             result = results[at] if results else "unknown"
             if result == "done":
@@ -283,7 +283,7 @@ class _FinalFilesFold:
 # Finds the slots of the files that a run displaced, from its journal.
 
 
-# Names the slot into which a run moved a file of that state, which may be a spare by now.
+# Returns the slot into which a run moved a file of that state; it may be a displaced file now.
 DisplacedLookup: TypeAlias = Callable[[bytes, FileState], bytes | None]
 DisplacedSlots: TypeAlias = dict[tuple[bytes, FileState], bytes]
 
@@ -301,7 +301,7 @@ def displaces_file(motion: SlotMove) -> TypeGuard[SwapWithSlot | MoveToSlot]:
 def displaced_slots(
     operations: Sequence[Operation], entries: Sequence[JournalEntry]
 ) -> DisplacedSlots:
-    """Returns the slots of everything that a run displaced for good, by path and state."""
+    """Returns the slots of everything that a run displaced permanently, by path and state."""
     found: DisplacedSlots = {}
     course, at, layout = segment_ranges(operations), 0, SlotLayout("")
     for entry in entries[: rollback_start(entries)]:

@@ -54,9 +54,9 @@ class _RunPathChange(msgspec.Struct, frozen=True):
 
 
 class _RollbackPath(msgspec.Struct, frozen=True):
-    """A path on its way back: what is to stand there, what does now, and whose work that is.
+    """A path being rolled back: its target state, its current state, and whose work that is.
 
-    The work of the operations in `stuck` lies behind somebody else's change.
+    The work of the operations in `stuck` precedes another writer's change.
     """
 
     before: FileState | None
@@ -130,7 +130,7 @@ def file_rollback(
 
 
 def _why(seen: PathState) -> str:
-    """Says why a path stays as it is; one that cannot be seen is behind somebody's symlink."""
+    """Returns why a path stays as it is; one that cannot be seen is below a foreign symlink."""
     return (
         BEHIND_SYMLINK if seen is None else UNREADABLE if seen == NOT_A_FILE else CHANGED_AFTER_RUN
     )
@@ -159,7 +159,7 @@ def _steps(traces: Iterable[RunFileChange]) -> dict[bytes, list[_RunPathChange]]
 
 
 def _on_the_way(seen: PathState, steps: Sequence[_RunPathChange]) -> _RollbackPath | None:
-    """Finds how far back a path is, and how far it can go; None if nobody here left it so."""
+    """Finds how far back a path is, and how far it can go; None if the run did not leave it so."""
     if has_state(seen, steps[0].before):
         return _RollbackPath(steps[0].before, steps[0].before)
     marks = [at for at, step in enumerate(steps) if has_state(seen, step.before)]
@@ -167,7 +167,7 @@ def _on_the_way(seen: PathState, steps: Sequence[_RunPathChange]) -> _RollbackPa
     if not marks and seen is not None:
         return None
     now = None if seen == "folder" else seen
-    # Where somebody took the file away, what stood there before is in nobody's way.
+    # If another writer removed the file, restoring what was there before conflicts with nothing.
     low = top = max(marks, default=len(steps))
     state = now if marks else steps[-1].after
     while low and steps[low - 1].after == state:

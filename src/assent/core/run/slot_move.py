@@ -47,7 +47,7 @@ class SlotLayout(msgspec.Struct, frozen=True, dict=True):
         return b"%b/%d.%b" % (self.folder, index, role.encode()), b""
 
     def _with(self, folder: bytes) -> tuple[bytes, bytes]:
-        """Returns the whole folder that a folder is in, and where the folder lies in its slot."""
+        """Returns the whole folder that a folder is in, and the folder's place in its slot."""
         found = [above for above in _with_above(folder) if above in self._tops]
         top = found[0] if found else b""
         slot = self._tops[top] + folder[len(top) :] if top else b""
@@ -147,7 +147,7 @@ class SlotContent(msgspec.Struct, frozen=True, gc=False):
     slot: bytes
     after: FileState
     like: bytes | None  # the file whose owner and attributes it takes over
-    source: bytes | None = None  # a file to copy from, where the content is no blob
+    source: bytes | None = None  # a file to copy from, where the content is not a blob
     folder: bytes = b""  # where a file without a predecessor will stand
 
 
@@ -290,7 +290,7 @@ def _put_back(put: MoveFromSlot, at_slot: PathState, seen: Mapping[bytes, PathSt
         return _verdict(not nothing and seen[put.path] == put.after, nothing)
     if at_slot is None:
         return _verdict(seen[put.path] == put.after, seen[put.path] is None)
-    # Other content in the slot is somebody's late change: as "done" it would be swept away.
+    # Other content in the slot is another writer's late change: as "done" it would be swept away.
     return _verdict(False, isinstance(at_slot, FileState) and at_slot.digest == put.after.digest)
 
 
@@ -310,8 +310,7 @@ def _verdict(can: bool, done: object) -> MoveStatus:
 # Finds the folders that a segment can add or remove with one rename each.
 #
 # A folder that is new, or that goes with every file in it, is one name to its parent. Its files
-# keep slots and slot moves of their own, so recovery after a crash looks at each file, as
-# everywhere.
+# keep their own slots and slot moves, so recovery after a crash looks at each file, as everywhere.
 
 
 _MIN_FOLDER_FILES = 2  # files; for one alone nothing is gained

@@ -32,7 +32,7 @@ from assent.core.run.journal import (
     next_step,
 )
 
-UNKNOWN_END = "unknown"  # how a command was cut short whose end nobody saw
+UNKNOWN_END = "unknown"  # how a command was cut short whose end was not seen
 
 # Where a run stands: a segment is due, it is in one, a command failed or files were put back,
 # the way back is to be worked out, or all is over.
@@ -45,9 +45,9 @@ class Rollback(msgspec.Struct, frozen=True):
     """The operations that roll a run back, and the operations of the plan that each is about."""
 
     operations: tuple[Operation, ...] = ()
-    about: tuple[tuple[int, ...], ...] = ()  # of each operation, those whose work it takes back
+    about: tuple[tuple[int, ...], ...] = ()  # of each operation, those whose work it undoes
     rest: tuple[int, ...] = ()  # operations of the plan that need nothing: they are back already
-    left: tuple[PathConflict, ...] = ()  # what somebody changed since: it is left alone
+    left: tuple[PathConflict, ...] = ()  # what another writer changed since: it is left alone
 
 
 Rollbacks = Mapping[str, Rollback]
@@ -83,7 +83,7 @@ class RunState(msgspec.Struct, frozen=True):
     halted: bool = False
     word: RecoveryChoice = "auto"
     unrecorded: bool = False  # a command ended, and what it changed could not be recorded
-    unseen: bool = False  # a command's end, and nobody was told yet what changed since it began
+    unseen: bool = False  # a command's end; what changed since it began is not reported yet
     lost: Lost = "nothing"
 
     @property
@@ -112,7 +112,7 @@ class RunState(msgspec.Struct, frozen=True):
         if self.halted:
             return RunStep.WAIT
         if self.phase == "running":
-            return RunStep.RECKON  # it began, and nobody saw its end
+            return RunStep.RECKON  # it began, and its end was not seen
         return self._between()
 
     @property
@@ -144,7 +144,7 @@ class RunState(msgspec.Struct, frozen=True):
             return RunStep.CLOSE
         if self.back.left:
             return RunStep.HALT
-        # What undoes commands comes first; only then can be told what is left to put back.
+        # Undo commands run first; only then is it known what remains to be put back.
         commands = any(span.command for span in self.spans)
         return RunStep.TURN if commands else RunStep.CLOSE
 
@@ -258,9 +258,9 @@ def _within(now: RunState, entry: JournalEntry) -> RunState:
 def _taken_up(now: RunState, entry: RecoveringEntry) -> RunState:
     way = entry.way
     if now.unseen and way != "accept":
-        return now  # it may be about somebody's own changes, which that person has not seen named
+        return now  # it may affect the user's own changes, which were not listed for them yet
     if entry.trusted >= 0 and now.phase not in ("files", "running"):
-        now = replace(now, halted=True)  # whatever else happened is lost
+        now = replace(now, halted=True)  # everything else that happened is lost
     said = replace(now, word=now.word if way == "auto" else way)
     if now.phase == "files":
         return replace(said, inside=(*now.inside, entry))
@@ -270,13 +270,13 @@ def _taken_up(now: RunState, entry: RecoveringEntry) -> RunState:
         return said
     if way == "accept":
         return replace(said, halted=False)
-    # Whoever goes on with the way back means to go back, from how things stand by now.
+    # Continuing a rollback means rolling back further, from the current state.
     goes_back = now.back is not None or way == "roll_back"
     return replace(said, halted=False, phase="turning" if goes_back else "due")
 
 
 def _again(said: RunState, word: RecoveryChoice) -> RunState:
-    """Lets be reckoned again what a command changed; whoever goes on is told of it first."""
+    """Marks a command's changes to be computed again; the user sees them before continuing."""
     word = said.word if said.word == "accept" else word
     return replace(said, word=word, halted=False, phase="running", unseen=True)
 

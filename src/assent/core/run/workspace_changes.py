@@ -43,7 +43,7 @@ class SnapshotLimits(msgspec.Struct, frozen=True):
 
     file: int = 16 << 20  # bytes of one file
     total: int = 1 << 30  # and of all
-    files: int = 100_000  # besides ignored ones
+    files: int = 100_000  # not counting ignored ones
 
     def may_keep(self, size: int) -> bool:
         """Tells whether a file of this size is kept."""

@@ -1,4 +1,4 @@
-"""Agents: a prompt with model, tools and limits, and what each is told about its workspace."""
+"""Agents: a prompt with model, tools and limits, and the facts each gets about its workspace."""
 
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ class Agent(msgspec.Struct, frozen=True):
     model: str = ""
     temperature: float | None = None
     steps: int = 0  # most steps of a turn; 0: no limit
-    tools: dict[str, bool] = {}  # false takes a tool away; `*` stands for all others
+    tools: dict[str, bool] = {}  # false removes a tool; `*` means all others
     permission: dict[str, Any] = {}  # as written; what it denies altogether is not offered
     source: str = "builtin"  # builtin, user or project
     wish: str = ""  # the model that a project's file names; whether it counts is decided elsewhere
@@ -69,7 +69,7 @@ def _denies(permission: dict[str, Any], name: str) -> bool:
     return bool(permission.get(name, permission.get("*")) == "deny")
 
 
-# Prompt context: what an agent is told about its workspace, gathered once when work begins.
+# Prompt context: the facts an agent gets about its workspace, gathered once when work begins.
 
 
 class InstructionFile(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from assent.core.shell.process import shell_quoted as as_word
 
 
 class SlashCommand(msgspec.Struct, frozen=True):
-    """The template behind `/name arguments`, and the agent and model to use."""
+    """The template for `/name arguments`, and the agent and model to use."""
 
     name: str
     template: str
@@ -76,7 +76,7 @@ def joined_template(parts: Sequence[TemplatePart], contents: Mapping[TemplatePar
 
 
 class _TemplateArguments:
-    """What a person typed behind a command, and what each placeholder stands for."""
+    """What a user typed after a command, and what each placeholder stands for."""
 
     def __init__(self, template: str, text: str) -> None:
         self.text = text

@@ -19,9 +19,9 @@ from assent.core.permission.rule import PermissionPattern
 TodoStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
 TurnEndReason: TypeAlias = Literal[
     "end", "presented", "limit", "budget", "interrupted", "failed",
-    "declined",  # the person said no to a call
-    "waiting",  # a question is open that somebody may answer later
-    "paused", "cancelled",  # the person stopped the work from elsewhere
+    "declined",  # the user denied a call
+    "waiting",  # a question is open that can be answered later
+    "paused", "cancelled",  # the user stopped the work from elsewhere
 ]  # fmt: skip
 RiskLevel: TypeAlias = Literal["low", "medium", "high"]
 
@@ -49,10 +49,10 @@ class Question(msgspec.Struct, frozen=True):
     multiple: bool = False
     custom: bool = True  # free words are an answer, too
     by: Literal["model", "gate"] = "model"  # who asks; a model's words must not pass for the gate's
-    things: tuple[str, ...] = ()  # everything that a yes would do, one by one
+    things: tuple[str, ...] = ()  # everything that allowing it would do, one by one
     command: str = ""  # a command line that is too long, or has too many lines, for a sentence
-    detail: str = ""  # what a yes would do, as a patch
-    always: tuple[PermissionPattern, ...] = ()  # what a yes that is remembered would cover
+    detail: str = ""  # what allowing it would do, as a patch
+    always: tuple[PermissionPattern, ...] = ()  # what a remembered approval would cover
     risk: tuple[str, ...] = ()  # level first, then the reasons
 
 
@@ -66,7 +66,7 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
     goal: str = ""
     parent: str = ""  # of a child: the session that it works for
     fork: str = ""  # of a fork: the session that it was copied from
-    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
+    custom: str = ""  # id of a custom mode, whose base is `mode`
     depth: int = 0  # how many parents it has
 
 
@@ -86,7 +86,7 @@ class ModeChanged(msgspec.Struct, frozen=True, tag="mode_changed"):
 
     mode: Mode
     reason: str = ""
-    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
+    custom: str = ""  # id of a custom mode, whose base is `mode`
 
 
 class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
@@ -160,7 +160,7 @@ class PlannedCall(msgspec.Struct, frozen=True):
     call: str
     tool: str
     touches: tuple[str, ...] = ()  # such as `edit src/a.py`
-    verdict: str = ""  # of the gate; `fail`: nobody gets to judge it
+    verdict: str = ""  # of the gate; `fail`: the call is never judged
     risk: RiskLevel = "low"
     reasons: tuple[str, ...] = ()  # why it is refused, and what it risks
 
@@ -237,7 +237,7 @@ class SessionRewound(msgspec.Struct, frozen=True, tag="session_rewound"):
 
     message: str
     words: str = ""  # the beginning of it, for people
-    left: int = 0  # messages of the person that still count
+    left: int = 0  # messages of the user that still count
     agent: str = ""  # of the newest message that is left
     model: str = ""
 

@@ -39,7 +39,7 @@ YES, NO = "Yes", "No"
 SESSION, PROJECT = "Yes, for this session", "Yes, for this project"
 UNCONFINED = "Yes, without the sandbox"
 NOBODY_ANSWERED = "no one was available to answer."
-REMEMBERED = "Don't ask again"  # the header of the question before a yes is
+REMEMBERED = "Don't ask again"  # the header of the question before an approval is remembered
 PERMISSION = "Permission"  # what the header of every question begins with that a gate asks
 
 SCOPES_BY_LABEL: dict[str, GrantScope] = {SESSION: "session", PROJECT: "project"}
@@ -64,17 +64,17 @@ class PermissionAnswer(msgspec.Struct, frozen=True):
     yes: bool = False
     unconfined: bool = False  # the command may run without the sandbox
     reach: Literal["", "session", "project"] = ""  # how far a remembered yes goes
-    words: str = ""  # why not, as the person put it
-    plain: bool = False  # a no without a word
+    words: str = ""  # the user's reason for a denial
+    plain: bool = False  # a denial without a reason
     nobody: bool = False
     later: bool = False
-    why: str = ""  # that it is no yes, as a sentence for the model
+    why: str = ""  # that it is not an approval, as a sentence for the model
     question: str = ""
     grant: str = ""
 
 
 def read_permission_answer(question: Question, answers: QuestionAnswers | None) -> PermissionAnswer:
-    """Reads an answer to a permission question: only the exact label of a yes allows it."""
+    """Reads an answer to a permission question: only the exact label of an approval allows it."""
     if answers is None:
         return PermissionAnswer(nobody=True, why=NOBODY_ANSWERED)
     offered = {option.label for option in question.options}
@@ -226,7 +226,7 @@ class StoredQuestion(msgspec.Struct, frozen=True):
     asked: QuestionAsked
     at: str
     seq: int
-    call: ToolCall | None  # None: nobody knows any more what it was about
+    call: ToolCall | None  # None: what it was about is no longer known
     answered: QuestionAnswered | None = None
     answered_at: str = ""
     taken: bool = False  # a turn went on with the answer
@@ -312,7 +312,7 @@ def _fold_questions(events: Iterable[StoredEvent]) -> _QuestionFold:
 def _add_event(board: _QuestionFold, recorded: StoredEvent) -> None:
     match recorded.event:
         case PartSaid(part=ToolCall() as call):
-            board.calls.setdefault(call.id, call)  # two of one id cannot be told apart
+            board.calls.setdefault(call.id, call)  # two with one id are indistinguishable
         case QuestionAsked(id=id, call=about) as asked:
             known = board.calls.get(about) if about else NO_CALL
             board.found[id] = StoredQuestion(asked, recorded.at, recorded.seq, known)
@@ -471,7 +471,7 @@ def _allowed(other: StoredQuestion, first: QuestionAnswered) -> QuestionAnswered
 
 
 def _declined(other: StoredQuestion, first: QuestionAnswered) -> QuestionAnswered:
-    """Returns the no that another question gets; what a model wants to know nobody answers."""
+    """Returns the denial that another question gets; a model's own questions get no answer."""
     no: QuestionAnswers | None = ((NO,),) if _asks_permission(other) else None
     return QuestionAnswered(other.asked.id, no, f"{first.by}, through the denial of {first.id}")
 

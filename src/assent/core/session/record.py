@@ -49,20 +49,20 @@ class SessionRecord(msgspec.Struct, frozen=True):
     todos: tuple[Todo, ...] = ()
     turns: int = 0
     steps: int = 0  # requests for an answer so far; titles and summaries are none
-    messages: int = 0  # of the person; synthetic ones do not count
+    messages: int = 0  # of the user; synthetic ones do not count
     waiting: bool = False  # something was said that no step has read yet
-    working: bool = False  # a turn began and did not come to its end
+    working: bool = False  # a turn began and did not end
     build: str = ""  # the run of prose that this turn carries out, and no other turn
     usage: TokenUsage = TokenUsage()
     cost: float | None = 0.0  # dollars; None: part of it is not known
     deleted: bool = False
-    custom: str = ""  # a mode of the person's own; `mode` is its base
+    custom: str = ""  # a custom mode; `mode` is its base
     depth: int = 0  # how many parents it has
     children: int = 0  # started so far
-    questions: tuple[str, ...] = ()  # ids of those that nobody has answered
+    questions: tuple[str, ...] = ()  # ids of the unanswered ones
     halt: str = ""  # paused or cancelled: a person wants, or wanted, the work to stop
     ended: str = ""  # how the last turn ended
-    rewound: bool = False  # the person went back, and has said nothing since
+    rewound: bool = False  # the user went back, and has said nothing since
 
 
 def with_current_mode(record: SessionRecord, modes: CustomModes) -> SessionRecord:
@@ -122,7 +122,7 @@ def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
 
 
 def _other_changes(record: SessionRecord, event: Event) -> dict[str, object]:
-    """Folds what comes between: questions, children, and a person who wants a stop."""
+    """Folds the events in between: questions, children, and a user's stop request."""
     match event:
         case QuestionAsked(id=id):
             return {"questions": (*record.questions, id)}

@@ -53,7 +53,7 @@ class UserMessage(msgspec.Struct, frozen=True):
 
 
 class _UserMessageFold:
-    """Reads a session, and keeps the messages of the person that the model can still be at."""
+    """Reads a session, and keeps the user's messages that the model can still be returned to."""
 
     def __init__(self) -> None:
         self.spoken: list[UserMessage] = []
@@ -179,9 +179,9 @@ class Transcript:
         self._results: dict[str, ToolResult] = {}
         self._began: set[str] = set()
         self._queued: list[MessageAdded] = []  # said while calls were being settled
-        self._marks: dict[str, MessageMark] = {}  # of messages of the person, by id
+        self._marks: dict[str, MessageMark] = {}  # of the user's messages, by id
         self._lead: MessageMark | None = None  # where what leads to the next message begins
-        self._unread = False  # the last message is of the person, and no step has read it
+        self._unread = False  # the last message is the user's, and no step has read it
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
@@ -239,14 +239,14 @@ class Transcript:
         self._unread = True
 
     def _mark(self, said: MessageAdded, mark: "MessageMark") -> None:
-        """Remembers where a message of the person begins, with what is said because of it."""
+        """Records where a message of the user begins, with what is said because of it."""
         begins = self._lead or mark
         self._lead = begins if said.synthetic in LEADING_KINDS else None
         if not said.synthetic:
             self._marks[said.id] = begins
 
     def _rewind(self, message: str) -> None:
-        """Goes back to before a message; what nobody can find was cut off before."""
+        """Goes back to before a message; one that cannot be found was cut off earlier."""
         if message not in self._marks:
             return
         mark = self._marks[message]
@@ -258,7 +258,7 @@ class Transcript:
 
     def _say(self, part: MessagePart) -> None:
         if isinstance(part, ToolCall):
-            if part.id in self._said_ids:  # two cannot be told apart
+            if part.id in self._said_ids:  # two with one id are indistinguishable
                 return
             self._said_ids.add(part.id)
         self._said.append(part)
@@ -299,7 +299,7 @@ class Transcript:
         self._flush()
 
     def _give_up(self) -> None:
-        """Gives every call that waits a result, whatever became of it."""
+        """Gives every pending call a result, whatever became of it."""
         for call in self.pending_calls:
             why = LOST if call.id in self._began else NEVER_BEGAN
             self._results[call.id] = ToolResult(call.id, why, failed=True)

@@ -22,7 +22,7 @@ def expand_glob(pattern: str, entries: FolderEntries) -> list[bytes]:
     found, sure = [b""], True  # folders before the first wildcard need not be listed
     for part in folders:
         if not part and not sure:
-            continue  # behind a wildcard, bash makes one slash of several
+            continue  # after a wildcard, bash collapses several slashes into one
         sure = sure and literal_text(part) is not None
         found = _few(
             base + inner + b"/"

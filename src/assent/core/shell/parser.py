@@ -45,7 +45,7 @@ _SAID = {
 class ShellWord(msgspec.Struct, frozen=True):
     """One word, without its quotes. `pattern` is set if it has wildcards that are not quoted.
 
-    In a pattern every character that was quoted, and is no letter or digit, follows a backslash.
+    In a pattern, every character that was quoted and is not a letter or digit has a backslash.
     """
 
     text: str
@@ -117,7 +117,7 @@ class _WordReader:
         self._text = text
         self._at = self._start = at
         self._plain: list[str] = []  # the word
-        self._pattern: list[str] = []  # the same, with what was quoted behind backslashes
+        self._pattern: list[str] = []  # the same, with quoted characters after backslashes
         self._wild = False
 
     def word(self) -> tuple[ShellToken, int]:

@@ -61,7 +61,7 @@ class ProcessLimits(msgspec.Struct, frozen=True):
     output: int = 4 << 20
     processes: int = 256
     memory: int = 4 << 30
-    stopped: Callable[[], bool] = never_stopped  # asked again and again, by whatever thread
+    stopped: Callable[[], bool] = never_stopped  # polled repeatedly, by any thread
     file: int = 1 << 30  # bytes that any one file may have that it writes; 0: no limit
 
 
@@ -97,7 +97,7 @@ _SIGNALS: Final = {128 + signal: signal.name for signal in Signals if signal not
 
 
 def signal_of(code: int) -> str:
-    """Returns the signal that an exit code stands for, where it most likely does."""
+    """Returns the signal that an exit code most likely stands for; empty if there is none."""
     return _SIGNALS.get(code, "")
 
 
@@ -186,7 +186,7 @@ _Words = Sequence[str]
 # Patterns are compiled with their first use, and `re` keeps them; most commands need none.
 _QUOTED: Final = r"\\(?s:.)|'[^']*'|\"(?:[^\"\\]|\\(?s:.))*\""
 _TOKEN: Final = rf"(?P<word>(?:{_QUOTED}|[^\s'\"\\();<>|&])+)|(?P<sign>[();]|[<>|&]+|\n+)|[^\S\n]+"
-# What ends with 0 behind a predicate, and what says so on stderr where it does not.
+# What exits with 0 after a predicate, and what reports on stderr if it does not.
 _NEVER_FAIL: Final = frozenset({"echo", "printf", "true", ":"})
 _COMPLAIN: Final = frozenset({"cd", "cat", "ls", "head", "tail", "wc"})
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh"})
@@ -215,7 +215,7 @@ def _with(*options: str) -> Callable[[_Words], bool]:
     return found
 
 
-# Programs whose 1 is an answer, and with which words it is one.
+# Programs whose exit code 1 is an answer, and the arguments with which it is one.
 _PREDICATES: Final[dict[str, Callable[[_Words], bool]]] = {
     **dict.fromkeys(
         ("grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep", "rg", "ag", "ack", "pgrep", "pidof",
@@ -288,7 +288,7 @@ def _last(line: str) -> list[tuple[str, ...]]:
 
 
 class _UnquotedWord(str):
-    """A word of a line without its quotes, which is no sign whatever it holds."""
+    """A word of a line without its quotes; it is never a sign, whatever it contains."""
 
     __match_args__ = ("text",)
 

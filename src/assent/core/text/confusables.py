@@ -1,4 +1,4 @@
-"""Confusable names: those that look like another, by foreign letters or beside a sibling."""
+"""Confusable names: those that look like another, by foreign letters or next to a sibling."""
 
 import re
 import unicodedata
@@ -60,9 +60,9 @@ _ADDRESS = re.compile(r"://([^\s/?#`'\"<>]{0,300})[^\s`'\"<>]*+")
 _DOTTED = re.compile(r"(?<![\w-])[^\W_][\w-]*+(?:[./@][\w-]++)++")  # a file, host or package
 _LATIN = re.compile("[A-Za-z]")
 _LONGEST: Final = 300  # characters of a name
-_SHORT: Final = 3  # letters: a formula has a Greek letter beside a Latin one
+_SHORT: Final = 3  # letters: a formula has a Greek letter next to a Latin one
 
-# Alphabets that share shapes. Han and Kana, for one, stand beside Latin every day.
+# Alphabets that share shapes. Han and Kana, for example, appear next to Latin every day.
 _ALPHABETS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "FULLWIDTH")
 
 

@@ -26,13 +26,13 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-GLOB_FLAGS: Final = re.DOTALL  # with these an expression of ours has to be compiled
+GLOB_FLAGS: Final = re.DOTALL  # our expressions must be compiled with these
 
 _KEPT = 1024  # compiled patterns
 
 
 class GlobDialect(msgspec.Struct, frozen=True):
-    """What is special in a pattern besides `*` and `?`, and what these stand for."""
+    """What is special in a pattern in addition to `*` and `?`, and what these stand for."""
 
     any_char: str = "."  # the expression for it
     negation: str = ""  # the characters that negate a set; without any there are no sets
@@ -62,11 +62,11 @@ class CharSet(msgspec.Struct, frozen=True):
     negated: bool
 
 
-GlobToken: TypeAlias = str | Wild | CharSet  # a text stands for itself
+GlobToken: TypeAlias = str | Wild | CharSet  # a text matches itself
 
 
 def glob_matches(text: str, pattern: str, dialect: GlobDialect) -> bool:
-    """Tells whether a pattern stands for a whole text."""
+    """Tells whether a pattern matches a whole text."""
     return compile_glob(pattern, dialect).fullmatch(text) is not None
 
 
@@ -79,8 +79,8 @@ def compile_glob(pattern: str, dialect: GlobDialect) -> re.Pattern[str]:
 def glob_expression(pattern: str, dialect: GlobDialect) -> str:
     """Translates a pattern into a regular expression, which can be a part of a larger one.
 
-    Each `*` but the last takes as little as it can and gives nothing back, so no text takes long.
-    That loses no match: whatever follows is found as well further on, as the last `*` can grow.
+    Each `*` but the last matches as little as it can and never backtracks, so no text takes long.
+    That loses no match: whatever follows is also found further on, as the last `*` can grow.
     """
     runs = [""]  # what stands between the stars
     for token in glob_tokens(pattern, dialect):
@@ -99,7 +99,7 @@ def glob_expression(pattern: str, dialect: GlobDialect) -> str:
 
 
 def glob_tokens(pattern: str, dialect: GlobDialect) -> Iterator[GlobToken]:
-    """Splits a pattern into texts, wildcards and sets; a set that never closes is no set."""
+    """Splits a pattern into texts, wildcards and sets; a set that never closes is not a set."""
     if not (dialect.negation or dialect.escapes):  # as most patterns are, and done much faster
         for piece in re.findall(r"[*?]|[^*?]+", pattern):
             yield _WILD.get(piece, piece)

@@ -119,7 +119,7 @@ def hidden_kind(char: str) -> HiddenKind | None:
 
 @cache
 def is_combining_mark(char: str) -> bool:
-    """Tells whether a character is drawn onto the one before it and takes no room of its own."""
+    """Tells whether a character is drawn onto the one before it and takes up no space itself."""
     return unicodedata.category(char) in ("Mn", "Me")
 
 
@@ -359,14 +359,14 @@ def _counted(text: str, runs: re.Pattern[str], show: Callable[[str], str]) -> st
 
 
 def _may_have_run(text: str) -> bool:
-    """Tells quickly of most text that it has no empty lines in a row to be counted."""
+    """Rules out quickly that most texts have empty lines in a row to be counted."""
     if not text.isascii():
         return len(text) > MAX_EMPTY_LINES
     for run in _PURE_RUNS:
         if run in text:
             return True
     if " \n" not in text and "\r" not in text and "\t" not in text and "\f" not in text:
-        return False  # no line ends with a blank, so there are none of blanks alone
+        return False  # no line ends with a space, so none consists of spaces alone
     bare = text.encode().translate(None, _BLANK_BYTES)
     for bare_run in _BARE_RUNS:  # noqa: SIM110 - any() takes longer
         if bare_run in bare:

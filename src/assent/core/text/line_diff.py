@@ -14,7 +14,7 @@ LineChange: TypeAlias = tuple[
 LinePairs: TypeAlias = list[tuple[int, int]]
 LineBlock: TypeAlias = tuple[int, int, int, int]
 
-# Steps spent on looking for a finer answer. When they are used up, what is left counts as replaced.
+# Steps to spend on a finer answer. When they are used up, the remaining lines count as replaced.
 WORK: Final = 2_000_000
 DEPTH: Final = 128  # of one search; its cost grows with the square
 
@@ -85,7 +85,7 @@ def _pairs(old: list[bytes], new: list[bytes]) -> LinePairs:
 def _matched_ends(
     old: list[bytes], new: list[bytes], block: LineBlock, pairs: LinePairs
 ) -> LineBlock:
-    """Pairs the equal lines at both ends of a block and returns what is left of it."""
+    """Pairs the equal lines at both ends of a block and returns the rest of it."""
     i, j, k, m = block
     while i < j and k < m and old[i] == new[k]:
         pairs.append((i, k))

@@ -168,13 +168,13 @@ def _entropy(value: str) -> float:
 
 
 MIN_SECRET_CHARS: Final = (
-    8  # characters: a shorter value stands in ordinary words, and guards nothing
+    8  # characters: a shorter value occurs in ordinary words, and protects nothing
 )
-PASSES: Final = 3  # what ends beside one secret may begin to look like another
+PASSES: Final = 3  # text next to one secret may then look like another
 CONFIGURED_KEY: Final = "configured API key"
 
 _NAMED: Final = "password in a settings file"
-# What is not worth a risk in a review, because no file holds it, but stands in outputs.
+# What is not worth a risk in a review, because no file contains it, but occurs in outputs.
 _ECHOED: Final = (
     SecretPattern(
         "API key",
@@ -189,7 +189,7 @@ _ECHOED: Final = (
         r"aws_secret_access_key[\"']?\s{0,9}[:=]\s{0,9}[\"']?([a-z0-9/+]{40})(?![a-z0-9/+])",
         folded=True,
     ),
-    # As in a settings file, but behind the number or name that a tool puts before a line.
+    # As in a settings file, but after the number or name that a tool puts before a line.
     SecretPattern(
         _NAMED,
         ("passw", "secret", "token", "key"),
@@ -239,7 +239,7 @@ class Redactor:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         known = {value for value in values if len(value) >= MIN_SECRET_CHARS}
-        # What stands in our own words would be masked again and again.
+        # A value that occurs in our own mask texts would be masked again and again.
         usable = [
             value for value in known if not any(value in redaction_text(name) for name in _NAMES)
         ]
@@ -282,7 +282,7 @@ def _masked_once(text: str) -> str:
 
 
 def _key(found: re.Match[str]) -> str:
-    """Returns the mask of a private key; marks with nothing between them are no key."""
+    """Returns the mask of a private key; marks with nothing between them are not a key."""
     return redaction_text(_PRIVATE) if re.search(_MATERIAL, found[0]) else found[0]
 
 

@@ -354,7 +354,7 @@ def _call(part: ToolCall, attached: object) -> dict[str, Any]:
 
 
 def _thought(thought: ReasoningPart, *, with_calls: bool) -> dict[str, Any]:
-    """Returns reasoning under its original name; plain one only if calls continue it.
+    """Returns reasoning under its original name; plain text only if calls continue it.
 
     Servers whose models reason between calls need it back; some refuse it otherwise.
     """

@@ -260,7 +260,7 @@ _FENCE = "```"
 # A string that has no end reaches to the end: so no part of it is looked at twice.
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_DEPTH = 2  # a string in which there is JSON; deeper is no accident any more
+_DEPTH = 2  # a string that contains JSON; deeper nesting is not an accident
 
 
 def tool_call(id: str, tool: str, raw: str) -> ToolCall:

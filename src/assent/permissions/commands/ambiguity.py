@@ -89,8 +89,8 @@ def _text(node: Node) -> str:
 
 # Double evaluation: whether bash could run the value of something in a line as code.
 #
-# `${x@P}`, `$((x))`, `${y[x]}` and `[[ x -eq 1 ]]` run the commands that a value holds. So only
-# kinds of parts are let pass that are known to be replaced once, and never looked into again.
+# `${x@P}`, `$((x))`, `${y[x]}` and `[[ x -eq 1 ]]` run the commands that a value contains. So only
+# those kinds of parts pass that are known to be replaced once, and never evaluated again.
 
 
 _VARIABLE: Final = rb"[A-Za-z_][A-Za-z0-9_]*"
@@ -238,7 +238,7 @@ def _above(node: Node) -> Iterator[Node]:
 
 
 def _is_in_quotes(node: Node) -> bool:
-    """Tells whether it stands in single quotes, or in text in which the shell replaces nothing."""
+    """Tells whether it is in single quotes, or in text in which the shell replaces nothing."""
     if node.type == "raw_string":
         return True
     while node.type in ("heredoc_body", "heredoc_content") and node.parent is not None:
@@ -270,8 +270,8 @@ def has_clear_heredoc_end(node: Node, line: str) -> bool:
 
 # Word boundaries: whether a parsed line has its words where bash has them.
 #
-# The grammar takes a blank that is escaped, and words that touch, for the end of a word; bash does
-# not. So what lies between the parts of a tree has to be blank, and where words meet it has to be.
+# The grammar takes an escaped space, and words that touch, for the end of a word; bash does not.
+# So only whitespace may be between the parts of a tree, and between words there must be some.
 
 
 _GAP: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")

@@ -45,7 +45,7 @@ from assent.permissions.commands.wrappers import shell_script_of, wrapped_comman
 _NESTED: Final = 5
 _MOST_SIGNS: Final = 1000  # between commands; the grammar is slow with more
 _MOST_WRAPPED: Final = 10  # commands that run others
-MAX_LINE: Final = 8000  # nobody reads through a longer line
+MAX_LINE: Final = 8000  # no one reads a longer line
 _DECLARING: Final = words_in("declare typeset local readonly unset")
 _RESERVED: Final = words_in(
     "if then else elif fi do done for while until case esac in select function { } ! [[ ]]"

@@ -166,7 +166,7 @@ def _modules(command: SimpleCommand) -> list[str]:
 
 
 def _is_agent(command: SimpleCommand, ground: ProtectedRoots) -> bool:
-    """Tells of a name that other programs have, too, whether the agent is meant."""
+    """Tells whether a name that other programs have, too, means the agent."""
     words = command.arguments
     return not words or words[0] in _STARTS or any(_LOOSE.match(word) for word in words)
 

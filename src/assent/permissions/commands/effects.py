@@ -31,7 +31,7 @@ _FETCHED: Final[frozenset[CommandEffectKind]] = frozenset(("installs", "network"
 
 def command_uses(command: Sequence[str]) -> list[Use]:
     """Returns how a command uses its program: the name without a folder, and its words."""
-    program, *more = command[0].split() or [""]  # one with a blank in it passes for two words
+    program, *more = command[0].split() or [""]  # one that contains a space counts as two words
     words = [*more, *command[1:]]
     found = list(_fitting(program, words))
     if _PYTHON.fullmatch(program) and "-m" in words[:-1]:

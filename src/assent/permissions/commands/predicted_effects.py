@@ -35,8 +35,8 @@ class PredictedEffects(msgspec.Struct, frozen=True):
     deletes: bool = False
     outside: bool = False  # it writes outside the workspace, or can
     covered: bool = True  # every command in it begins as the plan declares
-    doubtful: bool = False  # not every command in it could be told apart
-    danger: str = ""  # why no model gets to run this, whoever would say yes to it
+    doubtful: bool = False  # not every command in it could be identified
+    danger: str = ""  # why no model may run this, even with approval
     touches: tuple[bytes, ...] = ()  # names in it that are protected, or secret
     protected: bool = False  # it writes what other programs obey
     lookalike: bool = False  # a name in it passes for another
@@ -47,7 +47,7 @@ class PredictedEffects(msgspec.Struct, frozen=True):
 def predict_effects(
     op: RunCommand, line: CommandAnalysis = UNREAD, root: str = "", scope: Scope = UNDECLARED
 ) -> PredictedEffects:
-    """Holds what the classifier found in a command's line against the plan it stands in."""
+    """Compares what the classifier found in a command's line with the plan that contains it."""
     written = write_targets(op, line, root)
     folder = display_path(op.cwd)
     places = (*line.writes, *line.perhaps, *line.places) if line.reads is None else ()
@@ -92,7 +92,7 @@ def _is_covered(line: CommandAnalysis, scope: Scope) -> bool:
     if not scope.commands:
         return True
     if not line.certain or not line.parts:
-        return False  # there may be more in it than anybody can see
+        return False  # there may be more in it than can be seen
     prefixes = [_split(prefix) for prefix in scope.commands]
     return all(any(_fits(part, prefix) for prefix in prefixes) for part in line.parts)
 

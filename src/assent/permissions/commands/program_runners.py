@@ -218,7 +218,7 @@ _FLAGS: Final = words_in("--silent -s --offline --no-color --color=never --color
 
 
 def _runs_input(command: SimpleCommand) -> bool:
-    """Tells whether a program could take for code what it reads and nobody sees."""
+    """Tells whether a program could run unseen input as code."""
     first = command.arguments[0] if command.arguments else ""
     fed = bool(command.fed) or command.given or command.open
     if is_kind(command.name, "runs_input"):

@@ -16,10 +16,10 @@ ProgramKind: TypeAlias = Literal[
     "agent",
     "other_agent",  # its name is that of other programs, too
     "downloads",
-    "sends",  # files that it is told go to another machine
+    "sends",  # files named in its arguments go to another machine
     "harmless",  # changes nothing but the shell that runs it
     "opaque",  # runs something that its words do not tell
-    "runs_input",  # has commands of its own in what it reads
+    "runs_input",  # what it reads can contain its own commands
     "package_runner",  # gets a package, and runs the program in it
     "exact",  # no beginning of its words says what it would do
     "versioned",  # is installed under names with a version at the end
@@ -55,7 +55,7 @@ class Use(msgspec.Struct, frozen=True):
     alone: bool = False  # or there is no word at all
 
     def fits(self, words: Sequence[str], text: str) -> bool:
-        """Tells whether this is how a program is used; `text` has a blank before each word."""
+        """Tells whether this is how a program is used; `text` has a space before each word."""
         if self.words or self.alone:
             return not self.words.isdisjoint(words) or (self.alone and not words)
         later = rf"(?:\s.*)?\s(?:{self.then})" if self.then else ""
@@ -68,7 +68,7 @@ class WrapperSpec(msgspec.Struct, frozen=True):
 
     values: frozenset[str] = frozenset()  # options with a value
     flags: frozenset[str] = frozenset()  # options without one; `-#` is any number
-    optional: frozenset[str] = frozenset()  # options whose value stands after `=`, if at all
+    optional: frozenset[str] = frozenset()  # options whose value follows `=`, if at all
     operands: int = 0
     sets: bool = False  # NAME=VALUE may stand before the command
     silent: frozenset[str] = frozenset()  # with these it runs nothing
@@ -125,7 +125,7 @@ class ProgramSpec(msgspec.Struct, frozen=True, kw_only=True):
     before: frozenset[str] = frozenset()  # options with a value that stand before the second word
     leading: bool = False  # options may stand before the second word
     runs: WrapperSpec | None = None  # the words that follow are a command
-    runs_by: Mapping[str, WrapperSpec] = {}  # the same, behind one of these second words
+    runs_by: Mapping[str, WrapperSpec] = {}  # the same, after one of these second words
     hidden_by: frozenset[str] = frozenset()  # second words with which it runs what is not told
     exact_by: frozenset[str] = frozenset()  # second words of which the kind `exact` holds
     files: tuple[FileUse, ...] = ()  # which of its words are what it writes

@@ -1,9 +1,9 @@
 """The table of programs: what each one does, runs and writes, by its words.
 
-Whoever judges a command looks here and nowhere else, so that no two judges know different things.
-A program may stand in several rows; what they say of it adds up. A use holds for every word that
-it does not name, and one that is not known makes nothing harmless. What a program may be told
-without changing anything is the table in `read_only`, option by option.
+Every check of a command uses this table and no other, so that no two checks know different things.
+A program may be in several rows; what they say about it adds up. A use applies to every word that
+it does not name, and an unknown word makes nothing harmless. Which arguments a program may get
+without changing anything is in the table in `read_only`, option by option.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _use(
 
 
 def _word(names: str, words: str, *effects: CommandEffectKind, alone: bool = False) -> Row:
-    """A use that a word tells, wherever it stands; `*` is any, or none."""
+    """A use that a word shows, in any position; `*` is any word, or none."""
     known = frozenset() if words == "*" else words_in(words)
     return names, ProgramSpec(uses=(Use(effects, words=known, alone=alone),))
 
@@ -662,7 +662,7 @@ _USES: Final[tuple[Row, ...]] = (
     ("git", ProgramSpec(uses=(
         Use(("deletes",), begins="reset", then="--hard"),
         Use(("deletes",), begins="checkout", then=r"--|\.|-f|--force")))),
-    # Whoever uses these changes the machine, whatever the words are.
+    # These change the machine, whatever their arguments are.
     _word("sudo doas su pkexec run0 runuser mount umount systemctl service crontab at useradd "
           "usermod userdel passwd visudo sysctl modprobe insmod iptables nft chroot",
           "*", "writes_outside"),
@@ -671,7 +671,7 @@ _USES: Final[tuple[Row, ...]] = (
 _AGENT: Final = "It starts another agent, whose actions Assent cannot check."
 _ASSENT: Final = "It runs Assent from inside a session; only a user at a terminal can approve."
 
-# What is refused in every mode (F91). The first reason that holds is told.
+# What is refused in every mode (F91). The first reason that applies is reported.
 _DANGERS: Final[tuple[Row, ...]] = (
     _danger("rm shred srm trash", "deletes_root",
             "It deletes an entire home folder, system, workspace or repository."),

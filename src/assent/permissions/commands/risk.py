@@ -16,7 +16,7 @@ from assent.permissions.commands.targets import is_outside, is_protected, placed
 
 RiskReason: TypeAlias = tuple[RiskLevel, str]
 
-# What is said of an effect where no use of the program has a reason of its own.
+# The reason given for an effect if no use of the program has its own.
 GENERAL_REASONS: Final[dict[CommandEffectKind, RiskReason]] = {
     "installs": ("high", "installs or runs third-party programs"),
     "network": ("high", "connects to another machine"),
@@ -49,7 +49,7 @@ def command_risk(
     elif any(is_outside(path, root=root) for path in perhaps):
         reasons.append(("high", "It may write outside the workspace."))
     reasons += [("high", each) for each in _obeyed(writes, perhaps, names, root)][:_NAMED]
-    told = {normpath(path) for path in writes}  # whoever writes is told so of each file
+    told = {normpath(path) for path in writes}  # each written file is reported already
     reasons += [("high", _about(name)) for name in names if normpath(name) not in told]
     levels: list[RiskLevel] = ["low", *(level for level, _ in reasons)]
     level = max(levels, key=_ORDER.index)
@@ -102,7 +102,7 @@ def is_interpreter(command: SimpleCommand) -> bool:
 
 
 _NAMED: Final = 5
-_LOOKED: Final = 10  # commands of a line whose level is known to be the highest
+_LOOKED: Final = 10  # commands to check of a line whose level is known to be the highest
 _ORDER: Final[tuple[RiskLevel, ...]] = ("low", "medium", "high")
 
 

@@ -70,7 +70,7 @@ class ParsedCommandLine(msgspec.Struct, frozen=True):
     commands: tuple[SimpleCommand, ...] = ()
     targets: tuple[CommandWord, ...] = ()  # what redirects write
     doubts: tuple[str, ...] = ()
-    nested: bool = False  # one command stands in the words of another
+    nested: bool = False  # one command is in the words of another
     inputs: tuple[CommandWord, ...] = ()  # what redirects read
 
 

@@ -25,7 +25,7 @@ def placed_target(target: str, folder: str, root: str) -> str:
 def is_outside(target: str, folder: str = "", root: str = "") -> bool:
     """Tells whether a target, or the value in an `option=target`, is not below the workspace.
 
-    The workspace itself is, by its name: that stands in the folder above. What is in it is not.
+    The workspace itself is, by its name: that is in the folder above. What is in it is not.
     """
     whole = target.lstrip("<>")
     return _is_away(whole, folder, root) or _is_away(whole.partition("=")[2], folder, root)

@@ -88,7 +88,7 @@ def _options(words: Sequence[CommandWord]) -> _ShellOptions:
 
 
 class WrappedCommands(msgspec.Struct, frozen=True):
-    """The commands that a wrapper runs; `told`: there are no others."""
+    """The commands that a wrapper runs; `told`: these are known to be all."""
 
     commands: tuple[SimpleCommand, ...] = ()
     told: bool = True

@@ -110,7 +110,7 @@ class SnapshotRecorder:
     def changes(self, before: WorkspaceSnapshot) -> WorkspaceChanges:
         """Returns what changed since a snapshot; current contents are stored, too, for a redo."""
         if not before.known and not before.folders:
-            return WorkspaceChanges(known=False)  # nothing of it is on record
+            return WorkspaceChanges(known=False)  # none of it is recorded
         began = self._clock()
         rows = {row.path: row for row in before.rows}
         known = RecordedPaths(rows, before.there)
@@ -121,7 +121,7 @@ class SnapshotRecorder:
         for path in sorted(_suspects(rows, found)):
             row, stamp = rows.get(path), found.files.get(path)
             if row is None and _lies_in(path, unseen):
-                continue  # nobody knows whether it was there
+                continue  # whether it was there is unknown
             why = _why(stamp, ignored=path in found.ignored and row is None) if stamp else None
             changes += self._change(path, row, stamp, why, room)
         for row in _out_of_sight(rows.values(), found):
@@ -151,7 +151,7 @@ class SnapshotRecorder:
         return () if before == after else (WriteFile(path, before, after),)
 
     def _after(self, path: bytes, stamp: SnapshotStamp) -> FileState | None:
-        """Returns what stands there now; None if it cannot be read."""
+        """Returns what is there now; None if it cannot be read."""
         if self._bounds.may_keep(stamp[_SIZE]):
             with suppress(StoreError):  # to take it back, what it is now need not be kept
                 row = self._row(path, stamp, self._clock())
@@ -171,10 +171,10 @@ class SnapshotRecorder:
             with self._files.open(path) as content:
                 digest, size = self._blobs.keep(iter(lambda: content.read(CHUNK_BYTES), b""))
         except StoreError:
-            raise  # nothing begins that could not be taken back
+            raise  # nothing starts that could not be undone
         except (AssentError, OSError):
             return SnapshotFile(path, stamp, "", "odd")
-        if size != stamp[_SIZE]:  # it grew or shrank meanwhile: its times tell nothing
+        if size != stamp[_SIZE]:  # it grew or shrank meanwhile: its times prove nothing
             return SnapshotFile(path, _resized(stamp, size), digest, None, sure=False)
         sure = _is_older(stamp, began)
         if sure:
@@ -213,7 +213,7 @@ class _SnapshotBudget:
 
 
 def _why(stamp: SnapshotStamp, *, ignored: bool) -> SkipReason | None:
-    """Says why a file is none that is kept, whatever its size."""
+    """Returns why a file is not kept, whatever its size."""
     if len(stamp) < _WHOLE:
         return "git"
     if not S_ISREG(stamp[_MODE]) and not S_ISLNK(stamp[_MODE]):
@@ -222,7 +222,7 @@ def _why(stamp: SnapshotStamp, *, ignored: bool) -> SkipReason | None:
 
 
 def _doubtful(files: Iterable[tuple[bytes, SnapshotStamp]]) -> Iterator[bytes]:
-    """Yields the files that are there and may not let themselves be read, as their modes say."""
+    """Yields the existing files that may not be readable, judging by their modes."""
     some = MAX_READ_CHECKS
     for path, stamp in files:
         mode = stamp[_MODE]
@@ -246,7 +246,7 @@ def _suspects(rows: Mapping[bytes, SnapshotFile], found: WalkResult) -> Iterable
 
 
 def _out_of_sight(rows: Iterable[SnapshotFile], found: WalkResult) -> Iterator[SnapshotFile]:
-    """Yields the files that are on record and lie in folders that cannot be read any more."""
+    """Yields the recorded files that are in folders that can no longer be read."""
     if closed := found.closed:
         for row in rows:
             if row.digest and row.path not in found.files and _lies_in(row.path, closed):
@@ -262,7 +262,7 @@ def _unread(
 
 
 def _folders_changed(before: WorkspaceSnapshot, found: WalkResult) -> Iterator[SkippedFile]:
-    """Names folders whose mode is other, and those of which nobody can tell what is in them."""
+    """Yields folders whose mode changed, and those whose content is unknown."""
     closed = found.closed
     for path, mode, unseen in ((f.path, f.mode, f.unseen) for f in before.folders):
         now = found.folders.get(path)
@@ -277,7 +277,7 @@ def _folders_changed(before: WorkspaceSnapshot, found: WalkResult) -> Iterator[S
 
 
 def _lies_in(path: bytes, folders: Mapping[bytes, object] | frozenset[bytes]) -> bool:
-    """Tells whether a file lies in one of some folders, or in the root if that is one."""
+    """Tells whether a file is in one of some folders, or in the root if that is one."""
     return bool(folders) and (
         b"" in folders or any(folder in folders for folder in ancestors(path))
     )

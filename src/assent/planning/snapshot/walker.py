@@ -1,7 +1,7 @@
 """Walks the workspace for a snapshot: which files there are, and which are ignored.
 
-Files near the root come first, ignored ones last, each kind up to a limit of its own. What is
-beyond the limit, or in a folder that cannot be read, is recorded as unseen.
+Files near the root come first, ignored ones last, each kind up to its own limit. What is beyond
+the limit, or in a folder that cannot be read, is recorded as unseen.
 """
 
 import re
@@ -81,7 +81,7 @@ class IgnoreRules:
         return (*above, tuple(rules.items()) if sure else object())
 
     def _own(self) -> dict[bytes, SnapshotStamp]:
-        """Returns the stamp of the person's own rules for this repository."""
+        """Returns the stamp of the user's own rules for this repository."""
         stamp = (self._files.stamps(parent(EXCLUDE)) or {}).get(b"exclude")
         return {EXCLUDE: stamp} if stamp else {}
 
@@ -90,7 +90,7 @@ UNLIMITED: Final = 1 << 62
 INODE, MODE = 3, 4
 _FOLDER: Final = (0, 0, 0, 0, S_IFDIR | 0o755)  # of one that is not there yet
 _PLAN = re.compile(rb"([a-z0-9-]+/)?PLAN_[a-z0-9_-]+\.md")
-# Under such a name a file stands beside its place until it is whole; see `Tree.replace`.
+# A file has such a name, next to its final place, until it is complete; see `Tree.replace`.
 _DRAFT = re.compile(rb"((?:.*/)?)\.([^/]+)\.[0-9]+\.[0-9]+", re.DOTALL)
 
 
@@ -176,7 +176,7 @@ class WorkspaceWalker:
         self.limit = place.snapshot_limits.files or UNLIMITED
         self.ignoring = IgnoreRules(files, blobs, operations)
         self._ours = frozenset((STATE, *OWN_FILES, *place.private))
-        # Elsewhere plans lie among the person's files, and a command can write them.
+        # Elsewhere plans are among the user's files, and a command can write them.
         self._plans = place.plan_dir + b"/" if is_inside(place.plan_dir, TREE) else b""
 
     def go(
@@ -205,7 +205,7 @@ class _WorkspaceWalk:
         self._known = known
         self._room = {False: walk.limit, True: walk.limit}  # by whether a file is ignored
         self._full = {False: False, True: False}
-        # Each folder with the ignored one that it lies in, if it does.
+        # Each folder with the ignored one that it is in, if any.
         self._open: deque[tuple[bytes, bytes | None]] = deque([(b"", None)])
         self._out: deque[tuple[bytes, bytes | None]] = deque()
         self._found = WalkResult({}, set(), {b"": 0}, {})
@@ -243,7 +243,7 @@ class _WorkspaceWalk:
                 self._leave(folder, top, ignored=ignored)
 
     def _own(self, prefix: bytes, names: dict[bytes, SnapshotStamp]) -> dict[bytes, SnapshotStamp]:
-        """Returns the person's names, sorted; a repository below is noted on the way."""
+        """Returns the user's names, sorted; a nested repository is noted on the way."""
         found: dict[bytes, SnapshotStamp] = {}
         for name, stamp in sorted(names.items()):
             if casefolded(name) != GIT:

@@ -117,9 +117,9 @@ class UndoHistory:
         self._deeds = deeds
         self.names: set[str] = set()  # runs, builds and deeds that undos were about
         self.idle: set[str] = set()  # undos that were accepted as they stood, and did nothing
-        # Deeds among them that were left alone, each with the paths that are back all the same.
+        # Deeds among them that were left alone, each with the paths that are restored nevertheless.
         self._left: dict[str, frozenset[bytes]] = {}
-        for record, note in reversed(undos):  # the newest first: it may take back others
+        for record, note in reversed(undos):  # the newest first: it may undo others
             if not self.is_over(note.run):
                 self._add(record, note)
 
@@ -155,7 +155,7 @@ class UndoHistory:
 
     @cached_property
     def _about_runs(self) -> set[str]:
-        """The runs and builds of which anything was taken back."""
+        """The runs and builds of which anything was undone."""
         return {name.partition(":")[0] for name in (*self.names, *self._left)}
 
     def _add(self, record: PlanRecord, note: PlanRun) -> None:
@@ -192,9 +192,9 @@ class UndoHistory:
     def _missed(
         self, record: PlanRecord, note: PlanRun, places: Sequence[int]
     ) -> list[AppliedChange]:
-        """Returns the deeds that an undo did not take back, because it was accepted halfway.
+        """Returns the deeds that an undo did not undo, because it was accepted halfway.
 
-        Nor did it where that was taken back again.
+        Nor did it where that was redone.
         """
         if not places:
             return []
@@ -204,7 +204,7 @@ class UndoHistory:
         return [deed for deed in about if deed.token in tokens]
 
     def _about(self, record: PlanRecord) -> list[AppliedChange]:
-        """Returns the deeds that an undo was to take back."""
+        """Returns the deeds that an undo was meant to undo."""
         named = dict.fromkeys(token.partition(":") for token in record.undoes.split())
         every = [(deed, index) for run, _, index in named for deed in self._deeds.of(run)]
         return [deed for deed, index in every if index in ("", str(deed.index))]
@@ -234,7 +234,7 @@ def displaced_by(doors: Ports, ledger: PlanRepository, undoes: str) -> Displaced
 
 
 def _related(undoes: str, records: list[PlanRecord]) -> Iterator[str]:
-    """Yields the runs that are taken back, and all that took back and did again what they did."""
+    """Yields the runs that are undone, and all runs that undid and redid what they did."""
     runs = dict.fromkeys(_runs(undoes))
     yield from runs
     for record in reversed(records):  # the oldest comes first

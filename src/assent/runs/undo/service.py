@@ -65,7 +65,7 @@ class UndoPlan(msgspec.Struct, frozen=True):
     ids: tuple[str, ...]  # of the originals
     inversion: Inversion
     extent: UndoExtent = FILES_ONLY
-    compensated: tuple[AppliedChange, ...] = ()  # commands that commands of the plan take back
+    compensated: tuple[AppliedChange, ...] = ()  # commands that commands of the plan undo
 
     @property
     def run(self) -> str:
@@ -166,7 +166,7 @@ class UndoService:
         if redo := back.redo_command(target.only or target.whole or target.runs[0]):
             return redo
         redone = {token.partition(":")[0] for token in target.record.undoes.split()}
-        # Of what was given up nothing is known any more; what redid it can be taken back.
+        # Of what was pruned nothing is known any more; what redid it can be undone.
         known = back.pruned.keys().isdisjoint(redone)
         return "assent undo" if known else f"assent undo {report.run}"
 
@@ -260,7 +260,7 @@ class UndoService:
         )
 
     def _discard(self, record: PlanRecord) -> None:
-        """Gives up an undo plan that was refused, and with it the yes that nobody used."""
+        """Discards an undo plan that was refused, and with it the unused approval."""
         ledger = self._runs.repository()
         current = ledger.load(record.plan_id)
         if current.state is PlanState.AWAITING_APPROVAL:
@@ -287,7 +287,7 @@ class UndoService:
     def _record(self, undo: UndoPlan, channel: str, note: str) -> PlanRecord:
         ledger = self._runs.repository()
         blobs, source = self._doors.blobs, undo.source
-        # A move keeps no copy; taken back together with more, it may have become a write.
+        # A move keeps no copy; undone together with more, it may have become a write.
         PlanContents(self._doors).keep_all(undo.plan.operations, undo.plan.operations)
         plan_id = self._doors.clock.new_id()
         text, size = blobs.keep([undo.plan.text])
@@ -306,7 +306,7 @@ class UndoService:
             left_alone=tuple((undo.ids[at], reason) for at, reason in alone),
             denied=tuple(undo.ids[at] for at, _ in undo.inversion.denied),
         )
-        # One transaction: an undo plan without its yes would wait for nobody.
+        # One transaction: an undo plan without its approval would stay pending forever.
         return ledger.append(
             None,
             plan_id,
@@ -317,9 +317,9 @@ class UndoService:
         )
 
     def _in_terms_of_originals(self, undo: UndoPlan, report: RunReport) -> RunReport:
-        """Names the original operations: what was taken back, and what was left as it is.
+        """Names the original operations: what was undone, and what was left as it is.
 
-        A redo names its own: to take back an undo is to do it again.
+        A redo names its own: undoing an undo means doing it again.
         """
         notes = list(report.notes)
         with self._runs.housekeeping("Could not list what the undo skipped"):
@@ -348,9 +348,9 @@ class UndoService:
         return _report(report, undo, rows, notes, about)
 
     def _told(self, undo: UndoPlan, report: RunReport) -> Iterator[str]:
-        """Says what an undo left, and what it does not cover; one that was put back left nothing.
+        """Says what an undo left and what it does not cover; nothing if it was rolled back.
 
-        Whoever decides about a command that failed to undo another is told how to do without it.
+        If a command failed to undo another, this says how to undo without it.
         """
         if report.outcome == "rolled_back":
             return

@@ -81,7 +81,7 @@ class UndoTargets:
         return msgspec.structs.replace(unit, name=name, runs=tuple(named), whole="")
 
     def _newest_first(self, plan_id: str) -> list[UndoTarget]:
-        """Returns what is over and was not taken back yet."""
+        """Returns what has finished and was not undone yet."""
         left = [self._without(target) for target in self.targets()]
         fitting = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
         wanted = [target for target in fitting if target.whole not in self._going_on]
@@ -118,7 +118,7 @@ class UndoTargets:
         return "assent redo" if newest else f"assent redo {fitting[-1][1].run}"
 
     def _standing_undos(self) -> list[tuple[PlanRecord, PlanRun]]:
-        """Returns the undos that a redo could take back, oldest first."""
+        """Returns the undos that a redo could undo, oldest first."""
         gone = {*self.pruned, *self.undone.idle}
         counting = [one for one in self._undos(odd=True) if not self.undone.is_over(one[1].run)]
         return [one for one in counting if one[1].run not in gone]
@@ -257,7 +257,7 @@ class UndoTargets:
                 )
 
     def _undo_named(self, reference: str, undos: list[tuple[PlanRecord, PlanRun]]) -> UndoTarget:
-        """Finds an undo by its own id, or the newest one of a run that was taken back."""
+        """Finds an undo by its own id, or the newest one of a run that was undone."""
         means: dict[str, tuple[PlanRecord, PlanRun]] = {}
         for record, note in undos:
             taken = [token.partition(":")[0] for token in record.undoes.split()]
@@ -312,9 +312,9 @@ class UndoTargets:
         return note.outcome == "done"
 
     def _matters(self, target: UndoTarget) -> bool:
-        """Tells whether there is anything to take back, or to say that no undo covers it.
+        """Tells whether there is anything to undo, or to report as not covered by an undo.
 
-        The latter is not told of a session's commands: those run all the time, between edits.
+        The latter is not reported for a session's commands: those run all the time, between edits.
         """
         for deed in self.done(target):
             asked = self.applied.command(deed.run) is None
@@ -323,7 +323,7 @@ class UndoTargets:
         return False
 
     def _without(self, target: UndoTarget) -> UndoTarget:
-        """Leaves out the runs that were taken back as one."""
+        """Leaves out the runs that were undone as a whole."""
         left = [run for run in target.runs if not self.undone.is_over(run, target.whole)]
         return msgspec.structs.replace(target, runs=tuple(left))
 
@@ -340,7 +340,7 @@ class UndoTargets:
         return [one for one in found if not odd or self._is_undo(one[0])]
 
     def _is_undo(self, record: PlanRecord) -> bool:
-        """Tells an undo from a redo, which takes back an undo."""
+        """Distinguishes an undo from a redo, which undoes an undo."""
         taken = self._plans.get(record.undoes.split()[0].partition(":")[0])
         return taken is None or not taken.undoes or not self._is_undo(taken)
 
@@ -381,7 +381,7 @@ def _origin(one: PermitRun | SessionCommand) -> tuple[str, str, int]:
 
 
 def _is_own(one: PermitRun | SessionCommand) -> bool:
-    """Tells whether the person typed a command themselves, which belongs to no turn."""
+    """Tells whether the user typed a command themselves, which belongs to no turn."""
     return isinstance(one, SessionCommand) and one.started.source == "person"
 
 

@@ -19,7 +19,7 @@ SMALL = 64 << 10
 
 def read_beginning(path: bytes, size: int = SMALL) -> bytes:
     """Returns the beginning of a regular file; raises OSError for anything else."""
-    # Without O_NONBLOCK, opening a pipe would wait until somebody writes into it.
+    # Without O_NONBLOCK, opening a pipe would wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not S_ISREG(os.fstat(descriptor).st_mode):

@@ -69,7 +69,7 @@ def is_gitdir(path: bytes) -> bool:
 
 
 def _behind(mark: bytes) -> tuple[bytes, ...]:
-    """Returns the folders behind a `.git`; nothing for one that proves nothing, or a symlink."""
+    """Returns the folders that a `.git` leads to; none if it proves nothing, or is a symlink."""
     if _is(mark, S_ISDIR):
         return (mark,) if is_gitdir(mark) else ()
     gitdir = _named(mark)

@@ -46,7 +46,7 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     masks: tuple[bytes, ...] = ()
     writable: bool = False
     # Of a writable workspace only: these stay read-only. They may be missing, because what can be
-    # made later needs protection too. A mount needs something to stand on, so whoever runs the
+    # made later needs protection too. A mount needs an existing path, so the runner of the
     # program makes an empty folder for a missing one, mounts it read-only, and removes it after
     # the run. A folder above a mount can still be renamed away with all that is in it; so each
     # folder between the root and an entry of `kept` or `masks` is mounted on itself first.
@@ -93,9 +93,9 @@ class SandboxProfile(msgspec.Struct, frozen=True):
 RESOLVER_FILES: Final = (
     b"/etc/resolv.conf",
     b"/etc/gai.conf",
-)  # who is who; certificates are always shown
+)  # name resolution; certificates are always shown
 
-# By these the next git command of the person would run something else, or work somewhere else.
+# With these, the user's next git command would run something else, or work somewhere else.
 _SEALED: Final = (
     b"hooks", b"info", b"commondir", b"gitdir", b"modules", b"worktrees", b"branches", b"remotes",
     b"objects/info",
@@ -142,7 +142,7 @@ def with_commit_access(profile: SandboxProfile) -> SandboxProfile:
 
 def _opened(git: GitDir) -> tuple[bytes, ...]:
     if git.own == git.common:
-        return (git.own, git.own + b"/objects")  # a mount of its own cannot be renamed away
+        return (git.own, git.own + b"/objects")  # a separate mount cannot be renamed away
     shared = [git.common + b"/" + name for name in _SHARED]
     return (git.own, *(path for path in shared if os.path.isdir(path)))
 
@@ -176,7 +176,7 @@ def _is_git(path: bytes, folder: bool) -> bool:
     return casefolded(path.rpartition(b"/")[2]) == b".git"
 
 
-# Whoever works in a repository below the workspace runs what its own settings say, too.
+# Working in a repository below the workspace also runs what its own settings say.
 GIT_LIMITS = PathLimits(keeps=_is_git)
 
 
@@ -271,7 +271,7 @@ class ProfileBuilder:
         return outside and (os.path.isfile(path) or self._bounds.may_expose(path, known=False))
 
     def _first_masks(self, in_sight: frozenset[bytes]) -> list[bytes]:
-        """Returns what is hidden whatever it holds: ours, credential places, and the machine's."""
+        """Returns what is hidden whatever its content: ours, credentials, and the machine's."""
         mounted = [mount for mount in mounts(read_table()) if is_covered(mount.point, in_sight)]
         tops = in_sight.union(mount.point for mount in mounted)
         ours = [path for one in self._bounds.hidden for path in _aliases(one, tops)]

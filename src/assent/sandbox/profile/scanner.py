@@ -51,10 +51,10 @@ class HiddenPathScanner:
         self, clock: Callable[[], int] = time.time_ns, lists: FolderLister | None = None
     ) -> None:
         self._clock = clock
-        self._lists = lists or _listed  # what tells of a folder what in it matters
+        self._lists = lists or _listed  # returns the entries of a folder that matter
         self._folders: dict[bytes, ScannedFolder] = {}
         self._judged: dict[bytes, tuple[FileStamp, bool]] = {}
-        self.read = 0  # folders that had to be listed, for whoever measures
+        self.read = 0  # folders that had to be listed, for measurements
 
     def below(
         self, folder: bytes, skip: Collection[bytes] = (), *, depth: int = sys.maxsize

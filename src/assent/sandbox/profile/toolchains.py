@@ -22,7 +22,7 @@ ETC: Final = (
     # users, hosts and names of things
     "passwd", "group", "nsswitch.conf", "hostname", "hosts", "host.conf", "networks", "services",
     "protocols", "rpc", "ethertypes", "shells", "login.defs",
-    # the loader, and links that stand for programs
+    # the loader, and links that select programs
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld-musl-*.path", "alternatives", "static",
     "profiles/per-user",
     # which system this is, where and in which language
@@ -72,7 +72,7 @@ class Toolchain(msgspec.Struct, frozen=True):
 
 _CONDAS: Final = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "miniconda", "anaconda")
 
-# Where credentials lie beside the programs (cargo, uv, rye, cabal), only folders below are named.
+# Where credentials are next to the programs (cargo, uv, rye, cabal), only subfolders are named.
 TOOLCHAINS: Final = (
     Toolchain("user programs", (".local/bin", "bin", ".local/lib")),
     Toolchain("pyenv", (".pyenv",), ("PYENV_ROOT",)),

@@ -47,7 +47,7 @@ class PathKind(StrEnum):
     """The kind of a path."""
 
     FOLDER = "folder"
-    FILE = "file"  # and whatever else is no folder: a socket, a pipe, a device
+    FILE = "file"  # and everything else that is not a folder: a socket, a pipe, a device
     LINK = "link"
     MISSING = "missing"
 
@@ -75,9 +75,9 @@ _PRIVATE = {
 }
 _HOME = (64, b"0700")
 
-# A device on a mount that allows none cannot be opened by anybody, and needs no file of its own.
+# A device on a mount that allows none cannot be opened at all, and needs no separate file.
 _NOTHING = b"/dev/null"
-_KEYS = (b"/proc/keys", b"/proc/key-users")  # names of the keys that the person's programs hold
+_KEYS = (b"/proc/keys", b"/proc/key-users")  # names of the keys that the user's programs hold
 
 
 def path_info(path: bytes) -> PathInfo:
@@ -195,7 +195,7 @@ def _closed(path: bytes, kind: PathKind) -> BwrapArguments:
 
 
 def _standing(root: bytes, path: bytes, look: PathLookup) -> bytes:
-    """Returns the path, or the first one above it, from the root down, that is no folder."""
+    """Returns the path, or the first one above it, from the root down, that is not a folder."""
     for folder in _between(root, path):
         if look(folder).kind is not PathKind.FOLDER:
             return folder
@@ -208,7 +208,7 @@ def _between(root: bytes, path: bytes) -> list[bytes]:
 
 
 def _masks(profile: SandboxProfile, visible: set[bytes], look: PathLookup) -> Iterator[bytes]:
-    """Yields what has to be hidden, each under its real name, without what a mask hides already."""
+    """Yields what has to be hidden, each under its real name, unless another mask hides it."""
     holding = {folder for path in visible for folder in (path, *_above(path))}
     masks = {_real(mask, look) for mask in profile.masks}
     for mask in sorted(masks):
@@ -298,7 +298,7 @@ class BubblewrapRunner:
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
     ) -> Generator[OutputChunk | ProcessResult, None, None]:
-        """Runs a pipeline in a folder; each program has a sandbox of its own."""
+        """Runs a pipeline in a folder; each program has its own sandbox."""
         profile = self._profile()
         with ExitStack() as stack:
             held = stack.enter_context(self._points.active(mount_points(profile)))
@@ -321,7 +321,7 @@ class BubblewrapRunner:
         """Returns what makes bubblewrap's command of a program; `held` says that one goes on."""
         front = (*prlimit_prefix(limits), self._tool)
         place = ProgramPaths(profile.home, tmp_folder(profile), self._folders, _user())
-        # Who shares the machine's network could talk to whoever listens on a socket without a file.
+        # On the machine's network, a program could reach any listener on a socket without a file.
         code = seccomp_filter(
             os.uname().machine,
             writable=profile.writable or bool(profile.opened),
@@ -333,7 +333,7 @@ class BubblewrapRunner:
             ends = BwrapDescriptors(_holding(code, briefly), status)
             told = bwrap_arguments(view, program, folder, place, ends)
             if profile.network:
-                told.remove(UNSHARE_NET)  # the first; what is run comes far behind
+                told.remove(UNSHARE_NET)  # the first one; the program comes much later
             given = msgspec.structs.astuple(ends)
             # Killed while it sets itself up, bubblewrap can leave a child that waits for ever.
             watch = start_watchdog(throughout, held) if profile.writable or profile.opened else None

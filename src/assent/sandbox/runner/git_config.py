@@ -1,7 +1,7 @@
 """The user's git settings that a commit in the sandbox needs: identity and line endings.
 
-The user's files may contain passwords and name programs, so git reads them in a sandbox of its own,
-and only these settings are passed on. Filters of the user do not run.
+The user's files may contain passwords and name programs, so git reads them in a separate sandbox,
+and only these settings are passed on. The user's filters do not run.
 """
 
 import os
@@ -20,7 +20,7 @@ _DEEPEST: Final = 4  # files that name files
 _MOST: Final = 64
 _NO_FILTER: Final = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
 
-# The rest of the person's settings stays outside; these would start programs or make up a name.
+# The rest of the user's settings stays outside; these would start programs or make up a name.
 _FIXED: Final = (
     ("user.useConfigOnly", "true"),
     ("core.hooksPath", "/dev/null"),

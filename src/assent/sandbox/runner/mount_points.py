@@ -86,7 +86,7 @@ class MountPoints:
         try:
             yield stand.inherited_descriptors
         finally:
-            with suppress(OSError), self._alone():  # else whoever comes next removes them
+            with suppress(OSError), self._alone():  # otherwise the next call removes them
                 self._end(stand)
             if stand.lock is not None:
                 os.close(stand.lock)
@@ -144,7 +144,7 @@ class MountPoints:
         return gone
 
     def _live(self, but: str = "") -> list[MountPointFolder]:
-        """Returns what calls stand on that go on, or that nobody could look at."""
+        """Returns the mount points of calls that still run, or that could not be checked."""
         others = [path for path in self._paths() if path != but and _left(path) is None]
         return [one for path in others for one in _read(path).made]
 
@@ -212,7 +212,7 @@ def _left(path: str) -> MountPointRecord | None:
 
 
 def _is_let_go(file: int, path: str) -> bool:
-    """Tells whether nobody holds a record; who ends a killed call's command is waited for."""
+    """Tells whether a record is unlocked; waits while a killed call's command is being ended."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         with suppress(BlockingIOError):

@@ -83,7 +83,7 @@ _KILLED: Final = 128 + SIGKILL
 _READ: Final = 64 << 10
 _FIRST_LOOK: Final = 0.02  # seconds; a program that runs away does so at once
 _LOOKS: Final = 0.05
-_GRACE: Final = 0.5  # seconds for what a program left behind to let go of its output
+_GRACE: Final = 0.5  # seconds for processes that a program left running to release its output
 
 
 class ProcessSpec(msgspec.Struct, frozen=True):
@@ -159,7 +159,7 @@ class _PipelineRun:
     def chunks(self) -> Iterator[OutputChunk]:
         """Streams the output until everything has ended or a limit is reached.
 
-        Time in which nobody takes what is yielded is not the programs' own.
+        Time in which the caller takes no output does not count against the programs.
         """
         while not self._cut and self._events.get_map() and not self._is_abandoned():
             for key, _ in self._events.select(self._pause()):
@@ -170,7 +170,7 @@ class _PipelineRun:
             self._cut = self._cut or self._over()
 
     def ended(self) -> ProcessResult:
-        """Ends what is left, and tells how the last program ended."""
+        """Ends what remains, and returns how the last program ended."""
         self.end()
         seconds = time.monotonic() - self._began
         if self._cut:
@@ -222,7 +222,7 @@ class _PipelineRun:
             yield OutputChunk(kept, error)
 
     def _exited(self, watched: int) -> Iterator[OutputChunk]:
-        """Notes an end; after the last one, whoever was left behind holds no stream open."""
+        """Records an exit; after the last one, no remaining process holds a stream open."""
         self._events.unregister(watched)
         self._running -= 1
         if not self._running:
@@ -231,7 +231,7 @@ class _PipelineRun:
         return iter(())
 
     def _is_abandoned(self) -> bool:
-        """Tells whether only somebody who left the session still holds the output open."""
+        """Tells whether only a process that left the session still holds the output open."""
         return not self._running and time.monotonic() >= self._last_words
 
     def _pause(self) -> float:
@@ -287,7 +287,7 @@ def _given(stack: ExitStack, content: bytes) -> int:
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(memory, rest) :]
-    # A place in the file of its own, and no right to write there.
+    # A separate file offset, and no permission to write.
     return _closing(stack, os.open(f"/proc/self/fd/{memory}", os.O_RDONLY))
 
 

@@ -22,8 +22,8 @@ from assent.sandbox.runner.resource_limits import (
 
 # The subreaper: adopts processes that a call leaves without a parent, and reaps them.
 #
-# Elsewhere process 1 does that; in many containers it does not, and each call would leave a dead
-# process behind for ever.
+# Elsewhere process 1 does that; in many containers it does not, and each call would leave a
+# zombie process forever.
 
 
 _ADOPT: Final = 36  # PR_SET_CHILD_SUBREAPER
@@ -81,7 +81,7 @@ class ProcessTree:
 
     def __init__(self, process: subprocess.Popen[bytes], status: int | None) -> None:
         self.process, self._status, self._report = process, status, b""
-        self._given_up = False  # it is another user's by now, or the kernel cannot let it go
+        self._given_up = False  # it now belongs to another user, or the kernel cannot release it
 
     @property
     def ran(self) -> bool:
@@ -103,13 +103,13 @@ class ProcessTree:
             _see_off(end(stack))
 
     def _end_session(self, stack: ExitStack) -> dict[int, int | None]:
-        """Ends a program and everybody in its session, in whatever group.
+        """Ends a program and every process in its session, in any group.
 
         Nothing may go on because something else died: a shell would do its next step when the one
-        before it is killed. So all are stopped first. Nobody waits for that: who has just called
-        `vfork` stops only when its child goes on, which is stopped as well.
+        before it is killed. So all are stopped first. This does not wait for them: a process that
+        has just called `vfork` stops only when its child goes on, which is stopped as well.
         """
-        pid = self.process.pid  # not reaped yet, so nobody else has this number
+        pid = self.process.pid  # not reaped yet, so no other process has this number
         ending: dict[int, int | None] = {}
         with suppress(OSError):
             os.killpg(pid, signal.SIGSTOP)
@@ -121,7 +121,7 @@ class ProcessTree:
         try:
             os.killpg(pid, signal.SIGKILL)
             self._reap()
-        except PermissionError:  # all of the group are another user's by now
+        except PermissionError:  # the whole group now belongs to another user
             self._given_up = True
         return ending
 

@@ -20,7 +20,7 @@ _CORE = 1
 
 
 def prlimit_prefix(limits: ProcessLimits) -> tuple[bytes, ...]:
-    """Returns the words to put before a command; nothing if there is no `prlimit`.
+    """Returns the arguments to put before a command; none if there is no `prlimit`.
 
     Without it processes and memory are still counted, only later. The number of processes is not
     limited this way: the kernel counts everything the user runs, and does not count for root.
@@ -40,7 +40,7 @@ def prlimit_prefix(limits: ProcessLimits) -> tuple[bytes, ...]:
 
 
 def _allowed(which: int, wanted: int) -> int:
-    """Nobody may raise a limit above the one that he has."""
+    """Returns the wanted limit, or the hard limit if that is lower: it cannot be raised."""
     hard = resource.getrlimit(which)[1]
     return wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
 
@@ -99,13 +99,13 @@ def orphaned_session_members(session: int) -> list[int]:
     """Returns the processes of a session whose leader has ended."""
     try:
         os.killpg(session, 0)
-    except OSError:  # as nearly always: nobody is left
+    except OSError:  # as nearly always: no process remains
         return []
     return session_members(session)
 
 
 def session_members(session: int) -> list[int]:
-    """Returns the processes of a session, in whatever group they are; its leader, too."""
+    """Returns the processes of a session, its leader included, in any group."""
     return [pid for pid in _pids(_HOST) if _session(pid) == session]
 
 

@@ -121,10 +121,10 @@ DENIED_READ_ONLY = (
     ),
 )
 
-TERMINAL = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into a terminal for the person
+TERMINAL = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into a terminal as if the user did
 
-# A network namespace does not hold other families back: AF_VSOCK reaches a virtual machine's host,
-# and a Unix socket whoever listens in a folder that is shown, through any read-only mount.
+# A network namespace does not restrict other families: AF_VSOCK reaches a virtual machine's host,
+# and a Unix socket any listener in a folder that is shown, through any read-only mount.
 FAMILIES = (0, 2, 10, 16)  # unspecified, IPv4, IPv6, netlink
 UNIX = 1  # for builds, which talk to their own parts; who only looks needs none
 
@@ -176,7 +176,7 @@ def seccomp_filter(machine: str, *, writable: bool = False, unix: bool | None = 
 
 
 def _refuse(numbers: list[int], error: int) -> list[_Step]:
-    """Returns one comparison for each number, and the answer behind them all."""
+    """Returns one comparison for each number, followed by their common answer."""
     steps = [(_EQUAL, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
     return [*steps, (_JUMP, 0, 0, 1), (_RETURN, 0, 0, _ERROR | error)]
 

@@ -65,8 +65,8 @@ _QUIET: Final = {b"bash": (b"--noprofile", b"--norc")}
 
 # Ours, the keys of models, and files that a shell would run before the line.
 _WITHHELD: Final = re.compile(r"ASSENT_\w*|\w*_API_KEY|ANTHROPIC_AUTH_TOKEN|BASH_ENV|ENV")
-_GRACE: Final = 0.5  # seconds for what a command left behind to end by itself
-_KEPT: Final = (b"LANG", b"LC_ALL", b"PYTHONDONTWRITEBYTECODE")  # these stay the person's own
+_GRACE: Final = 0.5  # seconds for what a command left running to end by itself
+_KEPT: Final = (b"LANG", b"LC_ALL", b"PYTHONDONTWRITEBYTECODE")  # these keep the user's values
 
 
 def command_program(errand: CommandSpec, shell: bytes | None) -> Program:
@@ -153,7 +153,7 @@ class UnconfinedRunner:
     def _end(
         self, ended: ProcessResult, paths: Sequence[str]
     ) -> Iterator[OutputChunk | ProcessResult]:
-        """Names what a command that ended by itself leaves behind: it may be meant to stay."""
+        """Names what a command that ended by itself left running: it may be meant to stay."""
         for path in paths:
             assert self._marks is not None, "it made them"
             wait_for_exit(self._marks.remaining_processes(path), _GRACE)

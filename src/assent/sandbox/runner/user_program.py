@@ -64,7 +64,7 @@ def _leads_inside(path: bytes, root: bytes) -> bool:
 def run_in_foreground(line: Sequence[str], environment: Mapping[str, str]) -> int:
     """Runs a program on the user's terminal, waits for it, and returns its exit code.
 
-    Meanwhile only the program reacts to Ctrl+C, although the terminal sends it to both.
+    Until then only the program reacts to Ctrl+C, although the terminal sends it to both.
     """
     before = signal.signal(signal.SIGINT, lambda *_: None)  # ignored, it would be so there, too
     try:

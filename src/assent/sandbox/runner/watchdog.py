@@ -18,8 +18,8 @@ from assent.sandbox.runner.process_tree import kill_all
 from assent.sandbox.runner.resource_limits import descendants, process_name
 
 _SHELL: Final = "/bin/sh"
-# The first line names a group of processes. A second one says that it has ended; where none comes,
-# because whoever would write it is dead, the group is ended here.
+# The first line names a process group. A second one says that it has ended; if none comes, because
+# its writer is dead, the group is ended here.
 _KEEPS_WATCH: Final = 'read group || exit 0; read over || kill -s KILL -- "-$group"'
 _TOLD_FIRST: Final = (b"/bin/sh", b'echo "$$" > "$0" || exit 126; exec "$@"')
 _OVER: Final = b"over\n"
@@ -69,7 +69,7 @@ class CommandLocks:
         return sorted(_holders(path, descendants(os.getpid())))
 
     def kill_remaining(self, path: str) -> None:
-        """Kills all that remains of a command, in whatever session, as far as allowed."""
+        """Kills all that remains of a command, in any session, as far as allowed."""
         kill_all(lambda: set(_holders(path)) - {os.getpid()})
 
     def still_running(self) -> str:
@@ -144,7 +144,7 @@ def _let_go(guard: subprocess.Popen[bytes], kind: object, *_: object) -> None:
 
 
 def _is_let_go(path: str) -> bool:
-    """Tells whether nobody holds a mark any more, and removes it then."""
+    """Tells whether no process holds a mark any more, and removes it in that case."""
     try:
         mark = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

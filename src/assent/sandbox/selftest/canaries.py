@@ -10,7 +10,7 @@ import msgspec
 
 from assent.sandbox.temp_folder import TempFolder
 
-# The decoy plan: nobody approved it, and a probe tries to, by its digest alone.
+# The decoy plan: it is not approved, and a probe tries to approve it by its digest alone.
 
 
 class SelfTestPaths(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class Canaries:
             state=place.folder(f"{WORKSPACE}/private/state/assent"),
             config=place.folder("home/.config/assent"),
         )
-        place.folder(f"{WORKSPACE}/.opencode/plans")  # whatever lies above, this is the workspace
+        place.folder(f"{WORKSPACE}/.opencode/plans")  # whatever is above, this is the workspace
         place.write("home/.config/assent/config.toml", b"# %b\n" % token.encode() + CONFIGURATION)
         self.bait = baiting(self.ground) if baiting else None
         self._plant()
@@ -136,5 +136,5 @@ class Canaries:
 
 
 def _any_like(path: Path) -> bool:
-    """Tells whether a file stands there, or beside it under a name that begins alike."""
+    """Tells whether the file exists, or one next to it whose name begins alike."""
     return any(name.startswith(path.name) for name in os.listdir(path.parent))

@@ -57,7 +57,7 @@ DAEMONS: Final = (
     "/run/systemd/journal/socket", "/run/snapd.socket", "/run/cups/cups.sock",
     "/tmp/.X11-unix/X0", f"/run/user/{os.getuid()}/bus",
 )  # fmt: skip
-# Folders of folders: no toolchain is one, and nobody's PATH should name one.
+# Folders of folders: no toolchain is one, and no PATH should name one.
 HIDDEN_FOLDERS: Final = (
     "/root",
     "/home",

@@ -14,7 +14,7 @@ from assent.sandbox.selftest.host_paths import COMMAND
 from assent.sandbox.selftest.selftest import ConfinementFactory, PipelineRunner
 from assent.sandbox.temp_folder import temp_folder
 
-# Leaves a child behind, as daemons do, in a session of its own; an argument of it is the mark.
+# Leaves a child running, as daemons do, in a separate session; one of its arguments is the mark.
 _LEAVE: Final = """
 import os, sys, time
 if os.fork() == 0:
@@ -29,7 +29,7 @@ if os.fork() == 0:
 os.wait()
 time.sleep(float(sys.argv[3]))
 """
-# Where no sandbox ends them, the children must end by themselves and never come to the loop.
+# Without a sandbox to end them, the children must end by themselves and never reach the loop.
 FORK: Final = """
 import os, sys, time
 started = 0

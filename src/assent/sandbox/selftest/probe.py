@@ -26,7 +26,7 @@ PROBES: dict[str, Probe] = {
     **ipc.IPC_PROBES,
     **secrets.SECRET_PROBES,
 }
-# They change what the process itself is, or may stop it: each gets a process of its own.
+# They change what the process itself is, or may stop it: each gets a separate process.
 SEPARATE_PROCESS_PROBES = frozenset(
     {*mounts.MOUNT_PROBES, *syscalls.SYSCALL_PROBES, "raise_limits", "trace", "type"}
 )

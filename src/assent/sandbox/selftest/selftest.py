@@ -119,7 +119,7 @@ class ProbeEnvironment:
 
     @contextmanager
     def _leftovers(self) -> Iterator[int]:
-        """Leaves a descriptor open that a careless start would hand on."""
+        """Leaves a descriptor open that a careless start would pass on."""
         folder = os.open(self.canaries.ground.home, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.set_inheritable(folder, True)
@@ -197,7 +197,7 @@ def _key_name(token: str) -> str:
 
 @contextmanager
 def _variable(token: str) -> Iterator[None]:
-    """Sets a variable that a careless start would hand on."""
+    """Sets a variable that a careless start would pass on."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = token
     try:
@@ -254,7 +254,7 @@ def run_selftest(
 def evaluate_attempt(
     trial: EscapeTest, confined: ProbeObservation, control: ProbeObservation
 ) -> EscapeTestResult:
-    """Decides what an attempt showed; whatever is unclear counts against the confinement."""
+    """Decides what an attempt showed; anything unclear counts against the confinement."""
     wrong = _wrong(trial, confined)
     if wrong:
         return EscapeTestResult(trial, EscapeOutcome.LEAKED, wrong)

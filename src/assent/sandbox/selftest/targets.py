@@ -180,7 +180,7 @@ def planted_key(name: str, token: str) -> Iterator[None]:
     content = token.encode()
     key = system(_ADD_KEY, kind, named, ctypes.c_char_p(content), len(content), _SESSION)
     if key != -1:
-        system(_KEYCTL, _TIMEOUT, key, _SECONDS)  # should this process be killed meanwhile
+        system(_KEYCTL, _TIMEOUT, key, _SECONDS)  # in case this process is killed before the end
     try:
         yield
     finally:

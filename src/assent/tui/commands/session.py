@@ -51,7 +51,7 @@ def fork(app: AppContext, rest: str) -> None:
         told = f"Forked to {record.slug}: messages and todos, no plan or approval."
         if (
             app.session_controller.at_work
-        ):  # the person said something meanwhile, to the one on the screen
+        ):  # the user sent a message meanwhile, to the one on the screen
             app.add_note(f"{told} Open it with /resume {record.slug}.")
             return
         app.open_session(record)
@@ -119,7 +119,7 @@ def plan(app: AppContext, rest: str) -> None:
         app.add_note(ON)
         app.refresh_status()
 
-    # The status line may be older than what somebody did elsewhere: only the record counts.
+    # The status line may be older than what another process did: only the record counts.
     app.deferred.lead("", lambda: app.session_controller.set_mode("plan"), on)
 
 

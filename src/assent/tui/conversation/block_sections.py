@@ -83,13 +83,13 @@ class MarkdownRenderer:
 Full: TypeAlias = Callable[[str], str]
 
 INNER: Final = "    "
-SOON: Final = 0.05  # seconds of a thought below which there is no time to tell
+SOON: Final = 0.05  # seconds of a thought below which no time is shown
 TAIL: Final = 3  # lines of a thought that is being thought
 UNFOLD: Final = "Ctrl+O"
 CENT: Final = 0.01
 THOUSAND, MILLION = 1_000, 1_000_000
 MINUTE: Final = 60
-EXACTLY: Final = 10  # seconds up to which tenths are told
+EXACTLY: Final = 10  # seconds up to which tenths are shown
 INSTANT: Final = 0.1
 _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
     "pending": ("○", "dim"),
@@ -98,7 +98,7 @@ _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
     "error": ("✗", "risk"),
     "declined": ("✗", "plain"),
 }
-_RESTS: Final = {  # how a session that works for another came to rest
+_RESTS: Final = {  # how a session that works for another ended
     "end": "finished",
     "presented": "presented its plan",
     "limit": "stopped: request limit reached",

@@ -94,7 +94,7 @@ class ChildSessionBlock(msgspec.Struct, frozen=True):
     title: str
     background: bool = False
     deeds: tuple[str, ...] = ()  # its settled calls, one line each
-    ended: str = ""  # why it came to rest
+    ended: str = ""  # why it ended
     words: str = ""
 
 
@@ -143,11 +143,11 @@ Block: TypeAlias = (
 SHORT: Final = 72
 # What the user wrote is quoted after one of these; the second is in older sessions.
 QUOTED_FEEDBACK_PREFIXES: Final = ("User's message:\n\n", "Their words:\n\n")
-# What a call is about, by the names that tools have for it; the first that it has is told.
+# What a call is about, by the names that tools have for it; the first one present is shown.
 _ABOUT: Final = (
     "path", "command", "line", "pattern", "query", "url", "title", "description", "from", "name",
 )  # fmt: skip
-# Of what the model is told, what the person sees in another place or does not need to.
+# Messages to the model that the user sees in another place or does not need to see.
 _UNTOLD: Final = frozenset({"mode", "reminder"})
 _TOLD: Final = {
     "run": "Run result",

@@ -35,7 +35,7 @@ from assent.tui.workers import run_in_background
 if TYPE_CHECKING:
     from assent.app.engine import Engine
 
-# The last lines of output of the person's own shell command.
+# The last lines of output of the user's own shell command.
 
 
 SHOWN: Final = 2000  # lines
@@ -120,7 +120,7 @@ class ConversationView(LineView):
         self._unfolded = False  # everything
         self._turned: set[str] = set()  # blocks that are otherwise
         self._told = 0
-        self._printed = OutputTail()  # by the person's own command
+        self._printed = OutputTail()  # by the user's own command
         self._speech = ("", MarkdownRenderer())  # of the block with that key
         self._drawn_as: tuple[object, ...] = ()
         self._in_sight: dict[Line | None, Strip] = {}  # as they were drawn last
@@ -182,7 +182,7 @@ class ConversationView(LineView):
     def _turned_many(
         self, feed: Timeline, made: Sequence[tuple[Block, Section]], unfolded: bool
     ) -> None:
-        # What changed meanwhile was rendered then.
+        # What changed meanwhile was rendered already.
         if feed is self.feed and unfolded is self._unfolded:
             self.put(*[sheet for block, sheet in made if feed.blocks[block.key] is block])
 

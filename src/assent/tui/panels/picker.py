@@ -22,7 +22,7 @@ from assent.tui.hints import error_text
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
 
-PREVIEW_MIN_WIDTH: Final = 110  # columns from which a preview stands beside the list
+PREVIEW_MIN_WIDTH: Final = 110  # columns from which a preview is next to the list
 MAX_CELL_WIDTH: Final = 44  # columns of a cell that is not the last
 GROUP: Final = "group:"
 LOADING: Final = "Reading…"
@@ -66,10 +66,10 @@ class Picker(Panel[str]):
 
     nothing = "Nothing to choose from."
     previews = False
-    below = False  # where there is no room beside the list, previews stand below it
+    below = False  # if there is no room next to the list, previews are below it
     ranked = False  # what fits best stands first, above all by its key
-    follows = False  # it is read anew when something was recorded, in another terminal too
-    does: ClassVar[dict[str, str]] = {}  # keys besides Enter, and the methods that they call
+    follows = False  # it is reloaded when something was recorded, in another terminal too
+    does: ClassVar[dict[str, str]] = {}  # keys other than Enter, and the methods that they call
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Picker(Panel[str]):
         self._looked = ""  # the key of the row whose preview is wanted
         self._reads = 0  # of the list; only the last of them counts
 
-    # What a list of its own kind says.
+    # What each kind of list defines.
 
     def rows(self) -> Sequence[PickerRow]:
         """Returns the rows to pick from; called in a thread."""
@@ -236,7 +236,7 @@ class Picker(Panel[str]):
             return
         self._label()
         paper = self.query_one(PickerLineView)
-        # The cursor's sign has two columns of its own.
+        # The cursor's sign takes two columns.
         width = max(paper.scrollable_content_region.width - 2, 20)
         paper.show(list_sections(self._shown, width) or [self._empty()])
         self._point(self._at)

@@ -35,7 +35,7 @@ PLAN_FILE_REMOVED: Final = "Its file is removed. Changes from its runs stay and 
 
 
 class PlanList(Picker):
-    """Lists plans; Enter selects the current one, and the model is told of it (F30)."""
+    """Lists plans; Enter selects the current one, and the model is notified of it (F30)."""
 
     heading = "Plans"
     keys = (

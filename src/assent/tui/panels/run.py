@@ -142,7 +142,7 @@ class RunPanel(DebouncedPanel[str]):
     def _answered(self, event: Key) -> None:
         """Handles the answer to the open question: Ctrl+Y confirms, any other key cancels."""
         if event.key == self._asked:
-            return  # the key that asked is no answer
+            return  # the key that asked is not an answer
         if event.key == CONFIRM_KEY:
             self.hold(event.time, partial(self._agreed, self._asked, self._shown))
         else:

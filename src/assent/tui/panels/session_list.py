@@ -132,7 +132,7 @@ def _row(record: SessionRecord, here: str) -> PickerRow:
     return PickerRow(record.session, cells)
 
 
-# The rewind panel: earlier messages of the person, to go back to before one of them.
+# The rewind panel: earlier messages of the user, to go back to before one of them.
 
 
 MODEL_FORGETS = "The model forgets this message and everything after it."

@@ -169,7 +169,7 @@ class ThemeList(Picker):
         self.dismiss(None)
 
 
-# The list of remembered facts, from which the person picks one to forget.
+# The list of remembered facts, from which the user picks one to forget.
 
 
 class MemoryList(Picker):

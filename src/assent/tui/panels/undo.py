@@ -122,7 +122,7 @@ class DisplayedUndo(msgspec.Struct, frozen=True):
     undo: "UndoPlan"
     review: "Review"
     sheets: tuple[Section, ...]
-    takers: frozenset[str] = frozenset()  # runs that had taken back any of it by then
+    takers: frozenset[str] = frozenset()  # runs that had undone any of it by then
 
 
 def undone_since_text(engine: "Engine", shown: DisplayedUndo) -> str:

@@ -19,7 +19,7 @@ from assent.tui.fuzzy import NO_MATCH_RANK, is_subsequence, match_rank
 
 Kind: TypeAlias = Literal["file", "command", "history"]
 
-MAX_COMPLETIONS: Final = 50  # choices; whoever does not find theirs types another letter
+MAX_COMPLETIONS: Final = 50  # choices; to find another, the user types one more letter
 _FILE: Final = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']*|\"[^\"\n]*)$")
 _COMMAND: Final = re.compile(r"/([\w:-]*)$")
 _SLASH: Final = re.compile(r"/[A-Za-z][\w:-]*(\s|$)")

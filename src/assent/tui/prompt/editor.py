@@ -123,7 +123,7 @@ class PromptEditor(OrderedTextArea):
             "", id=id, soft_wrap=True, show_line_numbers=False, compact=True,
             highlight_cursor_line=False, placeholder=placeholder,
         )  # fmt: skip
-        # Called, not told by messages: what is typed behind a key must not overtake it.
+        # Called directly, without messages: what is typed after a key must not overtake it.
         self._look_first = look
         self._pressed = pressed
         self.pastes = PastePlaceholders()

@@ -200,7 +200,7 @@ class PromptInput(Vertical):
         self._names: list[str] | None = None
         self._piece: CompletionTarget | None = None
         self._unwanted: CompletionTarget | None = (
-            None  # the person does not want to complete this one
+            None  # the user does not want to complete this one
         )
         self._search: str | None = None  # the draft that a search goes back to
         self._noted = ""  # in the line above the text
@@ -348,7 +348,7 @@ class PromptInput(Vertical):
     def _note(self, text: str, *, is_shell: bool) -> None:
         words = SHELL_NOTE if is_shell else PASTE_NOTE if self._editor.pastes.holds(text) else ""
         words = words if self._search is None else SEARCH_NOTE
-        if words != self._noted:  # else each key would have the screen laid out anew
+        if words != self._noted:  # else each key would lay out the screen again
             self._noted = words
             note = self.query_one("#prompt-note", Static)
             note.update(words)

@@ -51,7 +51,7 @@ class SidebarData(msgspec.Struct, frozen=True):
     cost: float | None = 0.0
     allowance: UsageLimits = UsageLimits()
     trouble: str = ""  # why the operations could not be read
-    undone: "Undone" = ""  # how much of what the plan did last was taken back
+    undone: "Undone" = ""  # how much of what the plan did last was undone
 
 
 def unknown_limits(model: str) -> UsageLimits:
@@ -134,7 +134,7 @@ def _operations(
         return (), error.message
 
 
-# Watches a plan's file for changes in a thread of its own (F28).
+# Watches a plan's file for changes in its own thread (F28).
 
 
 PAUSE_S: Final = 0.5
@@ -168,7 +168,7 @@ class PlanFileWatcher:
             if engine.plans.stamp(plan) == shown.stamp:
                 return
             live = read_plan_file(engine, plan)
-        except AssentError:  # it is being replaced, or is no text: the next look may see more
+        except AssentError:  # it is being replaced, or is not text: the next look may see more
             return
         with self._alone:
             if self._what is not what:

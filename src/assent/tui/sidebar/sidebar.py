@@ -506,7 +506,7 @@ class OperationPanel(Panel[None]):
         self._paper.focus()
 
 
-# The sidebar in its place beside the conversation.
+# The sidebar in its place next to the conversation.
 
 
 def draw_sidebar(app: AppContext) -> None:

@@ -109,7 +109,7 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True):
     reads: tuple[ShellWord, ...] = ()
     descends: bool = False
     follows: bool = False
-    strays: bool = False  # has an option with which it may leave the folder it is told
+    strays: bool = False  # has an option with which it may leave the given folder
 
     @property
     def errors(self) -> StderrMode:
@@ -153,7 +153,7 @@ def classify_read_only(text: str, *, sandboxed: bool = True) -> ReadOnlyVerdict:
         read_only_stages(text, sandboxed=sandboxed)
     except Refused as refused:
         return ReadOnlyVerdict(read_only=False, reason=refused.message)
-    except Exception as error:  # law 9: a judge that fails says no
+    except Exception as error:  # law 9: a check that fails denies
         return ReadOnlyVerdict(read_only=False, reason=f"The permission check failed: {error!r}.")
     return ReadOnlyVerdict(read_only=True, reason="Every command in it is read-only.")
 

@@ -95,11 +95,11 @@ class ReadOnlyCommandSpec(msgspec.Struct, frozen=True, eq=False):
     adds: tuple[str, ...] = ()  # arguments put in front, so that configuration does not count
     adds_to_options: bool = False  # only where there are options: alone it would show another thing
     environment: Mapping[str, str] = {}
-    own: bool = False  # looked for as the person's PATH says: theirs is the one that is meant
+    own: bool = False  # looked up in the user's PATH: theirs is the one that is meant
     obeys: bool = False  # does what files of the repository say; never without a sandbox
     confined: tuple[str, ...] = ()  # options that need a sandbox: they follow symlinks, or so
-    confined_unless: tuple[str, ...] = ()  # with one of these they do not, or show nothing of it
-    stays: bool = False  # with them, too, it opens no files but those it is told
+    confined_unless: tuple[str, ...] = ()  # with one of these they do not, or show none of it
+    stays: bool = False  # even with them, it opens only the files it is given
     opens: bool = True  # shows what is in files, not only their names
     descends: tuple[str, ...] = ()  # options with which it opens every file in a folder
     always_descends: bool = False

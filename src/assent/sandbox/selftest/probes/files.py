@@ -140,7 +140,7 @@ def _outside(name: str, ask: ProbeRequest) -> str:
 
 
 def _descriptors(ask: ProbeRequest) -> str:
-    """Writes to whatever was left open, or into it if it is a folder."""
+    """Writes to every descriptor that was left open, or into it if it is a folder."""
     opened = []
     for number in range(LOWEST, HIGHEST):
         with suppress(OSError):
@@ -157,7 +157,7 @@ def _descriptors(ask: ProbeRequest) -> str:
 
 
 FILE_PROBES: dict[str, Probe] = {
-    "descriptors": _descriptors,  # first: nothing of ours is open yet
+    "descriptors": _descriptors,  # first: the probe itself has not opened anything yet
     "create": _create,
     "overwrite": _overwrite,
     "append": _append,
@@ -183,13 +183,13 @@ FILE_PROBES: dict[str, Probe] = {
 }
 
 
-# Attempts on what is shown of the machine: to write there, and to see what lies beside it.
+# Attempts on what is shown of the machine: to write there, and to see what is next to it.
 
 
 def _writable(name: str, ask: ProbeRequest) -> str:
     """Looks for a place that may be written to; where the mount allows it, nothing is written.
 
-    A person who is not root may not write to most of them anyway, so the mount is asked first.
+    A user who is not root may not write to most of them anyway, so the mount is checked first.
     """
     tried = [(place, partial(_write_to, place)) for place in ask.places[name]]
     return "can write to " + first_success(tried)

@@ -74,7 +74,7 @@ def _raise(kind: int) -> None:
 
 
 def _terminal(ask: ProbeRequest) -> str:
-    """Opens the terminal of whoever started this."""
+    """Opens the terminal of the process that started this."""
     os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
     return "opened the terminal"
 
@@ -89,7 +89,7 @@ def _type(ask: ProbeRequest) -> str:
 
 
 def _type_into_own() -> None:
-    """Makes a terminal: where nobody has one, this still shows whether typing is refused."""
+    """Makes a terminal: even if there is none, this shows whether typing is refused."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it comes when the terminal is closed
     ours, theirs = os.openpty()
     try:
@@ -150,7 +150,7 @@ def _refused_calls(ask: ProbeRequest) -> str:
         return first_success([])
     chmod, setxattr, ioctl, memfd, keyctl = NUMBERS[os.uname().machine]
     null, no_file = ctypes.c_void_p(0), ctypes.c_int(-1)
-    # On aarch64 a folder comes before the name; a name at no address fails there all the same.
+    # On aarch64 a folder comes before the name; a name at no address fails there too.
     name = (null,) if os.uname().machine == "x86_64" else (ctypes.c_int(-100), null)
     calls: dict[str, Callable[[], int]] = {
         "chmod": partial(libc.syscall, chmod, *name, 0),
@@ -263,7 +263,7 @@ def _make_private(ask: ProbeRequest) -> str:
 
 
 def _unmask(ask: ProbeRequest) -> str:
-    """Takes away whatever hides a secret, or the folder that it lies in."""
+    """Unmounts what hides a secret, or the folder that contains it."""
     hidden = [*ask.secrets.values(), *ask.outside.values()]
     places = {place for path in hidden for place in (path, os.path.dirname(path))}
     places |= {os.path.dirname(place) for place in places}

@@ -99,7 +99,7 @@ def _signal_by_descriptor(ask: ProbeRequest) -> str:
 
 
 def _signal_by_pipe(ask: ProbeRequest) -> str:
-    """Makes a pipe whose news the kernel tells to the process, and has news for it."""
+    """Makes a pipe about which the kernel signals the process, and writes to it."""
     reader, writer = os.pipe()
     try:
         fcntl.fcntl(reader, fcntl.F_SETOWN, ask.pid)
@@ -180,7 +180,7 @@ NETWORK_PROBES: dict[str, Probe] = {
 }
 
 
-# Attempts to talk to whoever listens in a folder that is shown: by sockets, pipes and queues.
+# Attempts to reach listeners in a folder that is shown: by sockets, pipes and queues.
 
 
 SIZE = 4096

@@ -23,7 +23,7 @@ class ProbeRequest:
     ports: dict[str, int] = field(default_factory=dict)
     sockets: dict[str, str] = field(default_factory=dict)
     pid: int = 0  # a process outside, and in it:
-    address: int = 0  # where a secret lies in its memory
+    address: int = 0  # where a secret is in its memory
     descriptor: int = 0  # a descriptor of it that leads to a secret
     places: dict[str, list[str]] = field(default_factory=dict)  # of the machine, by attempt
     folders: dict[str, list[int]] = field(default_factory=dict)  # not to be seen: device and inode

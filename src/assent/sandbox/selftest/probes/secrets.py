@@ -37,7 +37,7 @@ def _compare(ask: ProbeRequest, name: str, place: str) -> None:
 
 
 def _variable(ask: ProbeRequest) -> str:
-    """Looks for a variable of whoever started this, in every process in sight."""
+    """Looks for a variable of the process that started this, in every visible process."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if pid == str(ask.pid):
             continue  # that one is another attempt

@@ -156,8 +156,8 @@ def title_lines(review: Review, width: int) -> list[Line]:
 class ReviewContext(msgspec.Struct, frozen=True):
     """What is shown next to a plan during its review."""
 
-    undo: tuple[str, ...] = ()  # what of it an undo takes back with limits, or not at all
-    note: str = ""  # that goes along with a yes
+    undo: tuple[str, ...] = ()  # what of it an undo reverts with limits, or not at all
+    note: str = ""  # sent along with an approval
     marked: tuple[str, ...] = ()  # ids of operations to be left out
 
 
@@ -288,7 +288,7 @@ def is_open(review: Review) -> bool:
 # All of them may be slow and belong in threads; nothing here draws.
 
 
-TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
+TERMINAL: Final = "terminal"  # the channel of an approval given on this screen
 PLANNING_ENDED: Final = "The user ended planning."
 CHANGED: Final = "The plan changed; nothing was decided. This is the current version."
 
@@ -303,7 +303,7 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
     undo: tuple[str, ...] = ()  # what of it is hard to undo, in words
     live: str = ""  # how its file differs from it, in words
     prose: bool = False
-    undone: "UndoneAmount" = ""  # how much of what it did last was taken back
+    undone: "UndoneAmount" = ""  # how much of what it did last was undone
 
     def state(self, *, read: bool, marked: bool) -> ApprovalState:
         """Returns the state that determines which actions are possible."""

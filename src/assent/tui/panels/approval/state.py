@@ -18,7 +18,7 @@ class ApprovalStage(StrEnum):
     LOADING = "loading"  # what there is to decide is not on the screen yet
     READING = "reading"
     SKIPPING = "skipping"  # they were told what they have not seen
-    CHOOSING = "choosing"  # they were asked for a yes
+    CHOOSING = "choosing"  # they were asked for approval
     EXITING = "exiting"  # they were asked whether to give the plan up
     PROPOSING = "proposing"  # they were asked whether the text as it is now is the plan
     FITTING = "fitting"  # they were asked whether the plan is to fit the files
@@ -37,7 +37,7 @@ class ApprovalAction(StrEnum):
     FEEDBACK = "feedback"
     EXIT = "exit"
     MARK = "mark"
-    PART = "part"  # show what is left without the marked operations
+    PART = "part"  # show what remains without the marked operations
     WHOLE = "whole"  # show the whole plan again
     COMMENT = "comment"
     NOTE = "note"
@@ -63,12 +63,12 @@ class ApprovalState(msgspec.Struct, frozen=True):
 
     stage: ApprovalStage = ApprovalStage.LOADING
     open: bool = False  # it is a draft or a proposal: more can be said to it
-    awaited: bool = False  # what is shown has a digest, and a yes to it is possible
-    approved: bool = False  # a yes to it is on record and unused
+    awaited: bool = False  # what is shown has a digest, and can be approved
+    approved: bool = False  # an approval of it is on record and unused
     read: bool = False  # its end was on the screen
     marked: bool = False  # operations are marked to be left out
     part: bool = False  # what is shown is the plan without them
-    undo: bool = False  # what is shown takes a run back: there is no plan to talk about
+    undo: bool = False  # what is shown undoes a run: there is no plan to talk about
     again: bool = False  # of an undo: it is a redo
 
 
@@ -129,7 +129,7 @@ Answer: TypeAlias = tuple[ApprovalState, ApprovalAction]
 
 def handle_approval_key(standing: ApprovalState, key: str) -> Answer:
     """Returns the next stage and the action of a key; an unlisted key does nothing."""
-    if key == _ASKED_BY.get(standing.stage):  # held down, the key that asked is no answer
+    if key == _ASKED_BY.get(standing.stage):  # held down, the key that asked is not an answer
         return standing, ApprovalAction.NOTHING
     match standing.stage:
         case ApprovalStage.READING:

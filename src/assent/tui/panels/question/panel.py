@@ -54,7 +54,7 @@ from assent.tui.theme import chosen_theme, style_in_theme
 # The choices of a question, wrapped to the width they are shown at.
 
 
-MAX_WIDTH, SIDE_COLUMNS = 160, 4  # columns of a panel, and those of it beside what is shown
+MAX_WIDTH, SIDE_COLUMNS = 160, 4  # columns of a panel, and those of it next to what is shown
 MAX_HEIGHT_PERCENT = 60  # percent of the height, at most
 FRAME_ROWS, MIN_QUESTION_ROWS = (
     3,
@@ -110,7 +110,7 @@ class QuestionChoices(Static):
 
 
 POLL_INTERVAL_S = 1.0
-FOOTER_ROWS = 3  # rows below the question that are no choices: a line, and what is told
+FOOTER_ROWS = 3  # rows below the question that are not choices: a line, and a message
 OPTIONS = "options"  # the sheet of choices that are too many to stand below
 TOO_LOW = "The choices do not fit; make the terminal larger."
 READ_TO_END = "Read to the end first (End, PgDn), or press z to skip the rest."
@@ -127,7 +127,7 @@ YES_OR_NO = (QuestionOption(YES), QuestionOption(NO))
 class QuestionPanel(DebouncedPanel[str]):
     """Shows a question in full; one key chooses, another one answers, Esc leaves it open.
 
-    A yes to a permission needs a key that ends no sentence, and a pause before and after it.
+    Allowing a permission needs a key that ends no sentence, and a pause before and after it.
     """
 
     DEFAULT_CSS = """
@@ -143,12 +143,12 @@ class QuestionPanel(DebouncedPanel[str]):
         self._waiting: list[PendingQuestion] = []
         self._place = 0
         self._choice = QuestionSelection(())
-        self._confirming: Question | None = None  # a yes with more behind it is asked twice
+        self._confirming: Question | None = None  # an approval that covers more is asked for twice
         self._grant = ""
         self._kept: QuestionAnswers = ()  # the answer that is asked about once more
         self._told = ""
         self._crowded = False  # there is no room for the choices below the question
-        self._written = ""  # the person's own words, as long as they are not sent
+        self._written = ""  # the user's own words, as long as they are not sent
         self._busy = True
 
     @property
@@ -382,7 +382,7 @@ class QuestionPanel(DebouncedPanel[str]):
             self._send(pending, QuestionReply(answers, self._by()))
 
     def _ask_again(self, question: Question) -> None:
-        """Asks for confirmation of a yes that covers more; all of it must be read first."""
+        """Asks for confirmation of an approval that covers more; all of it must be read first."""
         self._confirming = question
         self._choice = empty_selection((question,))
         self.query_one("#all", LineView).show(confirmation_sections(question))
@@ -390,7 +390,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self._paint(asked=True)
 
     def _confirmed(self, pending: PendingQuestion) -> None:
-        """Sends a yes that covers more, once the user has confirmed everything it covers."""
+        """Sends an approval that covers more, once the user has confirmed everything it covers."""
         assert self._confirming is not None, "it is being confirmed"
         agreed = read_permission_answer(self._confirming, self._choice.answers).yes
         if not agreed:

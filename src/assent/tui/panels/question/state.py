@@ -27,7 +27,7 @@ from assent.tui.keys import CONFIRM_KEY
 from assent.tui.line_view import Section
 
 NOTHING_YET: Final[tuple[str, ...]] = ()
-NO_ANSWER: Final = ("",)  # the person wants to give none, and says so
+NO_ANSWER: Final = ("",)  # the user explicitly gives none
 ANSWER_KEYS: Final = {"y": YES, "s": SESSION, "p": PROJECT, "u": UNCONFINED, "n": NO}
 _YESES: Final = frozenset({YES, SESSION, PROJECT, UNCONFINED})
 CHOICES: Final = "123456789abcefghilmo"  # a key for each option that a model may offer
@@ -40,10 +40,10 @@ class QuestionAction(StrEnum):
 
     NOTHING = "nothing"
     CHOSEN = "chosen"  # something else is marked now
-    AGREE = "agree"  # say which key a yes takes
+    AGREE = "agree"  # say which key approves
     UNREAD = "unread"  # say why it cannot be answered yet
     EMPTY = "empty"  # say that nothing is chosen
-    WORDS = "words"  # ask for words of the person's own
+    WORDS = "words"  # ask for the user's own words
     NEXT_PART = "next part"
     ANSWER = "answer"  # everything is chosen: send it
 
@@ -53,7 +53,7 @@ class QuestionSelection(msgspec.Struct, frozen=True):
 
     answers: QuestionAnswers  # labels or words; nothing: not chosen yet
     part: int = 0
-    read: bool = False  # the end of it was on the screen, or the person skips it knowingly
+    read: bool = False  # the end of it was on the screen, or the user skips it knowingly
 
 
 def empty_selection(questions: Sequence[Question]) -> QuestionSelection:
@@ -145,7 +145,7 @@ def _place(listed: Sequence[str], label: str) -> int:
     return listed.index(label) if label in listed else len(listed)
 
 
-# The sections of a question: where it comes from, what a yes would do, and the rule.
+# The sections of a question: where it comes from, what allowing it would do, and the rule.
 
 
 SELECTION_MARKS = {
@@ -157,7 +157,7 @@ SELECTION_MARKS = {
 
 
 def question_sections(pending: PendingQuestion, part: int, now: str) -> list[Section]:
-    """Returns one part of a question: what a yes would do, then where it comes from."""
+    """Returns one part of a question: what allowing it would do, then where it comes from."""
     row = pending_question_row(pending, now)
     question = msgspec.structs.replace(pending.inquiry.asked.questions[part], options=())
     about = {
@@ -177,7 +177,7 @@ def question_sections(pending: PendingQuestion, part: int, now: str) -> list[Sec
 
 
 def confirmation_sections(question: Question) -> list[Section]:
-    """Returns the full question that confirms a yes that covers more."""
+    """Returns the full question that confirms an approval that covers more."""
     shown = msgspec.structs.replace(question, options=())
     return [Section("question", tuple(question_lines(shown, most=0)))]
 

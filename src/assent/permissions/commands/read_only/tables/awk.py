@@ -39,7 +39,7 @@ OPERATORS = (
 )  # fmt: skip
 # Where a value is expected, `/` begins a regular expression.
 BEFORE_REGEX = words_in("{ } ; ( , ~ !~ ! && || = == != ? : print return else do") | {"\n"}
-# Words behind which some awks expect a value, and some an operator.
+# Words after which some awks expect a value, and some an operator.
 UNSURE = words_in(
     "BEGIN END BEGINFILE ENDFILE function if else while for do break continue next nextfile exit "
     "return delete in print printf length"
@@ -213,7 +213,7 @@ def check_awk(program: str) -> None:
 
 
 def _check_calls(found: list[AwkToken]) -> None:
-    """Lets only known functions, and those that the program defines itself, be called."""
+    """Allows calls only of known functions, and of those that the program defines itself."""
     own = {second.text for first, second in pairwise(found) if first.text == "function"}
     if own & (FUNCTIONS | STATEMENTS):
         raise Refused("An awk program defines a function with a reserved name.")

@@ -18,7 +18,7 @@ from assent.permissions.commands.read_only.tables.awk import read_awk
 # top.
 
 
-PLAIN = "=dDgGhHnNpPxzF"  # commands with nothing behind them
+PLAIN = "=dDgGhHnNpPxzF"  # commands with nothing after them
 NUMBERED = "qQl"  # an exit code or a width may follow
 BRANCHES = "btT"
 TEXTS = "aic"  # text up to the end of the line
@@ -103,7 +103,7 @@ class _SedScript:
             self._ended(name)
 
     def _ended(self, name: str) -> None:
-        """Reads a command behind which another may stand, after a `;` or a line break."""
+        """Reads a command that another may follow, after a `;` or a line break."""
         if name == "}":
             self._open -= 1
             if self._open < 0:
@@ -151,7 +151,7 @@ class _SedScript:
         return mark
 
     def _until(self, mark: str, *, pattern: bool) -> None:
-        """Goes behind the next delimiter. In brackets versions of sed differ about it."""
+        """Moves past the next delimiter. Inside brackets, versions of sed treat it differently."""
         start = self._at
         while (char := self._char()) != mark:
             if char in ("", "\n") or self._text[self._at : self._at + 2] in ("\\", "\\\n"):

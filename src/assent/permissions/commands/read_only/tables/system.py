@@ -216,7 +216,7 @@ SYSTEM_COMMANDS = (*OUTPUT_SPECS, DATE, PRINTENV, WHICH, *MACHINE)
 
 
 _LONG = "--version"
-_FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (  # names, and what may stand behind one
+_FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (  # names, and what may follow one
     (
         "gcc g++ cc c++ clang clang++ clangd clang-format clang-tidy ld ar as gdb lldb make gmake"
         " ninja meson autoconf automake pkg-config bazel buck2 ccache cmake ctest nvcc swift"
