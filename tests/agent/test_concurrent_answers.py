@@ -49,7 +49,7 @@ def asked(site: EngineFixture, number: int) -> tuple[str, QuestionAsked]:
     wanted = QuestionAsked(f"question{number}", "c1", (question,), "write")
     digest = question_digest(record.session, call, wanted)
     found = QuestionAsked(wanted.id, "c1", (question,), "write", digest)
-    diary = SessionRepository(engine.sessions.repository()._doors, record.workspace)
+    diary = SessionRepository(engine.sessions.repository()._ports, record.workspace)
     diary.append(record, StepStarted(1, "build", "m", "ask"), PartSaid(call), found)
     engine.close()
     return record.session, found

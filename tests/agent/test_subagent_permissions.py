@@ -156,16 +156,16 @@ def test_a_child_without_a_parent_may_only_look(family: Family) -> None:
         "x", child.workspace, "x", "yolo", "", "", 1, parent="gone", agent="general"
     )
     engine = family.engine
-    surroundings = SessionContext(engine.sessions._desk, family.tooling(None))
+    surroundings = SessionContext(engine.sessions._services, family.tooling(None))
     assert surroundings.permission_context(child, None).mode == "yolo"
     assert surroundings.permission_context(orphan, None).mode == "plan"
-    assert [each.session for each in parent_sessions(engine.sessions._desk.ports, child)] == [
+    assert [each.session for each in parent_sessions(engine.sessions._services.ports, child)] == [
         root.session
     ]
 
 
 def test_f11_agents_and_modes_that_nobody_knows_may_only_plan(family: Family) -> None:
-    desk = family.engine.sessions._desk
+    desk = family.engine.sessions._services
     known = family.play("yolo", **WRITER)
     [child] = family.children(known)
     stranger = SessionRecord("x", "w", "x", "yolo", "", "", 1, agent="wizard", custom="magic")
@@ -182,7 +182,7 @@ def test_f11_agents_and_modes_that_nobody_knows_may_only_plan(family: Family) ->
 def test_modes_of_ones_own_narrow_children_too(family: Family) -> None:
     narrow = CustomMode("docs-only", "auto-edit", edit=("docs/**",), prompt="Only documents.")
     family.modes = {"docs-only": narrow}
-    started, desk = family.start("auto-edit"), family.engine.sessions._desk
+    started, desk = family.start("auto-edit"), family.engine.sessions._services
     diary = family.engine.sessions.repository()
     chosen, _ = diary.append(started, ModeChanged("auto-edit", custom="docs-only"))
     root = family.work(chosen, Cast(WRITER))
@@ -225,7 +225,7 @@ def test_f101_no_real_child_is_freer_than_its_parent_whatever_both_are(
     root = family.work(started, Cast(WRITER))
     [child] = family.children(root)
     tooling = family.tooling(None)
-    surroundings = SessionContext(family.engine.sessions._desk, tooling)
+    surroundings = SessionContext(family.engine.sessions._services, tooling)
     own, parents_own = (
         surroundings.permission_context(child, None),
         surroundings.permission_context(root, None),

@@ -60,7 +60,7 @@ def said(engine: Engine, session: SessionRecord, about: str = "build") -> list[M
 
 def begin_turn(world: World, session: SessionRecord) -> SessionRecord:
     """Does what a turn of the build does at its beginning."""
-    diary = SessionRepository(world.engine()._doors, session.workspace)
+    diary = SessionRepository(world.engine()._ports, session.workspace)
     current = diary.load(session.session)
     building = world.engine().plans.repository().load(current.plan_id).building
     assert building is not None
@@ -70,7 +70,7 @@ def begin_turn(world: World, session: SessionRecord) -> SessionRecord:
 
 def end_turn(world: World, session: SessionRecord, why: TurnEndReason = "end") -> SessionRecord:
     """Does what a turn's driver would do at its end."""
-    diary = SessionRepository(world.engine()._doors, session.workspace)
+    diary = SessionRepository(world.engine()._ports, session.workspace)
     begun = diary.load(session.session)
     return diary.append(begun if begun.working else begin_turn(world, begun), TurnEnded(why))[0]
 

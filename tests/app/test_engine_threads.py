@@ -136,16 +136,16 @@ def test_a_face_looks_while_others_talk_stage_and_remember(engine: Engine) -> No
     assert len(engine.memory.all()) == TIMES
     [plan] = engine.plans.all()
     assert len(engine.plans.operations(engine.plans.find(plan.plan_id))) == TIMES
-    made = engine._doors.store.read_all(["plan/"])
+    made = engine._ports.store.read_all(["plan/"])
     assert sum(isinstance(one.event, PlanCreated) for one in made) == 4
-    assert engine._doors.store.verify().broken == ""
+    assert engine._ports.store.verify().broken == ""
 
 
 def test_one_folder_becomes_one_workspace_however_many_begin(engine: Engine) -> None:
     crowd, started = Crowd(), []
     crowd.does(lambda: started.append(engine.sessions.start("Begin", "ask")), times=6)
     crowd.race()
-    minted = engine._doors.store.read_all(["workspace/"])
+    minted = engine._ports.store.read_all(["workspace/"])
     assert sum(isinstance(one.event, WorkspaceMinted) for one in minted) == 1
     assert len(engine.sessions.all()) == len(started) == 6
 

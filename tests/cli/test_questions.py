@@ -62,7 +62,7 @@ def waiting(world: World, *questions: Question, id: str = "q1", child: bool = Fa
     """A call of a session, or of its child, waits for an answer; returns the question's digest."""
     engine = opened(world)
     record = engine.sessions.start(f"Do {id}", "ask")
-    diary = SessionRepository(engine.sessions.repository()._doors, record.workspace)
+    diary = SessionRepository(engine.sessions.repository()._ports, record.workspace)
     if child:
         started = SessionStarted(
             "child", record.workspace, "child", "ask", "Look", parent=record.session, depth=1

@@ -116,5 +116,5 @@ def test_f59_a_system_file_that_cannot_be_read_wants_two_people(here: AppPaths, 
     put(here.system, text)
     root = here.config.parent / "workspace"
     engine, _ = open_engine_at(str(root), here)
-    assert engine._place.independent is True
+    assert engine._config.independent is True
     engine.close()

@@ -189,7 +189,7 @@ def all_quiet(engine: Engine) -> None:
     until = monotonic() + PATIENCE_S
     while True:
         try:
-            engine._doors.command_runner.check_at_rest()
+            engine._ports.command_runner.check_at_rest()
         except RunUnfinished:
             assert monotonic() < until, "it goes on and on"
             sleep(0.01)

@@ -70,7 +70,7 @@ def edit(rig: Rig) -> EditEffect:
     plan = engine.plans.repository().plan(rig.record(engine))
     operations = tuple(op for op in plan.operations if isinstance(op, FileOperation))
     states = [after for op in operations for _, _, after in footprint(op) if after]
-    blobs = engine._doors.blobs
+    blobs = engine._ports.blobs
     contents = {s.digest: blobs.read(s.digest) for s in states if blobs.has(s.digest)}
     engine.close()
     return EditEffect(operations, contents)

@@ -110,7 +110,7 @@ def test_a_later_segment_that_is_put_back_halts_with_what_was_done() -> None:
     world = world_of(WRITE_A, run(b"note"), WRITE_B, MAKE)
     full = FullHands(START, world.fuse)
     full.full = b"w/deep/er"
-    world.hands = world.commander.hands = full
+    world.hands = world.commander.writer = full
     world.apply()
     assert world.outcome == "needs_you"
     assert world.results == ("done", "done", "not_started", "failed")
@@ -127,7 +127,7 @@ def test_the_first_segment_that_fails_before_any_command_is_rolled_back_as_ever(
     world = world_of(MAKE, run(b"note"))
     full = FullHands(START, world.fuse)
     full.full = b"w/deep/er"
-    world.hands = world.commander.hands = full
+    world.hands = world.commander.writer = full
     world.apply()
     assert world.entries[-1] == FinishedEntry("rolled_back", ("failed", "not_started"))
     assert (world.files, world.commander.began) == (START, [])
@@ -317,7 +317,7 @@ def test_f64_what_a_command_made_is_kept_where_a_way_back_stopped_half_way() -> 
                 self.files[b"w/log"] = self.files[b"w/out/x"] = THEIRS
             super().exchange(one, other)
 
-    world.hands = world.commander.hands = Meddling(world.hands.files, world.fuse)
+    world.hands = world.commander.writer = Meddling(world.hands.files, world.fuse)
     world.recover("roll_back")
     assert world.outcome == "needs_you"
     assert not world.blobs.has(BUILT.state.digest)
@@ -337,7 +337,7 @@ def test_a_back_that_meets_a_change_while_it_is_applied_halts_with_it() -> None:
             return super().choose_layout(run, operations)
 
     hands = Meddling(world.hands.files, world.fuse)
-    world.hands = world.commander.hands = hands
+    world.hands = world.commander.writer = hands
     world.recover("roll_back")
     assert (world.outcome, world.files[b"w/b"]) == ("needs_you", THEIRS)
     last = world.entries[-1]

@@ -154,7 +154,7 @@ def test_a_folder_that_two_processes_open_for_the_first_time_is_one_workspace(
     world: World,
 ) -> None:
     faster, slower = world.engine()._workspaces, world.engine()._workspaces
-    doors = slower._doors
-    slower._doors = structs.replace(doors, store=Overtaken(doors.store, faster.open))
+    doors = slower._ports
+    slower._ports = structs.replace(doors, store=Overtaken(doors.store, faster.open))
     assert slower.open() == faster.open()
     assert len(world.store.streams("workspace/")) == 1

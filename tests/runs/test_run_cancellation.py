@@ -38,7 +38,7 @@ def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(
     assert [way for way in WAYS if any(way in note for note in report.notes)] == [*WAYS]
     assert engine.plans.find(record.plan_id).state is PlanState.HALTED
     assert files(site) == {"a.txt": b"a\n", "x.txt": b"x\n"}
-    entries = StoreJournal(engine._doors, engine.runs.repository()).read(report.run)
+    entries = StoreJournal(engine._ports, engine.runs.repository()).read(report.run)
     assert [(e.code, e.cut) for e in entries if isinstance(e, CommandEndedEntry)] == [
         (130, "interrupted")
     ]

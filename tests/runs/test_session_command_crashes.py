@@ -139,7 +139,7 @@ def test_a_command_that_is_at_work_is_left_alone(world: ActingWorld, tmp_path: P
 
 def test_what_still_runs_is_not_judged_yet(world: ActingWorld) -> None:
     engine = cut_off(world)
-    acting = engine._doors.command_runner
+    acting = engine._ports.command_runner
     assert isinstance(acting, Acting)
     acting.outlived = "process 7"
     with pytest.raises(RunUnfinished, match="process 7"):

@@ -42,7 +42,7 @@ class Scripted(NoProcess):
 
 
 def verb(engine: Engine) -> SessionCommands:
-    return SessionCommands(engine._doors, engine.permits._place, engine.runs)
+    return SessionCommands(engine._ports, engine.permits._config, engine.runs)
 
 
 def order(engine: Engine, line: str = "make", *, mode: Mode = "auto-edit") -> SessionCommandRequest:
@@ -67,7 +67,7 @@ def finished_by(running: CommandStream) -> ToolOutcome:
 
 def recorded(engine: Engine) -> list[CommandStarted | CommandEnded]:
     ledger = engine.plans.repository()
-    events = [each.event for each in engine._doors.store.read(ledger.permit_stream)]
+    events = [each.event for each in engine._ports.store.read(ledger.permit_stream)]
     return [event for event in events if isinstance(event, CommandStarted | CommandEnded)]
 
 
@@ -103,11 +103,11 @@ def test_a_command_is_on_record_before_and_after_with_what_it_changed(world: Wor
     assert isinstance(ended, CommandEnded)
     assert ended == CommandEnded(begun.id, 2, changed=changed, changes=ended.changes)
     old, new = FileState(sha256(b"old\n"), 4, 0o644), FileState(sha256(b"new\n"), 4, 0o644)
-    assert decode_changes(engine._doors.blobs.read(ended.changes)) == WorkspaceChanges(
+    assert decode_changes(engine._ports.blobs.read(ended.changes)) == WorkspaceChanges(
         (DeleteFile(b"old.txt", old), WriteFile(b"made.txt", None, new))
     )
-    assert engine._doors.blobs.read(old.digest) == b"old\n"
-    assert engine._doors.blobs.read(new.digest) == b"new\n"
+    assert engine._ports.blobs.read(old.digest) == b"old\n"
+    assert engine._ports.blobs.read(new.digest) == b"new\n"
     assert process.ran == [("make", bytes(world.root), 7, True)]
     assert outcome == ToolOutcome(
         "built\n[Exit code 2.]\n[Files: made.txt (new), old.txt (gone).]",
@@ -164,7 +164,7 @@ def test_a_command_that_is_stopped_is_recorded_with_what_it_did(world: World) ->
     assert isinstance(ended, CommandEnded)
     changed = ("made.txt", "old.txt")
     assert ended == CommandEnded(begun.id, 130, "interrupted", changed, changes=ended.changes)
-    assert len(decode_changes(engine._doors.blobs.read(ended.changes)).operations) == len(changed)
+    assert len(decode_changes(engine._ports.blobs.read(ended.changes)).operations) == len(changed)
 
 
 def test_after_a_crash_the_command_is_known_to_have_begun(world: World) -> None:
@@ -207,9 +207,9 @@ def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> N
     assert changed_files_text(many).endswith("019 (new), and 5 more.")
     engine = world.engine()
     world.put({"a": b"1", "b": b"2"})
-    place = msgspec.structs.replace(engine.permits._place, snapshot_limits=SnapshotLimits(files=1))
+    place = msgspec.structs.replace(engine.permits._config, snapshot_limits=SnapshotLimits(files=1))
     outcome = finished_by(
-        SessionCommands(engine._doors, place, engine.runs).run(
+        SessionCommands(engine._ports, place, engine.runs).run(
             order(engine), Scripted(lambda: (world.root / "a").unlink())
         )
     )
@@ -217,7 +217,7 @@ def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> N
     end = recorded(engine)[-1]
     assert isinstance(end, CommandEnded)
     assert end.changed is None
-    kept = decode_changes(engine._doors.blobs.read(end.changes))
+    kept = decode_changes(engine._ports.blobs.read(end.changes))
     assert kept == WorkspaceChanges(
         (DeleteFile(b"a", FileState(sha256(b"1"), 1, 0o644)),), known=False
     )

@@ -28,7 +28,7 @@ def command(
     )
     for _ in engine.session_commands.run(wanted, Scripted(act, ProcessResult(0))):
         pass
-    events = engine._doors.store.read(engine.plans.repository().permit_stream)
+    events = engine._ports.store.read(engine.plans.repository().permit_stream)
     return [e.event.id for e in events if isinstance(e.event, CommandStarted)][-1]
 
 

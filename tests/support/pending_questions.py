@@ -125,7 +125,7 @@ class Booth:
         return Booth(self.world, self.session, self.mode, self._expires_s)
 
     def note(self, *events: SessionEvent) -> None:
-        SessionRepository(self.world.engine()._doors, self.record.workspace).append(
+        SessionRepository(self.world.engine()._ports, self.record.workspace).append(
             self.record, *events
         )
 
@@ -158,7 +158,7 @@ class Booth:
     def permission(self, person: Person) -> PermissionRequester:
         """Returns somebody to ask, who knows what was asked before the session was taken up."""
         tools = self.tooling(person)
-        shaping = EditFormatter(self.engine.sessions._desk, tools)
+        shaping = EditFormatter(self.engine.sessions._services, tools)
         found = PermissionRequester(self.engine.pending_questions, tools, shaping)
         if self._before is not None:
             found.resume(self._before)
@@ -205,7 +205,7 @@ def child_of(world: World, parent: SessionRecord, name: str) -> SessionRecord:
         name, parent.workspace, name, "ask", "Look it up", parent=parent.session,
         depth=parent.depth + 1,
     )  # fmt: skip
-    return SessionRepository(world.engine()._doors, parent.workspace).start(started)
+    return SessionRepository(world.engine()._ports, parent.workspace).start(started)
 
 
 def parked(booth: Booth, call: str = "c1", line: str = STATUS) -> None:

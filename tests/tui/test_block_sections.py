@@ -56,7 +56,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
         ["", "  ? Colour: Which colour?", "    no answer; treated as no"],
     ),
     (
-        ChildSessionBlock("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
+        ChildSessionBlock("k", "s", "explore 1", "Look", calls=("read: a", "read: b")),
         ["  ◆ explore 1: Look · working, 2 calls", "    · read: b"],
     ),
     (
@@ -101,7 +101,7 @@ UNFOLDED: list[tuple[Block, list[str]]] = [
         ],
     ),
     (
-        ChildSessionBlock("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
+        ChildSessionBlock("k", "s", "explore 1", "Look", calls=("read: a", "read: b")),
         ["  ◆ explore 1: Look · working, 2 calls", "    · read: a", "    · read: b"],
     ),
     (NoteBlock("k", "told", "Told", 3), ["  · Told", "    │ one", "    │ two", "    │ three"]),

@@ -74,7 +74,7 @@ class CancellableModel:
 
 
 def cancellable_environment(
-    tooling: ToolEnvironment, token: CancelToken[TurnEnded]
+    tools: ToolEnvironment, token: CancelToken[TurnEnded]
 ) -> ToolEnvironment:
     """Returns the tooling of a turn, whose programs end once it is cancelled."""
 
@@ -88,18 +88,18 @@ def cancellable_environment(
             lambda: CancellableShell(shell(), wanted),
         )
 
-    def fenced(posture: PermissionContext) -> ProgramOpeners | None:
-        found = tooling.with_path_limits(posture)
+    def fenced(permissions: PermissionContext) -> ProgramOpeners | None:
+        found = tools.with_path_limits(permissions)
         return found and cancellable(found)
 
-    open_process, open_shell = cancellable((tooling.open_process, tooling.open_shell))
+    open_process, open_shell = cancellable((tools.open_process, tools.open_shell))
 
     return msgspec.structs.replace(
-        tooling,
+        tools,
         open_process=open_process,
         open_shell=open_shell,
         with_path_limits=fenced,
-        cancel_reason=lambda: token.reason.why if token.reason else tooling.cancel_reason(),
+        cancel_reason=lambda: token.reason.why if token.reason else tools.cancel_reason(),
     )
 
 

@@ -72,30 +72,30 @@ PlanLookup = Generator[SessionEvent, None, PlanRecord]
 class SessionPlans:
     """The plans of a session, as its model selects and fills them."""
 
-    def __init__(self, desk: AgentServices) -> None:
-        self._desk = desk
+    def __init__(self, services: AgentServices) -> None:
+        self._services = services
 
     def plan(self, record: SessionRecord, wanted: str = "") -> PlanLookup:
         """Returns the plan to work on; creates one if none can still be changed.
 
         Operations staged in a draft move along to a plan of another name.
         """
-        plan, name = self._desk.plan_of(record), _plain(wanted)
+        plan, name = self._services.plan_of(record), _plain(wanted)
         if (
             plan
             and plan.state not in CLOSED_STATES
-            and self._desk.plans.live_text(plan) is not None
+            and self._services.plans.live_text(plan) is not None
         ):
             if name in ("", plan.name):
                 return plan
             return (yield from self._renamed(record, plan, name))
         made = self._made(record, name or plan_name_of(record.goal or record.title))
-        yield self._desk.link(made)
+        yield self._services.link(made)
         return made
 
     def is_empty(self, plan: PlanRecord) -> bool:
         """Tells whether a plan has no content yet."""
-        return self._is_untouched(plan) and not self._desk.plans.operations(plan)
+        return self._is_untouched(plan) and not self._services.plans.operations(plan)
 
     def why_not_presentable(self, plan: PlanRecord) -> str:
         """Returns why a plan cannot be presented yet; nothing if it can."""
@@ -103,47 +103,49 @@ class SessionPlans:
             return EMPTY_PLAN
         if self._is_untouched(plan):
             return EMPTY_TEXT
-        wrong = misspelled_keys(self._desk.plans.live_text(plan) or b"")
+        wrong = misspelled_keys(self._services.plans.live_text(plan) or b"")
         if wrong:
             meant = ", ".join(f"`{key}` is ignored; write `{ours}`" for key, ours in wrong)
             return f"Fix the front matter: {meant}. Then present the plan."
         return ""
 
     def _is_untouched(self, plan: PlanRecord) -> bool:
-        return self._desk.plans.is_untouched(plan, self._desk.plans.live_text(plan) or b"")
+        return self._services.plans.is_untouched(plan, self._services.plans.live_text(plan) or b"")
 
     def _renamed(self, record: SessionRecord, plan: PlanRecord, name: str) -> PlanLookup:
         """Continues under another name: a draft moves along, a presented plan stays as it is."""
         made = self._made(record, name)
         if plan.state is PlanState.DRAFTING:
             made = self._moved(plan, made)
-        yield self._desk.link(made)
+        yield self._services.link(made)
         return made
 
     def _moved(self, plan: PlanRecord, made: PlanRecord) -> PlanRecord:
         """Stages one plan's operations in another and empties it; on a conflict both stay."""
-        drafts = self._desk.drafts
+        drafts = self._services.drafts
         try:
-            made = drafts.stage(made, self._desk.plans.operations(plan)).record
+            made = drafts.stage(made, self._services.plans.operations(plan)).record
         except AssentError:
-            self._desk.plans.select(plan)
+            self._services.plans.select(plan)
             raise
-        if self._desk.plans.operations(plan):
+        if self._services.plans.operations(plan):
             plan = drafts.clear(plan).record
         if self.is_empty(plan):
-            self._desk.plans.delete([plan])
+            self._services.plans.delete([plan])
         return made
 
     def _made(self, record: SessionRecord, wanted: str) -> PlanRecord:
         """Returns the session's plan of that name, or creates it under the next free name."""
-        known = {plan.name: plan for plan in self._desk.plans.all() if plan.session == record.slug}
+        known = {
+            plan.name: plan for plan in self._services.plans.all() if plan.session == record.slug
+        }
         n, name = 1, plan_name(wanted)
         while name in known:
             if known[name].state is not PlanState.COMPLETED:
-                return self._desk.plans.select(known[name])
+                return self._services.plans.select(known[name])
             n += 1
             name = f"{wanted}_{n}"
-        return self._desk.plans.new(name, record.slug, record.goal)
+        return self._services.plans.new(name, record.slug, record.goal)
 
 
 def _plain(name: str) -> str:
@@ -217,16 +219,16 @@ EffectSteps = Generator[SessionEvent | StreamDelta, None, EffectDone]
 class EffectRunner:
     """Carries out effects: in the draft, the plan's text, a question, or in files by a permit."""
 
-    def __init__(self, desk: AgentServices, tooling: ToolEnvironment) -> None:
-        self._desk = desk
-        self._tooling = tooling
-        self.shaping = EditFormatter(desk, tooling)
-        self.authoring = SessionPlans(desk)
-        self.permission = PermissionRequester(desk.pending_questions, tooling, self.shaping)
+    def __init__(self, services: AgentServices, tools: ToolEnvironment) -> None:
+        self._services = services
+        self._tools = tools
+        self.shaping = EditFormatter(services, tools)
+        self.authoring = SessionPlans(services)
+        self.permission = PermissionRequester(services.pending_questions, tools, self.shaping)
 
     def building(self, record: SessionRecord) -> str:
         """Returns the digest of the text plan that is being built in a session, if any."""
-        plan = self._desk.plan_of(record)
+        plan = self._services.plan_of(record)
         run = plan.building if plan else None
         return run.digest if run and run.run == record.build else ""
 
@@ -267,10 +269,10 @@ class EffectRunner:
             case PresentPlanEffect():
                 return self._present(wish.record)
             case TodosEffect(todos):
-                self._desk.show_todos(wish.record, todos)
+                self._services.show_todos(wish.record, todos)
                 return EffectDone(EffectResult(wish.text), (TodosChanged(todos),))
             case MemoryEffect(text):
-                fact = self._desk.facts.remember(text)
+                fact = self._services.facts.remember(text)
                 return EffectDone(
                     EffectResult(f"Remembered: {fact.text}", metadata={"fact": fact.fact})
                 )
@@ -283,7 +285,7 @@ class EffectRunner:
             return UNANSWERED_YET
         answers = said.answers
         if answers is None or not is_answered(answers):
-            cut = self._tooling.cancel_reason() == "interrupted"
+            cut = self._tools.cancel_reason() == "interrupted"
             return _failed(NO_ANSWER) if cut else EffectDone(EffectResult(UNANSWERED))
         pairs = zip(questions, answers, strict=True)
         told = [{"question": each.question, "answers": words} for each, words in pairs]
@@ -304,19 +306,17 @@ class EffectRunner:
             return UNANSWERED_YET
         if no := refusal_reason(said.answers):
             return _failed(f"The user did not agree: {no} The mode stays {wish.record.mode}.")
-        switch = ModeSwitch(
-            "plan", reason, staging=self._tooling.staging, modes=self._tooling.modes
-        )
-        events = mode_events(wish.record, switch, self._desk.ports.clock.new_id())
+        switch = ModeSwitch("plan", reason, staging=self._tools.staging, modes=self._tools.modes)
+        events = mode_events(wish.record, switch, self._services.ports.clock.new_id())
         return EffectDone(EffectResult("The user agreed: plan mode is on."), events)
 
     def _stage(self, wish: EffectRequest, wanted: EditEffect) -> EffectSteps:
         shaped = self.shaping.formatted(wanted)
         edit = shaped.edit
         for content in edit.contents.values():
-            self._desk.ports.blobs.keep([content])
+            self._services.ports.blobs.keep([content])
         plan = yield from self.authoring.plan(wish.record)
-        staged = self._desk.drafts.stage(plan, edit.operations)
+        staged = self._services.drafts.stage(plan, edit.operations)
         rows = [
             f"{name[:SHORT_ID]} {operation_kind(op)} {operation_subject(op)}"
             for name, op in staged.added[:MAX_NAMED]
@@ -334,14 +334,14 @@ class EffectRunner:
     def _stage_command(self, wish: EffectRequest, wanted: CommandEffect) -> EffectSteps:
         """Stages a command that may change something, if the gate or the user decided so."""
         meant = wish.decision.verdict in (Verdict.STAGE, Verdict.ASK)
-        if not meant or wish.record.parent or not self._tooling.staging:
+        if not meant or wish.record.parent or not self._tools.staging:
             return _failed("Plan mode allows only read-only commands. Nothing was run.")
-        command = planned_command(wanted, self._tooling.shell_s)
+        command = planned_command(wanted, self._tools.shell_s)
         plan = yield from self.authoring.plan(wish.record)
-        before = self._desk.plans.operations(plan)
+        before = self._services.plans.operations(plan)
         if before[-1:] == (command,):
             return EffectDone(EffectResult(STAGED_ALREADY, metadata={"plan": plan.plan_id}))
-        staged = self._desk.drafts.run(plan, command)
+        staged = self._services.drafts.run(plan, command)
         number = sum(isinstance(op, RunCommand) for op in before) + 1
         metadata = {"operations": [name for name, _ in staged.added], "plan": plan.plan_id}
         text = f"{STAGED.format(number=number)} Reason: {wish.text}"
@@ -350,25 +350,29 @@ class EffectRunner:
 
     def _apply(self, wish: EffectRequest, wanted: EditEffect) -> EffectDone:
         shaped = self.shaping.formatted(wanted)
-        if why := self._tooling.cancel_reason():  # a formatter was ended, say
+        if why := self._tools.cancel_reason():  # a formatter was ended, say
             return _failed(STOPPED.format(why=why))
         source, detail = _consent(wish)
-        report = self._desk.permits.apply(wish.record, wish.call.id, shaped.edit, source, detail)
+        report = self._services.permits.apply(
+            wish.record, wish.call.id, shaped.edit, source, detail
+        )
         lines = "".join(f"\n{note}" for note in report.notes)
         metadata = {"run": report.run, **shaped.metadata}
         return EffectDone(EffectResult(f"{wish.text}{shaped.notes}{lines}", metadata=metadata))
 
     def _run(self, wish: EffectRequest, command: CommandEffect) -> EffectSteps:
         """Runs a command outside plan mode; its output is streamed."""
-        if why := self._tooling.cancel_reason():
+        if why := self._tools.cancel_reason():
             return _failed(STOPPED.format(why=why))
-        confined = not (wish.unconfined or self._tooling.unconfined)
-        left, most = self._tooling.seconds_left(), self._tooling.shell_s
+        confined = not (wish.unconfined or self._tools.unconfined)
+        left, most = self._tools.seconds_left(), self._tools.shell_s
         seconds = most if left is None else min(most, max(left, MIN_SECONDS))
         order = SessionCommandRequest(
             wish.record, wish.call.id, command, *_consent(wish), confined, seconds
         )
-        work = self._desk.session_commands.run(order, wish.process or self._tooling.open_process())
+        work = self._services.session_commands.run(
+            order, wish.process or self._tools.open_process()
+        )
         while True:
             try:
                 chunk = next(work)
@@ -376,7 +380,7 @@ class EffectRunner:
                 outcome: ToolOutcome = end.value
                 break
             text = chunk.content.decode("utf-8", "backslashreplace")
-            yield StreamDelta("output", self._tooling.redact(text))
+            yield StreamDelta("output", self._tools.redact(text))
         carried = EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
         return EffectDone(carried, rest=outcome.rest)
 
@@ -384,9 +388,9 @@ class EffectRunner:
         text = wanted.text.encode("utf-8", "backslashreplace")
         check_length(text)
         plan = yield from self.authoring.plan(wish.record, wanted.name)
-        whole = self._desk.plans.with_notes(plan, text)
-        plan = self._desk.plans.write(plan, whole)
-        staged = len(self._desk.plans.operations(plan))
+        whole = self._services.plans.with_notes(plan, text)
+        plan = self._services.plans.write(plan, whole)
+        staged = len(self._services.plans.operations(plan))
         has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
         kept = f" {KEPT_NOTES}" if whole != text else ""
         told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}"
@@ -398,12 +402,12 @@ class EffectRunner:
             return _failed(f"A plan can only be presented in plan mode; the mode is {record.mode}.")
         if record.parent:
             return _failed("Only the main session can present a plan.")
-        plan = self._desk.plan_of(record)
+        plan = self._services.plan_of(record)
         if plan is None or (why := self.authoring.why_not_presentable(plan)):
             return _failed(EMPTY_PLAN if plan is None else why)
-        proposed = self._desk.approvals.propose(plan, record)
+        proposed = self._services.approvals.propose(plan, record)
         text = PRESENTED.format(digest=proposed.digest)
-        if self._desk.plans.repository().plan(proposed).covers_nothing:
+        if self._services.plans.repository().plan(proposed).covers_nothing:
             text = f"{text} {NO_SCOPE}"
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
         return EffectDone(EffectResult(text, ends=True, metadata=metadata), changed=True)

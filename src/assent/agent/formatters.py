@@ -123,9 +123,9 @@ class FormattedEdit(msgspec.Struct, frozen=True):
 class EditFormatter:
     """Formats edits, so that the edit the user is asked about is the one that is applied."""
 
-    def __init__(self, desk: AgentServices, tooling: ToolEnvironment) -> None:
-        self._desk = desk
-        self._tooling = tooling
+    def __init__(self, services: AgentServices, tools: ToolEnvironment) -> None:
+        self._services = services
+        self._tools = tools
         self._last: tuple[EditEffect, FormattedEdit] | None = None
 
     def formatted(self, edit: EditEffect) -> FormattedEdit:
@@ -150,9 +150,9 @@ class EditFormatter:
         return f"{cut}\n… {left} more characters not shown.\n" if left else cut
 
     def _shape(self, edit: EditEffect) -> FormattedEdit:
-        tooling = self._tooling
+        tools = self._tools
         done, notes = formatted_edit(
-            edit, tooling.open_process(), tooling.formatters, self._desk.config.root
+            edit, tools.open_process(), tools.formatters, self._services.config.root
         )
         if done == edit:
             return FormattedEdit(edit, _lines(notes))
@@ -181,7 +181,7 @@ class EditFormatter:
         if state is None or state.size > LIMIT:
             return None
         try:
-            with self._desk.ports.files.open(path) as stream:
+            with self._services.ports.files.open(path) as stream:
                 return stream.read()
         except (OSError, AssentError):
             return None

@@ -49,15 +49,15 @@ class HookGuard:
 
 
 def fire_prompt_hooks(
-    desk: AgentServices, session: str, mode: str, agent: str, text: str
+    services: AgentServices, session: str, mode: str, agent: str, text: str
 ) -> list[SessionEvent]:
     """Runs the hooks for a user's message, and returns the text they add for the model.
 
     Raises Refused if one objects; then the message is not sent.
     """
     told = {"session": session, "agent": agent, "mode": mode, "prompt": text}
-    heard = desk.ports.hooks.fire(PROMPT, told)
-    desk.projections.warnings += heard.warnings
+    heard = services.ports.hooks.fire(PROMPT, told)
+    services.projections.warnings += heard.warnings
     if heard.objection:
         raise Refused(
             f"A hook blocked this message; it was not sent to the model: {heard.objection}"
@@ -65,7 +65,7 @@ def fire_prompt_hooks(
     if not heard.words:
         return []
     words = (TextPart(f"Added by a user hook: {heard.words}"),)
-    return [MessageAdded(desk.ports.clock.new_id(), agent, words, synthetic="hook")]
+    return [MessageAdded(services.ports.clock.new_id(), agent, words, synthetic="hook")]
 
 
 def _sentence(text: str) -> str:

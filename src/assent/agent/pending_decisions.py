@@ -22,8 +22,8 @@ UNREADABLE_PLAN = "A pending plan cannot be shown: "
 class PendingDecisions:
     """Reads what waits for a decision, and changes nothing."""
 
-    def __init__(self, desk: AgentServices, sessions: Sessions, reviews: Reviews) -> None:
-        self._desk = desk
+    def __init__(self, services: AgentServices, sessions: Sessions, reviews: Reviews) -> None:
+        self._services = services
         self._sessions = sessions
         self._reviews = reviews
         self._known: dict[
@@ -32,9 +32,9 @@ class PendingDecisions:
 
     def all(self) -> tuple[PendingDecision, ...]:
         """Returns pending decisions: runs that block other runs first, then oldest first."""
-        records = self._desk.plans.records()
+        records = self._services.plans.records()
         rest = [
-            *map(question_decision, self._desk.pending_questions.pending()),
+            *map(question_decision, self._services.pending_questions.pending()),
             *self._plans(records),
             *self._builds(records),
         ]
@@ -42,12 +42,12 @@ class PendingDecisions:
 
     def _run(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
         """Yields the stopped run, unless another process is working on it."""
-        ledger = self._desk.plans.repository()
-        found = self._desk.runs.unfinished() if ledger.workspace else None
+        repository = self._services.plans.repository()
+        found = self._services.runs.unfinished() if repository.workspace else None
         if found is None:
             return
         plan_id, note = found
-        if not note.halted and self._desk.ports.locks.is_held(ledger.workspace):
+        if not note.halted and self._services.ports.locks.is_held(repository.workspace):
             return
         record = next((one for one in records if one.plan_id == plan_id), None)
         at = self._when(record, RunHalted, RunStarted) if record else self._permitted()
@@ -55,21 +55,23 @@ class PendingDecisions:
 
     def _permitted(self) -> str:
         """Returns when the newest permit was issued."""
-        return self._desk.ports.store.read(self._desk.plans.repository().permit_stream)[-1].at
+        return self._services.ports.store.read(self._services.plans.repository().permit_stream)[
+            -1
+        ].at
 
     def _plans(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
         for record in records:
             if record.state is not PlanState.AWAITING_APPROVAL or record.undoes:
                 continue
-            if self._desk.plans.live_text(record) is None:
+            if self._services.plans.live_text(record) is None:
                 continue  # its file was deleted, and with it the plan
             try:
                 yield self._plan(record)
             except AssentError as error:
-                self._desk.projections.warnings.append(f"{UNREADABLE_PLAN}{error.message}")
+                self._services.projections.warnings.append(f"{UNREADABLE_PLAN}{error.message}")
 
     def _plan(self, record: PlanRecord) -> PendingDecision:
-        key = record.plan_id, record.seq, self._desk.approvals.is_approved(record)
+        key = record.plan_id, record.seq, self._services.approvals.is_approved(record)
         if key not in self._known:
             at = self._when(record, PlanApproved, PlanProposed)
             self._known[key] = plan_decision(record, self._reviews.review(record), at)
@@ -84,6 +86,8 @@ class PendingDecisions:
 
     def _when(self, record: PlanRecord, *kinds: type[Event]) -> str:
         """Returns when one of these events last happened to a plan."""
-        events = self._desk.ports.store.read(self._desk.plans.repository().stream(record.plan_id))
+        events = self._services.ports.store.read(
+            self._services.plans.repository().stream(record.plan_id)
+        )
         found = [one.at for one in events if isinstance(one.event, kinds)]
         return found[-1] if found else record.created_at

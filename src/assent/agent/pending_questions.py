@@ -50,11 +50,11 @@ class Grants:
     """Remembers, finds and revokes permission answers."""
 
     def __init__(
-        self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig
+        self, ports: Ports, workspaces: WorkspaceRepository, config: WorkspaceConfig
     ) -> None:
-        self._doors = doors
+        self._ports = ports
         self._workspaces = workspaces
-        self._place = place
+        self._config = config
         self._known: dict[str, GrantLog] = {}  # by workspace, as it was last seen
 
     def all(self) -> tuple[Grant, ...]:
@@ -80,7 +80,7 @@ class Grants:
         grants = self._book(record.workspace).grants
         if not grants:
             return ()
-        oldest = self._doors.clock.later(-expires_s) if expires_s else ""
+        oldest = self._ports.clock.later(-expires_s) if expires_s else ""
         return tuple(
             grant
             for grant in grants
@@ -96,10 +96,10 @@ class Grants:
 
     def batch(self, workspace: str, event: GrantEvent) -> EventBatch:
         """Returns the batch that appends an event to the grants, together with other events."""
-        book = self._book(workspace)
-        changed = _folded(book, event)
-        at = self._doors.clock.now()
-        return EventBatch(_stream(workspace), book.seq, at, (event,), _encode(changed))
+        grants = self._book(workspace)
+        changed = _folded(grants, event)
+        at = self._ports.clock.now()
+        return EventBatch(_stream(workspace), grants.seq, at, (event,), _encode(changed))
 
     def revoke(self, reference: str, user: str = "") -> Grant:
         """Revokes a grant by its id or a prefix of it; this takes effect at once."""
@@ -109,14 +109,14 @@ class Grants:
                 f"{reference!a} matches {len(found)} saved permissions; it must match exactly one.",
                 LIST_COMMAND,
             )
-        self._append(GrantRevoked(found[0].id, user or self._place.user))
+        self._append(GrantRevoked(found[0].id, user or self._config.user))
         return found[0]
 
     def _append(self, event: GrantEvent) -> None:
         workspace = self._workspaces.open().workspace
         for _ in range(MAX_TRIES):
             try:
-                self._doors.store.append(self.batch(workspace, event))
+                self._ports.store.append(self.batch(workspace, event))
                 return
             except ConcurrentChange:
                 continue  # the book is read again
@@ -127,34 +127,36 @@ class Grants:
 
     def _book(self, workspace: str) -> GrantLog:
         """Returns the grants of a workspace; after the first call only new events are read."""
-        stream, store = _stream(workspace), self._doors.store
-        book = self._known.get(workspace)
-        if book is None:
-            book = decoded_head(store.head(stream), _decode) or NO_GRANTS
-        for recorded in store.read(stream, book.seq):
-            book = _taken(book, recorded)
-        self._known[workspace] = book
-        return book
+        stream, store = _stream(workspace), self._ports.store
+        grants = self._known.get(workspace)
+        if grants is None:
+            grants = decoded_head(store.head(stream), _decode) or NO_GRANTS
+        for recorded in store.read(stream, grants.seq):
+            grants = _taken(grants, recorded)
+        self._known[workspace] = grants
+        return grants
 
 
 def _stream(workspace: str) -> str:
     return f"grant/{workspace}"
 
 
-def _taken(book: GrantLog, recorded: StoredEvent) -> GrantLog:
+def _taken(grants: GrantLog, recorded: StoredEvent) -> GrantLog:
     match recorded.event:
         case GrantGiven() | GrantRevoked() as event:
-            return _folded(book, event)
+            return _folded(grants, event)
         case _:
             raise AssertionError("not a grant's event")
 
 
-def _folded(book: GrantLog, event: GrantEvent) -> GrantLog:
+def _folded(grants: GrantLog, event: GrantEvent) -> GrantLog:
     match event:
         case GrantGiven(grant):
-            return GrantLog(book.seq + 1, (*book.grants, grant))
+            return GrantLog(grants.seq + 1, (*grants.grants, grant))
         case GrantRevoked(gone):
-            return GrantLog(book.seq + 1, tuple(each for each in book.grants if each.id != gone))
+            return GrantLog(
+                grants.seq + 1, tuple(each for each in grants.grants if each.id != gone)
+            )
 
 
 RECENT_EVENTS = 100  # events back, where a call is looked for first
@@ -165,11 +167,11 @@ class PendingQuestions(PendingQuestionList):
     """Finds, answers and expires open questions."""
 
     def __init__(
-        self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig, grants: Grants
+        self, ports: Ports, workspaces: WorkspaceRepository, config: WorkspaceConfig, grants: Grants
     ) -> None:
-        super().__init__(doors, workspaces)
+        super().__init__(ports, workspaces)
         self._grants = grants
-        self.user = place.user
+        self.user = config.user
 
     def check_open(self, one: StoredQuestion) -> None:
         """Raises an error that says why, if a question can no longer be answered."""
@@ -184,13 +186,13 @@ class PendingQuestions(PendingQuestionList):
         self, record: SessionRecord, id: str, digest: str, reply: QuestionReply
     ) -> AcceptedAnswer:
         """Records the answer to a question of a known session, with its consequences, at once."""
-        diary = SessionRepository(self._doors, record.workspace)
+        diary = SessionRepository(self._ports, record.workspace)
         for _ in range(MAX_TRIES):
             current = diary.load(record.session)
             known = stored_questions(diary.read(record.session))
             done, batches = self._batches(current, known, (id, digest), reply)
             try:
-                self._doors.store.append(*batches)
+                self._ports.store.append(*batches)
             except ConcurrentChange:
                 continue  # who was faster may have answered this very question
             return done
@@ -198,14 +200,14 @@ class PendingQuestions(PendingQuestionList):
 
     def expire(self, record: SessionRecord, id: str, by: str = "") -> None:
         """Records that a question expired, unless it was just answered; that counts as denied."""
-        diary = SessionRepository(self._doors, record.workspace)
+        diary = SessionRepository(self._ports, record.workspace)
         for _ in range(MAX_TRIES):
             current = diary.load(record.session)
             if id not in current.questions:
                 return
             event = QuestionAnswered(id, None, by)
             try:
-                self._doors.store.append(diary.batch(current, current.session, (event,))[1])
+                self._ports.store.append(diary.batch(current, current.session, (event,))[1])
                 return
             except ConcurrentChange:
                 continue
@@ -213,7 +215,7 @@ class PendingQuestions(PendingQuestionList):
 
     def is_open(self, record: SessionRecord, id: str) -> bool:
         """Tells whether a question is still open; cheap enough to be polled."""
-        return id in SessionRepository(self._doors, record.workspace).load(record.session).questions
+        return id in SessionRepository(self._ports, record.workspace).load(record.session).questions
 
     def answered_elsewhere(self, record: SessionRecord, id: str) -> str:
         """Returns how a question was closed; nothing while it is open."""
@@ -224,13 +226,13 @@ class PendingQuestions(PendingQuestionList):
 
     def reply_to(self, record: SessionRecord, id: str, after: int) -> QuestionAnswered | None:
         """Returns the answer to a question that was asked after an event, if there is one."""
-        said = SessionRepository(self._doors, record.workspace).read(record.session, after)
+        said = SessionRepository(self._ports, record.workspace).read(record.session, after)
         answers = [one.event for one in said if isinstance(one.event, QuestionAnswered)]
         return next((one for one in answers if one.id == id), None)
 
     def call_on_record(self, record: SessionRecord, call: ToolCall) -> ToolCall:
         """Returns a call of the current step as the model made it, before normalization."""
-        diary = SessionRepository(self._doors, record.workspace)
+        diary = SessionRepository(self._ports, record.workspace)
         for back in (RECENT_EVENTS, record.seq):
             events = [one.event for one in diary.read(record.session, max(0, record.seq - back))]
             begins = [at for at, event in enumerate(events) if isinstance(event, StepStarted)]
@@ -261,7 +263,7 @@ class PendingQuestions(PendingQuestionList):
         done = accepted_answer(
             one, others, reply, grant_from_reply(one, record.session, reply, now)
         )
-        diary = SessionRepository(self._doors, record.workspace)
+        diary = SessionRepository(self._ports, record.workspace)
         events: tuple[SessionEvent, ...] = (done.answered, *done.others)
         batches = [diary.batch(record, record.session, events)[1]]
         if done.grant is not None:

@@ -177,10 +177,10 @@ class PermissionRequester:
     """Asks for one turn; the events it yields must be recorded before it continues."""
 
     def __init__(
-        self, questions: PendingQuestions, tooling: ToolEnvironment, shaping: EditFormatter
+        self, questions: PendingQuestions, tools: ToolEnvironment, shaping: EditFormatter
     ) -> None:
         self._questions = questions
-        self._tooling = tooling
+        self._tools = tools
         self._shaping = shaping
         self._earlier: dict[str, tuple[StoredQuestion, ...]] = {}  # of calls that run again
         self._step = 0  # of which they are; another one's may have the same ids
@@ -274,7 +274,7 @@ class PermissionRequester:
         else:
             asked, after = earlier.asked, earlier.seq
         if self._questions.is_open(record, asked.id):
-            asker = self._tooling.asker
+            asker = self._tools.asker
             waits = asker.defers or (left and not asker.present)
             if waits and not self._is_past(asked):
                 return QuestionOutcome(None, asked.id, later=True)
@@ -303,7 +303,7 @@ class PermissionRequester:
         return None
 
     def _new(self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked) -> QuestionAsked:
-        seconds, clock = self._tooling.questions_s, self._questions.clock
+        seconds, clock = self._tools.questions_s, self._questions.clock
         until = clock.later(seconds) if seconds else ""
         asked = msgspec.structs.replace(wanted, id=clock.new_id(), expires_at=until)
         digest = question_digest(record.session, call, asked)
@@ -331,7 +331,7 @@ class PermissionRequester:
 
     def _is_interrupted(self) -> bool:
         """Tells whether the user interrupted the turn from this process; a pause does not count."""
-        return self._tooling.cancel_reason() == INTERRUPTED
+        return self._tools.cancel_reason() == INTERRUPTED
 
     def _lapsed(self, asked: QuestionAsked) -> str:
         if self._is_interrupted():
@@ -369,7 +369,7 @@ class PermissionRequester:
                 return "The turn was interrupted; no answer is needed."
             return self._questions.answered_elsewhere(record, asked.id)
 
-        answers = self._tooling.asker.ask(questions, answered)
+        answers = self._tools.asker.ask(questions, answered)
         fits = answers is not None and len(answers) == len(questions)
         return answers if fits else None
 

@@ -221,10 +221,10 @@ class OwnChanges(msgspec.Struct, frozen=True):
 class PlanUpdates:
     """Reads the log from where the last read ended; each event is seen once."""
 
-    def __init__(self, desk: AgentServices, record: SessionRecord, position: int) -> None:
-        self._desk = desk
-        self._store = desk.ports.store
-        self._ledger = desk.plans.repository()
+    def __init__(self, services: AgentServices, record: SessionRecord, position: int) -> None:
+        self._services = services
+        self._store = services.ports.store
+        self._repository = services.plans.repository()
         self._streams = (f"plan/{record.workspace}/", f"workspace/{record.workspace}")
         self._position = position
         self._unread = self._before(record, position)
@@ -248,23 +248,23 @@ class PlanUpdates:
         """Makes a revision of what the user wrote into a draft's file; tells whether they did."""
         if plan.state is not PlanState.DRAFTING:
             return False
-        live = self._desk.plans.live_text(plan)
+        live = self._services.plans.live_text(plan)
         if live is not None and sha256(live) == plan.content_hash:
             return False
-        plan = self._ledger.load(plan.plan_id)  # another process may have recorded it already
+        plan = self._repository.load(plan.plan_id)  # another process may have recorded it already
         if plan.state is not PlanState.DRAFTING:
             return False
         if live is None:
-            self._desk.plans.delete([plan])
+            self._services.plans.delete([plan])
         else:
-            self._desk.plans.write(plan, None)
+            self._services.plans.write(plan, None)
         return True
 
     def _before(self, record: SessionRecord, position: int) -> list[StoredEvent]:
         """Returns the events up to a position that the session's model has not read yet."""
         unread = self._store.read(f"workspace/{record.workspace}", record.home_seq)
         if record.plan_id:
-            unread += self._store.read(self._ledger.stream(record.plan_id), record.plan_seq)
+            unread += self._store.read(self._repository.stream(record.plan_id), record.plan_seq)
         return [one for one in unread if one.position <= position]
 
     def _told(
@@ -272,10 +272,10 @@ class PlanUpdates:
     ) -> tuple[list[UpdateText], PlanLinked]:
         told: list[UpdateText] = []
         link = PlanLinked(record.plan_id, record.plan_seq, record.home_seq)
-        stream = self._ledger.stream(record.plan_id)
+        stream = self._repository.stream(record.plan_id)
         about = [one for one in events if one.stream == stream] if record.plan_id else []
         if about:
-            plan = self._ledger.load(record.plan_id)
+            plan = self._repository.load(record.plan_id)
             told += self._of_plan(plan, about, own)
             gone = plan.state is PlanState.DISCARDED
             link = PlanLinked("" if gone else plan.plan_id, 0 if gone else about[-1].seq, link.home)
@@ -321,8 +321,8 @@ class PlanUpdates:
             return None
         history = self._history(plan.plan_id, texts[0][0])
         known = [event.content_hash for event in history if isinstance(event, TextRevised)]
-        before = self._desk.plans.text(known[-1]) if known else b""
-        after = self._desk.plans.text(foreign[-1])
+        before = self._services.plans.text(known[-1]) if known else b""
+        after = self._services.plans.text(foreign[-1])
         diff = text_diff(before, after, "before", "after")
         return ("edited", edited_text(plan, diff)) if before != after else None
 
@@ -333,8 +333,8 @@ class PlanUpdates:
         history = self._history(plan_id, recorded.seq)
         drafts = [event.draft for event in history if isinstance(event, DraftChanged)]
         # The versions of a draft are not kept for ever once its plan is over.
-        known = drafts and self._desk.ports.blobs.has(drafts[-1])
-        operations = self._ledger.draft_operations(drafts[-1]) if known else ()
+        known = drafts and self._services.ports.blobs.has(drafts[-1])
+        operations = self._repository.draft_operations(drafts[-1]) if known else ()
         ids = operation_ids(operations)
         gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
         return "declined", declined_text(gone)
@@ -346,7 +346,7 @@ class PlanUpdates:
             e.frozen for e in history if isinstance(e, PlanProposed) and e.digest == event.digest
         ]
         try:
-            was = self._ledger.plan(PlanRun("", event.digest, frozen[-1]))
+            was = self._repository.plan(PlanRun("", event.digest, frozen[-1]))
         except StoreError:  # it is long ago, and that plan is not kept any more
             return PARTLY_APPROVED
         named = dict(zip(was.ids, was.operations, strict=True))
@@ -356,7 +356,7 @@ class PlanUpdates:
 
     def _history(self, plan_id: str, seq: int) -> list[Event]:
         """Returns what happened to a plan before one of its events."""
-        events = self._store.read(self._ledger.stream(plan_id))
+        events = self._store.read(self._repository.stream(plan_id))
         return [one.event for one in events if one.seq < seq]
 
     def _ran(self, plan: PlanRecord, run: str, outcome: RunOutcome) -> str:
@@ -365,11 +365,11 @@ class PlanUpdates:
 
     def _results(self, plan: PlanRecord, run: str) -> list[tuple[OperationResult, Operation]]:
         """Returns the result of each operation; nothing for a run without a journal."""
-        entries = StoreJournal(self._desk.ports, self._ledger).read(run)
+        entries = StoreJournal(self._services.ports, self._repository).read(run)
         notes = [note for note in plan.runs if note.run == run]
         if not entries or not notes or not isinstance(entries[-1], FinishedEntry):
             return []
-        operations = self._ledger.plan(notes[0]).operations
+        operations = self._repository.plan(notes[0]).operations
         return list(zip(entries[-1].results, operations, strict=False))
 
     def _undone(self, record: SessionRecord, events: Sequence[StoredEvent]) -> Iterable[UpdateText]:
@@ -377,7 +377,7 @@ class PlanUpdates:
         for recorded in events:
             if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
                 continue
-            undo = self._ledger.load(recorded.stream.rpartition("/")[2])
+            undo = self._repository.load(recorded.stream.rpartition("/")[2])
             taken, again = self._taken_back(undo)
             if not self._runs(record).isdisjoint(taken):
                 results = self._results(undo, recorded.event.run)
@@ -387,15 +387,15 @@ class PlanUpdates:
 
     def _runs(self, record: SessionRecord) -> set[str]:
         """Returns the runs of the session's plan, and of its calls."""
-        plan = self._desk.plan_of(record)
+        plan = self._services.plan_of(record)
         own = {note.run for note in plan.runs} if plan else set()
-        deeds = AppliedChanges(self._desk.ports, self._ledger)
-        own |= {one.started.id for one in deeds.commands if one.started.session == record.session}
-        return own | {one.run for one in deeds.permits if one.permit.session == record.session}
+        changes = AppliedChanges(self._services.ports, self._repository)
+        own |= {one.started.id for one in changes.commands if one.started.session == record.session}
+        return own | {one.run for one in changes.permits if one.permit.session == record.session}
 
     def _taken_back(self, undo: PlanRecord) -> tuple[set[str], bool]:
         """Returns the runs that an undo finally concerns, and whether they are redone."""
-        undos = {note.run: one for one in self._ledger.all() if one.undoes for note in one.runs}
+        undos = {note.run: one for one in self._repository.all() if one.undoes for note in one.runs}
         again = False
         taken = {token.partition(":")[0] for token in undo.undoes.split()}
         while earlier := [undos[run] for run in taken if run in undos]:
@@ -411,13 +411,13 @@ class PlanUpdates:
         home = events[-1].seq
         if not chosen or chosen[-1].plan_id == link.plan_id:
             return [], PlanLinked(link.plan_id, link.seq, home)
-        plan = self._ledger.load(chosen[-1].plan_id)
-        text = self._desk.plans.live_text(plan) or b""
+        plan = self._repository.load(chosen[-1].plan_id)
+        text = self._services.plans.live_text(plan) or b""
         return [("plan_used", selected_text(plan, text))], PlanLinked(plan.plan_id, plan.seq, home)
 
     def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
         agent = record.agent or default_agent(record.mode)
-        new = self._desk.ports.clock.new_id()
+        new = self._services.ports.clock.new_id()
         return MessageAdded(new, agent, (TextPart(words),), synthetic=about, model=record.model)
 
 

@@ -18,21 +18,21 @@ class TrustLog:
     """Records trust; the effective trust list is written by the caller."""
 
     def __init__(
-        self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository
+        self, ports: Ports, config: WorkspaceConfig, workspaces: WorkspaceRepository
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._workspaces = workspaces
 
     def give(self, file: ProjectFile, does: Sequence[str]) -> TrustedFile:
         """Records that the user trusts exactly this content of a file (law 8)."""
-        user = self._place.user
+        user = self._config.user
         self._workspaces.append(TrustGiven(file.path, file.content_hash, tuple(does), user))
-        return TrustedFile(self._place.root, file.path, file.content_hash, self._doors.clock.now())
+        return TrustedFile(self._config.root, file.path, file.content_hash, self._ports.clock.now())
 
     def revoke(self, path: str) -> None:
         """Records that the user no longer trusts a file."""
-        self._workspaces.append(TrustRevoked(path, self._place.user))
+        self._workspaces.append(TrustRevoked(path, self._config.user))
 
 
 # Keeps the plan agent's file in a workspace up to date, unless a person changed it.

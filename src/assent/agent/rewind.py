@@ -25,7 +25,7 @@ class RewindPreview(msgspec.Struct, frozen=True):
     runs: tuple[str, ...] = ()
 
 
-def check_rewind(desk: AgentServices, record: SessionRecord, *, at_work: bool) -> None:
+def check_rewind(services: AgentServices, record: SessionRecord, *, at_work: bool) -> None:
     """Raises an error that says why, if a session cannot be rewound now."""
     if at_work:
         raise Busy(
@@ -37,7 +37,7 @@ def check_rewind(desk: AgentServices, record: SessionRecord, *, at_work: bool) -
             "A sub-agent session cannot be rewound; rewind its parent session.",
             f"assent sessions rewind {record.parent}",
         )
-    plan = desk.plan_of(record)
+    plan = services.plan_of(record)
     if plan is not None and plan.building and plan.building.session == record.session:
         raise IllegalState(
             f"A build of plan {plan.name} is in progress in session {record.slug}; nothing was "
@@ -59,10 +59,10 @@ def rewind_event(events: list[StoredEvent], message: str) -> tuple[SessionEvent,
 
 
 def rewind_preview(
-    desk: AgentServices, record: SessionRecord, spoken: UserMessage
+    services: AgentServices, record: SessionRecord, spoken: UserMessage
 ) -> RewindPreview:
     """Returns the turns that began with a message or after it, and the runs since then."""
-    back = UndoTargets(desk.ports, desk.runs.repository())
+    back = UndoTargets(services.ports, services.runs.repository())
     plans = {record.plan_id} - {""}
     later = [
         target

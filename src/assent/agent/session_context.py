@@ -35,9 +35,9 @@ class SessionContext:
     Nothing of a parent is cached: its current state is read for every use (F101).
     """
 
-    def __init__(self, desk: AgentServices, tooling: ToolEnvironment) -> None:
-        self._desk = desk
-        self._tooling = tooling
+    def __init__(self, services: AgentServices, tools: ToolEnvironment) -> None:
+        self._services = services
+        self._tools = tools
         self._overlay: tuple[str, Overlay] | None = None  # with the draft that it shows
         self._scope: tuple[str, tuple[str, ...]] = ("", ())  # of a run of prose
         self._agent: tuple[object, Agent] | None = None  # with what it was made of
@@ -56,7 +56,7 @@ class SessionContext:
 
     def is_unknown_agent(self, record: SessionRecord) -> bool:
         """Tells whether the agent that the newest message names is unknown."""
-        return bool(record.agent) and record.agent not in self._tooling.agents
+        return bool(record.agent) and record.agent not in self._tools.agents
 
     def warnings(self, record: SessionRecord) -> tuple[str, ...]:
         """Returns warnings for the user if the agent or mode of a session is missing (F11)."""
@@ -65,9 +65,7 @@ class SessionContext:
             if self.is_unknown_agent(record)
             else ""
         )
-        return tuple(
-            filter(None, [stranger, unknown_mode_text(record.custom, self._tooling.modes)])
-        )
+        return tuple(filter(None, [stranger, unknown_mode_text(record.custom, self._tools.modes)]))
 
     def mode(self, record: SessionRecord) -> Mode:
         """Returns the strictest mode of a session and all its parents."""
@@ -82,42 +80,42 @@ class SessionContext:
         run = self._building(record, plan, above or ())
         return PermissionContext(
             mode,
-            self._tooling.hosts,
+            self._tools.hosts,
             run is not None,
             self._covered(run) if run else (),
             bool(record.parent),
             # What a child stages would be in its parent's plan without the parent's knowledge.
-            self._tooling.staging and not record.parent,
+            self._tools.staging and not record.parent,
             tuple(self._known(each) for each in (record, *(above or ()))),
             custom,
-            self._tooling.auto,
-            self._desk.grants.of(
+            self._tools.auto,
+            self._services.grants.of(
                 record,
                 (self._known(record).name, mode, custom_mode_name(custom)),
                 run.digest if run else "",
-                self._tooling.grants_s,
+                self._tools.grants_s,
             ),
-            self._tooling.driver is not None and record.depth < self._tooling.tasks.depth,
+            self._tools.driver is not None and record.depth < self._tools.tasks.depth,
         )
 
     def tool_context(
         self, record: SessionRecord, plan: PlanRecord | None, seen: Mapping[str, str]
     ) -> ToolContext:
         """Returns the context of a call; in plan mode, files with the draft applied."""
-        place, posture = self._desk.config, self.permission_context(record, plan)
+        place, permissions = self._services.config, self.permission_context(record, plan)
 
         def is_readable(path: bytes) -> bool:
             request = ResourceAccess(Action.READ, display_path(path))
-            return self._tooling.gate.decide((request,), posture).verdict is Verdict.RUN
+            return self._tools.gate.decide((request,), permissions).verdict is Verdict.RUN
 
         return ToolContext(
-            self._files(plan if posture.mode == "plan" else None),
+            self._files(plan if permissions.mode == "plan" else None),
             *(
-                self._tooling.with_path_limits(posture)
-                or (self._tooling.open_process, self._tooling.open_shell)
+                self._tools.with_path_limits(permissions)
+                or (self._tools.open_process, self._tools.open_shell)
             ),
-            self._tooling.fetch,
-            posture,
+            self._tools.fetch,
+            permissions,
             place.root,
             plan.path if plan else b"",
             partial(self._text, plan),
@@ -125,20 +123,20 @@ class SessionContext:
             place.private,
             seen,
             is_readable,
-            self._tooling.outside,
+            self._tools.outside,
             session=record.session,
-            kinds=tuple(agent.name for agent in subagents(self._tooling.agents)),
-            attend=partial(run_cancellable, self._tooling.cancel_reason),
+            kinds=tuple(agent.name for agent in subagents(self._tools.agents)),
+            attend=partial(run_cancellable, self._tools.cancel_reason),
         )
 
     def _known(self, record: SessionRecord) -> Agent:
-        agents = self._tooling.agents
+        agents = self._tools.agents
         name = record.agent or default_agent(record.mode)
         return agents.get(name) or agents.get("plan") or Agent("plan")
 
     def _words(self, record: SessionRecord) -> str:
         """Returns the text that the session's custom mode adds to its agent's prompt."""
-        if not self._tooling.modes:
+        if not self._tools.modes:
             return ""
         custom = self._in_force(record, ())[1]
         return "\n\n".join(each.prompt.strip() for each in custom if each.prompt.strip())
@@ -146,7 +144,7 @@ class SessionContext:
     def _above(self, record: SessionRecord) -> tuple[SessionRecord, ...] | None:
         """Returns the parents of a child, all levels; None if they cannot be found."""
         try:
-            return parent_sessions(self._desk.ports, record) if record.parent else ()
+            return parent_sessions(self._services.ports, record) if record.parent else ()
         except NotFound:
             return None
 
@@ -157,23 +155,23 @@ class SessionContext:
         mode: Mode = "plan" if above is None else record.mode
         custom: dict[str, CustomMode] = {}
         for each in (record, *(above or ())):
-            holds, narrowing = effective_mode(each.mode, each.custom, self._tooling.modes)
+            holds, narrowing = effective_mode(each.mode, each.custom, self._tools.modes)
             mode = stricter_mode(mode, "plan" if self.is_unknown_agent(each) else holds)
             custom |= {f"{one.id} {one.source}": one for one in narrowing}
         return mode, tuple(custom.values())
 
     def _text(self, plan: PlanRecord | None) -> bytes:
-        return (self._desk.plans.live_text(plan) or b"") if plan else b""
+        return (self._services.plans.live_text(plan) or b"") if plan else b""
 
     def _files(self, plan: PlanRecord | None) -> Overlay:
         """Returns the files with a plan's draft applied; the same draft is applied once."""
         draft = plan.draft if plan else ""
         if self._overlay is None or self._overlay[0] != draft:
-            operations = self._desk.plans.operations(plan) if plan else ()
-            doors = self._desk.ports
+            operations = self._services.plans.operations(plan) if plan else ()
+            ports = self._services.ports
             self._overlay = (
                 draft,
-                Overlay(doors.files, doors.blobs, operations, largest=MAX_FILE_BYTES),
+                Overlay(ports.files, ports.blobs, operations, largest=MAX_FILE_BYTES),
             )
         return self._overlay[1]
 
@@ -189,7 +187,7 @@ class SessionContext:
     def _covered(self, run: PlanRun) -> tuple[str, ...]:
         """Returns the files that an approved text plan may touch."""
         if self._scope[0] != run.run:
-            self._scope = (run.run, self._desk.plans.repository().plan(run).scope.files)
+            self._scope = (run.run, self._services.plans.repository().plan(run).scope.files)
         return self._scope[1]
 
 

@@ -23,8 +23,8 @@ _encode = msgspec.json.Encoder().encode
 class SessionRepository:
     """The sessions of one workspace, by id."""
 
-    def __init__(self, doors: Ports, workspace: str) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, workspace: str) -> None:
+        self._ports = ports
         self.workspace = workspace
 
     def stream(self, session: str) -> str:
@@ -41,13 +41,13 @@ class SessionRepository:
         """Returns every session of the workspace, newest first."""
         if not self.workspace:
             return []
-        streams = self._doors.store.streams(f"session/{self.workspace}/")
+        streams = self._ports.store.streams(f"session/{self.workspace}/")
         records = [self._load(stream) for stream in sorted(streams, reverse=True)]
         return [record for record in records if record is not None]
 
     def read(self, session: str, after: int = 0) -> list[StoredEvent]:
         """Returns the events of a session."""
-        return self._doors.store.read(self.stream(session), after)
+        return self._ports.store.read(self.stream(session), after)
 
     def start(self, *events: SessionEvent) -> SessionRecord:
         """Appends the first events of a session."""
@@ -78,7 +78,7 @@ class SessionRepository:
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
     ) -> tuple[SessionRecord, EventBatch]:
         """Returns the session after some events, and the batch that appends exactly these."""
-        after, at = record.seq if record else 0, self._doors.clock.now()
+        after, at = record.seq if record else 0, self._ports.clock.now()
         for seq, event in enumerate(events, after + 1):
             record = fold_session(record, event, seq, at)
         assert record is not None, "there is at least one event"
@@ -88,11 +88,11 @@ class SessionRepository:
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
     ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
         changed, batch = self.batch(record, session, events)
-        return changed, self._doors.store.append(batch)
+        return changed, self._ports.store.append(batch)
 
     def _load(self, stream: str) -> SessionRecord | None:
-        record = decoded_head(self._doors.store.head(stream), _decode)
-        for recorded in self._doors.store.read(stream, record.seq if record else 0):
+        record = decoded_head(self._ports.store.head(stream), _decode)
+        for recorded in self._ports.store.read(stream, record.seq if record else 0):
             record = _fold(record, recorded)
         return record
 
@@ -114,8 +114,8 @@ def _fold(record: SessionRecord | None, recorded: StoredEvent) -> SessionRecord:
 class SessionLookup:
     """Finds sessions and their current state."""
 
-    def __init__(self, doors: Ports, workspaces: WorkspaceRepository, modes: CustomModes) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, workspaces: WorkspaceRepository, modes: CustomModes) -> None:
+        self._ports = ports
         self._workspaces = workspaces
         self.modes = modes  # of people's own that a session can be in here, by id
 
@@ -164,21 +164,21 @@ class SessionLookup:
 
     def is_at_work(self, record: SessionRecord) -> bool:
         """Tells whether some process works in a session right now."""
-        return self._doors.locks.is_held(f"session-{record.session}")
+        return self._ports.locks.is_held(f"session-{record.session}")
 
     def repository(self) -> SessionRepository:
         """Returns the sessions of this workspace; none in a folder that is not a workspace yet."""
         home = self._workspaces.find()
-        return SessionRepository(self._doors, home.workspace if home else "")
+        return SessionRepository(self._ports, home.workspace if home else "")
 
 
 class PendingQuestionList:
     """Finds questions, open ones and others."""
 
-    def __init__(self, doors: Ports, workspaces: WorkspaceRepository) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, workspaces: WorkspaceRepository) -> None:
+        self._ports = ports
         self._workspaces = workspaces
-        self.clock = doors.clock
+        self.clock = ports.clock
 
     def pending(self, *, every: bool = False) -> list[PendingQuestion]:
         """Returns the open questions of all sessions, oldest first; `every` adds closed ones."""
@@ -218,7 +218,7 @@ class PendingQuestionList:
 
     def _diary(self) -> SessionRepository:
         home = self._workspaces.find()
-        return SessionRepository(self._doors, home.workspace if home else "")
+        return SessionRepository(self._ports, home.workspace if home else "")
 
 
 def _root(record: SessionRecord, records: dict[str, SessionRecord]) -> SessionRecord:

@@ -103,10 +103,10 @@ _USUAL = ("", "plan", "build")  # agents that follow the mode
 class Sessions(SessionLookup):
     """Works on sessions. `start` adds the goal as the first message; `say` adds more."""
 
-    def __init__(self, desk: AgentServices) -> None:
-        super().__init__(desk.ports, desk.workspaces, desk.config.modes)
-        self._desk = desk
-        self._clock = desk.ports.clock
+    def __init__(self, services: AgentServices) -> None:
+        super().__init__(services.ports, services.workspaces, services.config.modes)
+        self._services = services
+        self._clock = services.ports.clock
         self._running = CancelRegistry[TurnEnded]()  # turns, by session
 
     def start(
@@ -118,19 +118,19 @@ class Sessions(SessionLookup):
         images: Sequence[ImagePart] = (),
     ) -> SessionRecord:
         """Starts a session in a mode with the goal as its message; plan mode adds a plan file."""
-        mode, custom = resolve_mode(name, self._desk.config.modes)
-        diary = SessionRepository(self._desk.ports, self._desk.workspaces.open().workspace)
+        mode, custom = resolve_mode(name, self._services.config.modes)
+        diary = SessionRepository(self._services.ports, self._services.workspaces.open().workspace)
         aim, session = _aim(goal), self._clock.new_id()
         heard = (
-            fire_prompt_hooks(self._desk, session, mode, agent or default_agent(mode), goal)
+            fire_prompt_hooks(self._services, session, mode, agent or default_agent(mode), goal)
             if aim
             else []
         )
         slug, plan = self._slug(diary, aim), None
         if mode == "plan" and aim:
-            plan = self._desk.plans.new(plan_name_of(aim), slug, aim)
+            plan = self._services.plans.new(plan_name_of(aim), slug, aim)
         started = SessionStarted(session, diary.workspace, slug, mode, aim, custom=custom)
-        first: list[SessionEvent] = [started, self._desk.link(plan)]
+        first: list[SessionEvent] = [started, self._services.link(plan)]
         record = _folded(first, self._clock.now())
         if aim:
             said = self._message(record, goal, agent, model, images)
@@ -148,15 +148,15 @@ class Sessions(SessionLookup):
         """Adds a user message; the default agent is the mode's, or the special one used before."""
         record = self._require(record)
         said = self._message(record, text, agent, model, images)
-        heard = fire_prompt_hooks(self._desk, record.session, record.mode, said.agent, text)
+        heard = fire_prompt_hooks(self._services, record.session, record.mode, said.agent, text)
         if record.messages and not record.rewound and not self.missing_mode(record):
             return self._append(record, *heard, said)
-        told = self._reminder(record, self._desk.plan_of(record), said)
+        told = self._reminder(record, self._services.plan_of(record), said)
         return self._append(record, told, *heard, said)
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode on behalf of the user, and tells the model."""
-        record, place = self._require(record), self._desk.config
+        record, place = self._require(record), self._services.config
         mode, custom = resolve_mode(name, place.modes)
         if (record.mode, record.custom) == (mode, custom):
             return record
@@ -206,7 +206,7 @@ class Sessions(SessionLookup):
             session, diary.workspace, name, mode, record.goal, fork=record.session,
             custom=record.custom,
         )  # fmt: skip
-        place = self._desk.config
+        place = self._services.config
         narrowing = effective_mode(mode, record.custom, place.modes)[1]
         words = TextPart(fork_text(mode, record.slug, narrowing, staging=place.staging))
         told = MessageAdded(
@@ -217,7 +217,7 @@ class Sessions(SessionLookup):
             model=record.model,
         )
         copied = fork_events(record, without_rewound(diary.read(record.session)))
-        return diary.start(started, self._desk.link(None), *copied, told)
+        return diary.start(started, self._services.link(None), *copied, told)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
         """Removes a session and its children from lists; plans stay, and runs can be undone."""
@@ -256,7 +256,7 @@ class Sessions(SessionLookup):
 
     def since(self, record: SessionRecord, message: str = "") -> RewindPreview:
         """Returns what happened since a message of the user, or since the last one."""
-        return rewind_preview(self._desk, record, self.user_message(record, message))
+        return rewind_preview(self._services, record, self.user_message(record, message))
 
     def rewind(self, record: SessionRecord, message: str = "") -> SessionRecord:
         """Hides a message and everything after it from the model; nothing is deleted.
@@ -264,12 +264,12 @@ class Sessions(SessionLookup):
         The default is the user's last message. Plan and files stay as they are.
         """
         record = self._require(record)
-        check_rewind(self._desk, record, at_work=self.is_at_work(record))
+        check_rewind(self._services, record, at_work=self.is_at_work(record))
         with self.locked(record, f"rewind of session {record.slug}"):
             back = rewind_event(self.events(record), message)
             self._hang_up(record)
             record = self._append(self._require(record), *back)
-        self._desk.show_todos(record, record.todos)
+        self._services.show_todos(record, record.todos)
         return record
 
     def add_context(self, record: SessionRecord, words: str) -> SessionRecord:
@@ -289,12 +289,12 @@ class Sessions(SessionLookup):
         record = self.of_plan(plan)
         if record is None:
             return None
-        store = self._desk.ports.store
+        store = self._services.ports.store
         began = store.read(f"run/{record.workspace}/{run}")[:1]
         todos = _todos_before(self.events(record), began[0].position) if began else record.todos
         if todos == record.todos:
             return record
-        self._desk.show_todos(record, todos)
+        self._services.show_todos(record, todos)
         return self._append(record, TodosChanged(todos))
 
     def interrupt(self, record: SessionRecord) -> bool:
@@ -306,10 +306,10 @@ class Sessions(SessionLookup):
 
     def locked(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
         """Locks a session, so that no one else can work in it."""
-        return self._desk.ports.locks.hold(f"session-{record.session}", owner)
+        return self._services.ports.locks.hold(f"session-{record.session}", owner)
 
     def work(
-        self, record: SessionRecord, driver: AgentDriver, tooling: ToolEnvironment, build: str = ""
+        self, record: SessionRecord, driver: AgentDriver, tools: ToolEnvironment, build: str = ""
     ) -> Iterator[StoredEvent | StreamDelta]:
         """Drives a session until it is idle; raises Busy if another process already does.
 
@@ -318,13 +318,15 @@ class Sessions(SessionLookup):
         self._require(record)
         with (
             nullcontext() if build else self.locked(record, f"session {record.slug}"),
-            self._desk.last_edit.telling(),
-            self._desk.projections.throttled(),
+            self._services.last_edit.telling(),
+            self._services.projections.throttled(),
             self._running.registered(record.session) as token,
         ):
             self._require(record)  # it may have been deleted while another process held it
             self._recover_unfinished(token)
-            turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build, token)
+            turn = SessionTurn(
+                self._services, self.repository(), record.session, tools, build, token
+            )
 
             def stop() -> None:
                 if token.reason:
@@ -347,33 +349,33 @@ class Sessions(SessionLookup):
             # The plan that a child reads is its parent's.
             yield from turn.append_events() if turn.record.parent else turn.close()
             if not turn.record.parent:
-                self._desk.last_edit.check_over(self._desk.run_status)
+                self._services.last_edit.check_over(self._services.run_status)
 
     def _recover_unfinished(self, token: CancelToken[TurnEnded]) -> None:
         """Recovers what an earlier process left, which is hardly ever anything."""
-        status = self._desk.run_status
+        status = self._services.run_status
         if status.unfinished() is None and status.unfinished_command() is None:
-            self._desk.orphan_slots.check()
+            self._services.orphan_slots.check()
             return
-        with token.attached(self._desk.runs.interrupt):
-            drive_to_end(self._desk.runs.recover_unfinished())
+        with token.attached(self._services.runs.interrupt):
+            drive_to_end(self._services.runs.recover_unfinished())
 
     def _hang_up(self, record: SessionRecord) -> None:
         """Answers all open questions of a session and its children with no."""
         for id in record.questions:
-            self._desk.pending_questions.expire(
-                record, id, f"{self._desk.pending_questions.user} (cancelled)"
+            self._services.pending_questions.expire(
+                record, id, f"{self._services.pending_questions.user} (cancelled)"
             )
         for child in [each for each in self.all() if each.parent == record.session]:
             self._hang_up(child)
 
     def _append(self, record: SessionRecord, *events: SessionEvent) -> SessionRecord:
-        diary = SessionRepository(self._desk.ports, record.workspace)
+        diary = SessionRepository(self._services.ports, record.workspace)
         return diary.append(record, *events)[0]
 
     def _require(self, record: SessionRecord) -> SessionRecord:
         """Returns the current state of a session; raises if it was deleted."""
-        current = SessionRepository(self._desk.ports, record.workspace).load(record.session)
+        current = SessionRepository(self._services.ports, record.workspace).load(record.session)
         if current.deleted:
             raise NotFound(f"Session {record.slug} was deleted.", "assent sessions list")
         return current
@@ -390,7 +392,7 @@ class Sessions(SessionLookup):
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         """Returns a reminder for a model to which nothing that it got before applies."""
-        place = self._desk.config
+        place = self._services.config
         words = TextPart(
             reminder(record, plan, ReminderContext(staging=place.staging, modes=place.modes))
         )
@@ -401,7 +403,7 @@ class Sessions(SessionLookup):
         """Returns a slug that no session and no plan folder has."""
         wanted = slug(goal)
         taken = {record.slug for record in diary.all()}
-        taken |= {file.session for file in self._desk.ports.projection.find_plans()}
+        taken |= {file.session for file in self._services.ports.projection.find_plans()}
         n, name = 1, wanted
         while name in taken:
             n += 1

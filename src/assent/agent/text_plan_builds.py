@@ -55,8 +55,8 @@ _ITEM = re.compile(r"^(?:[-*+]|\d+[.)])[ \t]+(\S.*)$", re.M)
 class TextPlanBuilds:
     """Starts, continues and ends the build of a text plan. Starting twice continues it."""
 
-    def __init__(self, desk: AgentServices, sessions: Sessions) -> None:
-        self._desk = desk
+    def __init__(self, services: AgentServices, sessions: Sessions) -> None:
+        self._services = services
         self._sessions = sessions
 
     def start(
@@ -65,10 +65,10 @@ class TextPlanBuilds:
         """Uses the approval, once, and gives the approved text to the plan's session."""
         self.check(plan, digest)
         session = self._session(plan)
-        note = self._desk.runs.begin(plan.plan_id, session.session, digest)
+        note = self._services.runs.begin(plan.plan_id, session.session, digest)
         if note.session != session.session:
             raise _elsewhere(plan)
-        frozen = self._desk.plans.repository().plan(note)
+        frozen = self._services.plans.repository().plan(note)
         message = build_message_id(note.run)
         if not self._said(session, message):
             session = self._hand_over(session, note, frozen, (message, agent or BUILD_AGENT, model))
@@ -81,8 +81,8 @@ class TextPlanBuilds:
         """Refuses a plan that cannot be built or continued, before anything is asked or used."""
         check_digest(plan, digest or plan.digest)
         if not plan.building:
-            self._desk.approvals.usable(plan)
-        elif difference := self._desk.plans.difference(plan):
+            self._services.approvals.usable(plan)
+        elif difference := self._services.plans.difference(plan):
             raise PlanTextDiffers(
                 f"{difference} Restore the approved text to continue the build, or end it with "
                 "`assent recover --accept` or `assent recover --roll-back`.",
@@ -98,7 +98,7 @@ class TextPlanBuilds:
                 stack.enter_context(self._sessions.locked(session, f"build of plan {plan.name}"))
             except Busy as busy:
                 raise _elsewhere(plan, busy) from busy
-            current = self._desk.plans.repository().load(plan.plan_id)
+            current = self._services.plans.repository().load(plan.plan_id)
             if current.building and current.building.session != session.session:
                 raise _elsewhere(plan)
             if plan.building and not current.building:
@@ -106,12 +106,12 @@ class TextPlanBuilds:
             yield current
 
     def work(
-        self, plan: PlanRecord, driver: AgentDriver, tooling: ToolEnvironment
+        self, plan: PlanRecord, driver: AgentDriver, tools: ToolEnvironment
     ) -> Iterator[StoredEvent | StreamDelta]:
         """Runs one turn of a build that the caller has locked; in that turn its scope applies."""
         note = _note(plan)
         session = self._sessions.load(note.session)
-        return self._sessions.work(session, driver, tooling, note.run)
+        return self._sessions.work(session, driver, tools, note.run)
 
     def events(self, plan: PlanRecord) -> list[Event]:
         """Returns the events of the build's turns, and of no other turn."""
@@ -136,9 +136,9 @@ class TextPlanBuilds:
     def report(self, plan: PlanRecord, *, kept: bool = True) -> RunReport:
         """Reports what a build changed so far, and which steps remain."""
         note = _note(plan)
-        ledger = self._desk.plans.repository()
-        deeds = UndoTargets(self._desk.ports, ledger).built(note.run)
-        done = [deed for deed in deeds if deed.operations]
+        repository = self._services.plans.repository()
+        changes = UndoTargets(self._services.ports, repository).built(note.run)
+        done = [change for change in changes if change.operations]
         operations = combined_operations(done)
         result: OperationResult = "done" if kept else "undone"
         rows = tuple((name, result) for name in operation_ids(operations))
@@ -154,16 +154,18 @@ class TextPlanBuilds:
             return plan
         for _ in range(MAX_TRIES):
             session = self._sessions.load(note.session)
-            home = self._desk.workspaces.open().seq
+            home = self._services.workspaces.open().seq
             events: tuple[SessionEvent, ...] = (PlanLinked(plan.plan_id, plan.seq + 1, home),)
             if self._raised(session, note):
-                new, why = self._desk.ports.clock.new_id(), f"end of the {_reason(note)}"
+                new, why = self._services.ports.clock.new_id(), f"end of the {_reason(note)}"
                 events += mode_events(session, self._back(session, why), new)
             try:
                 batch = self._batch(session, events)
-                return self._desk.runs.end(plan.plan_id, note.run, recorded_outcome(ending), batch)
+                return self._services.runs.end(
+                    plan.plan_id, note.run, recorded_outcome(ending), batch
+                )
             except ConcurrentChange:  # a message was added at the same time
-                plan = self._desk.plans.repository().load(plan.plan_id)
+                plan = self._services.plans.repository().load(plan.plan_id)
         raise Busy(
             "Another process keeps changing this session; the build has not ended. Retry.",
             "assent build",
@@ -171,7 +173,7 @@ class TextPlanBuilds:
 
     def _batch(self, session: SessionRecord, events: tuple[SessionEvent, ...]) -> EventBatch:
         """Returns the batch of events for a session, with the resulting head."""
-        at, head = self._desk.ports.clock.now(), session
+        at, head = self._services.ports.clock.now(), session
         for seq, event in enumerate(events, session.seq + 1):
             head = fold_session(head, event, seq, at)
         stream = self._diary().stream(session.session)
@@ -183,27 +185,27 @@ class TextPlanBuilds:
             return self._sessions.load(plan.building.session)
         if found := self._sessions.of_plan(plan):
             return found
-        new, diary = self._desk.ports.clock.new_id(), self._diary()
-        with self._desk.ports.locks.hold(diary.workspace, f"build of plan {plan.name}"):
+        new, diary = self._services.ports.clock.new_id(), self._diary()
+        with self._services.ports.locks.hold(diary.workspace, f"build of plan {plan.name}"):
             if found := self._sessions.of_plan(plan):  # another process has started one
                 return found
             begun = SessionStarted(new, diary.workspace, plan.session, "ask", plan.goal)
-            return diary.start(begun, self._desk.link(plan))
+            return diary.start(begun, self._services.link(plan))
 
     def _hand_over(
         self, session: SessionRecord, note: PlanRun, plan: Plan, said: tuple[str, str, str]
     ) -> SessionRecord:
         """Records everything in one transaction: a crash leaves all of it, or none."""
         message, agent, model = said
-        record = next(r for r in self._desk.plans.records() if note in r.runs)
+        record = next(r for r in self._services.plans.records() if note in r.runs)
         todos = plan_steps(plan.text)
         words = TextPart(build_contract(plan, todos))
         raised: list[SessionEvent] = []
         if session.mode == "plan":
             raised.append(ModeChanged("ask", _reason(note)))
         told = MessageAdded(message, agent, (words,), synthetic="build", model=model)
-        events = (self._desk.link(record), *raised, told, TodosChanged(todos))
-        self._desk.projections.todos(record, plan.text, todos)
+        events = (self._services.link(record), *raised, told, TodosChanged(todos))
+        self._services.projections.todos(record, plan.text, todos)
         return self._diary().append(session, *events)[0]
 
     def _is_idle(self, session: SessionRecord, note: PlanRun) -> bool:
@@ -219,14 +221,14 @@ class TextPlanBuilds:
     def _go_on(
         self, session: SessionRecord, plan: PlanRecord, agent: str, model: str
     ) -> SessionRecord:
-        current = self._desk.plans.repository().load(plan.plan_id)
+        current = self._services.plans.repository().load(plan.plan_id)
         if self.is_over(current):
             return session
-        new = self._desk.ports.clock.new_id()
+        new = self._services.ports.clock.new_id()
         told = MessageAdded(new, agent, (TextPart(CONTINUE_BUILD),), synthetic="build", model=model)
         before: list[SessionEvent] = []
         if session.plan_id != plan.plan_id:
-            before.append(self._desk.link(current))
+            before.append(self._services.link(current))
         if session.mode == "plan":  # a repeated build command is deliberate
             before.append(ModeChanged("ask", _reason(_note(current))))
         return self._diary().append(session, *before, told)[0]
@@ -235,10 +237,10 @@ class TextPlanBuilds:
         """Applies the export, the only operation of a text plan, if it is still due."""
         for op in plan.operations:
             assert isinstance(op, WriteFile), "a plan of prose only exports its text"
-            if self._desk.ports.files.read_states((op.path,))[op.path] != op.before:
+            if self._services.ports.files.read_states((op.path,))[op.path] != op.before:
                 continue  # it was done, or another writer's content is there now
             edit = EditEffect((op,), {plan.content_hash: plan.text})
-            self._desk.permits.apply(session, "export", edit, "scope", f"plan {plan.digest}")
+            self._services.permits.apply(session, "export", edit, "scope", f"plan {plan.digest}")
 
     def _said(self, session: SessionRecord, message: str) -> bool:
         events = [one.event for one in self._sessions.events(session)]
@@ -254,7 +256,7 @@ class TextPlanBuilds:
         """Returns the switch to the mode before the build, which may be a custom mode."""
         events = [one.event for one in self._sessions.events(session)]
         chosen = [e.custom for e in events if isinstance(e, SessionStarted | ModeChanged)]
-        place = self._desk.config
+        place = self._services.config
         return ModeSwitch(
             "plan", why, BUILD_ENDED, staging=place.staging, custom=chosen[-2], modes=place.modes
         )

@@ -137,23 +137,23 @@ class ToolCallRunner:
 
     def __init__(
         self,
-        ground: TurnContext,
-        desk: AgentServices,
-        tooling: ToolEnvironment,
+        turn: TurnContext,
+        services: AgentServices,
+        tools: ToolEnvironment,
         children: ChildSessions,
     ) -> None:
-        self._ground = ground
-        self._desk = desk
-        self._tooling = tooling
+        self._turn = turn
+        self._services = services
+        self._tools = tools
         self._children = children
-        self.effects = EffectRunner(desk, tooling)
-        own, hooks = tooling.guards(lambda: self._around.posture), desk.ports.hooks
-        heard_by = HookGuard(hooks, desk.projections.warnings.append)
+        self.effects = EffectRunner(services, tools)
+        own, hooks = tools.guards(lambda: self._context.posture), services.ports.hooks
+        heard_by = HookGuard(hooks, services.projections.warnings.append)
         self._guards: Sequence[CallGuard] = (
             own if isinstance(hooks, NoHookRunner) else (*own, heard_by)
         )
         self._pending: list[StoredEvent] = []  # recorded while the user was asked
-        self._around = ground.tool_context()  # of the batch that is being run
+        self._context = turn.tool_context()  # of the batch that is being run
         self.ending: TurnEndReason | None = None
         self.words = ""
 
@@ -162,17 +162,17 @@ class ToolCallRunner:
         open_calls: dict[str, ToolCall] = {}
         for call in calls:
             open_calls.setdefault(call.id, call)  # calls with the same id are indistinguishable
-        dispatcher, waiting = self._tooling.dispatcher, False
+        dispatcher, waiting = self._tools.dispatcher, False
         try:
             prepared = self.prepare(open_calls.values())
-            self._ground.defer_events(BatchPlanned(tuple(map(dispatcher.planned, prepared))))
+            self._turn.defer_events(BatchPlanned(tuple(map(dispatcher.planned, prepared))))
             fresh = True  # nothing has happened since they were prepared
             for kind, batch in self._batches(prepared):
-                halt = None if self.ending else self._ground.halted()
+                halt = None if self.ending else self._turn.halted()
                 if halt is not None:  # a person elsewhere wants the work to stop
                     self.ending, self.words = halt.why, halt.words
                 if self.ending:
-                    yield from self._ground.append_events(*self._refused(batch))
+                    yield from self._turn.append_events(*self._refused(batch))
                 else:
                     current = batch if fresh else self.prepare([each.call for each in batch])
                     run = self._run_tasks if kind == "tasks" else self._run_batch
@@ -194,15 +194,15 @@ class ToolCallRunner:
 
     def prepare(self, calls: Iterable[ToolCall]) -> list[PreparedCall]:
         """Reads and judges calls in the current state of the session."""
-        self._around, agent = self._ground.tool_context(), self._ground.agent
-        return [self._tooling.dispatcher.prepare(call, self._around, agent) for call in calls]
+        self._context, agent = self._turn.tool_context(), self._turn.agent
+        return [self._tools.dispatcher.prepare(call, self._context, agent) for call in calls]
 
     def _batches(
         self, prepared: Sequence[PreparedCall]
     ) -> Iterator[tuple[str, list[PreparedCall]]]:
         """Yields calls to run together: neighbours of one kind, and each other one alone."""
-        group, posture = self._tooling.dispatcher.concurrency_group, self._around.posture
-        for kind, together in groupby(prepared, lambda each: group(each.call, posture)):
+        group, permissions = self._tools.dispatcher.concurrency_group, self._context.posture
+        for kind, together in groupby(prepared, lambda each: group(each.call, permissions)):
             if kind:
                 yield kind, list(together)
             else:
@@ -215,8 +215,8 @@ class ToolCallRunner:
         yield from self._begin(batch)
         began = perf_counter()
         if len(batch) == 1:
-            run_call = self._tooling.dispatcher.run_call
-            results = [run_call(batch[0], self._around, self._ask, self._guards)]
+            run_call = self._tools.dispatcher.run_call
+            results = [run_call(batch[0], self._context, self._ask, self._guards)]
         else:
             results = self._run_parallel(batch)
         yield from self._heard_meanwhile()
@@ -229,25 +229,25 @@ class ToolCallRunner:
             else:
                 ended += self._record(each.call, result, done, seconds)
         if all(map(_can_wait, results)):
-            self._ground.defer_events(*ended)
+            self._turn.defer_events(*ended)
         else:
-            yield from self._ground.append_events(*ended)
+            yield from self._turn.append_events(*ended)
         return parked
 
     def _run_parallel(self, batch: Sequence[PreparedCall]) -> list[ToolCallResult]:
         """Runs calls in threads; one that needs an answer waits until the others are done."""
-        run_call, postponed = self._tooling.dispatcher.run_call, set[str]()
+        run_call, postponed = self._tools.dispatcher.run_call, set[str]()
 
         def run_unasked(each: PreparedCall) -> ToolCallResult:
             def ask_later(doubt: ToolPermissionRequest) -> PermissionAnswer:
                 postponed.add(each.call.id)
                 return ASK_LATER
 
-            return run_call(each, self._around, ask_later, self._guards)
+            return run_call(each, self._context, ask_later, self._guards)
 
         results = run_parallel(run_unasked, batch)
         return [
-            run_call(each, self._around, self._ask, self._guards)
+            run_call(each, self._context, self._ask, self._guards)
             if each.call.id in postponed
             else result
             for each, result in zip(batch, results, strict=True)
@@ -263,7 +263,7 @@ class ToolCallRunner:
             # If its child waits, permission was asked before it started.
             asked = each.call.id in self._children.waiting
             ask: AskPermission = (lambda doubt: ASKED_EARLIER) if asked else self._ask
-            results.append(self._tooling.dispatcher.run_call(each, self._around, ask, self._guards))
+            results.append(self._tools.dispatcher.run_call(each, self._context, ask, self._guards))
         yield from self._heard_meanwhile()
         wanted = [
             (each.call, result.outcome.effect)
@@ -281,7 +281,7 @@ class ToolCallRunner:
                 parked.append(each.call)
             else:
                 ended += self._record(each.call, result, done, seconds)
-        yield from self._ground.append_events(*ended)
+        yield from self._turn.append_events(*ended)
         return parked
 
     def _hear_no(self, wanted: RequestedTasks, carried: Mapping[str, EffectResult]) -> None:
@@ -292,32 +292,33 @@ class ToolCallRunner:
 
     def _begin(self, batch: Sequence[PreparedCall]) -> tuple[StoredEvent, ...]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
-        return self._ground.append_events(*started)
+        return self._turn.append_events(*started)
 
     def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
         """Asks the user, who sees what would be applied; recorded events are shown afterwards."""
-        gate, posture = self._tooling.gate, self._around.posture
+        gate, permissions = self._tools.gate, self._context.posture
         level, reasons = gate.risk(doubt.requests)
-        run = self.effects.building(self._ground.record)
+        run = self.effects.building(self._turn.record)
         wanted = Asked(
             doubt.call,
             doubt.tool,
             doubt.requests,
             doubt.decision,
-            posture.agents[0].name if posture.agents else self._ground.agent.name,
-            posture.mode,
+            permissions.agents[0].name if permissions.agents else self._turn.agent.name,
+            permissions.mode,
             run,
-            custom_mode_name(posture.custom),
+            custom_mode_name(permissions.custom),
             doubt.edit,
-            posture.mode != "plan" and _may_be_freed(doubt, confined=not self._tooling.unconfined),
+            permissions.mode != "plan"
+            and _may_be_freed(doubt, confined=not self._tools.unconfined),
             (level, *reasons),
-            gate.grant_patterns(doubt.requests, posture),
+            gate.grant_patterns(doubt.requests, permissions),
             gate.parts(doubt.requests),
-            gate.is_mandatory_ask(doubt.requests, posture),
+            gate.is_mandatory_ask(doubt.requests, permissions),
         )
-        work = self.effects.permission.ask(self._ground.record, wanted)
-        consent = drain(work, lambda event: self._pending.extend(self._ground.append_events(event)))
-        self._pending.extend(self._ground.read_updates())
+        work = self.effects.permission.ask(self._turn.record, wanted)
+        consent = drain(work, lambda event: self._pending.extend(self._turn.append_events(event)))
+        self._pending.extend(self._turn.read_updates())
         if consent.plain:
             self.ending = "declined"
         return consent
@@ -334,11 +335,11 @@ class ToolCallRunner:
         if outcome.effect is None or result.decision is None or outcome.failed:
             return EffectDone(_as_told(outcome))
         # what others did comes before what this call does
-        yield from self._ground.read_updates()
-        now = self._ground.tool_context()
+        yield from self._turn.read_updates()
+        now = self._turn.tool_context()
         work = self.effects.run_effect(
             EffectRequest(
-                self._ground.record,
+                self._turn.record,
                 call,
                 outcome.effect,
                 _decided(result),
@@ -357,13 +358,15 @@ class ToolCallRunner:
             if isinstance(event, StreamDelta):
                 yield event
             else:
-                yield from self._ground.append_events(event)
+                yield from self._turn.append_events(event)
 
-    def _opened(self, result: ToolCallResult, posture: PermissionContext) -> ProcessRunner | None:
+    def _opened(
+        self, result: ToolCallResult, permissions: PermissionContext
+    ) -> ProcessRunner | None:
         """Returns the runner for a command that was allowed to change configuration of agents."""
         if result.attempt is None or not isinstance(result.outcome.effect, CommandEffect):
             return None
-        files = self._tooling.gate.files(result.attempt.requests)
+        files = self._tools.gate.files(result.attempt.requests)
         opened = tuple(
             file.resource
             for file in files
@@ -372,14 +375,14 @@ class ToolCallRunner:
         )
         if not opened:
             return None
-        found = self._tooling.with_path_limits(msgspec.structs.replace(posture, opened=opened))
+        found = self._tools.with_path_limits(msgspec.structs.replace(permissions, opened=opened))
         return found[0]() if found else None
 
     def _record(
         self, call: ToolCall, result: ToolCallResult, done: EffectDone, seconds: float
     ) -> list[SessionEvent]:
         """Returns everything that ends a call."""
-        outcome, carried, mask = result.outcome, done.carried, self._tooling.redact
+        outcome, carried, mask = result.outcome, done.carried, self._tools.redact
         title = mask(outcome.title)
         metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
         last = ToolOutcome(
@@ -400,20 +403,20 @@ class ToolCallRunner:
         )
         if carried.ends:
             self.ending = "presented"
-        return [ended, *done.events, *(self._ground.plan_updates(done) if done.changed else [])]
+        return [ended, *done.events, *(self._turn.plan_updates(done) if done.changed else [])]
 
     def _kept(self, text: str, rest: bytes) -> tuple[str, dict[str, str]]:
         """Stores a long output in a file, and says where it is."""
         if not rest:
             return text, {}
-        whole = self._tooling.redact(rest.decode("utf-8", "surrogateescape"))
-        name = f"{self._desk.ports.clock.new_id()}.txt"
+        whole = self._tools.redact(rest.decode("utf-8", "surrogateescape"))
+        name = f"{self._services.ports.clock.new_id()}.txt"
         try:
             content = whole.encode("utf-8", "surrogateescape")
-            path = one_line(self._desk.ports.projection.write_output(name, content))
+            path = one_line(self._services.ports.projection.write_output(name, content))
         except (AssentError, OSError) as error:
             return f"{text}\n\nThe rest could not be saved: {error}", {}
-        absent = self._tooling.dispatcher.absent(self._around.posture, self._ground.agent)
+        absent = self._tools.dispatcher.absent(self._context.posture, self._turn.agent)
         how = "" if "read" in absent else "; use `read` to see any part of it"
         return f"{text}\n\nThe whole output is in {path}{how}.", {"output": path}
 
@@ -425,7 +428,7 @@ class ToolCallRunner:
     def _abandon(self, calls: Iterable[ToolCall], why: str) -> None:
         if ended := [abandoned_call(call, why) for call in calls]:
             with suppress(AssentError):  # what stopped the calls is more important
-                self._ground.append_events(*ended)
+                self._turn.append_events(*ended)
 
 
 def abandoned_call(call: ToolCall, why: str) -> CallEnded:

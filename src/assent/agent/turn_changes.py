@@ -37,15 +37,15 @@ class SessionTurnChanges:
     that the user typed belong to no turn.
     """
 
-    def __init__(self, desk: AgentServices) -> None:
-        self._desk = desk
+    def __init__(self, services: AgentServices) -> None:
+        self._services = services
 
     def turns(self, record: SessionRecord) -> list[TurnChanges]:
         """Returns every turn with what it changed, oldest first."""
         events = self._diary(record).read(record.session)
         turns = list(_turns(events))
         begins = [turn.position for turn in turns]
-        back = UndoTargets(self._desk.ports, self._desk.runs.repository())
+        back = UndoTargets(self._services.ports, self._services.runs.repository())
         runs: dict[int, list[str]] = {}
         for run in sorted(self._runs(back, record, events), key=lambda run: back.began[run]):
             runs.setdefault(bisect_left(begins, back.began[run]), []).append(run)
@@ -67,25 +67,29 @@ class SessionTurnChanges:
         self, back: UndoTargets, record: SessionRecord, events: Sequence[StoredEvent]
     ) -> Iterator[str]:
         """Yields every run of a session and its children."""
-        family, deeds = self._family(record), back.applied
+        family, changes = self._family(record), back.applied
         plans = {one.event.plan_id for one in events if isinstance(one.event, PlanLinked)}
-        for permit in deeds.permits:
+        for permit in changes.permits:
             if permit.permit.session in family and permit.outcome == "done":
                 yield permit.run
-        for command in deeds.commands:
+        for command in changes.commands:
             if command.started.session in family and command.started.source != "person":
                 yield command.started.id
-        for plan in deeds.records:
+        for plan in changes.records:
             if not plan.undoes and (plan.plan_id in plans or plan.session == record.slug):
                 yield from (note.run for note in plan.runs if not note.session)
 
     def _changes(self, back: UndoTargets, turn: _TurnStart, runs: Sequence[str]) -> TurnChanges:
-        deeds = [deed for run in runs for deed in back.applied.of(run)]
-        builds = _builds(back) if deeds else {}
-        undone = [deed for deed in deeds if back.is_undone(deed.token, builds.get(deed.run, ""))]
-        taken = "all" if len(undone) == len(deeds) else "some"
+        changes = [change for run in runs for change in back.applied.of(run)]
+        builds = _builds(back) if changes else {}
+        undone = [
+            change for change in changes if back.is_undone(change.token, builds.get(change.run, ""))
+        ]
+        taken = "all" if len(undone) == len(changes) else "some"
         files = (
-            [file_change(op, self._diff(op)) for op in combined_operations(deeds)] if deeds else []
+            [file_change(op, self._diff(op)) for op in combined_operations(changes)]
+            if changes
+            else []
         )
         return TurnChanges(
             turn.number,
@@ -94,7 +98,7 @@ class SessionTurnChanges:
             tuple(files),
             tuple(runs),
             taken if undone else "",  # type: ignore[arg-type]
-            tuple(gap.line for gap in undo_gaps(deeds) if gap.path is None and gap.command),
+            tuple(gap.line for gap in undo_gaps(changes) if gap.path is None and gap.command),
         )
 
     def _diff(self, op: FileOperation) -> str | None:
@@ -105,7 +109,7 @@ class SessionTurnChanges:
 
     def _content(self, state: FileState | None) -> bytes | None:
         """Returns a content, unless it is too large to be shown, or was pruned."""
-        blobs = self._desk.ports.blobs
+        blobs = self._services.ports.blobs
         if state is None or state.size > LIMIT or not blobs.has(state.digest):
             return None
         return blobs.read(state.digest)
@@ -120,7 +124,7 @@ class SessionTurnChanges:
         return family
 
     def _diary(self, record: SessionRecord) -> SessionRepository:
-        return SessionRepository(self._desk.ports, record.workspace)
+        return SessionRepository(self._services.ports, record.workspace)
 
 
 def _builds(back: UndoTargets) -> dict[str, str]:

@@ -46,20 +46,20 @@ class SessionTurn:
 
     def __init__(
         self,
-        desk: AgentServices,
+        services: AgentServices,
         diary: SessionRepository,
         session: str,
-        tooling: ToolEnvironment,
+        tools: ToolEnvironment,
         build: str = "",
         token: CancelToken[TurnEnded] | None = None,
     ) -> None:
-        self._desk = desk
+        self._services = services
         self._diary = diary
         self._token = token or CancelToken()  # with the end that a person elsewhere wants
-        tooling = cancellable_environment(tooling, self._token)
-        self._tooling = tooling
+        tools = cancellable_environment(tools, self._token)
+        self._tools = tools
         self._build = build
-        self._surroundings = SessionContext(desk, tooling)
+        self._surroundings = SessionContext(services, tools)
         self._transcript = Transcript()
         self._seen: dict[str, str] = {}
         self._called = False  # whether the session has ever made a call
@@ -74,9 +74,9 @@ class SessionTurn:
         events = diary.read(session)
         self._record = folded_session(self._record, [e for e in events if e.seq > self._record.seq])
         self._take(events)
-        self._news = PlanUpdates(desk, self._record, self._linked)
-        self.children = ChildSessions(self, desk, tooling, SessionTurn)
-        self._calls = ToolCallRunner(self, desk, tooling, self.children)
+        self._news = PlanUpdates(services, self._record, self._linked)
+        self.children = ChildSessions(self, services, tools, SessionTurn)
+        self._calls = ToolCallRunner(self, services, tools, self.children)
         # Calls that wait for an answer, their own or their child's, and for nothing else.
         own = self._calls.effects.permission.resume(events)
         lent = self.children.waiting
@@ -85,7 +85,7 @@ class SessionTurn:
     @property
     def record(self) -> SessionRecord:
         """The session, in its current mode."""
-        return with_current_mode(self._record, self._tooling.modes)
+        return with_current_mode(self._record, self._tools.modes)
 
     @property
     def agent(self) -> Agent:
@@ -102,7 +102,7 @@ class SessionTurn:
 
     def available_tools(self) -> tuple[ToolDefinition, ...]:
         """Returns the tools that the model may see in this mode, as this agent."""
-        return self._tooling.dispatcher.available_tools(self._posture(), self.agent)
+        return self._tools.dispatcher.available_tools(self._permissions(), self.agent)
 
     def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
         """Appends events to the session, after those that others appended."""
@@ -131,7 +131,7 @@ class SessionTurn:
         halt = (
             None
             if self._over
-            else self._token.reason or requested_end(self._desk.ports, self._record)
+            else self._token.reason or requested_end(self._services.ports, self._record)
         )
         if halt and self._record.working:
             return (*told, *self._end(halt.why, halt.words))
@@ -145,9 +145,9 @@ class SessionTurn:
         if self._token.reason:
             return self._token.reason
         record = self._record
-        if not record.halt and self._desk.ports.store.last() == self._quiet:
+        if not record.halt and self._services.ports.store.last() == self._quiet:
             return None
-        return requested_end(self._desk.ports, self._diary.load(record.session))
+        return requested_end(self._services.ports, self._diary.load(record.session))
 
     def read_updates(self) -> tuple[StoredEvent, ...]:
         """Reads what others added to the session, and reports what they did to its plan."""
@@ -155,7 +155,7 @@ class SessionTurn:
         # What a person wrote into the plan's file is its own session's to take in.
         own = plan is not None and not self._record.parent
         edited = own and plan is not None and self._news.take_in(plan)
-        last = self._desk.ports.store.last()
+        last = self._services.ports.store.last()
         if last == self._quiet and not edited:
             return ()
         self._quiet = last
@@ -177,7 +177,7 @@ class SessionTurn:
         work = self._calls.effects.permission.confirm(self._record, header, question)
         consent = drain(work, lambda event: heard.extend(self.append_events(event)))
         yield from (*heard, *self.read_updates())
-        if self._tooling.cancel_reason() == "interrupted":  # that does not answer the question
+        if self._tools.cancel_reason() == "interrupted":  # that does not answer the question
             raise Interrupted(INTERRUPTED_WORK)
         return consent.yes
 
@@ -192,11 +192,11 @@ class SessionTurn:
     def reminder(self) -> str:
         """Returns a reminder of the current mode and plan."""
         plan = self._current_plan()
-        staged = len(self._desk.plans.operations(plan)) if plan else 0
-        approved = plan is not None and self._desk.approvals.is_approved(plan)
-        posture = self._posture()
-        scope = posture.scope if posture.building else None
-        now = ReminderContext(staged, approved, posture.staging, scope, self._tooling.modes)
+        staged = len(self._services.plans.operations(plan)) if plan else 0
+        approved = plan is not None and self._services.approvals.is_approved(plan)
+        permissions = self._permissions()
+        scope = permissions.scope if permissions.building else None
+        now = ReminderContext(staged, approved, permissions.staging, scope, self._tools.modes)
         return reminder(self._record, plan, now)
 
     def open(self) -> Iterator[StoredEvent | StreamDelta]:
@@ -214,8 +214,8 @@ class SessionTurn:
             *lost, *dead, TurnStarted(self._record.turns + 1, self._build)
         )
         if self._record.todos:
-            self._desk.show_todos(self._record, self._record.todos)
-        self._desk.projections.warnings += self._surroundings.warnings(self._record)
+            self._services.show_todos(self._record, self._record.todos)
+        self._services.projections.warnings += self._surroundings.warnings(self._record)
         yield from self.children.end_abandoned()
         if again:
             yield from self.run_calls(again)
@@ -243,12 +243,12 @@ class SessionTurn:
         plan = self._current_plan()
         fresh = not self._called and not self._record.parent
         if plan and fresh and self._calls.effects.authoring.is_empty(plan):
-            self._desk.plans.delete([plan])
-            yield from self.append_events(self._desk.link(None))
+            self._services.plans.delete([plan])
+            yield from self.append_events(self._services.link(None))
 
     def _lost(self, call: ToolCall) -> str:
         """Returns what is known of a call that a process left when it died."""
-        return self._desk.session_commands.unknown_end(self._record.session, call.id) or LOST
+        return self._services.session_commands.unknown_end(self._record.session, call.id) or LOST
 
     def _end(self, why: TurnEndReason, words: str = "") -> tuple[StoredEvent, ...]:
         """Ends the turn, because a call, an answer or a stop request ended it."""
@@ -259,18 +259,18 @@ class SessionTurn:
     def _open_words(self) -> str:
         """Returns how many questions of the session and its children wait for an answer."""
         own = self._record.session
-        found = [each for each in self._desk.pending_questions.pending()
+        found = [each for each in self._services.pending_questions.pending()
                  if own in (each.session.session, each.root.session)]  # fmt: skip
         if len(found) > 1:
             return f"{len(found)} questions are pending: see `assent questions list`."
         return "1 question is pending: see `assent questions list`."
 
-    def _posture(self) -> PermissionContext:
+    def _permissions(self) -> PermissionContext:
         return self._surroundings.permission_context(self._record, self._current_plan())
 
     def _current_plan(self) -> PlanRecord | None:
         if not self._plan_is_known:
-            self._plan, self._plan_is_known = self._desk.plan_of(self._record), True
+            self._plan, self._plan_is_known = self._services.plan_of(self._record), True
         return self._plan
 
     def _take(self, events: Iterable[StoredEvent], held: Sequence[SessionEvent] = ()) -> None:

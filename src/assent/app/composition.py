@@ -43,16 +43,16 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> En
         return process.with_path_limits(fence) if fence else process
 
     def open_commander(
-        files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
+        files: WorkspaceFiles, blobs: BlobStore, config: WorkspaceConfig
     ) -> PlanCommandRunner:
         from assent.runs.plan_commands import LocalPlanCommandRunner
 
-        return LocalPlanCommandRunner(open_process, files, blobs, place, rules=rules)
+        return LocalPlanCommandRunner(open_process, files, blobs, config, rules=rules)
 
-    doors, place = open_ports(cwd, root, here, settings, rules, open_commander)
-    hooks = open_hooks(root, here, settings, place.user) if settings.hooks else NoHookRunner()
-    doors = msgspec.structs.replace(doors, hooks=hooks)
-    engine = Engine(doors, place)
+    ports, config = open_ports(cwd, root, here, settings, rules, open_commander)
+    hooks = open_hooks(root, here, settings, config.user) if settings.hooks else NoHookRunner()
+    ports = msgspec.structs.replace(ports, hooks=hooks)
+    engine = Engine(ports, config)
     engine.swept = remove_leftover_folders(root, here)
     return engine
 

@@ -36,10 +36,10 @@ def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[st
 
 
 def expand_command(
-    command: SlashCommand, arguments: str, folder: str, tooling: ToolEnvironment
+    command: SlashCommand, arguments: str, folder: str, tools: ToolEnvironment
 ) -> str:
     """Returns the text of a command with these arguments; raises Refused for a denied read."""
-    writer = _TemplateExpander(command, locate_workspace(folder)[1], tooling)
+    writer = _TemplateExpander(command, locate_workspace(folder)[1], tools)
     parts = template_parts(command.template, arguments)
     found = {part: text for part in parts if (text := writer.content(part)) is not None}
     return joined_template(parts, found)
@@ -48,7 +48,7 @@ def expand_command(
 class _TemplateExpander:
     """Reads what a template names, by the rules that apply to a model."""
 
-    def __init__(self, command: SlashCommand, root: bytes, tooling: ToolEnvironment) -> None:
+    def __init__(self, command: SlashCommand, root: bytes, tools: ToolEnvironment) -> None:
         from assent.config.paths import private_paths
         from assent.store.blobs import FileBlobStore
         from assent.workspace.files import LocalWorkspaceFiles
@@ -56,7 +56,7 @@ class _TemplateExpander:
         here = user_paths()
         self._command = command
         self._root = root
-        self._tooling = tooling
+        self._tools = tools
         self._private = private_paths(here, root)
         self._overlay = Overlay(
             LocalWorkspaceFiles(root, root), FileBlobStore(here.state / "blobs")
@@ -75,8 +75,8 @@ class _TemplateExpander:
     def _printed(self, line: str) -> str:
         self._check(ResourceAccess(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
-            fenced = self._tooling.with_path_limits(READ_ONLY_CONTEXT)
-            shell = (fenced[1] if fenced else self._tooling.open_shell)()
+            fenced = self._tools.with_path_limits(READ_ONLY_CONTEXT)
+            shell = (fenced[1] if fenced else self._tools.open_shell)()
             return collect_output(shell.run(line, self._root), line).text
         except Refused as refused:
             raise self._refused(f"!`{line}`", refused.message) from refused
@@ -94,7 +94,7 @@ class _TemplateExpander:
         return content.decode("utf-8", "backslashreplace")
 
     def _check(self, request: ResourceAccess, what: str) -> None:
-        decision = self._tooling.gate.decide((request,), READ_ONLY_CONTEXT)
+        decision = self._tools.gate.decide((request,), READ_ONLY_CONTEXT)
         if decision.verdict is not Verdict.RUN:
             raise self._refused(what, decision.reason or "Permission denied.")
 

@@ -66,8 +66,8 @@ class opened_once(Generic[T]):  # a decorator, like `property`
 class Engine(WorkspaceStatus):
     """Sessions, plans, drafts, reviews, approvals, runs and undo for one workspace."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
-        super().__init__(doors, place)
+    def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
+        super().__init__(ports, config)
         self.opening = RLock()
         self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
 
@@ -76,14 +76,14 @@ class Engine(WorkspaceStatus):
         """Operations that plans will have."""
         from assent.planning.drafts import Drafts
 
-        return Drafts(self._doors, self._place, self.plans, self._projections)
+        return Drafts(self._ports, self._config, self.plans, self._projections)
 
     @opened_once
     def approvals(self) -> "Approvals":
         """Proposals, and what users decide about them."""
         from assent.planning.approvals import Approvals
 
-        approvals = Approvals(self._doors, self._place, self.plans, self._projections)
+        approvals = Approvals(self._ports, self._config, self.plans, self._projections)
         approvals.reviewed = lambda record: self.reviews.review(record)
         approvals.next_after_run = self.run_status.next_after_run
         return approvals
@@ -93,35 +93,35 @@ class Engine(WorkspaceStatus):
         """Builds and recovery; they know which run is at work."""
         from assent.runs.runs import Runs
 
-        return Runs(self._doors, self.plans, self.approvals, self._projections, self.orphan_slots)
+        return Runs(self._ports, self.plans, self.approvals, self._projections, self.orphan_slots)
 
     @opened_once
     def undo(self) -> "UndoService":
         """Runs that are undone."""
         from assent.runs.undo.service import UndoService
 
-        return UndoService(self._doors, self.runs, self.approvals)
+        return UndoService(self._ports, self.runs, self.approvals)
 
     @property
     def patches(self) -> "Patches":
         """Patches that become operations."""
         from assent.planning.patches import Patches
 
-        return Patches(self._doors, self._place, self.drafts)
+        return Patches(self._ports, self._config, self.drafts)
 
     @property
     def folder_import(self) -> "FolderImporter":
         """Folders whose difference becomes operations."""
         from assent.planning.folder_import import FolderImporter
 
-        return FolderImporter(self._doors, self._place, self.drafts)
+        return FolderImporter(self._ports, self._config, self.drafts)
 
     @property
     def reviews(self) -> "Reviews":
         """Reviews of plans, which users read before they decide."""
         from assent.planning.reviews import Reviews
 
-        return Reviews(self._doors, self.plans, self._place, self.run_status.next_after_run)
+        return Reviews(self._ports, self.plans, self._config, self.run_status.next_after_run)
 
     @property
     def partial_approvals(self) -> "PartialApprovals":
@@ -129,7 +129,7 @@ class Engine(WorkspaceStatus):
         from assent.planning.partial_approval import PartialApprovals
 
         return PartialApprovals(
-            self._doors, self._place, self.plans, self.approvals, self._projections
+            self._ports, self._config, self.plans, self.approvals, self._projections
         )
 
     @property
@@ -138,7 +138,7 @@ class Engine(WorkspaceStatus):
         from assent.planning.review_history import ReviewHistory
 
         readings = ReviewHistory(
-            self._doors, self._place, self.reviews, self.partial_approvals, self._projections
+            self._ports, self._config, self.reviews, self.partial_approvals, self._projections
         )
         readings.commented = lambda record, review: self.comments.shown(record, review)
         return readings
@@ -148,14 +148,14 @@ class Engine(WorkspaceStatus):
         """Comments of users on plans."""
         from assent.planning.comments import Comments
 
-        return Comments(self._doors, self._place, self.plans, self.reviews, self.approvals)
+        return Comments(self._ports, self._config, self.plans, self.reviews, self.approvals)
 
     @property
     def rebaser(self) -> "Rebaser":
         """New plans from those whose files changed."""
         from assent.planning.rebase import Rebaser
 
-        return Rebaser(self._doors, self.plans, self.approvals, self._projections)
+        return Rebaser(self._ports, self.plans, self.approvals, self._projections)
 
     def bundles(self, file: str = "") -> "Bundles":
         """Returns the verbs about plans that are made here and applied elsewhere, or the reverse.
@@ -164,7 +164,7 @@ class Engine(WorkspaceStatus):
         """
         from assent.planning.bundles import Bundles
 
-        found = Bundles(self._doors, self._place, self.plans, self.approvals, self.reviews)
+        found = Bundles(self._ports, self._config, self.plans, self.approvals, self.reviews)
         found.file = file or found.file
         return found
 
@@ -173,28 +173,28 @@ class Engine(WorkspaceStatus):
         """Evidence of runs."""
         from assent.runs.evidence import RunEvidence
 
-        return RunEvidence(self._doors, self.plans)
+        return RunEvidence(self._ports, self.plans)
 
     @property
     def key_log(self) -> "KeyLog":
         """The log of which keys were trusted, and since when."""
         from assent.planning.bundles import KeyLog
 
-        return KeyLog(self._doors, self._place)
+        return KeyLog(self._ports, self._config)
 
     @property
     def trust_log(self) -> "TrustLog":
         """The log of which file contents were trusted."""
         from assent.agent.project_files import TrustLog
 
-        return TrustLog(self._doors, self._place, self._workspaces)
+        return TrustLog(self._ports, self._config, self._workspaces)
 
     @property
     def history(self) -> "RunHistory":
         """Past runs."""
         from assent.runs.history import RunHistory
 
-        return RunHistory(self._doors, self.runs)
+        return RunHistory(self._ports, self.runs)
 
     @property
     def retention(self) -> "RunRetention":
@@ -202,13 +202,13 @@ class Engine(WorkspaceStatus):
         from assent.runs.retention import RunRetention
 
         return RunRetention(
-            self._doors, self._place, self._workspaces, self.history, self._projections
+            self._ports, self._config, self._workspaces, self.history, self._projections
         )
 
     @property
     def memory(self) -> WorkspaceMemory:
         """Remembered facts about the workspace."""
-        return WorkspaceMemory(self._doors, self._workspaces)
+        return WorkspaceMemory(self._ports, self._workspaces)
 
     @property
     def text_plan_builds(self) -> "TextPlanBuilds":
@@ -229,28 +229,28 @@ class Engine(WorkspaceStatus):
         from assent.agent.project_files import sync_agent_file
 
         self._workspaces.open()
-        self._doors.projection.prepare()
-        return sync_agent_file(self._doors.projection, agent)
+        self._ports.projection.prepare()
+        return sync_agent_file(self._ports.projection, agent)
 
-    def session_context(self, tooling: "ToolEnvironment") -> "SessionContext":
+    def session_context(self, tools: "ToolEnvironment") -> "SessionContext":
         """Returns the context of sessions: their agents, permissions and tool calls' view."""
         from assent.agent.session_context import SessionContext
 
-        return SessionContext(self._services, tooling)
+        return SessionContext(self._services, tools)
 
     @opened_once
     def permits(self) -> "Permits":
         """Changes that were allowed outside plans; they know the last one."""
         from assent.runs.permits import Permits
 
-        return Permits(self._doors, self._place, self.runs, self._services.last_edit)
+        return Permits(self._ports, self._config, self.runs, self._services.last_edit)
 
     @opened_once
     def session_commands(self) -> "SessionCommands":
         """Command lines outside plans; they know which one runs."""
         from assent.runs.session_commands import SessionCommands
 
-        commands = SessionCommands(self._doors, self._place, self.runs, self._workspaces)
+        commands = SessionCommands(self._ports, self._config, self.runs, self._workspaces)
         commands.told = lambda record, words: self.sessions.add_context(record, words)
         return commands
 
@@ -259,14 +259,14 @@ class Engine(WorkspaceStatus):
         """Remembered permission answers."""
         from assent.agent.pending_questions import Grants
 
-        return Grants(self._doors, self._workspaces, self._place)
+        return Grants(self._ports, self._workspaces, self._config)
 
     @opened_once
     def pending_questions(self) -> "PendingQuestions":
         """Questions that wait for an answer."""
         from assent.agent.pending_questions import PendingQuestions
 
-        return PendingQuestions(self._doors, self._workspaces, self._place, self.grants)
+        return PendingQuestions(self._ports, self._workspaces, self._config, self.grants)
 
     @opened_once
     def _services(self) -> "AgentServices":
@@ -274,8 +274,8 @@ class Engine(WorkspaceStatus):
         from assent.agent.services import AgentServices
 
         return AgentServices(
-            self._doors,
-            self._place,
+            self._ports,
+            self._config,
             self._workspaces,
             self._projections,
             self.plans,
@@ -312,4 +312,4 @@ class Engine(WorkspaceStatus):
     @property
     def max_file(self) -> int:
         """The maximum bytes that are read from one file or stdin that a user names."""
-        return self._place.max_file
+        return self._config.max_file

@@ -34,13 +34,13 @@ class ExplainContext(msgspec.Struct, frozen=True):
     work: SessionRuntime
     record: SessionRecord
     agent: Agent
-    around: ToolContext
+    context: ToolContext
 
     @property
     def mode(self) -> str:
         """The mode's display name."""
         modes = self.work.engine.sessions.modes
-        return with_current_mode(self.record, modes).custom or self.around.posture.mode
+        return with_current_mode(self.record, modes).custom or self.context.posture.mode
 
 
 class CallExplanation(msgspec.Struct, frozen=True):
@@ -56,22 +56,24 @@ def explain_context(
     work: SessionRuntime, mode: str = "", agent: str = "", session: str = ""
 ) -> ExplainContext:
     """Returns the context of a session, or of a new one, in a mode, with an agent."""
-    engine, tooling = work.engine, work.tooling
-    if agent and agent not in tooling.agents:
-        known = ", ".join(sorted(tooling.agents))
+    engine, tools = work.engine, work.tools
+    if agent and agent not in tools.agents:
+        known = ", ".join(sorted(tools.agents))
         raise UsageError(f"Agent {agent!a} not found. Available: {known}.")
     if session:
         record = engine.sessions.find(session)
     else:
         record = SessionRecord("", engine.workspace, "", work.mode, "", "", 0)
     if mode or not session:
-        base, custom = resolve_mode(mode or work.mode, tooling.modes)
+        base, custom = resolve_mode(mode or work.mode, tools.modes)
         record = msgspec.structs.replace(record, mode=base, custom=custom)
     who = agent or record.agent or default_agent(record.mode)
     record = msgspec.structs.replace(record, agent=who)
-    around = engine.session_context(tooling)
+    context = engine.session_context(tools)
     plan = engine.plans.find(record.plan_id) if record.plan_id else None
-    return ExplainContext(work, record, around.agent(record), around.tool_context(record, plan, {}))
+    return ExplainContext(
+        work, record, context.agent(record), context.tool_context(record, plan, {})
+    )
 
 
 def explain(seat: ExplainContext, word: str, resource: str) -> CallExplanation:
@@ -81,7 +83,7 @@ def explain(seat: ExplainContext, word: str, resource: str) -> CallExplanation:
     if why := unsupported_reason(word):
         return CallExplanation(Decision(Verdict.DENY, why, NOT_OFFERED_NOTE))
     name = resource if word == str(Action.TOOL) else tool_named(word)
-    tool = seat.work.tooling.dispatcher.tool(name)
+    tool = seat.work.tools.dispatcher.tool(name)
     if name in ARGUMENT_BUILDERS:
         return _called(seat, hypothetical_call(name, resource))
     if tool is None:
@@ -95,15 +97,15 @@ def explain(seat: ExplainContext, word: str, resource: str) -> CallExplanation:
 def is_known(seat: ExplainContext, word: str) -> bool:
     """Tells whether a word names a tool that exists, or might once MCP servers run."""
     name = tool_named(word)
-    tool = seat.work.tooling.dispatcher.tool(name)
+    tool = seat.work.tools.dispatcher.tool(name)
     return tool is not None or bool(unsupported_reason(word)) or bool(_server(seat, name))
 
 
 def _called(seat: ExplainContext, call: ToolCall) -> CallExplanation:
-    toolbox = seat.work.tooling.dispatcher
+    toolbox = seat.work.tools.dispatcher
     if missing := _offered(seat, call.tool):
         return _ruled_out(seat, call, missing)
-    prepared = toolbox.prepare(call, seat.around, seat.agent)
+    prepared = toolbox.prepare(call, seat.context, seat.agent)
     if prepared.failure is not None:
         no = Decision(Verdict.DENY, prepared.failure.text, "defaults")
         return CallExplanation(no, tool=call.tool)
@@ -112,7 +114,7 @@ def _called(seat: ExplainContext, call: ToolCall) -> CallExplanation:
 
 def _offered(seat: ExplainContext, name: str) -> CallExplanation | None:
     """Returns why a tool is not available; None if it is."""
-    why = seat.work.tooling.dispatcher.unavailable_tools(seat.around.posture, seat.agent).get(name)
+    why = seat.work.tools.dispatcher.unavailable_tools(seat.context.posture, seat.agent).get(name)
     if why is None:
         return None
     return CallExplanation(
@@ -122,12 +124,12 @@ def _offered(seat: ExplainContext, name: str) -> CallExplanation | None:
 
 def _ruled_out(seat: ExplainContext, call: ToolCall, missing: CallExplanation) -> CallExplanation:
     """Adds the rule that excludes a tool, if there is one."""
-    tool = seat.work.tooling.dispatcher.tool(call.tool)
+    tool = seat.work.tools.dispatcher.tool(call.tool)
     found = None
     with suppress(Exception):  # what it touches is only of interest if it can be told
         assert tool is not None
         args = msgspec.convert(call.args, tool.args)
-        found = _judged(seat, *tool.touches(args, seat.around), tool=call.tool)
+        found = _judged(seat, *tool.touches(args, seat.context), tool=call.tool)
     if found is None or not found.decision.rule or found.decision.verdict is not Verdict.DENY:
         return missing
     decision = msgspec.structs.replace(found.decision, reason=missing.decision.reason)
@@ -149,7 +151,7 @@ def _server(seat: ExplainContext, name: str) -> str:
 def _judged(
     seat: ExplainContext, *requests: ResourceAccess, tool: str = "", note: str = ""
 ) -> CallExplanation:
-    gate, posture = seat.work.tooling.gate, seat.around.posture
+    gate, permissions = seat.work.tools.gate, seat.context.posture
     assert isinstance(gate, RuleGate), "it is the one that explains itself"
-    decision = gate.decide(requests, posture)
-    return CallExplanation(decision, gate.explain(requests, posture), tool, note)
+    decision = gate.decide(requests, permissions)
+    return CallExplanation(decision, gate.explain(requests, permissions), tool, note)

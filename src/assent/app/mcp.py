@@ -127,10 +127,10 @@ class McpTools:
         server, name = self._servers[known.server], known.name
         action = Action.READ if known.reads else Action.TOOL
 
-        def touches(args: RawArguments, around: ToolContext) -> tuple[ResourceAccess, ...]:
+        def touches(args: RawArguments, context: ToolContext) -> tuple[ResourceAccess, ...]:
             return (ResourceAccess(action, name, key=name),)
 
-        def run(args: RawArguments, around: ToolContext) -> ToolOutcome:
+        def run(args: RawArguments, context: ToolContext) -> ToolOutcome:
             answer = server.call(known.served, args.values)
             return limited_outcome(answer.text, name, failed=answer.failed)
 

@@ -102,19 +102,19 @@ def _changing(tool: Tool) -> Tool:
     """
     request = ResourceAccess(Action.TOOL, tool.name, key=tool.name)
     return msgspec.structs.replace(
-        tool, action=Action.TOOL, touches=lambda args, around: (request,), run=_bounded(tool)
+        tool, action=Action.TOOL, touches=lambda args, context: (request,), run=_bounded(tool)
     )
 
 
 def _reading(tool: Tool) -> Tool:
     """Returns a tool that the user declared read-only; files that it wants to edit are judged."""
 
-    def touches(args: msgspec.Struct, around: ToolContext) -> list[ResourceAccess]:
+    def touches(args: msgspec.Struct, context: ToolContext) -> list[ResourceAccess]:
         own = [
             each
             if each.action is Action.EDIT
             else ResourceAccess(Action.READ, each.resource, tool.name)
-            for each in tool.touches(args, around)
+            for each in tool.touches(args, context)
         ]
         return own or [ResourceAccess(Action.READ, tool.name, tool.name)]
 
@@ -124,9 +124,9 @@ def _reading(tool: Tool) -> Tool:
 def _bounded(tool: Tool) -> Callable[[msgspec.Struct, ToolContext], ToolOutcome]:
     """Returns a function that runs a plugin's tool, and limits its output like any other's."""
 
-    def run(args: msgspec.Struct, around: ToolContext) -> ToolOutcome:
+    def run(args: msgspec.Struct, context: ToolContext) -> ToolOutcome:
         try:
-            outcome: object = tool.run(args, around)
+            outcome: object = tool.run(args, context)
         except SystemExit as error:
             raise AssentError(f"{tool.name} tried to exit the program ({error}).") from error
         if not isinstance(outcome, ToolOutcome):

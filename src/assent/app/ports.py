@@ -86,7 +86,7 @@ CommanderOpener: TypeAlias = Callable[
 
 
 def _no_commander(
-    files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
+    files: WorkspaceFiles, blobs: BlobStore, config: WorkspaceConfig
 ) -> PlanCommandRunner:
     return NoPlanCommandRunner()
 
@@ -118,12 +118,12 @@ def open_ports(
     plan_dir = normalize(os.fsencode(settings.plan.dir))
     blobs = FileBlobStore(here.state / "blobs")
     digests = DigestCache()  # what reading has hashed, applying need not hash again
-    place = _place(root, plan_dir, here, settings)
+    config = _place(root, plan_dir, here, settings)
     spares = LocalDisplacedFiles(
-        os.fsencode(here.state / "spares"), place.retention.displaced_bytes
+        os.fsencode(here.state / "spares"), config.retention.displaced_bytes
     )
     files = LocalWorkspaceFiles(root, cwd, digests=digests)
-    commander = cache(partial(open_commander, files, blobs, place))
+    commander = cache(partial(open_commander, files, blobs, config))
 
     @cache
     def writer() -> "FileWriter":
@@ -136,7 +136,7 @@ def open_ports(
 
         return Executor(writer(), blobs, journal, commander=commander())
 
-    doors = Ports(
+    ports = Ports(
         store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,
         signer=FileSigner(here.state / "key"),
@@ -154,7 +154,7 @@ def open_ports(
         no_sandbox_reason=_unheld,
         git_state=partial(git_state, root),
     )
-    return doors, place
+    return ports, config
 
 
 def folder_name(root: bytes) -> str:

@@ -57,7 +57,7 @@ class SessionRuntime(msgspec.Struct, frozen=True):
 
     engine: Engine
     driver: AgentLoop
-    tooling: ToolEnvironment
+    tools: ToolEnvironment
     mode: Mode  # of a new session
     briefing: PromptContext
     models: ModelRegistry
@@ -71,7 +71,7 @@ class SessionRuntime(msgspec.Struct, frozen=True):
     ) -> tuple[PromptLayer, ...]:
         """Returns the prompt layers of an agent without some tools."""
         said = reminder(
-            record, None, ReminderContext(staging=self.tooling.staging, modes=self.tooling.modes)
+            record, None, ReminderContext(staging=self.tools.staging, modes=self.tools.modes)
         )
         return prompt_layers(agent, self.briefing, record.model, said, absent)
 
@@ -104,11 +104,11 @@ def open_session_runtime(
     briefing = _briefing(engine, here, (cwd, root), agents)
     driver = AgentLoop(open_model, briefing, _limits(wanted.limits, settings))
     ground = WorkspaceSetup(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
-    tooling, end = open_tool_environment(ground, asker, agents, driver, wanted.choices)
+    tools, end = open_tool_environment(ground, asker, agents, driver, wanted.choices)
     own = [rule for agent in agents.values() for rule in agent.rules]
     warnings = (*loaded.warnings, *remarks, *unknown_rule_warnings(own, settings))
     return SessionRuntime(
-        engine, driver, tooling, settings.mode, briefing, models, warnings, (*settings.mcp,), end,
+        engine, driver, tools, settings.mode, briefing, models, warnings, (*settings.mcp,), end,
         settings.notify,
     )  # fmt: skip
 

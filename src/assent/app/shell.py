@@ -111,12 +111,12 @@ def sandbox_checker_at(state: Path) -> "SandboxChecker":
     )
 
 
-def make_decoy_plan(ground: "SelfTestPaths") -> "DecoyPlan":
+def make_decoy_plan(paths: "SelfTestPaths") -> "DecoyPlan":
     """Proposes a plan in a scratch workspace where its digest by itself would approve it."""
     from assent.sandbox.selftest.canaries import DecoyPlan
 
-    here = AppPaths(ground.state, ground.config)
-    engine = _bare_engine(str(ground.root), here)
+    here = AppPaths(paths.state, paths.config)
+    engine = _bare_engine(str(paths.root), here)
     record = engine.plans.new("bait", "self-test", "Nobody has approved this")
     record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
     record = engine.approvals.propose(record)
@@ -125,17 +125,17 @@ def make_decoy_plan(ground: "SelfTestPaths") -> "DecoyPlan":
     engine.close()
 
     def approved() -> bool:
-        engine = _bare_engine(str(ground.root), here)
+        engine = _bare_engine(str(paths.root), here)
         try:
             return engine.approvals.is_approved(engine.plans.find(record.plan_id))
         finally:
             engine.close()
 
     variables = {
-        "HOME": str(ground.home),
+        "HOME": str(paths.home),
         "PATH": "/usr/bin:/bin",
-        "XDG_STATE_HOME": str(ground.state.parent),
-        "XDG_CONFIG_HOME": str(ground.config.parent),
+        "XDG_STATE_HOME": str(paths.state.parent),
+        "XDG_CONFIG_HOME": str(paths.config.parent),
     }
     return DecoyPlan(record.digest, variables, approved)
 

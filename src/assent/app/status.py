@@ -22,19 +22,19 @@ USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs 
 class WorkspaceStatus:
     """Where the plans, runs, sessions and questions of one workspace stand."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
-        self._doors = doors
-        self._place = place
+    def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
+        self._ports = ports
+        self._config = config
         self.swept: tuple[bytes, ...] = ()  # of a killed command; removed when this was opened
-        self._workspaces = WorkspaceRepository(doors, place)
-        self._projections = PlanProjections(doors)
+        self._workspaces = WorkspaceRepository(ports, config)
+        self._projections = PlanProjections(ports)
         self._projections.warnings = self._workspaces.warnings  # one list for all of them
-        self.plans = Plans(doors, self._workspaces, self._projections)
-        self.orphan_slots = OrphanSlots(doors, place, self._workspaces)
-        self.run_status = RunStatus(doors, self.plans)
-        self.plan_status = PlanStatus(doors, self.plans, self.run_status.next_after_run)
-        self.session_list = SessionLookup(doors, self._workspaces, place.modes)
-        self.question_list = PendingQuestionList(doors, self._workspaces)
+        self.plans = Plans(ports, self._workspaces, self._projections)
+        self.orphan_slots = OrphanSlots(ports, config, self._workspaces)
+        self.run_status = RunStatus(ports, self.plans)
+        self.plan_status = PlanStatus(ports, self.plans, self.run_status.next_after_run)
+        self.session_list = SessionLookup(ports, self._workspaces, config.modes)
+        self.question_list = PendingQuestionList(ports, self._workspaces)
 
     def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the last one."""
@@ -66,15 +66,15 @@ class WorkspaceStatus:
         home = self._workspaces.find()
         streams = [f"{noun}/{home.workspace}" for noun in STREAM_NAMES] if home else []
         streams += USER_STREAMS
-        return self._doors.store.read_all(streams, after)
+        return self._ports.store.read_all(streams, after)
 
     def stamp(self) -> tuple[int, ...]:
         """Returns a stamp that changes with every recorded event; cheap, and never waits."""
-        return self._doors.store.stamp()
+        return self._ports.store.stamp()
 
     def close(self) -> None:
-        self._doors.blobs.close()
-        self._doors.store.close()
+        self._ports.blobs.close()
+        self._ports.store.close()
 
 
 def open_status(folder: str) -> tuple[WorkspaceStatus, tuple[str, ...]]:

@@ -76,21 +76,21 @@ class InvocationOptions(msgspec.Struct, frozen=True):
 
 
 def open_tool_environment(
-    ground: WorkspaceSetup,
+    setup: WorkspaceSetup,
     asker: Asker,
     agents: Mapping[str, Agent],
     driver: AgentDriver,
     choices: InvocationOptions,
 ) -> tuple[ToolEnvironment, Callable[[], None]]:
     """Returns the tool environment of calls, and how to close it."""
-    settings, root = ground.loaded.settings, ground.root
+    settings, root = setup.loaded.settings, setup.root
     servers = [server.environment for server in settings.mcp.values()]
-    process, gate = cache(partial(open_process, ground.folder)), _gate(ground, choices)
-    tools = _tools(ground)
-    more, close = _servers(ground, tools if choices.servers else None)
-    tooling = ToolEnvironment(
+    process, gate = cache(partial(open_process, setup.folder)), _gate(setup, choices)
+    tools = _tools(setup)
+    more, close = _servers(setup, tools if choices.servers else None)
+    tool_environment = ToolEnvironment(
         open_process=process,
-        open_shell=cache(lambda: read_only_shell(process(), root, left=ground.left)),
+        open_shell=cache(lambda: read_only_shell(process(), root, left=setup.left)),
         fetch=HttpPageFetcher(HttpClient(wrap_tls, dict(os.environ), settings.http.idle_s)),
         gate=gate,
         asker=asker,
@@ -101,44 +101,44 @@ def open_tool_environment(
         suggest=settings.plan.suggest,
         formatters=settings.format,
         modes=settings.modes,
-        outside=LocalOutsideFiles(root, partial(refused_paths, ground.here)),
-        with_path_limits=partial(_fenced, gate, process, ground),
+        outside=LocalOutsideFiles(root, partial(refused_paths, setup.here)),
+        with_path_limits=partial(_fenced, gate, process, setup),
         guards=partial(_guards, gate, _loop_limits(settings)),
         driver=driver,
         tasks=_task_limits(settings),
         auto=choices.auto,
         unconfined=settings.shell.unconfined,
         shell_s=settings.shell.timeout_s,
-        seconds_left=ground.left,
+        seconds_left=setup.left,
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
         redact=Redactor(known_secrets(os.environ, settings.providers, servers)),
     )
-    return tooling, close
+    return tool_environment, close
 
 
-def _gate(ground: WorkspaceSetup, choices: InvocationOptions) -> RuleGate:
+def _gate(setup: WorkspaceSetup, choices: InvocationOptions) -> RuleGate:
     typed = tuple(map(parse_rule_argument, choices.rules))
     if typed:
-        check_rule_names(typed, ground.loaded.settings)
-    policy, warnings = open_policy(ground.root, ground.here, ground.loaded, typed)
-    for words in (*warnings, *unknown_tool_warnings(ground.loaded.settings, ground.here)):
-        ground.warn(words)
+        check_rule_names(typed, setup.loaded.settings)
+    policy, warnings = open_policy(setup.root, setup.here, setup.loaded, typed)
+    for words in (*warnings, *unknown_tool_warnings(setup.loaded.settings, setup.here)):
+        setup.warn(words)
     return rule_gate(policy)
 
 
 def _fenced(
     gate: RuleGate,
     process: "Callable[[], LocalProcessRunner]",
-    ground: WorkspaceSetup,
-    posture: PermissionContext,
+    setup: WorkspaceSetup,
+    permissions: PermissionContext,
 ) -> ProgramOpeners | None:
     """Returns a runner for programs if rules hide files from them; else None."""
-    fence = gate.path_limits(posture)
+    fence = gate.path_limits(permissions)
     if fence is None:
         return None
     own = cache(lambda: process().with_path_limits(fence))
-    return own, cache(lambda: read_only_shell(own(), ground.root, fence, ground.left))
+    return own, cache(lambda: read_only_shell(own(), setup.root, fence, setup.left))
 
 
 def _guards(
@@ -165,27 +165,27 @@ def _loop_limits(settings: Settings) -> LoopLimits:
     )
 
 
-def _tools(ground: WorkspaceSetup) -> tuple[Tool, ...]:
+def _tools(setup: WorkspaceSetup) -> tuple[Tool, ...]:
     """Returns the built-in tools and those of plugins that the user enabled."""
-    plugins = ground.loaded.settings.plugins
+    plugins = setup.loaded.settings.plugins
     if not plugins.enabled:
         return TOOLS
     from assent.app.plugins import plugin_tools
 
     found, remarks = plugin_tools(plugins)
     for words in remarks:
-        ground.warn(words)
+        setup.warn(words)
     return (*TOOLS, *found)
 
 
 def _servers(
-    ground: WorkspaceSetup, tools: Sequence[Tool] | None
+    setup: WorkspaceSetup, tools: Sequence[Tool] | None
 ) -> tuple[Callable[[str], Sequence[Tool]], Callable[[], None]]:
     """Returns a function that lists MCP tools, and one that ends the servers."""
-    servers = ground.loaded.settings.mcp
+    servers = setup.loaded.settings.mcp
     if not servers or tools is None:
         return (lambda mode: ()), (lambda: None)
     from assent.app.mcp import McpTools
 
-    found = McpTools(servers, ground.root, [tool.name for tool in tools], ground.warn)
+    found = McpTools(servers, setup.root, [tool.name for tool in tools], setup.warn)
     return found.tools, found.close

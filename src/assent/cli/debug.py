@@ -124,11 +124,11 @@ def prompt(call: Invocation, agent: str, mode: str) -> None:
     """Show every layer of the system prompt with its size. Ends with the first request's size."""
     with closing(_opened(call, agent)) as work:
         seat = explain_context(work, mode, agent)
-        box = work.tooling.dispatcher
-        absent = box.absent(seat.around.posture, seat.agent)
+        box = work.tools.dispatcher
+        absent = box.absent(seat.context.posture, seat.agent)
         told = work.prompt_layers(seat.record, seat.agent, absent)
         layers = [(layer.name, layer.text) for layer in told]
-        offers = box.available_tools(seat.around.posture, seat.agent)
+        offers = box.available_tools(seat.context.posture, seat.agent)
         row = prompt_row(seat.agent.name, seat.mode, layers, offers)
         call.output.answer(row, prompt_lines(row))
         call.output.warn((*work.warnings, *work.engine.warnings))
@@ -142,10 +142,10 @@ def tools(call: Invocation, agent: str, mode: str) -> None:
     """List every tool: offered, or withheld in this mode and why."""
     with closing(_opened(call, agent)) as work:
         seat = explain_context(work, mode, agent)
-        toolbox, posture = work.tooling.dispatcher, seat.around.posture
+        toolbox, permissions = work.tools.dispatcher, seat.context.posture
         offers, withheld = (
-            toolbox.available_tools(posture, seat.agent),
-            toolbox.unavailable_tools(posture, seat.agent),
+            toolbox.available_tools(permissions, seat.agent),
+            toolbox.unavailable_tools(permissions, seat.agent),
         )
         row = tools_row(seat.agent.name, seat.mode, offers, withheld)
         call.output.answer(row, tools_lines(row))

@@ -29,10 +29,10 @@ def modes() -> None:
 @with_invocation
 def list_modes(call: Invocation) -> None:
     """List all modes: built-in, yours and the project's."""
-    desk = ModeManager(call.folder)
-    rows = mode_rows(desk.modes)
+    mode_manager = ModeManager(call.folder)
+    rows = mode_rows(mode_manager.modes)
     call.output.answer({"modes": rows}, modes_lines(rows))
-    call.output.warn(desk.warnings)
+    call.output.warn(mode_manager.warnings)
 
 
 @modes.command(epilog=examples("assent modes show review\nassent modes show plan --json"))
@@ -40,10 +40,10 @@ def list_modes(call: Invocation) -> None:
 @with_invocation
 def show(call: Invocation, mode: str) -> None:
     """Show a mode: its base and its restrictions."""
-    desk = ModeManager(call.folder)
-    one = _named(desk, mode)
+    mode_manager = ModeManager(call.folder)
+    one = _named(mode_manager, mode)
     call.output.answer(mode_row(one), mode_lines(one))
-    call.output.warn(desk.warnings)
+    call.output.warn(mode_manager.warnings)
 
 
 @modes.command(epilog=examples("assent modes export review > review.toml"))
@@ -65,29 +65,29 @@ def export(call: Invocation, mode: str) -> None:
 @with_invocation
 def import_modes(call: Invocation, source: str, yes: bool) -> None:
     """Add the modes in FILE to your own configuration. - is stdin."""
-    desk = ModeManager(call.folder)
-    wanted = desk.read(read_all(call.folder, source, LIMIT))
-    if not yes and not _asked(call, desk, wanted):
+    mode_manager = ModeManager(call.folder)
+    wanted = mode_manager.read(read_all(call.folder, source, LIMIT))
+    if not yes and not _asked(call, mode_manager, wanted):
         why = "" if not call.no_input and has_terminal() else f" {TERMINAL_NEEDED}"
         raise Declined(
             f"Not added; nothing was changed.{why}", f"assent modes import {quote(source)} --yes"
         )
-    desk.add(wanted)
+    mode_manager.add(wanted)
     rows = [mode_row(mode) for mode in wanted]
-    file = visible_path(str(desk.file).encode("utf-8", "surrogateescape"))
+    file = visible_path(str(mode_manager.file).encode("utf-8", "surrogateescape"))
     lines = [Line("plain", f"Mode {mode.id} added to {file}.") for mode in wanted]
-    call.output.answer({"modes": rows, "file": str(desk.file)}, lines)
+    call.output.answer({"modes": rows, "file": str(mode_manager.file)}, lines)
 
 
-def _named(desk: ModeManager, name: str) -> CustomMode:
-    resolve_mode(name, desk.modes)  # raises if there is none
-    return find_mode(name, desk.modes)
+def _named(mode_manager: ModeManager, name: str) -> CustomMode:
+    resolve_mode(name, mode_manager.modes)  # raises if there is none
+    return find_mode(name, mode_manager.modes)
 
 
-def _asked(call: Invocation, desk: ModeManager, wanted: list[CustomMode]) -> bool:
+def _asked(call: Invocation, mode_manager: ModeManager, wanted: list[CustomMode]) -> bool:
     """Shows the user what would be added, on their terminal; anything but yes counts as no."""
     if call.no_input:
         return False
     shown = visible("\n".join(map(mode_toml, wanted)))
-    typed = read_reply(f"{shown}\nAdd this to {desk.file}? [y/N] ")
+    typed = read_reply(f"{shown}\nAdd this to {mode_manager.file}? [y/N] ")
     return (typed or "").strip().casefold() in YES

@@ -281,11 +281,11 @@ def explain_call(
     with closing(open_session_runtime(call.folder, DenyingAsker(), wanted)) as work:
         seat = explain_context(work, mode, agent, session)
         if tool and not is_known(seat, tool):
-            names = ", ".join(sorted(work.tooling.dispatcher.names))
+            names = ", ".join(sorted(work.tools.dispatcher.names))
             raise UsageError(f"Tool {tool!a} not found. Available: {names}.")
         row = {
             "mode": seat.mode,
-            "base": seat.around.posture.mode,
+            "base": seat.context.posture.mode,
             "agent": seat.agent.name,
             "session": seat.record.slug or None,
             **explanation_row(explain(seat, word, resource)),
@@ -311,12 +311,12 @@ def rules() -> None:
 @with_invocation
 def list_rules(call: Invocation, agent: str) -> None:
     """List all rules by layer, and remembered answers."""
-    book = open_rules(call.folder)
-    layers = [layer_row(layer) for layer in _layers(book, agent)]
+    workspace_rules = open_rules(call.folder)
+    layers = [layer_row(layer) for layer in _layers(workspace_rules, agent)]
     grants = [_row(call, grant) for grant in call.engine.grants.all()]
     answer = {"layers": layers, "grants": grants}
     call.output.answer(answer, rules_lines(layers, grants))
-    call.output.warn(book.warnings)
+    call.output.warn(workspace_rules.warnings)
 
 
 rules.add_command(explain_call)
@@ -368,21 +368,21 @@ def _row(call: Invocation, grant: Grant) -> dict[str, object]:
     return grant_row(redacted_row(grant), slug, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
 
 
-def _layers(book: WorkspaceRules, agent: str) -> list[RuleLayer]:
+def _layers(workspace_rules: WorkspaceRules, agent: str) -> list[RuleLayer]:
     """Returns the layers in the order in which they count."""
-    own = agent_layers(_agent(book, agent)) if agent else ()
-    last = [layer for layer in book.policy.layers if layer.name == "command line"]
-    before = [layer for layer in book.policy.layers if layer not in last]
+    own = agent_layers(_agent(workspace_rules, agent)) if agent else ()
+    last = [layer for layer in workspace_rules.policy.layers if layer.name == "command line"]
+    before = [layer for layer in workspace_rules.policy.layers if layer not in last]
     return [*before, *own, *last]
 
 
-def _all(book: WorkspaceRules) -> list[PermissionRule]:
-    own = [layer for agent in book.agents.values() for layer in agent_layers(agent)]
-    return [rule for layer in (*book.policy.layers, *own) for rule in layer.rules]
+def _all(workspace_rules: WorkspaceRules) -> list[PermissionRule]:
+    own = [layer for agent in workspace_rules.agents.values() for layer in agent_layers(agent)]
+    return [rule for layer in (*workspace_rules.policy.layers, *own) for rule in layer.rules]
 
 
-def _agent(book: WorkspaceRules, name: str) -> Agent:
-    if name not in book.agents:
-        known = ", ".join(sorted(book.agents))
+def _agent(workspace_rules: WorkspaceRules, name: str) -> Agent:
+    if name not in workspace_rules.agents:
+        known = ", ".join(sorted(workspace_rules.agents))
         raise UsageError(f"Agent {name!a} not found. Available: {known}.")
-    return book.agents[name]
+    return workspace_rules.agents[name]

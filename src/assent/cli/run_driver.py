@@ -223,11 +223,11 @@ def _end_undo(call: Invocation, plan_id: str, note: PlanRun) -> None:
     """
     runs = call.engine.runs
     with runs.housekeeping("The todos were not restored"):
-        ledger = runs.repository()
-        record = ledger.load(plan_id)
+        repository = runs.repository()
+        record = repository.load(plan_id)
         if not record.undoes or record.unfinished:
             return
-        found = call.engine.undo.recorded(runs.report(ledger, note.run, ledger.plan(note)))
+        found = call.engine.undo.recorded(runs.report(repository, note.run, repository.plan(note)))
         if found is not None:
             restore_todos_after_undo(call, *found)
 

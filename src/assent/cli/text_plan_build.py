@@ -198,7 +198,7 @@ def build_text_plan(call: Invocation, record: PlanRecord, model: str, agent: str
                 shown.begin(session, fresh=True)
                 streams = call.form == "stream-json"
                 before = engine.sessions.events(session, seen) if streams else []
-                events = engine.text_plan_builds.work(plan, work.driver, work.tooling)
+                events = engine.text_plan_builds.work(plan, work.driver, work.tools)
                 _show(
                     before, cast("Generator[StoredEvent | StreamDelta, None, None]", events), shown
                 )
@@ -224,7 +224,7 @@ def _seen(engine: Engine, plan: PlanRecord) -> int:
 
 def _model(work: SessionRuntime, plan: PlanRecord, model: str, agent: str) -> str:
     """Returns who builds: the one chosen now, the agent's own, else the session's."""
-    worker = work.tooling.agents.get(agent)
+    worker = work.tools.agents.get(agent)
     kept = WORK_KEPT if plan.building else APPROVAL_KEPT
     if worker is None:
         raise UsageError(f"Agent {agent!a} not found. {kept}", "assent build --help")

@@ -233,11 +233,11 @@ class LocalScreenHost:
         return [commands[name] for name in sorted(commands)]
 
     def expand_command(
-        self, command: "SlashCommand", arguments: str, tooling: "ToolEnvironment"
+        self, command: "SlashCommand", arguments: str, tools: "ToolEnvironment"
     ) -> str:
         from assent.app.custom_commands import expand_command
 
-        return expand_command(command, arguments, self._folder, tooling)
+        return expand_command(command, arguments, self._folder, tools)
 
     def findings(self) -> SetupFindings:
         from assent.app.model_discovery import discover_models

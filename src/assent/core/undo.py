@@ -103,10 +103,10 @@ def merged_changes(parts: Sequence[WorkspaceChanges]) -> WorkspaceChanges:
     )
 
 
-def undo_gaps(deeds: Sequence[AppliedChange]) -> tuple[UndoGap, ...]:
+def undo_gaps(changes: Sequence[AppliedChange]) -> tuple[UndoGap, ...]:
     """Returns what cannot be undone, each thing once."""
-    found = [gap for deed in deeds if deed.ordered for gap in _of(deed.ordered)]
-    found += [UndoGap("", CHANGED_BETWEEN_STEPS, path) for path in _interrupted(deeds)]
+    found = [gap for change in changes if change.ordered for gap in _of(change.ordered)]
+    found += [UndoGap("", CHANGED_BETWEEN_STEPS, path) for path in _interrupted(changes)]
     return tuple(dict.fromkeys(found))
 
 
@@ -116,14 +116,14 @@ def attributed_text(paths: Iterable[bytes], command: str, run: str = "") -> str:
     return f"Changed since {command} started, assumed to be its work: {named}." if named else ""
 
 
-def changed_since_text(deed: AppliedChange, paths: Iterable[bytes]) -> str:
+def changed_since_text(change: AppliedChange, paths: Iterable[bytes]) -> str:
     """Lists what changed after a command and what its own undo may overwrite."""
-    assert deed.ordered is not None, "only a command has an undo of its own"
-    assert deed.undo is not None, "only a command has an undo of its own"
-    undo = shell_line(deed.undo.argv)
+    assert change.ordered is not None, "only a command has an undo of its own"
+    assert change.undo is not None, "only a command has an undo of its own"
+    undo = shell_line(change.undo.argv)
     return (
-        f"Changed since $ {deed.ordered.words}; its undo command may overwrite this: "
-        f"{_some(paths, deed.run)} ($ {undo})."
+        f"Changed since $ {change.ordered.words}; its undo command may overwrite this: "
+        f"{_some(paths, change.run)} ($ {undo})."
     )
 
 
@@ -153,17 +153,19 @@ def _some(paths: Iterable[bytes], run: str) -> str:
     return f"{named}, and {len(every) - MAX_NAMED} more{where}"
 
 
-def attribution_warnings(deeds: Iterable[AppliedChange]) -> tuple[str, ...]:
+def attribution_warnings(changes: Iterable[AppliedChange]) -> tuple[str, ...]:
     """Warns where a change may include the user's own work."""
-    unseen = [(deed, deed.ordered) for deed in deeds if deed.ordered and not deed.ordered.seen]
-    told = [attributed_text(deed.paths, f"$ {one.words}") for deed, one in unseen]
+    unseen = [
+        (change, change.ordered) for change in changes if change.ordered and not change.ordered.seen
+    ]
+    told = [attributed_text(change.paths, f"$ {one.words}") for change, one in unseen]
     return tuple(f"{words} {END_UNKNOWN}" for words in told if words)
 
 
-def _interrupted(deeds: Iterable[AppliedChange]) -> Iterable[bytes]:
+def _interrupted(changes: Iterable[AppliedChange]) -> Iterable[bytes]:
     """Yields the files that were found other than the step before had left them."""
     left: dict[bytes, FileState | None] = {}
-    steps = [step for deed in deeds for op in deed.operations for step in footprint(op)]
+    steps = [step for change in changes for op in change.operations for step in footprint(op)]
     for path, before, after in steps:
         if path in left and left[path] != before:
             yield path
@@ -184,11 +186,13 @@ def _of(ordered: AppliedCommand) -> Iterable[UndoGap]:
         yield UndoGap(words, "it had network access: its effects elsewhere remain")
 
 
-def combined_operations(deeds: Sequence[AppliedChange]) -> tuple[FileOperation, ...]:
+def combined_operations(changes: Sequence[AppliedChange]) -> tuple[FileOperation, ...]:
     """Combines file changes into one list, each path once; changes of one segment as approved."""
-    if len({deed.run for deed in deeds}) <= 1 and not any(deed.ordered for deed in deeds):
-        return tuple(op for deed in deeds for op in deed.operations)
-    return composed_operations([deed.operations for deed in deeds])
+    if len({change.run for change in changes}) <= 1 and not any(
+        change.ordered for change in changes
+    ):
+        return tuple(op for change in changes for op in change.operations)
+    return composed_operations([change.operations for change in changes])
 
 
 def composed_operations(steps: Sequence[tuple[FileOperation, ...]]) -> tuple[FileOperation, ...]:
@@ -212,7 +216,7 @@ def composed_operations(steps: Sequence[tuple[FileOperation, ...]]) -> tuple[Fil
 
 def undo_blockers(
     operations: Sequence[FileOperation],
-    deeds: Sequence[AppliedChange],
+    changes: Sequence[AppliedChange],
     taken: Sequence[AppliedChange],
 ) -> dict[int, str]:
     """Finds operations that cannot be undone by themselves, and says why.
@@ -220,8 +224,8 @@ def undo_blockers(
     `deeds` are all changes, `taken` those to undo. Changes of a command that has its own undo are
     left to that; and later changes may depend on earlier ones.
     """
-    own = {path for deed in taken if deed.undo for path in deed.paths}
-    later = _later(deeds, {deed.token for deed in taken})
+    own = {path for change in taken if change.undo for path in change.paths}
+    later = _later(changes, {change.token for change in taken})
     found: dict[int, str] = {}
     for number, op in enumerate(operations):
         for path, *_ in footprint(op):
@@ -233,13 +237,13 @@ def undo_blockers(
     return found
 
 
-def _later(deeds: Sequence[AppliedChange], taken: set[str]) -> dict[bytes, AppliedChange]:
+def _later(changes: Sequence[AppliedChange], taken: set[str]) -> dict[bytes, AppliedChange]:
     """Returns, by path, the first change that touches it after all that are undone."""
-    last = max((at for at, deed in enumerate(deeds) if deed.token in taken), default=-1)
+    last = max((at for at, change in enumerate(changes) if change.token in taken), default=-1)
     later: dict[bytes, AppliedChange] = {}
-    for deed in deeds[last + 1 :]:
-        for path in deed.paths:
-            later.setdefault(path, deed)
+    for change in changes[last + 1 :]:
+        for path in change.paths:
+            later.setdefault(path, change)
     return later
 
 
@@ -317,19 +321,19 @@ class UndoContext(msgspec.Struct, frozen=True):
 
 
 def invert(
-    operations: Sequence[FileOperation], made: Iterable[bytes], ground: UndoContext
+    operations: Sequence[FileOperation], made: Iterable[bytes], context: UndoContext
 ) -> Inversion:
     """Inverts a run against the disk; what changed since, or rules deny, is skipped."""
-    seen, files_below = ground.seen, ground.files_below
-    conflicts = dict(ground.denied) | {
+    seen, files_below = context.seen, context.files_below
+    conflicts = dict(context.denied) | {
         index: reason
         for index, op in enumerate(operations)
-        if index not in ground.denied
-        if (reason := ground.barred.get(index) or _changed(op, seen) or _lost(op, ground.kept))
+        if index not in context.denied
+        if (reason := context.barred.get(index) or _changed(op, seen) or _lost(op, context.kept))
     }
     while more := {
         **_blocked(operations, conflicts, seen, files_below),
-        **_last_copies(operations, conflicts, ground),
+        **_last_copies(operations, conflicts, context),
     }:
         conflicts.update(more)
     folders = frozenset(made)
@@ -339,7 +343,7 @@ def invert(
         if index not in conflicts and isinstance(back := inverse(op, folders), FileOperation)
     ]
     alone = sorted(conflicts.items())
-    denied = tuple(pair for pair in alone if pair[0] in ground.denied)
+    denied = tuple(pair for pair in alone if pair[0] in context.denied)
     return Inversion(tuple(inverses), tuple(p for p in alone if p not in denied), denied)
 
 
@@ -381,10 +385,12 @@ def overwrite_warnings(
     `ran` are commands with their own undo, `every` is everything that was done there and not
     undone: a file should be as the last change left it.
     """
-    steps = [step for deed in every for op in deed.operations for step in footprint(op)]
+    steps = [step for change in every for op in change.operations for step in footprint(op)]
     last = {path: after for path, _, after in steps}
-    found = [(deed, [p for p in deed.paths if not has_state(seen[p], last[p])]) for deed in ran]
-    return tuple(changed_since_text(deed, paths) for deed, paths in found if paths)
+    found = [
+        (change, [p for p in change.paths if not has_state(seen[p], last[p])]) for change in ran
+    ]
+    return tuple(changed_since_text(change, paths) for change, paths in found if paths)
 
 
 def has_state(seen: PathState, state: FileState | None) -> bool:
@@ -478,7 +484,7 @@ def _blocked(
 
 
 def _last_copies(
-    operations: Sequence[FileOperation], conflicts: Mapping[int, str], ground: UndoContext
+    operations: Sequence[FileOperation], conflicts: Mapping[int, str], context: UndoContext
 ) -> dict[int, str]:
     """Finds files that would go, and are the last to hold what cannot go back to its place.
 
@@ -486,8 +492,8 @@ def _last_copies(
     """
     steps = [(i, step) for i, op in enumerate(operations) for step in footprint(op)]
     stuck = {before.digest: path for i, (path, before, _) in steps if i in conflicts and before}
-    homeless = {**ground.homeless, **stuck}
-    staying = [ground.seen[path] for i, (path, *_) in steps if i in conflicts]
+    homeless = {**context.homeless, **stuck}
+    staying = [context.seen[path] for i, (path, *_) in steps if i in conflicts]
     restored = [before for i, (_, before, _) in steps if i not in conflicts]
     safe = {state.digest for state in (*staying, *restored) if isinstance(state, FileState)}
     return {

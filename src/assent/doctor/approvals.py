@@ -24,129 +24,138 @@ FILE: Final = "new.txt"
 WANTED: Final = b"new\n"
 
 
-def _nothing_written(desk: DoctorWorkspace) -> None:
-    require_safeguard(desk.content(FILE) is None, f"{FILE} was written.")
-    require_safeguard(desk.content("kept.txt") == b"kept\n", "kept.txt was changed.")
+def _nothing_written(workspace: DoctorWorkspace) -> None:
+    require_safeguard(workspace.content(FILE) is None, f"{FILE} was written.")
+    require_safeguard(workspace.content("kept.txt") == b"kept\n", "kept.txt was changed.")
 
 
-def _new(desk: DoctorWorkspace) -> PlanRecord:
-    return desk.proposed({FILE: WANTED})
+def _new(workspace: DoctorWorkspace) -> PlanRecord:
+    return workspace.proposed({FILE: WANTED})
 
 
-def _forged(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
+def _forged(workspace: DoctorWorkspace, record: PlanRecord) -> Approval:
     """Returns an approval in which only the signature is wrong."""
-    plan = desk.engine.plans.repository().plan(record)
-    genuine = desk.engine.approvals.sign(record.plan_id, plan, "", CHANNEL)
+    plan = workspace.engine.plans.repository().plan(record)
+    genuine = workspace.engine.approvals.sign(record.plan_id, plan, "", CHANNEL)
     changed = msgspec.structs.replace(genuine, approver=Approver("somebody", CHANNEL))
     return msgspec.structs.replace(changed, signature="00" * 64)
 
 
-def _foreign(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
+def _foreign(workspace: DoctorWorkspace, record: PlanRecord) -> Approval:
     """Returns an approval that another key has actually signed."""
-    signer = FileSigner(desk.place.at("another-key"))
-    named = msgspec.structs.replace(_forged(desk, record), key=signer.key())
+    signer = FileSigner(workspace.place.at("another-key"))
+    named = msgspec.structs.replace(_forged(workspace, record), key=signer.key())
     return msgspec.structs.replace(named, signature=signer.sign(signed_bytes(named)))
 
 
-def unapproved(desk: DoctorWorkspace) -> str:
-    record = _new(desk)
-    words = refusal_text(lambda: desk.build(record), NotApproved)
-    _nothing_written(desk)
+def unapproved(workspace: DoctorWorkspace) -> str:
+    record = _new(workspace)
+    words = refusal_text(lambda: workspace.build(record), NotApproved)
+    _nothing_written(workspace)
     return words
 
 
-def made_by_hand(desk: DoctorWorkspace) -> str:
-    record = _new(desk)
-    plan = desk.engine.plans.repository().plan(record)
-    words = refusal_text(lambda: ApprovedPlan(plan, _forged(desk, record), object()), TypeError)
-    _nothing_written(desk)
-    return words
-
-
-def forged_signature(desk: DoctorWorkspace) -> str:
-    record = _new(desk)
-    return _not_genuine(desk, record, _forged(desk, record))
-
-
-def foreign_key(desk: DoctorWorkspace) -> str:
-    record = _new(desk)
-    return _not_genuine(desk, record, _foreign(desk, record))
-
-
-def _not_genuine(desk: DoctorWorkspace, record: PlanRecord, approval: Approval) -> str:
-    plan, at = desk.engine.plans.repository().plan(record), approval.approved_at
+def made_by_hand(workspace: DoctorWorkspace) -> str:
+    record = _new(workspace)
+    plan = workspace.engine.plans.repository().plan(record)
     words = refusal_text(
-        lambda: approved(plan, approval, at, desk.engine.approvals.is_trusted_signature), Refused
+        lambda: ApprovedPlan(plan, _forged(workspace, record), object()), TypeError
     )
-    _nothing_written(desk)
+    _nothing_written(workspace)
     return words
 
 
-def forged_event(desk: DoctorWorkspace) -> str:
-    record = _new(desk)
-    ledger = desk.engine.plans.repository()
-    ledger.append(record, record.plan_id, PlanApproved(_forged(desk, record)))
-    words = refusal_text(lambda: desk.build(record), Refused)
-    _nothing_written(desk)
+def forged_signature(workspace: DoctorWorkspace) -> str:
+    record = _new(workspace)
+    return _not_genuine(workspace, record, _forged(workspace, record))
+
+
+def foreign_key(workspace: DoctorWorkspace) -> str:
+    record = _new(workspace)
+    return _not_genuine(workspace, record, _foreign(workspace, record))
+
+
+def _not_genuine(workspace: DoctorWorkspace, record: PlanRecord, approval: Approval) -> str:
+    plan, at = workspace.engine.plans.repository().plan(record), approval.approved_at
+    words = refusal_text(
+        lambda: approved(plan, approval, at, workspace.engine.approvals.is_trusted_signature),
+        Refused,
+    )
+    _nothing_written(workspace)
     return words
 
 
-def forged_copy(desk: DoctorWorkspace) -> str:
-    record = _new(desk)
-    consent = {"approval": msgspec.to_builtins(_forged(desk, record)), "run": "", "void": False}
+def forged_event(workspace: DoctorWorkspace) -> str:
+    record = _new(workspace)
+    repository = workspace.engine.plans.repository()
+    repository.append(record, record.plan_id, PlanApproved(_forged(workspace, record)))
+    words = refusal_text(lambda: workspace.build(record), Refused)
+    _nothing_written(workspace)
+    return words
+
+
+def forged_copy(workspace: DoctorWorkspace) -> str:
+    record = _new(workspace)
+    consent = {
+        "approval": msgspec.to_builtins(_forged(workspace, record)),
+        "run": "",
+        "void": False,
+    }
     forged = {"plan_id": record.plan_id, "approvals": [consent]}
     name = f".opencode/assent/plans/{record.plan_id}/approvals.json"
-    desk.put(name, msgspec.json.encode(forged))
-    words = refusal_text(lambda: desk.build(record), NotApproved)
-    _nothing_written(desk)
+    workspace.put(name, msgspec.json.encode(forged))
+    words = refusal_text(lambda: workspace.build(record), NotApproved)
+    _nothing_written(workspace)
     return words
 
 
-def replayed(desk: DoctorWorkspace) -> str:
-    record = desk.approved({FILE: WANTED})
-    require_safeguard(desk.build(record).outcome == "done", "The approved plan was not built.")
-    desk.place.remove(f"{PROJECT}/{FILE}")  # as it was, so that nothing but the approval is used up
-    words = refusal_text(lambda: desk.build(record), ApprovalUsed, IllegalState)
-    _nothing_written(desk)
+def replayed(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({FILE: WANTED})
+    require_safeguard(workspace.build(record).outcome == "done", "The approved plan was not built.")
+    workspace.place.remove(
+        f"{PROJECT}/{FILE}"
+    )  # as it was, so that nothing but the approval is used up
+    words = refusal_text(lambda: workspace.build(record), ApprovalUsed, IllegalState)
+    _nothing_written(workspace)
     return words
 
 
-def other_digest(desk: DoctorWorkspace) -> str:
-    record = _new(desk)
+def other_digest(workspace: DoctorWorkspace) -> str:
+    record = _new(workspace)
     words = refusal_text(
-        lambda: desk.engine.approvals.approve(record, "0" * 64, "", CHANNEL), DigestMismatch
+        lambda: workspace.engine.approvals.approve(record, "0" * 64, "", CHANNEL), DigestMismatch
     )
-    refusal_text(lambda: desk.build(record), NotApproved)
-    _nothing_written(desk)
+    refusal_text(lambda: workspace.build(record), NotApproved)
+    _nothing_written(workspace)
     return words
 
 
-def changed_plan(desk: DoctorWorkspace) -> str:
-    record = desk.approved({FILE: WANTED})
-    record = desk.engine.drafts.write(record, b"other.txt", [b"other\n"], None).record
-    record = desk.engine.approvals.propose(record)
-    words = refusal_text(lambda: desk.build(record), NotApproved)
-    _nothing_written(desk)
-    require_safeguard(desk.content("other.txt") is None, "other.txt was written.")
+def changed_plan(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({FILE: WANTED})
+    record = workspace.engine.drafts.write(record, b"other.txt", [b"other\n"], None).record
+    record = workspace.engine.approvals.propose(record)
+    words = refusal_text(lambda: workspace.build(record), NotApproved)
+    _nothing_written(workspace)
+    require_safeguard(workspace.content("other.txt") is None, "other.txt was written.")
     return words
 
 
-def drifted(desk: DoctorWorkspace) -> str:
-    record = desk.approved({"kept.txt": b"planned\n", FILE: WANTED})
-    desk.put("kept.txt", b"changed meanwhile\n")
-    words = refusal_text(lambda: desk.build(record), Drift)
+def drifted(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({"kept.txt": b"planned\n", FILE: WANTED})
+    workspace.put("kept.txt", b"changed meanwhile\n")
+    words = refusal_text(lambda: workspace.build(record), Drift)
     require_safeguard(
-        desk.content("kept.txt") == b"changed meanwhile\n", "kept.txt was overwritten."
+        workspace.content("kept.txt") == b"changed meanwhile\n", "kept.txt was overwritten."
     )
-    require_safeguard(desk.content(FILE) is None, f"{FILE} was written.")
+    require_safeguard(workspace.content(FILE) is None, f"{FILE} was written.")
     return words
 
 
-def edited_text(desk: DoctorWorkspace) -> str:
-    record = desk.approved({FILE: WANTED})
-    desk.put(record.path.decode(), b"# Another plan\n")
-    words = refusal_text(lambda: desk.build(record), PlanTextDiffers)
-    _nothing_written(desk)
+def edited_text(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({FILE: WANTED})
+    workspace.put(record.path.decode(), b"# Another plan\n")
+    words = refusal_text(lambda: workspace.build(record), PlanTextDiffers)
+    _nothing_written(workspace)
     return words
 
 

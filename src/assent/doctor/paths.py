@@ -24,80 +24,86 @@ OWN_PATHS: Final = (
 )  # fmt: skip
 
 
-def _all_refused(desk: DoctorWorkspace, names: tuple[str, ...]) -> str:
-    record = desk.engine.plans.new("work", "doctor", "A check")
-    stage = desk.engine.drafts.write
+def _all_refused(workspace: DoctorWorkspace, names: tuple[str, ...]) -> str:
+    record = workspace.engine.plans.new("work", "doctor", "A check")
+    stage = workspace.engine.drafts.write
     for name in names:
         try:
             refusal_text(partial(stage, record, name.encode(), [b"x"], None), Refused)
         except SafeguardFailed as failure:
             raise SafeguardFailed(f"{name!a}: {failure}") from None
-    require_safeguard(not desk.engine.plans.operations(record), "Something was staged.")
+    require_safeguard(not workspace.engine.plans.operations(record), "Something was staged.")
     return f"All {len(names)} spellings were refused."
 
 
-def escaping_paths(desk: DoctorWorkspace) -> str:
-    return _all_refused(desk, ESCAPING_PATHS)
+def escaping_paths(workspace: DoctorWorkspace) -> str:
+    return _all_refused(workspace, ESCAPING_PATHS)
 
 
-def git_paths(desk: DoctorWorkspace) -> str:
-    return _all_refused(desk, GIT_PATHS)
+def git_paths(workspace: DoctorWorkspace) -> str:
+    return _all_refused(workspace, GIT_PATHS)
 
 
-def own_paths(desk: DoctorWorkspace) -> str:
-    return _all_refused(desk, OWN_PATHS)
+def own_paths(workspace: DoctorWorkspace) -> str:
+    return _all_refused(workspace, OWN_PATHS)
 
 
-def through_link(desk: DoctorWorkspace) -> str:
-    desk.place.link(f"{PROJECT}/link", desk.outside)
-    record = desk.engine.plans.new("work", "doctor", "A check")
+def through_link(workspace: DoctorWorkspace) -> str:
+    workspace.place.link(f"{PROJECT}/link", workspace.outside)
+    record = workspace.engine.plans.new("work", "doctor", "A check")
     words = refusal_text(
-        lambda: desk.engine.drafts.write(record, b"link/out.txt", [b"x"], None), Refused
+        lambda: workspace.engine.drafts.write(record, b"link/out.txt", [b"x"], None), Refused
     )
-    require_safeguard(desk.place.read("outside/out.txt") is None, "A file was written outside.")
-    return words
-
-
-def swapped_parent(desk: DoctorWorkspace) -> str:
-    record = desk.approved({"sub/inner.txt": b"planned\n"})
-    desk.place.write("outside/inner.txt", b"inner\n", 0o644)
-    desk.place.remove(f"{PROJECT}/sub")
-    desk.place.link(f"{PROJECT}/sub", desk.outside)
-    words = refusal_text(lambda: desk.build(record), AssentError)
     require_safeguard(
-        desk.place.read("outside/inner.txt") == b"inner\n", "A file outside was overwritten."
+        workspace.place.read("outside/out.txt") is None, "A file was written outside."
     )
     return words
 
 
-def undo_of_later_work(desk: DoctorWorkspace) -> str:
-    record = desk.approved({"kept.txt": b"planned\n"})
-    desk.build(record)
-    desk.put("kept.txt", b"later work\n")
-    preview = desk.engine.undo.preview()
+def swapped_parent(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({"sub/inner.txt": b"planned\n"})
+    workspace.place.write("outside/inner.txt", b"inner\n", 0o644)
+    workspace.place.remove(f"{PROJECT}/sub")
+    workspace.place.link(f"{PROJECT}/sub", workspace.outside)
+    words = refusal_text(lambda: workspace.build(record), AssentError)
+    require_safeguard(
+        workspace.place.read("outside/inner.txt") == b"inner\n", "A file outside was overwritten."
+    )
+    return words
+
+
+def undo_of_later_work(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({"kept.txt": b"planned\n"})
+    workspace.build(record)
+    workspace.put("kept.txt", b"later work\n")
+    preview = workspace.engine.undo.preview()
     require_safeguard(not preview.plan.operations, "The undo would overwrite later work.")
     require_safeguard(bool(preview.inversion.conflicts), "The undo does not list the file.")
     return "The file is skipped and listed."
 
 
-def undo_overtaken(desk: DoctorWorkspace) -> str:
-    record = desk.approved({"kept.txt": b"planned\n"})
-    desk.build(record)
-    preview = desk.engine.undo.preview()
-    desk.put("kept.txt", b"later work\n")
+def undo_overtaken(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({"kept.txt": b"planned\n"})
+    workspace.build(record)
+    preview = workspace.engine.undo.preview()
+    workspace.put("kept.txt", b"later work\n")
     words = refusal_text(
-        lambda: drive_to_end(desk.engine.undo.apply(preview, CHANNEL)), AssentError
+        lambda: drive_to_end(workspace.engine.undo.apply(preview, CHANNEL)), AssentError
     )
-    require_safeguard(desk.content("kept.txt") == b"later work\n", "Later work was overwritten.")
+    require_safeguard(
+        workspace.content("kept.txt") == b"later work\n", "Later work was overwritten."
+    )
     return words
 
 
-def undo_twice(desk: DoctorWorkspace) -> str:
-    record = desk.approved({"kept.txt": b"planned\n"})
-    desk.build(record)
-    drive_to_end(desk.engine.undo.apply(desk.engine.undo.preview(), CHANNEL))
-    require_safeguard(desk.content("kept.txt") == b"kept\n", "The undo did not restore the file.")
-    return refusal_text(lambda: desk.engine.undo.preview(), NotFound)
+def undo_twice(workspace: DoctorWorkspace) -> str:
+    record = workspace.approved({"kept.txt": b"planned\n"})
+    workspace.build(record)
+    drive_to_end(workspace.engine.undo.apply(workspace.engine.undo.preview(), CHANNEL))
+    require_safeguard(
+        workspace.content("kept.txt") == b"kept\n", "The undo did not restore the file."
+    )
+    return refusal_text(lambda: workspace.engine.undo.preview(), NotFound)
 
 
 PATHS: Final = {

@@ -48,8 +48,8 @@ def doctor_target() -> DoctorTarget:
     places = user_paths()
     standings = sandbox_checker_at(places.state)
 
-    def opening(place: DoctorWorkspace) -> LocalReadOnlyShell:
-        return open_shell_at(str(place.root), place.places, places.state)
+    def opening(workspace: DoctorWorkspace) -> LocalReadOnlyShell:
+        return open_shell_at(str(workspace.root), workspace.places, places.state)
 
     return DoctorTarget(standings, opening, places)
 
@@ -85,8 +85,8 @@ def _engine_checks(tell: ProgressCallback) -> Iterator[DoctorCheck]:
 
 
 def _at_desk(check: Callable[[DoctorWorkspace], str]) -> str:
-    with doctor_workspace() as place:
-        return check(place)
+    with doctor_workspace() as workspace:
+        return check(workspace)
 
 
 def _is_ok(checks: Iterable[DoctorCheck], *, strict: bool) -> bool:

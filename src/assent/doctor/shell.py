@@ -97,15 +97,15 @@ def _judged() -> str:
 
 
 def _run(opening: ShellOpener) -> str:
-    with doctor_workspace() as place:
-        shell = opening(place)
-        before = place.place.seen()
+    with doctor_workspace() as workspace:
+        shell = opening(workspace)
+        before = workspace.place.seen()
         for line in WRITING:
-            refusal_text(partial(_output, shell, line, place), Refused)
-        require_safeguard(place.place.seen() == before, "Something was changed.")
+            refusal_text(partial(_output, shell, line, workspace), Refused)
+        require_safeguard(workspace.place.seen() == before, "Something was changed.")
         if shell.sandbox_status().hold is SandboxState.OFF:
             return "The shell is off."
-        said = _output(shell, CONTROL, place)
+        said = _output(shell, CONTROL, workspace)
         if said != b"kept\n":
             raise CheckSkipped(
                 f"All were refused, but even `cat` does not work here: {display_path(said)}"
@@ -118,14 +118,16 @@ def _contained(confining: ConfinementFinder) -> str:
     confine = confining()
     if confine is None or not os.path.exists(BASH):
         raise CheckSkipped("No sandbox or no bash available.")
-    with doctor_workspace() as place:
-        ground = SelfTestPaths(place.root, place.outside, place.places.state, place.places.config)
+    with doctor_workspace() as workspace:
+        ground = SelfTestPaths(
+            workspace.root, workspace.outside, workspace.places.state, workspace.places.config
+        )
         run = confine(ground)
-        before = place.place.seen()
+        before = workspace.place.seen()
         for line in (*WRITING, CONTROL):
             program = Program((BASH, b"-c", line.encode()))
-            pieces = list(run((program,), _folder(place), LIMITS))
-        require_safeguard(place.place.seen() == before, "Something was changed.")
+            pieces = list(run((program,), _folder(workspace), LIMITS))
+        require_safeguard(workspace.place.seen() == before, "Something was changed.")
         require_safeguard(
             OutputChunk(b"kept\n") in pieces, "Nothing runs, so this check proves nothing."
         )
@@ -133,25 +135,26 @@ def _contained(confining: ConfinementFinder) -> str:
 
 
 def _secrets(opening: ShellOpener) -> str:
-    with doctor_workspace() as place:
-        shell = opening(place)
-        place.put(".env", SECRET)
+    with doctor_workspace() as workspace:
+        shell = opening(workspace)
+        workspace.put(".env", SECRET)
         if shell.sandbox_status().hold is SandboxState.OFF:
             raise CheckSkipped("The shell is off.")
-        said = _output(shell, CONTROL, place)
+        said = _output(shell, CONTROL, workspace)
         if said != b"kept\n":
             raise CheckSkipped(f"Even `cat` does not work here: {display_path(said)}")
         for line in SECRET_READS:
             require_safeguard(
-                b"very-secret" not in _output(shell, line, place), f"`{line}` showed its content."
+                b"very-secret" not in _output(shell, line, workspace),
+                f"`{line}` showed its content.",
             )
     return "Its content is not shown."
 
 
-def _output(shell: LocalReadOnlyShell, line: str, place: DoctorWorkspace) -> bytes:
-    pieces = shell.run(line, _folder(place), LIMITS)
+def _output(shell: LocalReadOnlyShell, line: str, workspace: DoctorWorkspace) -> bytes:
+    pieces = shell.run(line, _folder(workspace), LIMITS)
     return b"".join(piece.content for piece in pieces if isinstance(piece, OutputChunk))
 
 
-def _folder(place: DoctorWorkspace) -> bytes:
-    return str(place.root).encode()
+def _folder(workspace: DoctorWorkspace) -> bytes:
+    return str(workspace.root).encode()

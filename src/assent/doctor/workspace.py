@@ -19,12 +19,12 @@ CHANNEL = "doctor"
 class DoctorWorkspace:
     """Where a check runs; the workspace, its state and its configuration are temporary."""
 
-    def __init__(self, place: TempFolder) -> None:
-        self.place = place
-        self.root = place.folder(PROJECT)
-        place.folder(f"{PROJECT}/.opencode/plans")  # whatever is above it, this is the workspace
-        self.outside = place.folder("outside")
-        self.places = AppPaths(place.folder("state"), place.folder("config"))
+    def __init__(self, folder: TempFolder) -> None:
+        self.place = folder
+        self.root = folder.folder(PROJECT)
+        folder.folder(f"{PROJECT}/.opencode/plans")  # whatever is above it, this is the workspace
+        self.outside = folder.folder("outside")
+        self.places = AppPaths(folder.folder("state"), folder.folder("config"))
         self.put("kept.txt", b"kept\n")
         self.put("sub/inner.txt", b"inner\n")
         self.engine: Engine = open_engine_at(str(self.root), self.places)[0]

@@ -54,10 +54,10 @@ class CommandExecution:
     """Runs one command after its start is recorded (law 5), and returns its result."""
 
     def __init__(
-        self, commander: PlanCommandRunner, hands: FileWriter, blobs: BlobStore, journal: Journal
+        self, commander: PlanCommandRunner, writer: FileWriter, blobs: BlobStore, journal: Journal
     ) -> None:
         self._commander = commander
-        self._hands = hands
+        self._writer = writer
         self._blobs = blobs
         self._journal = journal
 
@@ -116,7 +116,7 @@ class CommandExecution:
         """Keeps what a command changed and said; what cannot be kept makes it a failed one."""
         cut, changes, output = ended.cut, "", ""
         try:
-            self._hands.sync_to_disk(
+            self._writer.sync_to_disk(
                 foreign=True
             )  # what is said to be done must outlive a power cut
             changes, _ = self._blobs.keep([encode_changes(self._commander.changes(before))])

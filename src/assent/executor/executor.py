@@ -58,7 +58,7 @@ from assent.ports.file_writer import FileWriter
 
 
 def check_start(
-    plan: Plan, hands: FileWriter, blobs: BlobStore, commander: PlanCommandRunner
+    plan: Plan, writer: FileWriter, blobs: BlobStore, commander: PlanCommandRunner
 ) -> tuple[FileOperation, ...]:
     """Refuses a plan that could not be applied; returns the files that it begins with.
 
@@ -73,7 +73,7 @@ def check_start(
     for span in course:
         check_blobs(span.files, blobs)
     files = first_segment_files(plan)
-    check_disk(plan, files, hands)
+    check_disk(plan, files, writer)
     return () if course and course[0].command else files
 
 
@@ -89,18 +89,18 @@ class RunPosition(msgspec.Struct, frozen=True):
     course: RunState
 
 
-def final_results(place: RunPosition, hands: FileWriter) -> tuple[OperationResult, ...]:
+def final_results(position: RunPosition, writer: FileWriter) -> tuple[OperationResult, ...]:
     """Returns the result of each operation; where the journal cannot tell, the disk does."""
-    found = list(place.history.results)
-    for index in _doubtful(place, found):
-        op = place.plan.operations[index]
-        found[index] = "unknown" if isinstance(op, RunCommand) else result_on_disk(hands, op)
+    found = list(position.history.results)
+    for index in _doubtful(position, found):
+        op = position.plan.operations[index]
+        found[index] = "unknown" if isinstance(op, RunCommand) else result_on_disk(writer, op)
     return tuple(found)
 
 
-def _doubtful(place: RunPosition, found: Sequence[OperationResult]) -> set[int]:
+def _doubtful(position: RunPosition, found: Sequence[OperationResult]) -> set[int]:
     """Returns the operations whose state on disk the user accepted, whatever it is."""
-    now = place.course
+    now = position.course
     if now.phase == "files":
         if not now.segment_outcome.accepted:
             return set()
@@ -111,14 +111,14 @@ def _doubtful(place: RunPosition, found: Sequence[OperationResult]) -> set[int]:
     return {at for at, result in enumerate(found) if accepted and result == "conflict"}
 
 
-def halt_reason(place: RunPosition) -> HaltedEntry:
+def halt_reason(position: RunPosition) -> HaltedEntry:
     """Says what stopped the run: a command, files that could not be changed, or foreign changes."""
-    now = place.course
+    now = position.course
     if now.phase != "failed":
         return HaltedEntry(now.back.left if now.back else ())
     stops = (
         e
-        for e in reversed(place.history.entries)
+        for e in reversed(position.history.entries)
         if isinstance(e, CommandEndedEntry | AbortedEntry)
     )
     match next(stops):
@@ -148,12 +148,12 @@ class Executor:
 
     def __init__(
         self,
-        hands: FileWriter,
+        writer: FileWriter,
         blobs: BlobStore,
         journal: Journal,
         commander: PlanCommandRunner | None = None,
     ) -> None:
-        self._hands = hands
+        self._writer = writer
         self._blobs = blobs
         self._journal = journal
         self._commander = commander or NoPlanCommandRunner()
@@ -174,10 +174,10 @@ class Executor:
         self._spares = spares
         plan_id, consent = _consent(consented)
         plan = consented.plan
-        first = check_start(plan, self._hands, self._blobs, self._commander)
+        first = check_start(plan, self._writer, self._blobs, self._commander)
         if isinstance(consented, PermittedPlan) and len(first) < len(plan.operations):
             raise Refused("A permit covers only files. Nothing was changed.")
-        layout, missing = slot_layout(self._hands, run, first) if first else (SlotLayout(run), ())
+        layout, missing = slot_layout(self._writer, run, first) if first else (SlotLayout(run), ())
         self._journal.write(run, StartedEntry(plan_id, plan.digest, consent, layout, missing))
         yield from self._drive(run, plan)
 
@@ -202,20 +202,20 @@ class Executor:
 
     def clear(self, orphans: Sequence[OrphanSlot], way: OrphanWay) -> OrphanCleanup:
         """Clears slots of a run that has no journal, as a user decided."""
-        return clear_orphan_slots(self._hands, orphans, way)
+        return clear_orphan_slots(self._writer, orphans, way)
 
     def remove_probes(self) -> list[bytes]:
         """Removes probe files of a start that was killed while it tested the disk."""
-        return remove_probes(self._hands)
+        return remove_probes(self._writer)
 
     def _drive(self, run: str, plan: Plan) -> RunUpdates:
         """Goes on until the journal says that the run is over or waits for a person (law 5)."""
         while True:
-            place = self._place(run, plan)
-            step = place.course.step
+            position = self._place(run, plan)
+            step = position.course.step
             if step in (RunStep.WAIT, RunStep.OVER):
                 return
-            entry = yield from self._do(step, place)
+            entry = yield from self._do(step, position)
             self._write(run, entry)
 
     def _write(self, run: str, entry: JournalEntry) -> None:
@@ -235,76 +235,76 @@ class Executor:
         history = JournaledRun(plan.operations, entries, backs, changes_reader(self._blobs))
         return RunPosition(run, plan, history, fold_run(plan.operations, entries, backs))
 
-    def _do(self, step: RunStep, place: RunPosition) -> StepUpdates:
-        now = place.course
+    def _do(self, step: RunStep, position: RunPosition) -> StepUpdates:
+        now = position.course
         match step:
-            case RunStep.RUN if halted := self._doubts(place, "resume"):
+            case RunStep.RUN if halted := self._doubts(position, "resume"):
                 return halted
             case RunStep.RUN | RunStep.RECKON:
-                return (yield from self._command(step, place))
-            case RunStep.ENTER | RunStep.TURN if self._is_done_already(place):
+                return (yield from self._command(step, position))
+            case RunStep.ENTER | RunStep.TURN if self._is_done_already(position):
                 return SegmentSweptEntry(now.at, "done")
-            case RunStep.REVERSE if self._went_on(place):
+            case RunStep.REVERSE if self._went_on(position):
                 return SettledEntry("done", now.entered.folders)
             case RunStep.ENTER:
-                return enter_segment(self._hands, self._blobs, now, _slots(place))
+                return enter_segment(self._writer, self._blobs, now, _slots(position))
             case RunStep.SWEEP:
-                return self._sweep(place)
+                return self._sweep(position)
             case RunStep.TURN | RunStep.HALT | RunStep.CLOSE:
-                return self._decide(step, place)
+                return self._decide(step, position)
             case _:
                 return (yield from self._segment(now).do(step))
 
-    def _decide(self, step: RunStep, place: RunPosition) -> JournalEntry:
+    def _decide(self, step: RunStep, position: RunPosition) -> JournalEntry:
         match step:
             case RunStep.TURN:
-                lossy = place.course.lost != "nothing"
-                return plan_rollback(place.history, self._hands, self._blobs, lossy=lossy)
+                lossy = position.course.lost != "nothing"
+                return plan_rollback(position.history, self._writer, self._blobs, lossy=lossy)
             case RunStep.HALT:
-                return replace(halt_reason(place), warned=place.course.lost != "nothing")
+                return replace(halt_reason(position), warned=position.course.lost != "nothing")
             case _:
-                now = place.course
+                now = position.course
                 back = now.back is not None and now.word != "accept"
-                if back and (halted := self._doubts(place)):
+                if back and (halted := self._doubts(position)):
                     return halted
-                return self._finished(place, "rolled_back" if back else "done")
+                return self._finished(position, "rolled_back" if back else "done")
 
-    def _doubts(self, place: RunPosition, unless: RecoveryChoice = "auto") -> HaltedEntry | None:
+    def _doubts(self, position: RunPosition, unless: RecoveryChoice = "auto") -> HaltedEntry | None:
         """Returns a halt if a run did, or may have done, more than its journal still records.
 
         For files the disk shows it, which does not count if `unless` was chosen. For commands
         nothing does: the user is warned once, and may then repeat what is to be done.
         """
-        now = place.course
-        beyond = self._beyond(place) if now.word != unless else ()
-        commands = [op for op in place.plan.operations if isinstance(op, RunCommand)]
-        unwarned = now.lost == "unwarned" and _has_unknown(place)
+        now = position.course
+        beyond = self._beyond(position) if now.word != unless else ()
+        commands = [op for op in position.plan.operations if isinstance(op, RunCommand)]
+        unwarned = now.lost == "unwarned" and _has_unknown(position)
         if not beyond and not unwarned:
             return None
         return HaltedEntry(beyond, contradicted=bool(beyond), warned=bool(commands))
 
-    def _beyond(self, place: RunPosition) -> tuple[PathConflict, ...]:
+    def _beyond(self, position: RunPosition) -> tuple[PathConflict, ...]:
         """Returns the files that a run changed beyond all that its journal still tells."""
         # In a segment, conflicts count its own operations; none of these is one of them.
-        inside = place.course.phase == "files"
-        found = self._shown(place)
+        inside = position.course.phase == "files"
+        found = self._shown(position)
         return tuple(PathConflict(0 if inside else at, b"", b"", words) for at, words in found)
 
-    def _shown(self, place: RunPosition) -> list[tuple[int, str]]:
+    def _shown(self, position: RunPosition) -> list[tuple[int, str]]:
         """Returns the operations that the disk shows as done, but the journal does not record."""
         if not self._again:
             return []
-        results, operations = place.history.results, place.plan.operations
+        results, operations = position.history.results, position.plan.operations
         untold = [at for at, result in enumerate(results) if result == "not_started"]
         others = {at: op for at in untold if not isinstance(op := operations[at], RunCommand)}
-        seen = contradictions(self._hands, tuple(others.values()), "rolled_back")
-        seen = unlike_start(self._hands, operations, seen)
+        seen = contradictions(self._writer, tuple(others.values()), "rolled_back")
+        seen = unlike_start(self._writer, operations, seen)
         indices = list(others)
         return [(indices[one.index], f"{display_path(one.path)}: {one.reason}") for one in seen]
 
-    def _is_done_already(self, place: RunPosition) -> bool:
+    def _is_done_already(self, position: RunPosition) -> bool:
         """Tells whether the disk shows a segment as done of which the journal has lost all."""
-        now = place.course
+        now = position.course
         if (
             now.lost == "nothing"
             or now.back is not None
@@ -312,85 +312,88 @@ class Executor:
             or not now.segment.files
         ):
             return False
-        return len(completed_operations(self._hands, now.segment.files, ())) == len(
+        return len(completed_operations(self._writer, now.segment.files, ())) == len(
             now.segment.files
         )
 
-    def _went_on(self, place: RunPosition) -> bool:
+    def _went_on(self, position: RunPosition) -> bool:
         """Tells whether a run to roll back had left this segment, which its log has lost.
 
         What came later may have changed the same files, so all of it is rolled back as one.
         """
-        now = place.course
+        now = position.course
         if now.lost == "nothing" or now.word != "roll_back" or now.back is not None:
             return False
         later = now.segment.first + len(now.segment.operations)
-        if not any(at >= later for at, _ in self._shown(place)):
+        if not any(at >= later for at, _ in self._shown(position)):
             return False
-        return not contradictions(self._hands, now.segment.files, "done")
+        return not contradictions(self._writer, now.segment.files, "done")
 
     def _segment(self, now: RunState) -> SegmentRun:
         """Returns the segment that the run is in; its motions are worked out once."""
         if self._at is None or not self._at.goes_on(now):
-            self._at = SegmentRun(self._hands, self._blobs, now, self._spares, again=self._again)
+            self._at = SegmentRun(self._writer, self._blobs, now, self._spares, again=self._again)
         return self._at
 
-    def _command(self, step: RunStep, place: RunPosition) -> StepUpdates:
-        commanding = CommandExecution(self._commander, self._hands, self._blobs, self._journal)
-        span = place.course.segment
+    def _command(self, step: RunStep, position: RunPosition) -> StepUpdates:
+        commanding = CommandExecution(self._commander, self._writer, self._blobs, self._journal)
+        span = position.course.segment
         assert span.command is not None, "a command is due"
-        left = state_changes(trace.operation for trace in place.history.file_changes())
-        about, called = plan_index(place.course, span.first), command_label(place.course)
-        digest, total = place.plan.digest, _total(place)
+        left = state_changes(trace.operation for trace in position.history.file_changes())
+        about, called = plan_index(position.course, span.first), command_label(position.course)
+        digest, total = position.plan.digest, _total(position)
         order = DueCommand(span.first, span.command, digest, left, total, about, called)
         if step is RunStep.RECKON:
-            entries = reversed(place.history.entries)
+            entries = reversed(position.history.entries)
             return commanding.record_lost_end(
                 next(e for e in entries if isinstance(e, CommandStartedEntry)), order
             )
-        return (yield from commanding.run(place.run, order))
+        return (yield from commanding.run(position.run, order))
 
-    def _sweep(self, place: RunPosition) -> JournalEntry:
-        now, settled = place.course, place.course.segment_outcome
+    def _sweep(self, position: RunPosition) -> JournalEntry:
+        now, settled = position.course, position.course.segment_outcome
         if halted := self._segment(now).contradicted():
             return halted
         ends_back = now.ends and settled.outcome == "rolled_back"
         turns = ends_back and now.lost != "nothing" and now.word == "roll_back"
-        turns = turns and bool(self._beyond(place))  # the disk shows what else to roll back
-        if ends_back and not turns and (halted := self._doubts(place)):
+        turns = turns and bool(self._beyond(position))  # the disk shows what else to roll back
+        if ends_back and not turns and (halted := self._doubts(position)):
             return halted
-        again = any(isinstance(entry, RecoveringEntry) for entry in place.history.entries)
+        again = any(isinstance(entry, RecoveringEntry) for entry in position.history.entries)
         kept = self._segment(now).sweep(again=again)
         if turns or not now.ends:
             return SegmentSweptEntry(now.at, settled.outcome, settled.made, kept)
-        return self._finished(place, settled.outcome, kept)
+        return self._finished(position, settled.outcome, kept)
 
     def _finished(
-        self, place: RunPosition, outcome: RunOutcome, kept: tuple[bytes, ...] = ()
+        self, position: RunPosition, outcome: RunOutcome, kept: tuple[bytes, ...] = ()
     ) -> FinishedEntry:
-        entries = place.history.entries
+        entries = position.history.entries
         made = made_folders(entries) if outcome == "done" else ()
         return FinishedEntry(
-            outcome, final_results(place, self._hands), made, (*kept_slots(entries), *kept)
+            outcome, final_results(position, self._writer), made, (*kept_slots(entries), *kept)
         )
 
 
-def _has_unknown(place: RunPosition) -> bool:
+def _has_unknown(position: RunPosition) -> bool:
     """Tells whether a command may have run unknown to the journal, or the undo that is due may."""
-    now, rows = place.course, zip(place.plan.operations, place.history.results, strict=True)
+    now, rows = (
+        position.course,
+        zip(position.plan.operations, position.history.results, strict=True),
+    )
     unknown = any(result == "unknown" for op, result in rows if isinstance(op, RunCommand))
     return unknown or (now.at < len(now.spans) and now.segment.command is not None)
 
 
-def _total(place: RunPosition) -> int:
+def _total(position: RunPosition) -> int:
     """Returns how many operations there are on the way that the run is on, there or back."""
-    return sum(len(span.files) + (span.command is not None) for span in place.course.spans)
+    return sum(len(span.files) + (span.command is not None) for span in position.course.spans)
 
 
-def _slots(place: RunPosition) -> str:
+def _slots(position: RunPosition) -> str:
     """Names the slots of a segment: no other one of this run has ever had the same."""
-    earlier = sum(isinstance(entry, SegmentEnteredEntry) for entry in place.history.entries)
-    return f"{place.run}.{earlier + 1}"
+    earlier = sum(isinstance(entry, SegmentEnteredEntry) for entry in position.history.entries)
+    return f"{position.run}.{earlier + 1}"
 
 
 def _consent(consented: ApprovedPlan | PermittedPlan) -> tuple[str, str]:

@@ -25,8 +25,8 @@ class ForeignChange(Exception):
 
 
 def finish(
-    hands: FileWriter,
-    motions: Sequence[SlotMove],
+    writer: FileWriter,
+    moves: Sequence[SlotMove],
     first: StartedEntry | SegmentEnteredEntry,
     *,
     look: bool,
@@ -38,26 +38,26 @@ def finish(
     """
     made: list[bytes] | None = None
     at, index, path = 0, 0, b""
-    whole, displaced = _WholeFolderMoves(hands, () if look else motions), _DisplacedFileCheck(hands)
+    whole, displaced = _WholeFolderMoves(writer, () if look else moves), _DisplacedFileCheck(writer)
     try:
-        for at, motion in enumerate(motions):
+        for at, move in enumerate(moves):
             if at % PROGRESS_INTERVAL == 0:
                 yield at
-            if type(motion) is MoveFromSlot and motion.whole in whole.over:
+            if type(move) is MoveFromSlot and move.whole in whole.over:
                 continue  # it came with another one
             if displaced.some:
-                displaced.check(motion)
-            index, path = motion.index, motion.path
-            if made is None and isinstance(motion, MoveFromSlot):
+                displaced.check(move)
+            index, path = move.index, move.path
+            if made is None and isinstance(move, MoveFromSlot):
                 made = [
-                    f for f in first.folders if whole.brings(f) or hands.create_folder(f) or look
+                    f for f in first.folders if whole.brings(f) or writer.create_folder(f) or look
                 ]
-            if motion.index in standing:
+            if move.index in standing:
                 continue
-            if not whole.perform(motion) and (not look or _is_to_do(hands, motion)):
-                _perform(hands, motion, displaced)
+            if not whole.perform(move) and (not look or _is_to_do(writer, move)):
+                _perform(writer, move, displaced)
         displaced.check()
-        hands.sync_to_disk()
+        writer.sync_to_disk()
     except ForeignChange as changed:
         return AbortedEntry(at, *(displaced.at or (index, path)), str(changed), "conflict")
     except OSError as error:
@@ -73,34 +73,34 @@ class _WholeFolderMoves:
     works file by file.
     """
 
-    def __init__(self, hands: FileWriter, motions: Sequence[SlotMove]) -> None:
-        self._hands = hands
+    def __init__(self, writer: FileWriter, moves: Sequence[SlotMove]) -> None:
+        self._writer = writer
         self._slots: dict[bytes, dict[bytes, PathState]] = {}  # what is taken, or was, by folder
         self._brought: set[bytes] = set()
         self.over: set[bytes] = set()  # folders that have been renamed
-        for motion in motions:
-            if type(motion) is MoveToSlot and motion.whole:
-                self._slots.setdefault(motion.whole, {})[motion.slot] = motion.before
-            elif type(motion) is MoveFromSlot and motion.whole:
-                self._brought.add(motion.whole)
+        for move in moves:
+            if type(move) is MoveToSlot and move.whole:
+                self._slots.setdefault(move.whole, {})[move.slot] = move.before
+            elif type(move) is MoveFromSlot and move.whole:
+                self._brought.add(move.whole)
         self._some = bool(self._slots or self._brought)
 
     def brings(self, folder: bytes) -> bool:
         """Tells whether a folder comes with one that is brought."""
         return bool(self._brought) and not self._brought.isdisjoint((folder, *ancestors(folder)))
 
-    def perform(self, motion: SlotMove) -> bool:
+    def perform(self, move: SlotMove) -> bool:
         """Renames the folder of a motion, if it has one, once, and checks the file if displaced."""
-        match motion:
-            case MoveFromSlot() if motion.whole and self._some:
-                if motion.whole not in self.over:
-                    self.over.add(motion.whole)
-                    _rename(self._hands, motion.folder_slot, motion.whole)
-            case MoveToSlot() if motion.whole and self._some:
-                if motion.whole not in self.over:
-                    self.over.add(motion.whole)
-                    self._take(motion)
-                if self._slots[motion.whole][motion.slot] != motion.before:
+        match move:
+            case MoveFromSlot() if move.whole and self._some:
+                if move.whole not in self.over:
+                    self.over.add(move.whole)
+                    _rename(self._writer, move.folder_slot, move.whole)
+            case MoveToSlot() if move.whole and self._some:
+                if move.whole not in self.over:
+                    self.over.add(move.whole)
+                    self._take(move)
+                if self._slots[move.whole][move.slot] != move.before:
                     raise ForeignChange("it changed just before it was replaced")
             case _:
                 return False
@@ -108,12 +108,12 @@ class _WholeFolderMoves:
 
     def _take(self, motion: MoveToSlot) -> None:
         slots = self._slots[motion.whole]
-        _rename(self._hands, motion.whole, motion.folder_slot)
-        if self._hands.read_states((motion.folder_slot,))[motion.folder_slot] != "folder":
+        _rename(self._writer, motion.whole, motion.folder_slot)
+        if self._writer.read_states((motion.folder_slot,))[motion.folder_slot] != "folder":
             raise ForeignChange("its folder was replaced")
-        if self._hands.folder_holds_files(motion.folder_slot, besides=slots):
+        if self._writer.folder_holds_files(motion.folder_slot, besides=slots):
             raise ForeignChange("a file appeared next to it")
-        slots |= self._hands.read_states(slots)
+        slots |= self._writer.read_states(slots)
 
 
 class _DisplacedFileCheck:
@@ -122,8 +122,8 @@ class _DisplacedFileCheck:
     They are looked at some at a time, which costs less, but before the next kind of motions.
     """
 
-    def __init__(self, hands: FileWriter) -> None:
-        self._hands = hands
+    def __init__(self, writer: FileWriter) -> None:
+        self._writer = writer
         self.some: list[SwapWithSlot | MoveToSlot] = []  # that wait to be looked at
         self.at: tuple[int, bytes] | None = None  # operation and path that a check is at
 
@@ -133,22 +133,22 @@ class _DisplacedFileCheck:
         if not waiting or (len(waiting) < PROGRESS_INTERVAL and type(before) is type(waiting[-1])):
             return
         self.some = []
-        seen = self._look({motion.slot: motion.before for motion in waiting})
-        for motion in waiting:
-            self.at, slot = (motion.index, motion.path), motion.slot
-            if (seen[slot] if seen else self._hands.read_states((slot,))[slot]) != motion.before:
+        seen = self._look({move.slot: move.before for move in waiting})
+        for move in waiting:
+            self.at, slot = (move.index, move.path), move.slot
+            if (seen[slot] if seen else self._writer.read_states((slot,))[slot]) != move.before:
                 raise ForeignChange("it changed just before it was replaced")
         self.at = None
 
     def _look(self, slots: Mapping[bytes, PathState]) -> dict[bytes, PathState]:
         try:
-            return self._hands.read_states(slots)
+            return self._writer.read_states(slots)
         except OSError:
             return {}  # one by one it shows which it is
 
 
-def _is_to_do(hands: FileWriter, motion: SlotMove) -> bool:
-    match forward_status(motion, hands.read_states(involved_paths(motion))):
+def _is_to_do(writer: FileWriter, move: SlotMove) -> bool:
+    match forward_status(move, writer.read_states(involved_paths(move))):
         case MoveStatus.TODO:
             return True
         case MoveStatus.DONE:
@@ -157,34 +157,34 @@ def _is_to_do(hands: FileWriter, motion: SlotMove) -> bool:
             raise ForeignChange("it changed while the run was interrupted")
 
 
-def _perform(hands: FileWriter, motion: SlotMove, displaced: _DisplacedFileCheck) -> None:
-    match motion:
+def _perform(writer: FileWriter, move: SlotMove, displaced: _DisplacedFileCheck) -> None:
+    match move:
         case SwapWithSlot():
-            _rename(hands, motion.slot, motion.path, exchange=True)
-            displaced.some.append(motion)
+            _rename(writer, move.slot, move.path, exchange=True)
+            displaced.some.append(move)
         case MoveFromSlot():
-            _rename(hands, motion.slot, motion.path)
+            _rename(writer, move.slot, move.path)
         case MoveToSlot():
-            if motion.whole:
-                hands.create_folder(parent(motion.slot))
-            _rename(hands, motion.path, motion.slot)
-            displaced.some.append(motion)
+            if move.whole:
+                writer.create_folder(parent(move.slot))
+            _rename(writer, move.path, move.slot)
+            displaced.some.append(move)
         case ClearFolder():
-            _rename(hands, motion.path, motion.slot)
-            _check_cleared(hands, motion)
+            _rename(writer, move.path, move.slot)
+            _check_cleared(writer, move)
 
 
-def _rename(hands: FileWriter, source: bytes, target: bytes, *, exchange: bool = False) -> None:
+def _rename(writer: FileWriter, source: bytes, target: bytes, *, exchange: bool = False) -> None:
     try:
-        (hands.exchange if exchange else hands.rename_unless_taken)(source, target)
+        (writer.exchange if exchange else writer.rename_unless_taken)(source, target)
     except FileExistsError:
         raise ForeignChange("something else was created there") from None
     except FileNotFoundError:
         raise ForeignChange("it no longer exists") from None
 
 
-def _check_cleared(hands: FileWriter, motion: ClearFolder) -> None:
-    if hands.read_states((motion.slot,))[motion.slot] != "folder":
+def _check_cleared(writer: FileWriter, motion: ClearFolder) -> None:
+    if writer.read_states((motion.slot,))[motion.slot] != "folder":
         raise ForeignChange("a file replaced this folder")
-    if hands.folder_holds_files(motion.slot):
+    if writer.folder_holds_files(motion.slot):
         raise ForeignChange("a file appeared in this folder")

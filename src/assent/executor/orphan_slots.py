@@ -18,7 +18,7 @@ from assent.ports.file_writer import FileWriter
 
 
 def clear_orphan_slots(
-    hands: FileWriter, orphans: Sequence[OrphanSlot], way: OrphanChoice
+    writer: FileWriter, orphans: Sequence[OrphanSlot], way: OrphanChoice
 ) -> OrphanCleanup:
     """Clears the slots; what is not restored is moved to a separate folder.
 
@@ -33,54 +33,54 @@ def clear_orphan_slots(
             if orphan.path is None or orphan.holds != "old":
                 continue
             try:
-                (back if _is_back(hands, orphan, orphan.path) else taken).append(orphan.path)
+                (back if _is_back(writer, orphan, orphan.path) else taken).append(orphan.path)
             except OSError as error:
                 failed.append((orphan.path, error.strerror or str(error)))
-    kept = list(_set_aside(hands, orphans, failed))
+    kept = list(_set_aside(writer, orphans, failed))
     with suppress(OSError):
-        hands.sync_to_disk()
+        writer.sync_to_disk()
     return OrphanCleanup(tuple(back), tuple(kept), tuple(taken), tuple(failed))
 
 
-def remove_probes(hands: FileWriter) -> list[bytes]:
+def remove_probes(writer: FileWriter) -> list[bytes]:
     """Removes the empty files with which a start tests the disk; returns the removed ones."""
     gone = []
     for probe in PROBES:
         with suppress(OSError):
-            seen = hands.read_states((probe,))[probe]
+            seen = writer.read_states((probe,))[probe]
             if isinstance(seen, FileState) and seen.kind == "file" and not seen.size:
-                hands.delete_path(probe)
+                writer.delete_path(probe)
                 gone.append(probe)
     return gone
 
 
-def _is_back(hands: FileWriter, orphan: OrphanSlot, path: bytes) -> bool:
+def _is_back(writer: FileWriter, orphan: OrphanSlot, path: bytes) -> bool:
     """Puts old content back; over new content only if that is what took its place, and is kept."""
-    seen = hands.read_states((path,))[path]
+    seen = writer.read_states((path,))[path]
     if seen is None:
         if parent(path):
-            hands.create_folder(parent(path))
+            writer.create_folder(parent(path))
     elif orphan.after and isinstance(seen, FileState) and seen.digest == orphan.after:
-        hands.rename_unless_taken(path, orphan.slot + b".replaced")
+        writer.rename_unless_taken(path, orphan.slot + b".replaced")
     else:
         return False
-    hands.rename_unless_taken(orphan.slot, path)
+    writer.rename_unless_taken(orphan.slot, path)
     return True
 
 
 def _set_aside(
-    hands: FileWriter, orphans: Sequence[OrphanSlot], failed: list[tuple[bytes, str]]
+    writer: FileWriter, orphans: Sequence[OrphanSlot], failed: list[tuple[bytes, str]]
 ) -> Iterator[tuple[bytes, bytes]]:
     """Moves what remains in slots out of the way of later runs, and says where it is now."""
     folders = dict.fromkeys(_folder(orphan.slot) for orphan in orphans if _is_staged(orphan.slot))
     for folder in folders:
         target = LOST_AND_FOUND + folder[len(STAGE) :]
         try:
-            if hands.delete_empty_folder(folder) or hands.read_states((folder,))[folder] is None:
+            if writer.delete_empty_folder(folder) or writer.read_states((folder,))[folder] is None:
                 continue
-            hands.create_folder(LOST_AND_FOUND)
-            free = _free(hands, target)
-            hands.rename_unless_taken(folder, free)
+            writer.create_folder(LOST_AND_FOUND)
+            free = _free(writer, target)
+            writer.rename_unless_taken(folder, free)
             yield folder, free
         except OSError as error:
             failed.append((folder, error.strerror or str(error)))
@@ -89,9 +89,9 @@ def _set_aside(
             continue
         for slot in (orphan.slot, orphan.slot + b".replaced"):
             try:
-                if hands.read_states((slot,))[slot] is not None:
-                    free = _free(hands, slot + KEPT_SUFFIX)
-                    hands.rename_unless_taken(slot, free)
+                if writer.read_states((slot,))[slot] is not None:
+                    free = _free(writer, slot + KEPT_SUFFIX)
+                    writer.rename_unless_taken(slot, free)
                     yield slot, free
             except OSError as error:
                 failed.append((slot, error.strerror or str(error)))
@@ -105,12 +105,12 @@ def _folder(slot: bytes) -> bytes:
     return STAGE + b"/" + slot[len(STAGE) + 1 :].partition(b"/")[0]
 
 
-def _free(hands: FileWriter, wanted: bytes) -> bytes:
+def _free(writer: FileWriter, wanted: bytes) -> bytes:
     """Returns a name that nothing has: the one that is wanted, or it with a number."""
     path, number = wanted, 1
-    seen: PathState = hands.read_states((path,))[path]
+    seen: PathState = writer.read_states((path,))[path]
     while seen is not None:
         number += 1
         path = b"%b-%d" % (wanted, number)
-        seen = hands.read_states((path,))[path]
+        seen = writer.read_states((path,))[path]
     return path

@@ -49,20 +49,20 @@ class SlotContents:
 
 
 def prepare(
-    hands: FileWriter, contents: SlotContents, folder: bytes, slots: Sequence[SlotContent]
+    writer: FileWriter, contents: SlotContents, folder: bytes, slots: Sequence[SlotContent]
 ) -> Generator[int, None, CommittedEntry | AbortedEntry]:
     """Fills the slots and syncs once. Nothing visible has changed if it fails."""
     index, path, spares = 0, folder, contents.has_displaced
     try:
-        hands.create_folder(folder)
+        writer.create_folder(folder)
         for at, fill in enumerate(slots):
             index, path = fill.index, fill.slot
             spare = spares and contents.displaced_slot(index)
-            if not spare or not hands.restore_displaced(fill, spare):
-                hands.write_slot(fill, contents.of(fill))
+            if not spare or not writer.restore_displaced(fill, spare):
+                writer.write_slot(fill, contents.of(fill))
             if at % PROGRESS_INTERVAL == 0:
                 yield at
-        hands.sync_to_disk()
+        writer.sync_to_disk()
     except OSError as error:
         return AbortedEntry(0, index, path, error.strerror or str(error), "failed")
     except StoreError as error:

@@ -106,13 +106,13 @@ class JournaledRun(msgspec.Struct, frozen=True):
 
 
 def plan_rollback(
-    history: JournaledRun, hands: FileWriter, blobs: BlobStore, *, lossy: bool = False
+    history: JournaledRun, writer: FileWriter, blobs: BlobStore, *, lossy: bool = False
 ) -> RollbackStartedEntry:
     """Works out what remains to be rolled back, as things are now, and stores it.
 
     Where entries were lost, the disk shows what else was done.
     """
-    back, _ = blobs.keep([msgspec.json.encode(_back(history, hands, blobs, lossy=lossy))])
+    back, _ = blobs.keep([msgspec.json.encode(_back(history, writer, blobs, lossy=lossy))])
     blobs.flush()
     return RollbackStartedEntry(back)
 
@@ -136,15 +136,15 @@ def changes_reader(blobs: BlobStore) -> Callable[[CommandEndedEntry], WorkspaceC
     return read
 
 
-def _back(history: JournaledRun, hands: FileWriter, blobs: BlobStore, *, lossy: bool) -> Rollback:
+def _back(history: JournaledRun, writer: FileWriter, blobs: BlobStore, *, lossy: bool) -> Rollback:
     """Undo commands come first: only then can be told which files are left to put back."""
     own = history.compensated()
     already = history.compensated_already()
     due = [(index, op) for index, op in own if index not in already]
     if due:
         return command_rollback(due)
-    traces = [*history.file_changes(), *(_untold(history, hands) if lossy else ())]
-    seen = _seen(traces, hands)
+    traces = [*history.file_changes(), *(_untold(history, writer) if lossy else ())]
+    seen = _seen(traces, writer)
     there = {state.digest for state in seen.values() if isinstance(state, FileState)}
     back = file_rollback(
         traces,
@@ -158,7 +158,7 @@ def _back(history: JournaledRun, hands: FileWriter, blobs: BlobStore, *, lossy: 
     return msgspec.structs.replace(back, rest=rest)
 
 
-def _untold(history: JournaledRun, hands: FileWriter) -> Iterator[RunFileChange]:
+def _untold(history: JournaledRun, writer: FileWriter) -> Iterator[RunFileChange]:
     """Yields what the run did to files as far as only the disk shows it."""
     known: dict[bytes, list[FileState | None]] = {}  # how a path stood at first, and was left
     steps: dict[bytes, list[tuple[FileState | None, RunFileChange]]] = {}
@@ -169,25 +169,25 @@ def _untold(history: JournaledRun, hands: FileWriter) -> Iterator[RunFileChange]
             one = WriteFile(path, before, after) if after else before and DeleteFile(path, before)
             if one and result == "not_started":
                 steps.setdefault(path, []).append((after, RunFileChange(at, one)))
-    seen = _seen([trace for taken in steps.values() for _, trace in taken], hands)
+    seen = _seen([trace for taken in steps.values() for _, trace in taken], writer)
     for path, taken in steps.items():
         shown = [at for at, (after, _) in enumerate(taken, 1) if has_state(seen[path], after)]
         if shown and not any(has_state(seen[path], state) for state in known[path]):
             yield from (trace for _, trace in taken[: shown[-1]])
 
 
-def _seen(traces: Sequence[RunFileChange], hands: FileWriter) -> dict[bytes, PathState]:
+def _seen(traces: Sequence[RunFileChange], writer: FileWriter) -> dict[bytes, PathState]:
     """Looks at every path and at the folders above; what cannot be looked at has changed."""
     paths = {path for trace in traces for path, *_ in footprint(trace.operation)}
     paths |= {above for path in paths for above in ancestors(path)}
     try:
-        return hands.read_states(sorted(paths))
+        return writer.read_states(sorted(paths))
     except OSError:
-        return {path: _one(path, hands) for path in paths}
+        return {path: _one(path, writer) for path in paths}
 
 
-def _one(path: bytes, hands: FileWriter) -> PathState:
+def _one(path: bytes, writer: FileWriter) -> PathState:
     try:
-        return hands.read_states((path,))[path]
+        return writer.read_states((path,))[path]
     except OSError:
         return NOT_A_FILE

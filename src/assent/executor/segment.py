@@ -49,14 +49,14 @@ class SegmentRun:
 
     def __init__(
         self,
-        hands: FileWriter,
+        writer: FileWriter,
         blobs: BlobStore,
         course: RunState,
         spares: DisplacedLookup = no_displaced,
         *,
         again: bool = False,
     ) -> None:
-        self._hands = hands
+        self._writer = writer
         self._blobs = blobs
         self._course = course
         self._operations = course.segment.files
@@ -77,16 +77,16 @@ class SegmentRun:
 
     def do(self, step: RunStep) -> Generator[StepProgress, None, JournalEntry]:
         """Does one step and returns the entry that says so."""
-        entered, hands = self._course.entered, self._hands
+        entered, writer = self._course.entered, self._writer
         match step:
             case RunStep.PREPARE:
                 slots, folder = slot_contents(self._operations, self._renames), self._layout.folder
                 work: Generator[int, None, JournalEntry] = prepare(
-                    hands, self._contents, folder, slots
+                    writer, self._contents, folder, slots
                 )
                 return (yield from _watched(step, len(slots), work))
             case RunStep.FINISH:
-                work = finish(hands, self._renames, entered, look=False)
+                work = finish(writer, self._renames, entered, look=False)
                 return (yield from _watched(step, len(self._renames), work))
             case RunStep.CONTINUE:
                 return (yield from self._continue(refill=self._course.word == "resume"))
@@ -99,16 +99,16 @@ class SegmentRun:
 
     def _continue(self, *, refill: bool) -> Generator[StepProgress, None, JournalEntry]:
         """Does what is missing; with `refill`, also where slots are gone or were never filled."""
-        hands, entered = self._hands, self._course.entered
-        standing = reconciliation.completed_operations(hands, self._operations, self._renames)
+        writer, entered = self._writer, self._course.entered
+        standing = reconciliation.completed_operations(writer, self._operations, self._renames)
         if not refill and len(standing) < len(self._operations):
             standing = frozenset()  # its slots tell how far it got
         if refill:
             try:
-                reconciliation.refill_new(hands, self._contents, self._operations, self._renames)
+                reconciliation.refill_new(writer, self._contents, self._operations, self._renames)
             except (OSError, StoreError) as error:
                 return _unfilled(error)
-        work = finish(hands, self._renames, entered, look=True, standing=standing)
+        work = finish(writer, self._renames, entered, look=True, standing=standing)
         entry = yield from _watched(RunStep.CONTINUE, len(self._renames), work)
         if isinstance(entry, SettledEntry) and (found := self._contradictions("done")):
             one = found[0]
@@ -130,11 +130,11 @@ class SegmentRun:
                 return SettledEntry("rolled_back")  # what is in the slots never left them
             try:
                 reconciliation.refill_old(
-                    self._hands, self._contents, self._operations, self._renames
+                    self._writer, self._contents, self._operations, self._renames
                 )
             except (OSError, StoreError) as error:
                 return _unfilled(error)
-        entry = reverse(self._hands, self._renames, self._course.entered.folders)
+        entry = reverse(self._writer, self._renames, self._course.entered.folders)
         if isinstance(entry, SettledEntry) and (found := self._contradictions("rolled_back")):
             return HaltedEntry(tuple(found), entry.undone, contradicted=True)
         if isinstance(entry, HaltedEntry) and self._again:
@@ -145,7 +145,7 @@ class SegmentRun:
     def _abandon(self) -> Generator[StepProgress, None, JournalEntry]:
         """Abandons what was only prepared, unless the disk shows that more was done."""
         found = (
-            reconciliation.unlogged_renames(self._hands, self._operations, self._renames)
+            reconciliation.unlogged_renames(self._writer, self._operations, self._renames)
             if self._again
             else []
         )
@@ -163,13 +163,13 @@ class SegmentRun:
         """Tells whether anything was renamed, as far as journal and disk know."""
         if self._is_committed:
             return True
-        return bool(reconciliation.unlogged_renames(self._hands, self._operations, self._renames))
+        return bool(reconciliation.unlogged_renames(self._writer, self._operations, self._renames))
 
     def _contradictions(self, outcome: RunOutcome) -> list[PathConflict]:
         """Returns what the disk shows against an outcome that rests on what another process did."""
         if not self._again:
             return []
-        return reconciliation.contradictions(self._hands, self._operations, outcome)
+        return reconciliation.contradictions(self._writer, self._operations, outcome)
 
     def contradicted(self) -> HaltedEntry | None:
         """Returns a halt if the disk contradicts how the segment was settled."""
@@ -187,13 +187,13 @@ class SegmentRun:
         """
         slots = SegmentSlots(self._layout, self._operations, self._renames, self._blobs.has)
         emptied = sweep(
-            self._hands, self._course.segment_outcome, slots, careful=self._is_decided()
+            self._writer, self._course.segment_outcome, slots, careful=self._is_decided()
         )
         if self._layout.beside or emptied.pruned or again:
             # An emptied slot, or a folder, must not reappear among the user's files. If it does
             # after all, it holds nothing that is not elsewhere: the segment is settled and on disk.
             with suppress(OSError):
-                self._hands.sync_to_disk()
+                self._writer.sync_to_disk()
         return emptied.kept
 
     def _is_decided(self) -> bool:
@@ -212,7 +212,7 @@ def _unfilled(error: OSError | StoreError) -> HaltedEntry:
 
 
 def enter_segment(
-    hands: FileWriter, blobs: BlobStore, course: RunState, name: str
+    writer: FileWriter, blobs: BlobStore, course: RunState, name: str
 ) -> SegmentEnteredEntry | HaltedEntry:
     """Checks the files of the next segment, as they are now, and lays out its slots.
 
@@ -224,22 +224,22 @@ def enter_segment(
             check_blobs(span.files, blobs)
         else:
             _check_restored(span.files, blobs)
-        found = list(drifted_paths(Plan(b"", span.files), span.files, hands))
+        found = list(drifted_paths(Plan(b"", span.files), span.files, writer))
         if found:
             return HaltedEntry(tuple(_conflict(course, span, difference) for difference in found))
-        layout, missing = slot_layout(hands, name, span.files)
+        layout, missing = slot_layout(writer, name, span.files)
     except AssentError as error:
         return HaltedEntry((PathConflict(plan_index(course, span.first), b"", b"", error.message),))
     return SegmentEnteredEntry(course.at, layout, missing)
 
 
 def slot_layout(
-    hands: FileWriter, name: str, operations: Sequence[FileOperation]
+    writer: FileWriter, name: str, operations: Sequence[FileOperation]
 ) -> tuple[SlotLayout, tuple[bytes, ...]]:
     """Decides where slots are, and which folders are missing; changes no user files."""
     try:
-        layout = hands.choose_layout(name, operations)
-        return layout, hands.missing_folders(needed_folders(operations))
+        layout = writer.choose_layout(name, operations)
+        return layout, writer.missing_folders(needed_folders(operations))
     except OSError as error:
         # Two names of one file stay so, however often it is tried.
         next = "assent stage list" if error.errno == EEXIST else "assent build"
@@ -255,10 +255,10 @@ def plan_index(course: RunState, index: int) -> int:
     return about[0] if about else 0
 
 
-def result_on_disk(hands: FileWriter, op: FileOperation) -> OperationResult:
+def result_on_disk(writer: FileWriter, op: FileOperation) -> OperationResult:
     """Returns the result of an operation in a run that a user accepted as it is."""
     try:
-        seen = hands.read_states([path for path, *_ in footprint(op)])
+        seen = writer.read_states([path for path, *_ in footprint(op)])
     except OSError:
         return "unknown"
     if all(seen[path] == after for path, _, after in footprint(op)):

@@ -36,7 +36,7 @@ class SweepResult(msgspec.Struct, frozen=True):
 
 
 def sweep(
-    hands: FileWriter, settled: SettledEntry, slots: SegmentSlots, *, careful: bool = False
+    writer: FileWriter, settled: SettledEntry, slots: SegmentSlots, *, careful: bool = False
 ) -> SweepResult:
     """Removes filled slots and folders that the plan leaves empty.
 
@@ -47,19 +47,19 @@ def sweep(
     """
     layout, operations, renames = slots.layout, slots.operations, slots.renames
     done = settled.outcome == "done" and not settled.accepted
-    aside = done and _are_set_aside(hands, slots)
+    aside = done and _are_set_aside(writer, slots)
     filled = _beside(slots) if aside else _filled(settled, slots)
-    only = _only_copies(hands, slots) if settled.accepted or careful else frozenset()
+    only = _only_copies(writer, slots) if settled.accepted or careful else frozenset()
     kept = [slot for slot in filled if slot in only]
-    kept += displaced_torn_slots(hands, operations, renames) if careful else []
-    left = hands.delete_paths([slot for slot in filled if slot not in only])
-    kept += [slot for slot in left if not _gone(hands, slot)]
+    kept += displaced_torn_slots(writer, operations, renames) if careful else []
+    left = writer.delete_paths([slot for slot in filled if slot not in only])
+    kept += [slot for slot in left if not _gone(writer, slot)]
     folders = () if aside else (*_cleared(renames), *layout.whole_folder_slots)
-    kept += [slot for slot in folders if _is_used(hands, slot)]
+    kept += [slot for slot in folders if _is_used(writer, slot)]
     # Only now can nothing bring the folders back, which would have lost their modes and owners.
     pruned = prunable_folders(operations) if done else []
-    gone = [folder for folder in pruned if _is_removed(hands, folder)]
-    _is_removed(hands, layout.folder)
+    gone = [folder for folder in pruned if _is_removed(writer, folder)]
+    _is_removed(writer, layout.folder)
     return SweepResult(tuple(kept), pruned=bool(gone))
 
 
@@ -82,17 +82,17 @@ def _beside(slots: SegmentSlots) -> list[bytes]:
     return [m.slot for m in found if displaces_file(m) and not m.slot.startswith(within)]
 
 
-def _are_set_aside(hands: FileWriter, slots: SegmentSlots) -> bool:
+def _are_set_aside(writer: FileWriter, slots: SegmentSlots) -> bool:
     """Keeps what was displaced as spares, unless a folder among it holds another's late file."""
     old = {m.slot: m.before for m in slots.renames if displaces_file(m)}
     folders = (*_cleared(slots.renames), *slots.layout.whole_folder_slots) if old else ()
     try:
-        if any(hands.folder_holds_files(folder, besides=old) for folder in folders):
+        if any(writer.folder_holds_files(folder, besides=old) for folder in folders):
             return False
         within = slots.layout.folder + b"/"
         if slots.layout.beside:
             old = {slot: state for slot, state in old.items() if slot.startswith(within)}
-        return bool(old) and hands.keep_displaced(slots.layout.run, old)
+        return bool(old) and writer.keep_displaced(slots.layout.run, old)
     except OSError:
         return False
 
@@ -101,7 +101,7 @@ def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:
     return [m.slot for m in renames if type(m) is ClearFolder]
 
 
-def _only_copies(hands: FileWriter, slots: SegmentSlots) -> frozenset[bytes]:
+def _only_copies(writer: FileWriter, slots: SegmentSlots) -> frozenset[bytes]:
     """Returns the slots whose content is neither a blob nor under a name of its own operation."""
     operations = slots.operations
     blobs = {
@@ -113,25 +113,25 @@ def _only_copies(hands: FileWriter, slots: SegmentSlots) -> frozenset[bytes]:
         if state is None or slots.has(state.digest)  # nor, maybe, of what a command made
     }
     return frozenset(
-        m.slot for m in slots.renames if _is_only(hands, m, operations[m.index], blobs)
+        m.slot for m in slots.renames if _is_only(writer, m, operations[m.index], blobs)
     )
 
 
 def _is_only(
-    hands: FileWriter, motion: SlotMove, op: FileOperation, blobs: set[FileState | None]
+    writer: FileWriter, move: SlotMove, op: FileOperation, blobs: set[FileState | None]
 ) -> bool:
     try:
-        found = hands.read_states((motion.slot,))[motion.slot]
+        found = writer.read_states((move.slot,))[move.slot]
         if found is None or found in blobs:
             return False
-        return found not in hands.read_states([path for path, *_ in footprint(op)]).values()
+        return found not in writer.read_states([path for path, *_ in footprint(op)]).values()
     except OSError:
         return True
 
 
-def _gone(hands: FileWriter, slot: bytes) -> bool:
+def _gone(writer: FileWriter, slot: bytes) -> bool:
     try:
-        hands.delete_path(slot)
+        writer.delete_path(slot)
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError as error:
@@ -139,20 +139,20 @@ def _gone(hands: FileWriter, slot: bytes) -> bool:
     return True
 
 
-def _is_removed(hands: FileWriter, folder: bytes) -> bool:
+def _is_removed(writer: FileWriter, folder: bytes) -> bool:
     """Removes a folder that is not in use; tells whether it was there, and is gone now."""
     try:
-        return hands.delete_empty_folder(folder)
+        return writer.delete_empty_folder(folder)
     except OSError:
         return False  # a leftover empty folder does no harm
 
 
-def _is_used(hands: FileWriter, folder: bytes) -> bool:
+def _is_used(writer: FileWriter, folder: bytes) -> bool:
     """Removes a folder; tells whether it holds another writer's late file and therefore stays."""
     try:
         return (
-            not hands.delete_empty_folder(folder)
-            and hands.read_states((folder,))[folder] is not None
+            not writer.delete_empty_folder(folder)
+            and writer.read_states((folder,))[folder] is not None
         )
     except OSError:
         return False

@@ -96,11 +96,11 @@ class PermissionCheck(msgspec.Struct, frozen=True):
 CheckBuilder: TypeAlias = Callable[[ResourceAccess, PermissionContext], PermissionCheck]
 
 
-def check_for(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
+def check_for(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
     """Returns the check that the mode implies for a request that is not a command line."""
-    matter = CHECK_BUILDERS[request.action](request, posture)
+    matter = CHECK_BUILDERS[request.action](request, permissions)
     names = (*tool_names(request.key), request.resource) if request.key else ()
-    mode = mode_without_tool(posture.custom, names) if names else ""
+    mode = mode_without_tool(permissions.custom, names) if names else ""
     return (
         matter if not mode else denied_check(matter, f"This tool is not available in mode {mode}.")
     )
@@ -111,13 +111,13 @@ def denied_check(matter: PermissionCheck, reason: str, layer: str = "mode") -> P
     return msgspec.structs.replace(matter, floor=Decision(DENY, reason, layer))
 
 
-def default_ask(posture: PermissionContext, what: str) -> Decision:
+def default_ask(permissions: PermissionContext, what: str) -> Decision:
     """Returns the default for what may do harm: ask, except in yolo mode outside builds."""
-    if posture.building:
+    if permissions.building:
         return Decision(ASK, "It may go beyond the approved scope.", "scope")
-    if posture.mode == "yolo":
+    if permissions.mode == "yolo":
         return RUNS
-    return Decision(ASK, f"{MODE_NAMES[posture.mode]} mode asks before {what}.")
+    return Decision(ASK, f"{MODE_NAMES[permissions.mode]} mode asks before {what}.")
 
 
 @lru_cache(_KEPT)
@@ -126,23 +126,23 @@ def why_secret_path(path: str) -> str:
     return secret_reason(path.encode("utf-8", "surrogateescape"))
 
 
-def edit_floor(path: str, posture: PermissionContext) -> Decision | None:
+def edit_floor(path: str, permissions: PermissionContext) -> Decision | None:
     """Returns the decision about a change of a file that holds whatever rules say, if any."""
-    for mode in posture.custom:
+    for mode in permissions.custom:
         if mode.edit is not None and not (mode.edit and Scope(mode.edit).covers(path)):
             return Decision(DENY, f"Mode {mode.id} does not allow changes to {path}.")
-    if posture.mode == "plan":
-        return NO_CHILD if posture.child else STAGED if posture.staging else NO_STAGING
-    if posture.building and not _in_scope(path, posture):
+    if permissions.mode == "plan":
+        return NO_CHILD if permissions.child else STAGED if permissions.staging else NO_STAGING
+    if permissions.building and not _in_scope(path, permissions):
         return Decision(ASK, f"{path} is outside the scope of the approved plan.", "scope")
     return None
 
 
-def _in_scope(path: str, posture: PermissionContext) -> bool:
-    return bool(posture.scope) and Scope(posture.scope).covers(path)
+def _in_scope(path: str, permissions: PermissionContext) -> bool:
+    return bool(permissions.scope) and Scope(permissions.scope).covers(path)
 
 
-def _read(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
+def _read(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
     path = request.resource
     if why := why_secret_path(path):
         reason = f"{path} may contain secrets: {why}"
@@ -152,24 +152,24 @@ def _read(request: ResourceAccess, posture: PermissionContext) -> PermissionChec
     return PermissionCheck(request)
 
 
-def _edit(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
+def _edit(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
     path = request.resource
-    floor = edit_floor(path, posture)
-    if posture.mode == "plan":
+    floor = edit_floor(path, permissions)
+    if permissions.mode == "plan":
         return PermissionCheck(request, STAGED, floor)
     if configures_agents(path.encode("utf-8", "surrogateescape")):
         reason = f"{path} configures agents or Assent; changing it needs explicit permission."
         return PermissionCheck(
             request, Decision(ASK, reason, "defaults"), floor, True, True, fixed=path
         )
-    if posture.building:
+    if permissions.building:
         inside = Decision(RUN, "It is within the scope of the approved plan.", "scope")
         return PermissionCheck(
             request, strictest_decision([inside, *([floor] if floor else [])]), floor
         )
     why = why_sensitive(path) or ("it may contain secrets" if why_secret_path(path) else "")
     return PermissionCheck(
-        request, _edit_default(path, why, posture.mode), floor, bool(why), bool(why)
+        request, _edit_default(path, why, permissions.mode), floor, bool(why), bool(why)
     )
 
 
@@ -182,13 +182,13 @@ def _edit_default(path: str, why: str, mode: Mode) -> Decision:
     return RUNS
 
 
-def _fetch(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
+def _fetch(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
     host = host_of(request.resource)
-    if host in [allowed.lower() for allowed in posture.hosts]:
+    if host in [allowed.lower() for allowed in permissions.hosts]:
         return PermissionCheck(
             request, Decision(RUN, f"{host} is allowed by `fetch.hosts`.", "user")
         )
-    if posture.mode == "plan":
+    if permissions.mode == "plan":
         reason = f"In plan mode, {host} cannot be fetched: it is not in `fetch.hosts`."
         return denied_check(PermissionCheck(request), reason)
     if is_private_host(host):
@@ -196,57 +196,57 @@ def _fetch(request: ResourceAccess, posture: PermissionContext) -> PermissionChe
         return PermissionCheck(
             request, Decision(ASK, reason, "defaults"), delicate=True, exact=True
         )
-    free = msgspec.structs.replace(posture, building=False)
+    free = msgspec.structs.replace(permissions, building=False)
     return PermissionCheck(request, default_ask(free, "fetching a URL"))
 
 
-def _free(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
+def _free(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
     return PermissionCheck(request)
 
 
-def _present(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
-    if posture.mode != "plan":
+def _present(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
+    if permissions.mode != "plan":
         return PermissionCheck(request, floor=NO_PLAN)
-    return PermissionCheck(request, floor=NO_PRESENT if posture.child else None)
+    return PermissionCheck(request, floor=NO_PRESENT if permissions.child else None)
 
 
-def _task(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
-    return PermissionCheck(request, floor=None if posture.deeper else NO_DEEPER)
+def _task(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
+    return PermissionCheck(request, floor=None if permissions.deeper else NO_DEEPER)
 
 
-def _tool(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
-    default = default_ask(posture, "using a tool that may change anything")
-    floor = NO_TOOL if posture.mode == "plan" else uncertain_edit_floor(posture)
-    return PermissionCheck(request, default, floor, delicate=posture.building)
+def _tool(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
+    default = default_ask(permissions, "using a tool that may change anything")
+    floor = NO_TOOL if permissions.mode == "plan" else uncertain_edit_floor(permissions)
+    return PermissionCheck(request, default, floor, delicate=permissions.building)
 
 
-def _outside(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
+def _outside(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
     folder = request.resource.removesuffix("/*") or "/"
     if why := why_secret_path(request.resource):
         reason = f"{request.resource} may contain secrets: {why}"
         ask = Decision(ASK, reason, "defaults")
         return PermissionCheck(request, ask, delicate=True, exact=True, fixed=folder)
-    return PermissionCheck(request, outside_ask(posture), fixed=folder)
+    return PermissionCheck(request, outside_ask(permissions), fixed=folder)
 
 
-def outside_ask(posture: PermissionContext) -> Decision:
+def outside_ask(permissions: PermissionContext) -> Decision:
     """Returns the default for access outside the workspace: ask, whatever the mode."""
-    if posture.mode == "plan":
+    if permissions.mode == "plan":
         return Decision(ASK, "Plan mode asks before accessing files outside the workspace.")
     return Decision(ASK, "Access outside the workspace needs explicit permission.", "defaults")
 
 
-def _loop(request: ResourceAccess, posture: PermissionContext) -> PermissionCheck:
+def _loop(request: ResourceAccess, permissions: PermissionContext) -> PermissionCheck:
     return PermissionCheck(request, LOOP_ASK)
 
 
-def why_not_staged(posture: PermissionContext) -> str | None:
+def why_not_staged(permissions: PermissionContext) -> str | None:
     """Says why a command is not staged here, empty if no reason is needed; None if it is staged."""
-    if posture.child or not posture.staging or any(map(_edits_nothing, posture.agents)):
+    if permissions.child or not permissions.staging or any(map(_edits_nothing, permissions.agents)):
         return ""
-    if mode_without_tool(posture.custom, ("write", "edit")):
+    if mode_without_tool(permissions.custom, ("write", "edit")):
         return ""
-    limits = uncertain_edit_floor(posture)
+    limits = uncertain_edit_floor(permissions)
     return limits.reason if limits else None
 
 
@@ -257,9 +257,9 @@ def _edits_nothing(agent: Agent) -> bool:
     return any(agent.denies(name) or name in off for name in ("write", "edit"))
 
 
-def uncertain_edit_floor(posture: PermissionContext) -> Decision | None:
+def uncertain_edit_floor(permissions: PermissionContext) -> Decision | None:
     """Returns the decision about a possible change of any file, in a mode that limits files."""
-    modes = [mode.id for mode in posture.custom if mode.edit is not None]
+    modes = [mode.id for mode in permissions.custom if mode.edit is not None]
     if not modes:
         return None
     reason = (
@@ -347,18 +347,18 @@ UNCERTAIN = Decision(Verdict.ASK, "This command could not be fully parsed.", "de
 
 def planning_checks(
     request: ResourceAccess,
-    posture: PermissionContext,
+    permissions: PermissionContext,
     commands: Sequence[str],
     files: Sequence[str],
 ) -> Iterator[PermissionCheck]:
     """Yields the checks for a read-only line: its commands, and the files that it opens."""
     texts = commands or (request.resource,)
     yield from (PermissionCheck(_part(request, text), whole=request.resource) for text in texts)
-    yield from _files(files, posture)
+    yield from _files(files, permissions)
 
 
 def staged_checks(
-    request: ResourceAccess, posture: PermissionContext, line: CommandAnalysis, why: str
+    request: ResourceAccess, permissions: PermissionContext, line: CommandAnalysis, why: str
 ) -> Iterator[PermissionCheck]:
     """Yields the checks for a line that may write in plan mode: it is staged.
 
@@ -373,12 +373,12 @@ def staged_checks(
         yield PermissionCheck(_part(request, text), staged, staged, whole=whole)
     for path in (*line.writes, *line.perhaps):
         edit = ResourceAccess(Action.EDIT, path)
-        yield PermissionCheck(edit, staged, edit_floor(path, posture), whole=whole)
+        yield PermissionCheck(edit, staged, edit_floor(path, permissions), whole=whole)
 
 
 def command_line_checks(
     request: ResourceAccess,
-    posture: PermissionContext,
+    permissions: PermissionContext,
     line: CommandAnalysis,
     outer: OutsideResolver,
 ) -> Iterator[PermissionCheck]:
@@ -389,17 +389,18 @@ def command_line_checks(
     texts = line.commands or (request.resource,)
     if not line.certain:
         texts = (*texts, request.resource)
-    matter = _line_matter(request, posture, line)
+    matter = _line_matter(request, permissions, line)
     for text in dict.fromkeys(texts):
         yield msgspec.structs.replace(matter, request=_part(request, text))
-    yield from _files(line.reads or (), posture)
-    yield from (_written(path, posture) for path in line.writes)
+    yield from _files(line.reads or (), permissions)
+    yield from (_written(path, permissions) for path in line.writes)
     yield from (PermissionCheck(ResourceAccess(Action.EDIT, path)) for path in line.perhaps)
     yield from (
-        check_for(ResourceAccess(Action.EDIT, path), posture) for path in agent_config_writes(line)
+        check_for(ResourceAccess(Action.EDIT, path), permissions)
+        for path in agent_config_writes(line)
     )
     found = dict.fromkeys(outer(path) for path in (*(line.reads or ()), *line.opens))
-    yield from (outside_check(path, posture) for path in found if path)
+    yield from (outside_check(path, permissions) for path in found if path)
 
 
 def agent_config_writes(line: CommandAnalysis) -> tuple[str, ...]:
@@ -411,10 +412,10 @@ def agent_config_writes(line: CommandAnalysis) -> tuple[str, ...]:
     )
 
 
-def outside_check(path: str, posture: PermissionContext) -> PermissionCheck:
+def outside_check(path: str, permissions: PermissionContext) -> PermissionCheck:
     """Returns the check for a path outside the workspace, of which only the name is known."""
     folder = path.rstrip("/").rpartition("/")[0]
-    matter = check_for(ResourceAccess(Action.OUTSIDE, f"{folder}/*"), posture)
+    matter = check_for(ResourceAccess(Action.OUTSIDE, f"{folder}/*"), permissions)
     return msgspec.structs.replace(matter, fixed=path)
 
 
@@ -427,7 +428,7 @@ def require_read_only(line: CommandAnalysis) -> tuple[str, ...]:
 
 
 def _line_matter(
-    request: ResourceAccess, posture: PermissionContext, line: CommandAnalysis
+    request: ResourceAccess, permissions: PermissionContext, line: CommandAnalysis
 ) -> PermissionCheck:
     """Returns what holds for every command of a line; during a build a rule has to name it."""
     whole = request.resource
@@ -437,9 +438,9 @@ def _line_matter(
         )
     if line.reads is not None:
         return PermissionCheck(request, whole=whole)
-    default = default_ask(posture, "running a command that may change something")
+    default = default_ask(permissions, "running a command that may change something")
     return PermissionCheck(
-        request, default, uncertain_edit_floor(posture), posture.building, whole=whole
+        request, default, uncertain_edit_floor(permissions), permissions.building, whole=whole
     )
 
 
@@ -447,14 +448,14 @@ def _part(request: ResourceAccess, text: str) -> ResourceAccess:
     return ResourceAccess(request.action, text, request.key)
 
 
-def _written(path: str, posture: PermissionContext) -> PermissionCheck:
+def _written(path: str, permissions: PermissionContext) -> PermissionCheck:
     """Returns what a command writes, which is an edit; far from the workspace no everyday one."""
-    matter = check_for(ResourceAccess(Action.EDIT, path), posture)
+    matter = check_for(ResourceAccess(Action.EDIT, path), permissions)
     if not path.startswith(OUTSIDE_PREFIXES):
         return matter
-    default = strictest_decision((matter.default, default_ask(posture, f"writing {path}")))
+    default = strictest_decision((matter.default, default_ask(permissions, f"writing {path}")))
     return msgspec.structs.replace(matter, default=default, delicate=True, exact=True)
 
 
-def _files(files: Sequence[str], posture: PermissionContext) -> Iterator[PermissionCheck]:
-    return (check_for(ResourceAccess(Action.READ, path), posture) for path in files)
+def _files(files: Sequence[str], permissions: PermissionContext) -> Iterator[PermissionCheck]:
+    return (check_for(ResourceAccess(Action.READ, path), permissions) for path in files)

@@ -91,49 +91,63 @@ class RuleGate:
         self._kept: dict[object, PathLimits] = {}
         self._operands = operands
 
-    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
+    def decide(
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
+    ) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
         try:
-            matters = [each for one in requests for each in self._matters(one, posture, requests)]
-            return strictest_decision([self._decide(matter, posture)[0] for matter in matters])
+            matters = [
+                each for one in requests for each in self._matters(one, permissions, requests)
+            ]
+            return strictest_decision([self._decide(matter, permissions)[0] for matter in matters])
         except Exception as error:  # law 9: a gate that fails denies
-            return _failed(error, posture)
+            return _failed(error, permissions)
 
-    def path_limits(self, posture: PermissionContext) -> PathLimits | None:
+    def path_limits(self, permissions: PermissionContext) -> PathLimits | None:
         """Returns what rules forbid to every program of a model; None if they forbid nothing."""
 
         def is_readable(path: str) -> bool:
-            return self.decide((ResourceAccess(Action.READ, path),), posture).verdict is Verdict.RUN
+            return (
+                self.decide((ResourceAccess(Action.READ, path),), permissions).verdict
+                is Verdict.RUN
+            )
 
-        found = self._fences.of(posture, free=_is_free(posture), reads=is_readable)
-        return found if posture.mode == "plan" else self._with_orders(found, posture)
+        found = self._fences.of(permissions, free=_is_free(permissions), reads=is_readable)
+        return found if permissions.mode == "plan" else self._with_orders(found, permissions)
 
-    def _with_orders(self, fence: PathLimits | None, posture: PermissionContext) -> PathLimits:
+    def _with_orders(self, fence: PathLimits | None, permissions: PermissionContext) -> PathLimits:
         """Returns a fence that also keeps what configures agents, unless it may change unasked."""
-        ruled = bool(posture.opened) or self._stacks.has_rules_for(ANY_EDIT, posture.agents)
-        stacks = tuple(map(id, self._stacks.of(posture.agents)))  # a stack, once made, stays
-        modes = (posture.mode, posture.building, posture.scope, *(one.id for one in posture.custom))
-        key = (fence, stacks, modes, posture.opened)
+        ruled = bool(permissions.opened) or self._stacks.has_rules_for(ANY_EDIT, permissions.agents)
+        stacks = tuple(map(id, self._stacks.of(permissions.agents)))  # a stack, once made, stays
+        modes = (
+            permissions.mode,
+            permissions.building,
+            permissions.scope,
+            *(one.id for one in permissions.custom),
+        )
+        key = (fence, stacks, modes, permissions.opened)
         if key not in self._kept:
             if len(self._kept) >= _FENCES:
                 self._kept.clear()
-            is_open = partial(self._is_open, posture) if ruled else None
+            is_open = partial(self._is_open, permissions) if ruled else None
             self._kept[key] = with_agent_config_limits(fence, is_open)
         return self._kept[key]
 
-    def _is_open(self, posture: PermissionContext, path: str, folder: bool) -> bool:
+    def _is_open(self, permissions: PermissionContext, path: str, folder: bool) -> bool:
         """Tells whether programs may change what configures agents; of a folder, anything in it."""
-        if any(_touch(path, each) for each in posture.opened):
+        if any(_touch(path, each) for each in permissions.opened):
             return True
-        unasked = msgspec.structs.replace(posture, grants=())
+        unasked = msgspec.structs.replace(permissions, grants=())
         wanted = ResourceAccess(Action.EDIT, f"{path}/*" if folder else path)
         return self.decide((wanted,), unasked).verdict is Verdict.RUN
 
-    def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
+    def never_allowed_reason(
+        self, tool: str, action: Action, permissions: PermissionContext
+    ) -> str:
         """Says why no call of a tool can be allowed here; empty if one might be."""
-        if mode := mode_without_tool(posture.custom, (tool,)):
+        if mode := mode_without_tool(permissions.custom, (tool,)):
             return f"It is not available in mode {mode}."
-        rule = self._stacks.hiding(tool, action, posture.agents)
+        rule = self._stacks.hiding(tool, action, permissions.agents)
         return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
 
     def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
@@ -144,12 +158,12 @@ class RuleGate:
             return "high", (_why(error),)
 
     def grant_patterns(
-        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
     ) -> tuple[PermissionPattern, ...]:
         """Returns what a remembered permission would cover; empty if it cannot be remembered."""
         try:
             return grant_patterns(
-                requests, posture, self._line, partial(outside_path, policy=self._policy)
+                requests, permissions, self._line, partial(outside_path, policy=self._policy)
             )
         except Exception:
             return ()
@@ -180,35 +194,37 @@ class RuleGate:
         return tuple(dict.fromkeys(found))
 
     def is_mandatory_ask(
-        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
     ) -> bool:
         """Tells whether permission for one of these lasts for one session at most."""
         try:
-            matters = [each for one in requests for each in self._matters(one, posture, requests)]
+            matters = [
+                each for one in requests for each in self._matters(one, permissions, requests)
+            ]
         except Exception:  # law 9
             return True
         return any(matter.fixed for matter in matters)
 
     def explain(
-        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
     ) -> tuple[ExplainedDecision, ...]:
         """Returns everything that is decided, with what each layer says about it."""
         found = []
         for request in requests:
             try:
-                matters = list(self._matters(request, posture, requests))
+                matters = list(self._matters(request, permissions, requests))
             except Exception as error:
-                no = _failed(error, posture)
-                found.append(ExplainedDecision(request, no, self._opinions(request, posture)))
+                no = _failed(error, permissions)
+                found.append(ExplainedDecision(request, no, self._opinions(request, permissions)))
                 continue
-            found += [self._explained(matter, posture) for matter in matters]
+            found += [self._explained(matter, permissions) for matter in matters]
         return tuple(found)
 
     def _opinions(
-        self, request: ResourceAccess, posture: PermissionContext
+        self, request: ResourceAccess, permissions: PermissionContext
     ) -> tuple[RuleMatch, ...]:
         """Returns what layers say about a command line that is refused whatever they say."""
-        stacks, root = self._stacks.of(posture.agents), self._policy.root
+        stacks, root = self._stacks.of(permissions.agents), self._policy.root
         found = list[RuleMatch]()
         try:
             texts = self._commands(request.resource) or (request.resource,)
@@ -219,46 +235,50 @@ class RuleGate:
                 found += rule_matches(stack, one, cache(partial(resource_names, one, root)))
         return tuple(dict.fromkeys(found))
 
-    def _explained(self, matter: PermissionCheck, posture: PermissionContext) -> ExplainedDecision:
-        decision, said = self._decide(matter, posture)
+    def _explained(
+        self, matter: PermissionCheck, permissions: PermissionContext
+    ) -> ExplainedDecision:
+        decision, said = self._decide(matter, permissions)
         return ExplainedDecision(matter.request, decision, tuple(dict.fromkeys(chain(*said))))
 
     def _matters(
         self,
         request: ResourceAccess,
-        posture: PermissionContext,
+        permissions: PermissionContext,
         together: Sequence[ResourceAccess],
     ) -> Iterable[PermissionCheck]:
         if request.action is not Action.SHELL:
-            return (check_for(request, posture), *self._around(request, posture, together))
-        if posture.mode != "plan":
+            return (check_for(request, permissions), *self._around(request, permissions, together))
+        if permissions.mode != "plan":
             line, away = self._line(request.resource), partial(outside_path, policy=self._policy)
-            return command_line_checks(request, posture, line, away)
+            return command_line_checks(request, permissions, line, away)
         text = request.resource
         try:
             files = self._operands(text) if self._operands else require_read_only(self._line(text))
         except SpecialFileRefused:
             raise
         except Refused as refused:
-            why = why_not_staged(posture)
+            why = why_not_staged(permissions)
             if why is not None or not text.strip():
                 message = " ".join(filter(None, [refused.message, why]))
                 raise Refused(message, refused.next) from refused
-            return staged_checks(request, posture, self._line(text), refused.message)
-        is_ruled = self._stacks.has_rules_for(request, posture.agents)
-        return planning_checks(request, posture, self._commands(text) if is_ruled else (), files)
+            return staged_checks(request, permissions, self._line(text), refused.message)
+        is_ruled = self._stacks.has_rules_for(request, permissions.agents)
+        return planning_checks(
+            request, permissions, self._commands(text) if is_ruled else (), files
+        )
 
     def _around(
         self,
         request: ResourceAccess,
-        posture: PermissionContext,
+        permissions: PermissionContext,
         together: Sequence[ResourceAccess],
     ) -> Iterable[PermissionCheck]:
         """Yields the look outside that reading a file is, where no other request says so."""
         away = outside_path(request.resource, self._policy) if request.action is Action.READ else ""
         asked = [one.resource.removesuffix("*") for one in together if one.action is Action.OUTSIDE]
         if away and not any(f"{away}/".startswith(folder) for folder in asked):
-            yield outside_check(away, posture)
+            yield outside_check(away, permissions)
 
     def _files(self, line: CommandAnalysis) -> Iterable[ResourceAccess]:
         away = [path for path in line.opens if outside_path(path, self._policy)]
@@ -272,21 +292,21 @@ class RuleGate:
         return self._line(text).commands
 
     def _decide(
-        self, matter: PermissionCheck, posture: PermissionContext
+        self, matter: PermissionCheck, permissions: PermissionContext
     ) -> tuple[Decision, Sequence[RuleMatches]]:
         """Rules, the mode where none spoke, the floor, and an answer where it would be asked."""
         texts: ResourceForms = cache(partial(_forms, matter, self._policy.root))
-        stacks = self._stacks.of(posture.agents)
+        stacks = self._stacks.of(permissions.agents)
         said = [rule_matches(stack, matter.request, texts) for stack in stacks]
-        decision = strictest_decision([self._ruled(matter, each, posture) for each in said])
+        decision = strictest_decision([self._ruled(matter, each, permissions) for each in said])
         if matter.floor is not None:
             decision = strictest_decision((decision, matter.floor))
-        if decision.verdict is Verdict.ASK and posture.grants:
-            decision = self._answered(matter, decision, posture, texts)
+        if decision.verdict is Verdict.ASK and permissions.grants:
+            decision = self._answered(matter, decision, permissions, texts)
         return decision, said
 
     def _ruled(
-        self, matter: PermissionCheck, said: RuleMatches, posture: PermissionContext
+        self, matter: PermissionCheck, said: RuleMatches, permissions: PermissionContext
     ) -> Decision:
         """Returns what rules, or else the mode, make of a matter."""
         if matter.fixed:  # only a rule of the user's own that names it allows it
@@ -296,16 +316,16 @@ class RuleGate:
                 for one in said
                 if one.rule.action != "allow" or names_path(one, matter.fixed, policy)
             ]
-        return _ruled(matter, said, posture)
+        return _ruled(matter, said, permissions)
 
     def _answered(
         self,
         matter: PermissionCheck,
         decision: Decision,
-        posture: PermissionContext,
+        permissions: PermissionContext,
         texts: ResourceForms,
     ) -> Decision:
-        grant = matching_grant(matter, decision, posture, texts(), self._policy.home)
+        grant = matching_grant(matter, decision, permissions, texts(), self._policy.home)
         if grant is None:
             return decision
         return Decision(Verdict.RUN, "You allowed this before.", "grant", grant.id)
@@ -326,9 +346,9 @@ def _forms(matter: PermissionCheck, root: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, matter.fixed, f"{matter.fixed.rstrip('/')}/*")))
 
 
-def _failed(error: Exception, posture: PermissionContext) -> Decision:
+def _failed(error: Exception, permissions: PermissionContext) -> Decision:
     """Returns the denial of what could not be judged, or is not a command for planning."""
-    by_mode = posture.mode == "plan" and isinstance(error, Refused)
+    by_mode = permissions.mode == "plan" and isinstance(error, Refused)
     return Decision(Verdict.DENY, _why(error), "mode" if by_mode else "defaults")
 
 
@@ -340,7 +360,7 @@ def _why(error: Exception) -> str:
     )
 
 
-def _ruled(matter: PermissionCheck, said: RuleMatches, posture: PermissionContext) -> Decision:
+def _ruled(matter: PermissionCheck, said: RuleMatches, permissions: PermissionContext) -> Decision:
     """Returns what rules, or else the mode, make of a matter."""
     if matter.delicate:  # a rule that names nothing does not let it run
         said = [
@@ -349,31 +369,31 @@ def _ruled(matter: PermissionCheck, said: RuleMatches, posture: PermissionContex
             if one.rule.action != "allow" or not matches_everything(one.rule.pattern)
         ]
     opinion = deciding_match(said)
-    if opinion is None or _stages(opinion, matter, posture):
+    if opinion is None or _stages(opinion, matter, permissions):
         decision = matter.default
     else:
         decision = _of(opinion)
-    if decision.verdict is not Verdict.ASK or not _is_free(posture):
+    if decision.verdict is not Verdict.ASK or not _is_free(permissions):
         return decision
     softer = matter.default if decision.layer in RULE_LAYERS else decision
     if softer.verdict is Verdict.ASK and softer.layer != "mode":
         return softer
-    how = f"{MODE_NAMES[posture.mode]} mode" if posture.mode == "yolo" else "`--auto`"
+    how = f"{MODE_NAMES[permissions.mode]} mode" if permissions.mode == "yolo" else "`--auto`"
     return Decision(Verdict.RUN, f"{how} allows this without asking.", "mode", decision.rule)
 
 
-def _stages(opinion: RuleMatch, matter: PermissionCheck, posture: PermissionContext) -> bool:
+def _stages(opinion: RuleMatch, matter: PermissionCheck, permissions: PermissionContext) -> bool:
     """Tells whether staging replaces the question: approval of the whole plan is asked for later.
 
     Only a rule that names files asks about each edit of them while planning, too.
     """
-    is_staged = posture.mode == "plan" and matter.default.verdict is Verdict.STAGE
+    is_staged = permissions.mode == "plan" and matter.default.verdict is Verdict.STAGE
     asks_all = bool(matter.whole) or matches_everything(opinion.rule.pattern)
     return is_staged and opinion.rule.action == "ask" and asks_all
 
 
-def _is_free(posture: PermissionContext) -> bool:
-    return posture.mode != "plan" and (posture.auto or posture.mode == "yolo")
+def _is_free(permissions: PermissionContext) -> bool:
+    return permissions.mode != "plan" and (permissions.auto or permissions.mode == "yolo")
 
 
 def _of(opinion: RuleMatch) -> Decision:

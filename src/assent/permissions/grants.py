@@ -20,30 +20,30 @@ from assent.permissions.resource_names import host_of, is_private_host, origin_o
 def matching_grant(
     matter: PermissionCheck,
     decision: Decision,
-    posture: PermissionContext,
+    permissions: PermissionContext,
     forms: Sequence[str],
     home: str,
 ) -> Grant | None:
     """Returns the remembered answer that covers a check that would be asked about."""
-    if posture.mode == "plan":
+    if permissions.mode == "plan":
         return None
-    for grant in posture.grants:
+    for grant in permissions.grants:
         if matter.fixed and grant.reach != "session":
             continue
-        if _counts(grant, decision, posture) and any(
+        if _counts(grant, decision, permissions) and any(
             _covers(pattern, matter, forms, home) for pattern in grant.patterns
         ):
             return grant
     return None
 
 
-def _counts(grant: Grant, decision: Decision, posture: PermissionContext) -> bool:
+def _counts(grant: Grant, decision: Decision, permissions: PermissionContext) -> bool:
     """Tells whether an answer was given for such work: by agent, mode, and plan that is built."""
-    who = posture.agents[0].name if posture.agents else default_agent(posture.mode)
-    here = (who, posture.mode, custom_mode_name(posture.custom))
+    who = permissions.agents[0].name if permissions.agents else default_agent(permissions.mode)
+    here = (who, permissions.mode, custom_mode_name(permissions.custom))
     if (grant.agent, grant.mode, grant.custom) != here:
         return False
-    if grant.plan and not posture.building:
+    if grant.plan and not permissions.building:
         return False
     return bool(grant.plan) or decision.layer != "scope"
 
@@ -75,12 +75,12 @@ OUTSIDE = PERMISSIONS[Action.OUTSIDE]
 
 def grant_patterns(
     requests: Sequence[ResourceAccess],
-    posture: PermissionContext,
+    permissions: PermissionContext,
     line: LineClassifier,
     outer: OutsideResolver = lambda path: "",
 ) -> tuple[PermissionPattern, ...]:
     """Returns the patterns, each once; empty if one of the requests cannot be remembered."""
-    if posture.mode == "plan":
+    if permissions.mode == "plan":
         return ()
     folders = [one.resource.removesuffix("*") for one in requests if one.action is Action.OUTSIDE]
     asked = [one for one in requests if not _is_inside(one, folders)]

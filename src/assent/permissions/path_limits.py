@@ -119,13 +119,17 @@ class PathLimitsCache:
         self._stacks = stacks
         self._made: dict[tuple[tuple[int, ...], bool], PathLimits | None] = {}
 
-    def of(self, posture: PermissionContext, *, free: bool, reads: IsGranted) -> PathLimits | None:
+    def of(
+        self, permissions: PermissionContext, *, free: bool, reads: IsGranted
+    ) -> PathLimits | None:
         """Returns what rules forbid to programs; None if nothing. `free`: nothing is asked.
 
         `reads` tells whether a file may be read; it is used only if there are grants.
         """
-        stacks = self._stacks.of(posture.agents)
-        yeses = [p for grant in posture.grants for p in grant.patterns if p.permission == "read"]
+        stacks = self._stacks.of(permissions.agents)
+        yeses = [
+            p for grant in permissions.grants for p in grant.patterns if p.permission == "read"
+        ]
         forgives = reads if yeses and not free else None
         if forgives:  # another yes may come at any time
             return self._fence(stacks, free=free, forgives=forgives)

@@ -58,18 +58,18 @@ if TYPE_CHECKING:
 # Warnings before a build: git is mid-operation, on another branch, or the folder moved.
 
 
-def build_warnings(doors: Ports, place: WorkspaceConfig, record: PlanRecord) -> tuple[str, ...]:
+def build_warnings(ports: Ports, config: WorkspaceConfig, record: PlanRecord) -> tuple[str, ...]:
     """Warns of an unfinished git operation, and of another branch or place than the plan's.
 
     This does not block a build: the plan itself says which files must be unchanged.
     """
-    here = doors.git_state()
+    here = ports.git_state()
     awaited = record.state is PlanState.AWAITING_APPROVAL
-    approval = usable_approval(doors, record) if awaited else None
+    approval = usable_approval(ports, record) if awaited else None
     return (
         *git_in_progress_warnings(here),
         *branch_warnings(record.branch_of(approval), here.branch),
-        *(workspace_moved_warnings(record.root, place.recorded_root) if awaited else ()),
+        *(workspace_moved_warnings(record.root, config.recorded_root) if awaited else ()),
     )
 
 
@@ -120,13 +120,13 @@ class Approvals:
     """The steps between a draft and a run. Only a user's channel may call approve (law 9)."""
 
     def __init__(
-        self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections
+        self, ports: Ports, config: WorkspaceConfig, plans: Plans, projections: PlanProjections
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._plans = plans
         self._projections = projections
-        self._exports = PlanExport(doors, place)
+        self._exports = PlanExport(ports, config)
         self.reviewed: Callable[[PlanRecord], Review] = _unread
         self.next_after_run: Callable[[str], str] = lambda run: ""  # what to type, once it is over
 
@@ -183,21 +183,21 @@ class Approvals:
 
     def _commits(self) -> bool:
         """Tells whether plans end with a commit here: if configured, and in a git repository."""
-        return self._place.commit and GIT in self._doors.files.names(b"")
+        return self._config.commit and GIT in self._ports.files.names(b"")
 
     def proposal(self, plan: Plan) -> PlanProposed:
         """Stores the plan as a blob and returns the event that names it."""
         frozen = self._plans.repository().keep_plan(plan)
-        root = self._place.recorded_root
+        root = self._config.recorded_root
         return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
 
     def approval(self, signed: Approval) -> PlanApproved:
         """Returns the event of an approval in this workspace, with branch and root."""
-        return PlanApproved(signed, self._doors.git_state().branch, self._place.recorded_root)
+        return PlanApproved(signed, self._ports.git_state().branch, self._config.recorded_root)
 
     def build_warnings(self, record: PlanRecord) -> tuple[str, ...]:
         """Warns of what a user should know about the place where a plan would be built now."""
-        return build_warnings(self._doors, self._place, record)
+        return build_warnings(self._ports, self._config, record)
 
     def approve(
         self,
@@ -223,10 +223,10 @@ class Approvals:
 
     def check_independent(self, record: PlanRecord) -> None:
         """Refuses the plan's requester as approver, if another person is required."""
-        if self._place.independent:
-            own = self._place.account or self._place.user
+        if self._config.independent:
+            own = self._config.account or self._config.user
             same = record.user in ("", own)  # unknown for old plans
-            check_independent(self._place.independent, self.reviewed(record), same=same)
+            check_independent(self._config.independent, self.reviewed(record), same=same)
 
     def check_files(self, record: PlanRecord) -> None:
         """Refuses a proposed plan whose files are not as it saw them."""
@@ -236,8 +236,8 @@ class Approvals:
         self, plan_id: str, plan: Plan, note: str, channel: str, expires_s: int | None = None
     ) -> Approval:
         """Creates the signed approval, with the configured expiry unless another is given."""
-        clock = self._doors.clock
-        seconds = self._place.expires_s if expires_s is None else expires_s
+        clock = self._ports.clock
+        seconds = self._config.expires_s if expires_s is None else expires_s
         expires_at = clock.later(min(seconds, MAX_LIFETIME_S)) if seconds else ""
         approval = Approval(
             clock.new_id(),
@@ -245,13 +245,13 @@ class Approvals:
             plan.content_hash,
             plan.operations_hash,
             plan.digest,
-            Approver(self._place.user, channel),
+            Approver(self._config.user, channel),
             check_note(note),
             clock.now(),
             expires_at,
-            self._doors.signer.key(),
+            self._ports.signer.key(),
         )
-        signature = self._doors.signer.sign(signed_bytes(approval))
+        signature = self._ports.signer.sign(signed_bytes(approval))
         return msgspec.structs.replace(approval, signature=signature)
 
     def reject(
@@ -265,7 +265,7 @@ class Approvals:
 
         The note has these comments under their lines; `beside` is recorded with it, or nothing is.
         """
-        rejected = PlanRejected(record.digest, note, self._place.user, comments)
+        rejected = PlanRejected(record.digest, note, self._config.user, comments)
         changed = self._plans.repository().append(record, record.plan_id, rejected, beside=beside)
         self._projections.plan(changed)
         return changed
@@ -274,12 +274,12 @@ class Approvals:
         """Records that a user was asked about a digest and did not approve it."""
         current = self._plans.repository().load(record.plan_id)
         if current.digest == digest:
-            declined = PlanDeclined(digest, self._place.user, channel)
+            declined = PlanDeclined(digest, self._config.user, channel)
             self._plans.repository().append(current, current.plan_id, declined)
 
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would use, or says why there is none."""
-        approval = current_approval(self._doors, record)
+        approval = current_approval(self._ports, record)
         if record.state is PlanState.DISCARDED:
             refusal = IllegalState if approval else NotApproved
             raise refusal("The plan was discarded and cannot be built.", "assent plan list")
@@ -296,23 +296,23 @@ class Approvals:
             again = self.next_after_run(record.runs[-1].run)
         if fitting[-1].run:
             raise ApprovalUsed(f"The approval was already used by run {fitting[-1].run}.", again)
-        raise Expired(expiry_reason(fitting[-1].approval, self._doors.clock.now()), again)
+        raise Expired(expiry_reason(fitting[-1].approval, self._ports.clock.now()), again)
 
     def is_approved(self, record: PlanRecord) -> bool:
         """Tells whether an unused, unexpired approval of the current digest exists."""
-        return is_approved(self._doors, record)
+        return is_approved(self._ports, record)
 
     def is_trusted_signature(self, approval: Approval, *, imported: bool = False) -> bool:
         """Tells whether this machine's key signed the approval; for an import, a trusted key."""
-        payload, keys = signed_bytes(approval), self._doors.keys
-        if self._doors.signer.verify(approval.key, payload, approval.signature):
+        payload, keys = signed_bytes(approval), self._ports.keys
+        if self._ports.signer.verify(approval.key, payload, approval.signature):
             return True
         trusted = imported and keys.trusted(approval.key)
         return trusted and keys.verify(approval.key, payload, approval.signature)
 
     def _tell(self, on: str, record: PlanRecord, session: SessionRecord | None = None) -> None:
         facts = {**plan_hook_fields(record), **session_hook_fields(session)}
-        fire_hooks(self._doors, self._projections, on, facts)
+        fire_hooks(self._ports, self._projections, on, facts)
 
     def _warnings(self, plan: Plan) -> list[str]:
         """Says what a person may have meant otherwise, although the plan is in order."""
@@ -322,11 +322,11 @@ class Approvals:
 
     def check_plan(self, plan: Plan) -> None:
         """Refuses a plan whose files are not as it saw them, or that names one of them twice."""
-        refuse_case_collisions(self._doors.files, plan.operations)
-        check_disk(plan, first_segment_files(plan), self._doors.files)
+        refuse_case_collisions(self._ports.files, plan.operations)
+        check_disk(plan, first_segment_files(plan), self._ports.files)
 
     def _relied_on(self, path: bytes) -> ReliedOnFile:
-        seen = self._doors.files.read_states((path,))[path]
+        seen = self._ports.files.read_states((path,))[path]
         if not isinstance(seen, FileState):
             raise NotFound(f"The plan relies on {display_path(path)}, which is not a file here.")
         return ReliedOnFile(path, seen.digest)

@@ -90,18 +90,18 @@ from assent.tools.overlay import Overlay
 class BundleCheck:
     """Refuses what staging would have refused, and files that are not as the plan expects."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
-        self._doors = doors
-        self._place = place
+    def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
+        self._ports = ports
+        self._config = config
 
     def check(self, plan: Plan) -> None:
         """Checks the plan and the disk; changes nothing."""
-        files, paths = self._doors.files, frozenset(named_paths(plan.operations))
-        links = Overlay(files, self._doors.blobs, plan.operations).has_links
+        files, paths = self._ports.files, frozenset(named_paths(plan.operations))
+        links = Overlay(files, self._ports.blobs, plan.operations).has_links
         target = partial(_read, paths, files) if links else None
         for path in sorted(paths):
             self._check_path(path, target)
-        refuse_denied(self._doors, plan.operations, "Nothing was changed.")
+        refuse_denied(self._ports, plan.operations, "Nothing was changed.")
         refuse_git_folders(files, plan.operations, plan.operations)
         refuse_similar_names(plan.operations)
         try:
@@ -120,8 +120,8 @@ class BundleCheck:
             raise imported_plan_drift(drift) from None
 
     def _check_path(self, path: bytes, target: LinkTarget | None = None) -> None:
-        refuse_own_paths(path, self._place.plan_dir, self._place.private)
-        here = self._doors.files.locate(self._place.root + b"/" + path, target)
+        refuse_own_paths(path, self._config.plan_dir, self._config.private)
+        here = self._ports.files.locate(self._config.root + b"/" + path, target)
         if here != path:
             raise Refused(
                 f"{display_path(path)} resolves to {display_path(here)} here, through a symlink."
@@ -135,7 +135,7 @@ class BundleCheck:
         if command.cwd:
             self._check_path(command.cwd)
         try:
-            checked_command(command, Overlay(self._doors.files, self._doors.blobs, before))
+            checked_command(command, Overlay(self._ports.files, self._ports.blobs, before))
         except NotFound as error:
             raise imported_plan_drift(Drift(error.message)) from None
         except UsageError as error:
@@ -233,19 +233,19 @@ class Bundles:
 
     def __init__(
         self,
-        doors: Ports,
-        place: WorkspaceConfig,
+        ports: Ports,
+        config: WorkspaceConfig,
         plans: Plans,
         consents: Approvals,
         reviews: Reviews,
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._plans = plans
         self._consents = consents
         self._reviews = reviews
-        self._workspaces = WorkspaceRepository(doors, place)
-        self._admission = BundleCheck(doors, place)
+        self._workspaces = WorkspaceRepository(ports, config)
+        self._admission = BundleCheck(ports, config)
         self.file = "FILE"  # how a person types the name of what a bundle came in, once known
 
     def pack(self, record: PlanRecord) -> Bundle:
@@ -257,16 +257,16 @@ class Bundles:
         contents = self._contents(plan)
         found = self._reviews.review(record).operations
         asked = BundleOrigin(
-            self._doors.clock.new_id(),
+            self._ports.clock.new_id(),
             record.name,
             record.session,
             plan.digest,
-            self._doors.clock.now(),
-            self._place.user,
-            self._doors.signer.key(),
+            self._ports.clock.now(),
+            self._config.user,
+            self._ports.signer.key(),
             tuple(each.risks for each in found),
         )
-        signature = self._doors.signer.sign(origin_bytes(asked))
+        signature = self._ports.signer.sign(origin_bytes(asked))
         return Bundle(msgspec.structs.replace(asked, signature=signature), plan, contents)
 
     def read(self, content: bytes) -> Bundle:
@@ -275,16 +275,16 @@ class Bundles:
         origin = bundle.origin
         _check_names(origin)
         asked = origin_bytes(origin)
-        if not self._doors.keys.verify(origin.key, asked, origin.signature):
+        if not self._ports.keys.verify(origin.key, asked, origin.signature):
             raise CorruptFile("The signature of the plan's requester is invalid.")
         return bundle
 
     def review(self, bundle: Bundle, next: str) -> Review:
         """Returns the plan as it will be approved, from the bundle's own contents alone."""
         blobs, files = BundleBlobs(bundle.contents), BundleFiles(bundle)
-        doors = msgspec.structs.replace(self._doors, blobs=blobs, files=files)
+        ports = msgspec.structs.replace(self._ports, blobs=blobs, files=files)
         counting = [each for each in bundle.approvals if self.refusal(bundle, each) is None]
-        reviews = Reviews(doors, self._plans, self._place)
+        reviews = Reviews(ports, self._plans, self._config)
         found = reviews.show(_record(bundle, counting), bundle.plan)
         seen = bundle.origin.risks or ((),) * len(found.operations)
         operations = tuple(map(_with_risks, found.operations, seen))
@@ -303,16 +303,16 @@ class Bundles:
 
     def check_allowed(self, bundle: Bundle) -> None:
         """Refuses a plan whose files local rules deny, before anyone is asked about it."""
-        refuse_denied(self._doors, bundle.plan.operations, "Nothing was approved.")
+        refuse_denied(self._ports, bundle.plan.operations, "Nothing was approved.")
 
     def check_independent(self, bundle: Bundle) -> None:
         """Refuses the plan's requester as approver, if another person is required."""
-        if refused := self._dependent(bundle, self._doors.signer.key()):
+        if refused := self._dependent(bundle, self._ports.signer.key()):
             raise refused
 
     def decline(self, bundle: Bundle, channel: str) -> None:
         """Records that a user was asked about a bundle and did not approve it."""
-        self._append(bundle, PlanDeclined(bundle.plan.digest, self._place.user, channel))
+        self._append(bundle, PlanDeclined(bundle.plan.digest, self._config.user, channel))
 
     def unfinished(self, bundle: Bundle) -> PlanRecord | None:
         """Returns the plan if it was imported here and its run is unfinished."""
@@ -331,21 +331,21 @@ class Bundles:
     def _taken_in(self, bundle: Bundle, file: bytes) -> PlanRecord:
         approval = self._fitting(bundle)
         self._admission.check(bundle.plan)
-        ledger = PlanRepository(self._doors, self._workspaces.open().workspace)
-        record = _known(ledger, bundle.origin.plan_id)
+        repository = PlanRepository(self._ports, self._workspaces.open().workspace)
+        record = _known(repository, bundle.origin.plan_id)
         if record is None:
-            return self._created(ledger, bundle, approval, sha256(file))
+            return self._created(repository, bundle, approval, sha256(file))
         if not record.imported or record.digest != bundle.plan.digest:
             raise Refused(
                 "A different plan with the same ID already exists here.", "assent plan list"
             )
         if any(consent.approval.id == approval.id for consent in record.consents):
             return record
-        return ledger.append(record, record.plan_id, PlanApproved(approval))
+        return repository.append(record, record.plan_id, PlanApproved(approval))
 
     def refusal(self, bundle: Bundle, approval: Approval) -> AssentError | None:
         """Says why an approval does not count here and now; None if it does."""
-        plan, now = bundle.plan, self._doors.clock.now()
+        plan, now = bundle.plan, self._ports.clock.now()
         named = (approval.content_hash, approval.operations_hash, approval.digest)
         fits = named == (plan.content_hash, plan.operations_hash, plan.digest)
         if not fits or approval.plan_id != bundle.origin.plan_id:
@@ -353,15 +353,15 @@ class Bundles:
             return DigestMismatch(told, f"assent review {self.file}")
         again = f"assent approve {self.file}"
         signed = (approval.key, signed_bytes(approval), approval.signature)
-        if not self._doors.keys.verify(*signed):
+        if not self._ports.keys.verify(*signed):
             return Refused("The approval has an invalid signature.", again)
-        if not self._doors.signer.verify(*signed) and not self._doors.keys.trusted(approval.key):
+        if not self._ports.signer.verify(*signed) and not self._ports.keys.trusted(approval.key):
             told = f"The approval is signed with {approval.key}, which is not trusted here."
             return UntrustedKey(told, "assent keys list")
-        if self._doors.store.streams(used_approval_stream(approval.id)):
+        if self._ports.store.streams(used_approval_stream(approval.id)):
             return ApprovalUsed(USED_HERE, again)
-        seen = latest_known_time(self._doors, *self._given(bundle, approval))
-        record_expired(self._doors, [approval], seen)
+        seen = latest_known_time(self._ports, *self._given(bundle, approval))
+        record_expired(self._ports, [approval], seen)
         if is_expired(approval, now, seen.get(approval.id, "")):
             return Expired(expiry_reason(approval, now), again)
         return self._dependent(bundle, approval.key)
@@ -371,14 +371,14 @@ class Bundles:
         stream = _stream(bundle)
         found = [
             one.seq
-            for one in self._doors.store.read(stream)
+            for one in self._ports.store.read(stream)
             if isinstance(one.event, PlanApproved) and one.event.approval.id == approval.id
         ]
         return stream, [ApprovalRecord(approval, seq=found[-1] if found else 0)]
 
     def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
-        store, stream = self._doors.store, _stream(bundle)
-        at = self._doors.clock.now()
+        store, stream = self._ports.store, _stream(bundle)
+        at = self._ports.clock.now()
         store.append(EventBatch(stream, len(store.read(stream)), at, (event,)))
 
     def _fitting(self, bundle: Bundle) -> Approval:
@@ -395,35 +395,35 @@ class Bundles:
 
     def _dependent(self, bundle: Bundle, key: str) -> AssentError | None:
         """Says that a key may not approve what was asked for with it; None if it may."""
-        if not self._place.independent or key != bundle.origin.key:
+        if not self._config.independent or key != bundle.origin.key:
             return None
         unread = msgspec.structs.replace(bundle, approvals=())
         try:
-            check_independent(self._place.independent, self.review(unread, ""), same=True)
+            check_independent(self._config.independent, self.review(unread, ""), same=True)
         except NotIndependent as refused:
             return refused
         return None
 
     def _created(
-        self, ledger: PlanRepository, bundle: Bundle, approval: Approval, file: str
+        self, repository: PlanRepository, bundle: Bundle, approval: Approval, file: str
     ) -> PlanRecord:
         """Keeps what the bundle brought, and what it replaces here; then records all of it."""
         plan, origin = bundle.plan, bundle.origin
-        blobs = self._doors.blobs
+        blobs = self._ports.blobs
         for content in bundle.contents.values():
             blobs.keep([content])
-        PlanContents(self._doors).keep_all(plan.operations, plan.operations)
+        PlanContents(self._ports).keep_all(plan.operations, plan.operations)
         text, size = blobs.keep([plan.text])
         created = PlanCreated(
-            origin.plan_id, ledger.workspace, "", origin.name, b"",  # of no session here
+            origin.plan_id, repository.workspace, "", origin.name, b"",  # of no session here
             user=origin.user, imported=file,
         )  # fmt: skip
-        return ledger.append(
+        return repository.append(
             None,
             origin.plan_id,
             created,
             TextRevised(text, size),
-            DraftChanged(ledger.keep_draft(plan.operations), (), plan.operations),
+            DraftChanged(repository.keep_draft(plan.operations), (), plan.operations),
             self._consents.proposal(plan),
             PlanApproved(approval),
         )
@@ -435,16 +435,16 @@ class Bundles:
                 f"A bundle can contain at most {MAX_CONTENT_BYTES} bytes; this plan needs more.",
                 "assent propose",
             )
-        found = {digest: self._doors.blobs.read(digest) for digest in sizes}
+        found = {digest: self._ports.blobs.read(digest) for digest in sizes}
         places = {op.before.digest: op.path for op in plan.operations if isinstance(op, MoveFile)}
         old = {digest: self._shown(digest, places.get(digest)) for digest in review_contents(plan)}
         return {**found, **old}
 
     def _shown(self, digest: str, path: bytes | None) -> bytes:
         """Returns an old content; a rename keeps no copy of it, so it is still on disk."""
-        if path is None or self._doors.blobs.has(digest):
-            return self._doors.blobs.read(digest)
-        with self._doors.files.open(path) as stream:
+        if path is None or self._ports.blobs.has(digest):
+            return self._ports.blobs.read(digest)
+        with self._ports.files.open(path) as stream:
             content = stream.read()
         if sha256(content) != digest:
             raise Drift(
@@ -464,9 +464,9 @@ def _check_names(origin: BundleOrigin) -> None:
         raise CorruptFile("The bundle names a risk that this version does not know.")
 
 
-def _known(ledger: PlanRepository, plan_id: str) -> PlanRecord | None:
+def _known(repository: PlanRepository, plan_id: str) -> PlanRecord | None:
     try:
-        return ledger.load(plan_id)
+        return repository.load(plan_id)
     except (NotFound, WorkspaceMismatch):
         return None
 
@@ -501,22 +501,22 @@ STREAM = "keys/here"  # keys belong to a person on a machine, and to no workspac
 class KeyLog:
     """Records key decisions. The file that counts is written by the caller."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
-        self._doors = doors
-        self._place = place
+    def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
+        self._ports = ports
+        self._config = config
 
     def own(self) -> str:
         """Returns this machine's public key; the first call creates the key pair."""
-        return self._doors.signer.key()
+        return self._ports.signer.key()
 
     def trusted(self, key: str, name: str) -> None:
         """Records that a user trusts a key to approve plans from elsewhere (law 8)."""
-        self._append(KeyTrusted(key, name, self._place.user))
+        self._append(KeyTrusted(key, name, self._config.user))
 
     def revoked(self, key: str, name: str) -> None:
         """Records that a user revoked a key."""
-        self._append(KeyRevoked(key, name, self._place.user))
+        self._append(KeyRevoked(key, name, self._config.user))
 
     def _append(self, event: KeyTrusted | KeyRevoked) -> None:
-        store, at = self._doors.store, self._doors.clock.now()
+        store, at = self._ports.store, self._ports.clock.now()
         store.append(EventBatch(STREAM, len(store.read(STREAM)), at, (event,)))

@@ -36,14 +36,14 @@ class Comments:
 
     def __init__(
         self,
-        doors: Ports,
-        place: WorkspaceConfig,
+        ports: Ports,
+        config: WorkspaceConfig,
         plans: Plans,
         reviews: Reviews,
         consents: Approvals,
     ) -> None:
-        self._doors = doors
-        self._user = place.user
+        self._ports = ports
+        self._user = config.user
         self._plans = plans
         self._reviews = reviews
         self._consents = consents
@@ -87,7 +87,7 @@ class Comments:
         """Adds a user's comment on some lines; it waits until it is sent with a rejection."""
         if record.state not in OPEN_STATES:
             next_state(record.state, PlanAction.REJECT)  # says why not, and what else
-        clock, text = self._doors.clock, _checked(text)
+        clock, text = self._ports.clock, _checked(text)
         comment = Comment(clock.new_id(), anchor, text, clock.now(), self._user, record.digest)
         for _ in range(MAX_TRIES):
             try:
@@ -157,7 +157,7 @@ class Comments:
             return self._consents.reject(record, note)
         ids = tuple([comment.id for comment in comments])
         sent = CommentsSent(record.plan_id, record.digest, ids, self._user)
-        batch = EventBatch(self._stream(record), seq, self._doors.clock.now(), (sent,))
+        batch = EventBatch(self._stream(record), seq, self._ports.clock.now(), (sent,))
         return self._consents.reject(record, note, comments, (batch,))
 
     def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
@@ -181,15 +181,15 @@ class Comments:
         return tuple([c for c in standing if c.user == self._user and c.id not in sent])
 
     def _append(self, record: PlanRecord, seq: int, event: CommentEvent) -> None:
-        self._doors.store.append(
-            EventBatch(self._stream(record), seq, self._doors.clock.now(), (event,))
+        self._ports.store.append(
+            EventBatch(self._stream(record), seq, self._ports.clock.now(), (event,))
         )
 
     def _stream(self, record: PlanRecord) -> str:
         return f"comment/{self._plans.repository().workspace}/{record.plan_id}"
 
     def _read(self, record: PlanRecord) -> tuple[int, list[CommentEvent]]:
-        recorded = self._doors.store.read(self._stream(record))
+        recorded = self._ports.store.read(self._stream(record))
         found = [one.event for one in recorded if isinstance(one.event, CommentEvent)]
         return (recorded[-1].seq if recorded else 0), found
 

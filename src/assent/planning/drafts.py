@@ -112,16 +112,16 @@ def splice(chunks: Iterable[bytes], at: int, length: int, put: bytes) -> Iterato
 class PlanContents:
     """Reads files and drafts, and stores what a plan names before the plan names it."""
 
-    def __init__(self, doors: Ports) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
 
     def overlay(self, operations: Sequence[Operation] = ()) -> Overlay:
         """Returns the files with these operations applied."""
-        return Overlay(self._doors.files, self._doors.blobs, operations)
+        return Overlay(self._ports.files, self._ports.blobs, operations)
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
         """Stores new content as a blob."""
-        return self._doors.blobs.keep(chunks)
+        return self._ports.blobs.keep(chunks)
 
     def keep_all(self, operations: Iterable[Operation], added: Iterable[Operation]) -> None:
         """Stores every content that the added operations replace, remove or bring.
@@ -134,7 +134,7 @@ class PlanContents:
         new = [op.after for op in every if type(op) is WriteFile]
         # Old ones come last: of two with one content, those are where it can be read from.
         states = {state.digest: state for state in (*new, *old) if state}
-        missing = [states[digest] for digest in self._doors.blobs.missing(states)]
+        missing = [states[digest] for digest in self._ports.blobs.missing(states)]
         origin = content_sources(operations) if missing else {}
         for state in missing:
             self._keep_from_disk(origin.get(state), state)
@@ -146,7 +146,7 @@ class PlanContents:
                 "changed.",
                 "assent status",
             )
-        digest, _ = self._doors.blobs.keep(self.overlay().chunks(path))
+        digest, _ = self._ports.blobs.keep(self.overlay().chunks(path))
         if digest != state.digest:
             raise Drift(
                 f"{display_path(path)} changed while it was being read.", "assent stage list"
@@ -173,14 +173,14 @@ class Drafts:
     """Changes what a plan would do. Nothing here touches the user's files."""
 
     def __init__(
-        self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections
+        self, ports: Ports, config: WorkspaceConfig, plans: Plans, projections: PlanProjections
     ) -> None:
-        self._doors = doors
-        self._plan_dir = place.plan_dir
-        self._private = place.private
+        self._ports = ports
+        self._plan_dir = config.plan_dir
+        self._private = config.private
         self.plans = plans
         self._projections = projections
-        self._contents = PlanContents(doors)
+        self._contents = PlanContents(ports)
 
     def write(
         self, record: PlanRecord, argument: bytes, content: Iterable[bytes] | None, mode: int | None
@@ -242,7 +242,7 @@ class Drafts:
         """Stages the removal of a file, a symlink, or all files of a folder."""
         draft = self._drafted(record)
         path = self._path(argument, draft)
-        path = FilenameCase(self._doors.files, draft.drafted()).path_on_disk(path)
+        path = FilenameCase(self._ports.files, draft.drafted()).path_on_disk(path)
         operations = [
             DeleteFile(file, state, file.count(b"/") - path.count(b"/"))
             for file, state in self._files(draft, path)
@@ -268,7 +268,7 @@ class Drafts:
         """Stages a command; `typed` is its folder as the user typed it. Nothing is run."""
         draft = self._drafted(record)
         if typed is not None:
-            folder = command_folder(typed, partial(draft_path, self._doors.files, draft))
+            folder = command_folder(typed, partial(draft_path, self._ports.files, draft))
             command = msgspec.structs.replace(command, cwd=folder)
         if command.cwd:
             refuse_own_paths(command.cwd, self._plan_dir, self._private)
@@ -305,12 +305,12 @@ class Drafts:
             for path, *_ in footprint(op):
                 refuse_deep_paths(path)
         reopening_events(record)
-        refuse_denied(self._doors, operations, "Nothing was staged.")
+        refuse_denied(self._ports, operations, "Nothing was staged.")
         for _ in range(MAX_TRIES):
             try:
                 wanted = stage(self.plans.operations(record), operations)
                 refuse_similar_names(wanted)
-                refuse_case_collisions(self._doors.files, wanted)
+                refuse_case_collisions(self._ports.files, wanted)
                 return self._replace(record, wanted)
             except ConcurrentChange:  # another writer staged meanwhile; that is no reason to stop
                 record = self.plans.repository().load(record.plan_id)
@@ -324,12 +324,12 @@ class Drafts:
 
     def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
         check_dependencies(wanted)
-        check_tree(wanted, self._doors.files.is_file, self._doors.files.below)
+        check_tree(wanted, self._ports.files.is_file, self._ports.files.below)
         old, new = operation_ids(self.plans.operations(record)), operation_ids(wanted)
         known, kept = set(old), set(new)
         added = [(i, op) for i, op in zip(new, wanted, strict=True) if i not in known]
         removed = tuple(i for i in old if i not in kept)
-        refuse_git_folders(self._doors.files, [op for _, op in added], wanted)
+        refuse_git_folders(self._ports.files, [op for _, op in added], wanted)
         self._contents.keep_all(wanted, [op for _, op in added])
         if not added and not removed:
             return Staged(self.plans.draft(record), ())
@@ -351,7 +351,7 @@ class Drafts:
         return Staged(staged.record, (*about_it, *rest))
 
     def _path(self, argument: bytes, draft: Overlay) -> bytes:
-        path = draft_path(self._doors.files, draft, argument)
+        path = draft_path(self._ports.files, draft, argument)
         refuse_own_paths(path, self._plan_dir, self._private)
         return path
 
@@ -402,10 +402,10 @@ class Drafts:
         seen = draft.state(to)
         if seen is None or (seen == "folder" and self._before(draft, to) is None):
             return
-        listed = base_name(to) in self._doors.files.names(parent(to))
+        listed = base_name(to) in self._ports.files.names(parent(to))
         if _only_case(path, to) and seen == state and not listed:
             return  # a file system without case: the new name is the file itself
-        FilenameCase(self._doors.files).refuse_own(path, to)
+        FilenameCase(self._ports.files).refuse_own(path, to)
         raise ImpossibleOperations(
             f"{display_path(to)} exists.", f"assent stage delete {display_path(to)}"
         )
@@ -459,14 +459,14 @@ EXPORT_MODE = 0o644
 class PlanExport:
     """Adds the export when a plan is frozen; the draft never has it, so it is never doubled."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
-        self._doors = doors
-        self._place = place
-        self._contents = PlanContents(doors)
+    def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
+        self._ports = ports
+        self._config = config
+        self._contents = PlanContents(ports)
 
     def added(self, text: bytes, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
         """Returns the operations with the export, if it is configured and not done yet."""
-        if not self._place.export:
+        if not self._config.export:
             return operations
         path = self.path()
         before = self._contents.overlay(operations).state(path)
@@ -480,18 +480,18 @@ class PlanExport:
         if export.before == export.after:
             return operations
         refuse_denied(
-            self._doors, [export], "plan.export adds this file, so the plan was not proposed."
+            self._ports, [export], "plan.export adds this file, so the plan was not proposed."
         )
         changed = stage(operations, [export])
-        check_tree(changed, self._doors.files.is_file, self._doors.files.below)
+        check_tree(changed, self._ports.files.is_file, self._ports.files.below)
         self._contents.keep_all(changed, [op for op in changed if op not in operations])
         return changed
 
     def path(self) -> bytes:
         """Returns where the export goes; refuses a path that no plan may touch."""
         try:
-            path = normalize(self._place.export)
+            path = normalize(self._config.export)
         except Refused as refused:
             raise Refused(f"plan.export: {refused.message}") from refused
-        refuse_own_paths(path, self._place.plan_dir, self._place.private)
+        refuse_own_paths(path, self._config.plan_dir, self._config.private)
         return path

@@ -44,11 +44,11 @@ class FolderImportResult(msgspec.Struct, frozen=True):
 class FolderImporter:
     """Stages the work of another folder as operations of the draft; no file is touched."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig, drafts: Drafts) -> None:
-        self._doors = doors
-        self._place = place
+    def __init__(self, ports: Ports, config: WorkspaceConfig, drafts: Drafts) -> None:
+        self._ports = ports
+        self._config = config
         self._drafts = drafts
-        self._contents = PlanContents(doors)
+        self._contents = PlanContents(ports)
 
     def stage(
         self,
@@ -61,10 +61,10 @@ class FolderImporter:
         """Stages new and changed files, and with `delete` the removal of those missing there."""
         reopening_events(record)
         overlay = self._contents.overlay(self._drafts.plans.operations(record))
-        spelling = FilenameCase(self._doors.files, overlay.drafted())
+        spelling = FilenameCase(self._ports.files, overlay.drafted())
         other = _RespelledSourceFolder(other, spelling)
         wanted = [spelling.path_on_disk(self._wanted(argument, overlay)) for argument in arguments]
-        walk = _FolderWalk(overlay, self._place, wanted)
+        walk = _FolderWalk(overlay, self._config, wanted)
         there = list(walk.files(other.entries, self._is_nested))
         folders = frozenset(walk.folders)
         looked = other.read_states(there)
@@ -80,21 +80,21 @@ class FolderImporter:
         return FolderImportResult(staged, found.alike, tuple(sorted(walk.skipped.items())))
 
     def _wanted(self, argument: bytes, overlay: Overlay) -> bytes:
-        path = draft_path(self._doors.files, overlay, argument)
-        refuse_own_paths(path, self._place.plan_dir, self._place.private)
+        path = draft_path(self._ports.files, overlay, argument)
+        refuse_own_paths(path, self._config.plan_dir, self._config.private)
         return path
 
     def _is_nested(self, folder: bytes) -> bool:
         try:
-            return GIT in map(casefolded, self._doors.files.names(folder))
+            return GIT in map(casefolded, self._ports.files.names(folder))
         except Refused:
             return False  # here it is reached through a symlink: not part of the workspace
 
     def _keep(self, other: SourceFolder, written: Iterable[WriteFile]) -> None:
         for op in written:
-            if op.after.size > self._place.max_file:
+            if op.after.size > self._config.max_file:
                 raise Refused(
-                    f"{one_line(op.path)} is larger than {self._place.max_file >> 20} MB in the "
+                    f"{one_line(op.path)} is larger than {self._config.max_file >> 20} MB in the "
                     "source folder. Nothing was staged. To allow it, raise stage.max_file_mb in "
                     "your user config.",
                     "assent stage from DIR PATH",
@@ -152,9 +152,9 @@ class _RespelledSourceFolder:
 class _FolderWalk:
     """Walks through folders, and notes what is excluded and why."""
 
-    def __init__(self, overlay: Overlay, place: WorkspaceConfig, wanted: Sequence[bytes]) -> None:
+    def __init__(self, overlay: Overlay, config: WorkspaceConfig, wanted: Sequence[bytes]) -> None:
         self._ignored = IgnoreMatcher(overlay)
-        self._place = place
+        self._config = config
         self._wanted = wanted
         self.skipped: dict[bytes, ExclusionReason] = {}
         self.folders: set[bytes] = {b""}
@@ -206,7 +206,7 @@ class _FolderWalk:
         if casefolded(path) == TREE:
             return False  # the user's own files are in there, too
         try:
-            refuse_own_paths(path, self._place.plan_dir, self._place.private)
+            refuse_own_paths(path, self._config.plan_dir, self._config.private)
         except Refused:
             return True
         return False

@@ -10,10 +10,10 @@ from assent.planning.projections import PlanProjections
 
 
 def fire_hooks(
-    doors: Ports, projections: PlanProjections, on: str, facts: Mapping[str, Any]
+    ports: Ports, projections: PlanProjections, on: str, facts: Mapping[str, Any]
 ) -> None:
     """Tells hooks what was done; they can only add warnings."""
-    projections.warnings += doors.hooks.fire(on, facts).warnings
+    projections.warnings += ports.hooks.fire(on, facts).warnings
 
 
 def plan_hook_fields(record: PlanRecord) -> dict[str, Any]:

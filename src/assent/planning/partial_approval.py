@@ -43,14 +43,14 @@ class PartialApprovals:
 
     def __init__(
         self,
-        doors: Ports,
-        place: WorkspaceConfig,
+        ports: Ports,
+        config: WorkspaceConfig,
         plans: Plans,
         consents: Approvals,
         copies: PlanProjections,
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self.plans = plans
         self._consents = consents
         self._copies = copies
@@ -63,11 +63,11 @@ class PartialApprovals:
         was = self.plans.repository().plan(record)
         left = partial_plan(was.operations, chosen_operations(was.ids, references))
         self._refuse_empty(was, left)
-        files = self._doors.files
+        files = self._ports.files
         check_tree(left.kept, files.is_file, files.below)
         known = set(was.operations)
         composed = [op for op in left.kept if op not in known]
-        PlanContents(self._doors).keep_all(left.kept, composed)
+        PlanContents(self._ports).keep_all(left.kept, composed)
         plan = msgspec.structs.replace(was, operations=left.kept)
         self._consents.check_plan(plan)
         return PartialApproval(record, was, plan, left)
@@ -76,8 +76,8 @@ class PartialApprovals:
         self, partial: PartialApproval, note: str, channel: str, expires_s: int | None = None
     ) -> PlanRecord:
         """Records the excluded operations and the approval of the rest, all of it or nothing."""
-        ledger = self.plans.repository()
-        record, plan = ledger.load(partial.record.plan_id), partial.plan
+        repository = self.plans.repository()
+        record, plan = repository.load(partial.record.plan_id), partial.plan
         if record.digest != partial.was.digest:
             raise DigestMismatch(
                 "The plan changed since you reviewed it. Nothing was approved.", "assent review"
@@ -88,8 +88,8 @@ class PartialApprovals:
         ids, left = partial.was.ids, partial.smaller
         declined = tuple(ids[index] for index in left.declined)
         followed = tuple(ids[index] for index, _ in left.followed)
-        user = self._place.user
-        approved = ledger.append(
+        user = self._config.user
+        approved = repository.append(
             record,
             record.plan_id,
             PlanRevised(),
@@ -101,22 +101,22 @@ class PartialApprovals:
             ),
         )
         self._copies.plan(approved)
-        self._copies.draft(approved, ledger.operations(approved))
+        self._copies.draft(approved, repository.operations(approved))
         for on in (PLAN_PROPOSED, PLAN_APPROVED):
-            fire_hooks(self._doors, self._copies, on, plan_hook_fields(approved))
+            fire_hooks(self._ports, self._copies, on, plan_hook_fields(approved))
         return approved
 
     def excluded(self, record: PlanRecord) -> tuple[tuple[ExcludedOperation, ...], bool]:
         """Returns what users excluded from a plan so far, and whether more may depend on it."""
-        ledger, found, unsure = self.plans.repository(), list[ExcludedOperation](), False
+        repository, found, unsure = self.plans.repository(), list[ExcludedOperation](), False
         if not record.declined:
             return (), False
-        now = set(ledger.plan(record).ids) if record.frozen else set[str]()
-        events = [one.event for one in self._doors.store.read(ledger.stream(record.plan_id))]
+        now = set(repository.plan(record).ids) if record.frozen else set[str]()
+        events = [one.event for one in self._ports.store.read(repository.stream(record.plan_id))]
         frozen = {e.digest: e.frozen for e in events if isinstance(e, PlanProposed)}
         for event in record.declined:
             try:
-                was = ledger.plan(PlanRun("", event.digest, frozen[event.digest]))
+                was = repository.plan(PlanRun("", event.digest, frozen[event.digest]))
             except StoreError:  # it is only said in the log, then
                 continue
             left = partial_plan(was.operations, chosen_operations(was.ids, event.declined))
@@ -142,8 +142,8 @@ class PartialApprovals:
 
     def _redrafted(self, record: PlanRecord, plan: Plan) -> list[Event]:
         """Returns how the draft becomes what the smaller plan holds of it."""
-        ledger = self.plans.repository()
-        drafted = ledger.operations(record)
+        repository = self.plans.repository()
+        drafted = repository.operations(record)
         known = set(drafted)
         wanted = [op for op in plan.operations if op in known or not self._by_a_setting(op, plan)]
         old, new = operation_ids(drafted), operation_ids(wanted)
@@ -152,7 +152,7 @@ class PartialApprovals:
         before, after = set(old), set(new)
         added = tuple(op for name, op in zip(new, wanted, strict=True) if name not in before)
         removed = tuple(name for name in old if name not in after)
-        return [DraftChanged(ledger.keep_draft(wanted), removed, added)]
+        return [DraftChanged(repository.keep_draft(wanted), removed, added)]
 
     def _by_a_setting(self, op: Operation, plan: Plan) -> bool:
         """Tells whether freezing added an operation: it is in no draft."""
@@ -160,7 +160,7 @@ class PartialApprovals:
             case RunCommand(profile="commit"):
                 return True
             case WriteFile(path, after=after):
-                return path == self._place.export and after.digest == plan.content_hash
+                return path == self._config.export and after.digest == plan.content_hash
             case _:
                 return False
 

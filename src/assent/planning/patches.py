@@ -42,11 +42,11 @@ class PatchResult(msgspec.Struct, frozen=True):
 class Patches:
     """Stages patches. Nothing here touches the user's files."""
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig, drafts: Drafts) -> None:
-        self._place = place
+    def __init__(self, ports: Ports, config: WorkspaceConfig, drafts: Drafts) -> None:
+        self._config = config
         self._drafts = drafts
-        self._contents = PlanContents(doors)
-        self._files = doors.files
+        self._contents = PlanContents(ports)
+        self._files = ports.files
 
     def stage(self, record: PlanRecord, content: bytes, strip: int | None = None) -> PatchResult:
         """Stages what a patch does to the drafted files; its paths are relative to the root.
@@ -66,7 +66,7 @@ class Patches:
 
     def _apply(self, files: Sequence[FilePatch], tree: "_PatchedTree") -> None:
         for path in {path for file in files for path in (file.old, file.new)}:
-            refuse_own_paths(path, self._place.plan_dir, self._place.private)
+            refuse_own_paths(path, self._config.plan_dir, self._config.private)
         for _, group in groupby(files, lambda file: file.group):
             _PatchGroup(tree).apply(list(group))
 

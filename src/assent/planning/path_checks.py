@@ -232,15 +232,15 @@ def command_limits(rules: PlanRules, command: RunCommand) -> CommandLimits:
 
 
 def denied_operations(
-    doors: Ports, operations: Sequence[Operation], *, lenient: bool = False
+    ports: Ports, operations: Sequence[Operation], *, lenient: bool = False
 ) -> dict[int, str]:
     """Returns which file operations rules deny, by index, each with path and rule.
 
     Both ends of a move count, and so does a file's own name where case makes no difference.
     """
-    spelling = FilenameCase(doors.files)
+    spelling = FilenameCase(ports.files)
     paths = dict.fromkeys(path for op in operations for path, *_ in footprint(op))
-    found = doors.rules.denials(_spelled(spelling, paths), lenient=lenient)
+    found = ports.rules.denials(_spelled(spelling, paths), lenient=lenient)
     if not found:
         return {}
     reasons = {
@@ -254,10 +254,10 @@ def denied_operations(
 
 
 def refuse_denied(
-    doors: Ports, operations: Sequence[Operation], left: str, *, lenient: bool = False
+    ports: Ports, operations: Sequence[Operation], left: str, *, lenient: bool = False
 ) -> None:
     """Refuses operations on files that rules deny (law 9); `left` says what was not done then."""
-    found = list(dict.fromkeys(denied_operations(doors, operations, lenient=lenient).values()))
+    found = list(dict.fromkeys(denied_operations(ports, operations, lenient=lenient).values()))
     if found:
         more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
         told = " ".join(f"Rules deny changes to {each}" for each in found[:MAX_NAMED])

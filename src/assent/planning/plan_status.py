@@ -29,51 +29,51 @@ from assent.render.status import SHORT
 
 
 def latest_known_time(
-    doors: Ports, stream: str, consents: Iterable[ApprovalRecord]
+    ports: Ports, stream: str, consents: Iterable[ApprovalRecord]
 ) -> dict[str, str]:
     """Returns the latest times in the log after approvals that expire, by their ids.
 
     Times before an approval say nothing about it: the clock may have been wrong then.
     """
     given = [one for one in consents if one.approval.expires_at]
-    return {one.approval.id: doors.store.latest(stream, one.seq) for one in given}
+    return {one.approval.id: ports.store.latest(stream, one.seq) for one in given}
 
 
-def usable_approval(doors: Ports, record: PlanRecord) -> Approval | None:
+def usable_approval(ports: Ports, record: PlanRecord) -> Approval | None:
     """Returns the approval of the current digest that counts now, without recording anything."""
     unused = [one for one in record.consents if not one.run and not one.void]
-    return record.usable(doors.clock.now(), latest_known_time(doors, record.stream, unused))
+    return record.usable(ports.clock.now(), latest_known_time(ports, record.stream, unused))
 
 
-def current_approval(doors: Ports, record: PlanRecord) -> Approval | None:
+def current_approval(ports: Ports, record: PlanRecord) -> Approval | None:
     """Returns the approval of the current digest that counts; an expired one never does."""
     unused = [one for one in record.consents if not one.run and not one.void]
-    seen = latest_known_time(doors, record.stream, unused)
-    found = record.usable(doors.clock.now(), seen)
-    record_expired(doors, [one.approval for one in unused], seen)
+    seen = latest_known_time(ports, record.stream, unused)
+    found = record.usable(ports.clock.now(), seen)
+    record_expired(ports, [one.approval for one in unused], seen)
     return found
 
 
-def is_approved(doors: Ports, record: PlanRecord) -> bool:
+def is_approved(ports: Ports, record: PlanRecord) -> bool:
     """Tells whether an unspent, unexpired approval of the current digest exists."""
     awaited = record.state is PlanState.AWAITING_APPROVAL
-    return awaited and current_approval(doors, record) is not None
+    return awaited and current_approval(ports, record) is not None
 
 
-def record_expired(doors: Ports, approvals: Iterable[Approval], seen: Mapping[str, str]) -> None:
+def record_expired(ports: Ports, approvals: Iterable[Approval], seen: Mapping[str, str]) -> None:
     """Records which approvals have expired now, unless the log already has a later time.
 
     `seen` is what `latest_known_time` returned. If the log cannot be written, they are refused all
     the same.
     """
-    now = doors.clock.now()
+    now = ports.clock.now()
     for one in approvals:
         if one.expires_at and seen.get(one.id, "") < one.expires_at <= now:
             batch = EventBatch(
                 f"expired/{one.id}", 0, now, (ApprovalExpired(one.id, one.expires_at),)
             )
             with suppress(AssentError):  # another process has seen it, too
-                doors.store.append(batch)
+                ports.store.append(batch)
 
 
 def expiry_reason(approval: Approval, now: str) -> str:
@@ -146,15 +146,15 @@ def command_denied_text(op: RunCommand, held: CommandLimits) -> str:
 class PlanStatus:
     """Tells how a plan stands. Changes no file."""
 
-    def __init__(self, doors: Ports, plans: Plans, next_after_run: Callable[[str], str]) -> None:
+    def __init__(self, ports: Ports, plans: Plans, next_after_run: Callable[[str], str]) -> None:
         """`next_after_run` returns what to type once a run is over, by the run's id."""
-        self._doors = doors
+        self._ports = ports
         self._plans = plans
         self._next_after_run = next_after_run
 
     def is_approved(self, record: PlanRecord) -> bool:
         """Tells whether an unspent, unexpired approval of the current digest exists."""
-        return is_approved(self._doors, record)
+        return is_approved(self._ports, record)
 
     def drifted(self, record: PlanRecord) -> tuple[DriftedFile, ...]:
         """Returns the files that changed since a plan was proposed, if they are few and small.
@@ -163,15 +163,15 @@ class PlanStatus:
         """
         if record.state is not PlanState.AWAITING_APPROVAL:
             return ()
-        return drifted_files_if_cheap(self._plans.repository().plan(record), self._doors.files)
+        return drifted_files_if_cheap(self._plans.repository().plan(record), self._ports.files)
 
     def denied(self, record: PlanRecord) -> tuple[tuple[str, ...], str]:
         """Says why rules now deny a proposed plan, and the next command."""
-        plan, rules = self._plans.repository().plan(record), self._doors.rules
+        plan, rules = self._plans.repository().plan(record), self._ports.rules
         commands = [_command_denied(rules, op) for op in plan.operations]
         if record.state not in OPEN_STATES:
             return (), ""
-        reasons, told = denied_reasons(self._doors, plan, commands)
+        reasons, told = denied_reasons(self._ports, plan, commands)
         return reasons, self.without_denied(record, plan, told) if reasons else ""
 
     def without_denied(self, record: PlanRecord, plan: Plan, told: Sequence[str]) -> str:
@@ -188,7 +188,7 @@ class PlanStatus:
         """Returns the next command where the state alone does not determine it."""
         if record.state is not PlanState.DRAFTING:
             return self.next_for(
-                record, b"", approved=usable_approval(self._doors, record) is not None
+                record, b"", approved=usable_approval(self._ports, record) is not None
             )
         try:
             live = self._plans.live_text(record)
@@ -208,14 +208,14 @@ class PlanStatus:
 
 
 def denied_reasons(
-    doors: Ports, plan: Plan, commands: Sequence[str]
+    ports: Ports, plan: Plan, commands: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Says why a plan cannot be built as rules are now, and of each operation why it is denied.
 
     `commands` says that already of those that are commands.
     """
     try:
-        files = denied_operations(doors, plan.operations)
+        files = denied_operations(ports, plan.operations)
     except AssentError as error:  # if rules cannot be read, nothing can be built
         return (error.message,), tuple(commands)
     told = tuple(why or files.get(at, "") for at, why in enumerate(commands))

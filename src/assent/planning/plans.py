@@ -50,7 +50,7 @@ class ApprovalNotes:
     def __init__(self, workspaces: WorkspaceRepository) -> None:
         self._workspaces = workspaces
 
-    def waiting(self, ledger: PlanRepository) -> tuple[ApprovalNote, ...]:
+    def waiting(self, repository: PlanRepository) -> tuple[ApprovalNote, ...]:
         """Returns the notes that no plan lists as items yet, oldest first.
 
         A plan that was discarded before it was built does not count.
@@ -58,19 +58,19 @@ class ApprovalNotes:
         home = self._workspaces.find()
         if home is None:
             return ()
-        records = {record.plan_id: record for record in ledger.all()}
+        records = {record.plan_id: record for record in repository.all()}
         idle = {p for p, r in records.items() if r.state is PlanState.DISCARDED and not r.runs}
         found = [noted for record in records.values() for noted in notes_of(record)]
         left = [n for n in found if home.carried.get(n.approval, "") in ("", *idle)]
         return tuple(sorted(left, key=lambda noted: (noted.at, noted.approval)))
 
-    def of_plan(self, ledger: PlanRepository, plan_id: str) -> tuple[ApprovalNote, ...]:
+    def of_plan(self, repository: PlanRepository, plan_id: str) -> tuple[ApprovalNote, ...]:
         """Returns the notes that became items of a plan."""
         home = self._workspaces.find()
         own = {a for a, plan in home.carried.items() if plan == plan_id} if home else set[str]()
         if not own:
             return ()
-        found = [noted for record in ledger.all() for noted in notes_of(record)]
+        found = [noted for record in repository.all() for noted in notes_of(record)]
         return tuple(sorted((n for n in found if n.approval in own), key=lambda n: n.at))
 
     def with_items(self, text: bytes, notes: tuple[ApprovalNote, ...], most: int) -> bytes:
@@ -87,11 +87,13 @@ class ApprovalNotes:
         end = b"" if text.endswith(b"\n") or not text else b"\n"
         return text + end + notes_section(added).encode() if added else text
 
-    def carrying(self, ledger: PlanRepository, plan_id: str, text: bytes) -> tuple[EventBatch, ...]:
+    def carrying(
+        self, repository: PlanRepository, plan_id: str, text: bytes
+    ) -> tuple[EventBatch, ...]:
         """Prepares the event that notes became items of a plan, if its text has any."""
         if SOURCE.encode() not in text:
             return ()
-        there = tuple(noted.approval for noted in notes_in_text(self.waiting(ledger), text))
+        there = tuple(noted.approval for noted in notes_in_text(self.waiting(repository), text))
         return (self._workspaces.batch(NotesCarried(plan_id, there)),) if there else ()
 
 
@@ -121,12 +123,12 @@ class Plans:
     """Works on a plan's text, its file, and which plan of the workspace is current."""
 
     def __init__(
-        self, doors: Ports, workspaces: WorkspaceRepository, projections: PlanProjections
+        self, ports: Ports, workspaces: WorkspaceRepository, projections: PlanProjections
     ) -> None:
-        self._doors = doors
+        self._ports = ports
         self._workspaces = workspaces
         self._projections = projections
-        self._ledger: PlanRepository | None = None
+        self._repository: PlanRepository | None = None
         self._notes = ApprovalNotes(workspaces)
         self.last_draft: tuple[str, tuple[Operation, ...]] = ("", ())  # the one that was used last
         # Between a plan's file and its record, no other thread may take the file for another plan.
@@ -137,19 +139,19 @@ class Plans:
         plan_name(name)
         goal = redact(goal)  # it names a folder, and is in a file that others read
         session = session_name(session) if session else slug(goal or name)
-        path = self._doors.projection.plan_path(session, name)
-        if self._doors.projection.read_plan(path) is not None:
+        path = self._ports.projection.plan_path(session, name)
+        if self._ports.projection.read_plan(path) is not None:
             raise IllegalState(f"{display_path(path)} exists.", f"assent plan use {session}/{name}")
-        ledger = PlanRepository(self._doors, self._workspaces.open().workspace)
-        alive = [record for record in ledger.all() if record.state is not PlanState.DISCARDED]
+        repository = PlanRepository(self._ports, self._workspaces.open().workspace)
+        alive = [record for record in repository.all() if record.state is not PlanState.DISCARDED]
         self.delete([record for record in alive if record.path == path])  # its file was deleted
-        self._doors.projection.prepare()
-        waiting = self._notes.waiting(ledger)
+        self._ports.projection.prepare()
+        waiting = self._notes.waiting(repository)
         text = self._notes.with_items(plan_template(name, goal), waiting, MAX_TEXT)
         with self._alone:
             # The file first: a crash in between leaves a plan file, which the next list takes in.
-            self._doors.projection.write_plan(path, text)
-            record = self._create(ledger, PlanFile(session, name, path, 0), text, goal)
+            self._ports.projection.write_plan(path, text)
+            record = self._create(repository, PlanFile(session, name, path, 0), text, goal)
         return self.select(record)
 
     def waiting_notes(self) -> tuple[ApprovalNote, ...]:
@@ -175,7 +177,7 @@ class Plans:
         first = reopening_events(record)
         taken = self._taken(record, self.live_text(record))
         kept = self._kept(record, text, taken)
-        self._doors.projection.write_plan(record.path, text)
+        self._ports.projection.write_plan(record.path, text)
         return self._append(record, text, *first, *taken, *kept)
 
     def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
@@ -197,13 +199,13 @@ class Plans:
         """Returns the text in the plan's file, or None if the file is gone."""
         if record.imported:
             return self.text(record.content_hash)  # it has no file that could be changed
-        return self._doors.projection.read_plan(record.path)
+        return self._ports.projection.read_plan(record.path)
 
     def stamp(self, record: PlanRecord) -> tuple[int, ...]:
         """Returns a value that changes when the plan's file does, without opening the file."""
         if record.imported or not record.path:
             return ()
-        return (self._doors.files.stamps(parent(record.path)) or {}).get(name_of(record.path), ())
+        return (self._ports.files.stamps(parent(record.path)) or {}).get(name_of(record.path), ())
 
     def check_live(self, record: PlanRecord) -> None:
         """Refuses to continue while the file differs from the proposed text (law 4)."""
@@ -245,7 +247,7 @@ class Plans:
 
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""
-        return self._doors.blobs.read(content_hash)
+        return self._ports.blobs.read(content_hash)
 
     def all(self, *, everything: bool = False) -> list[PlanRecord]:
         """Returns the plans, newest first; discarded ones and deleted files only on demand."""
@@ -253,13 +255,13 @@ class Plans:
             return self._all(everything=everything)
 
     def _all(self, *, everything: bool) -> list[PlanRecord]:
-        found = {file.path: file for file in self._doors.projection.find_plans()}
-        self._projections.warnings += self._doors.projection.skipped()
+        found = {file.path: file for file in self._ports.projection.find_plans()}
+        self._projections.warnings += self._ports.projection.skipped()
         home = self._workspaces.find()
         if home is None and not found:
             return []
-        ledger = PlanRepository(self._doors, (home or self._workspaces.open()).workspace)
-        records = [record for record in ledger.all() if not record.undoes]
+        repository = PlanRepository(self._ports, (home or self._workspaces.open()).workspace)
+        records = [record for record in repository.all() if not record.undoes]
         shown_ones = [
             r
             for r in records
@@ -269,7 +271,7 @@ class Plans:
         known = {r.path for r in records if r.state is not PlanState.DISCARDED}
         known |= {r.path for r in records if r.left and self._is_left(r)}
         strangers = [file for path, file in found.items() if path not in known]
-        adopted = [self._adopt(ledger, file) for file in reversed(strangers)]
+        adopted = [self._adopt(repository, file) for file in reversed(strangers)]
         return [*reversed(adopted), *shown_ones]
 
     def find(self, reference: str = "") -> PlanRecord:
@@ -315,7 +317,7 @@ class Plans:
 
     def since(self, record: PlanRecord) -> list[StoredEvent]:
         """Returns what happened to a plan since a record of it was read."""
-        return self._doors.store.read(self.repository().stream(record.plan_id), record.seq)
+        return self._ports.store.read(self.repository().stream(record.plan_id), record.seq)
 
     def of_session(self, session: str) -> list[PlanRecord]:
         """Returns the plans of a session."""
@@ -344,7 +346,7 @@ class Plans:
         events = [*self._taken(record, self.live_text(record)), PlanDiscarded(user=user)]
         gone = self.repository().append(record, record.plan_id, *events)
         if record.path:
-            self._doors.projection.delete_plan(record.path)
+            self._ports.projection.delete_plan(record.path)
         return gone
 
     def discard(self, record: PlanRecord) -> PlanRecord:
@@ -374,7 +376,7 @@ class Plans:
         raise NotFound(f"Plan {reference!a} not found.", "assent plan list")
 
     def _refuse_foreign(self, reference: str) -> None:
-        streams = self._doors.store.streams("plan/")
+        streams = self._ports.store.streams("plan/")
         if any(stream.endswith("/" + reference) for stream in streams):
             raise WorkspaceMismatch(
                 f"Plan {reference} was created for another workspace.", "assent plan list"
@@ -382,28 +384,28 @@ class Plans:
 
     def repository(self) -> PlanRepository:
         """Returns the plans of this workspace; none if the folder is not a workspace yet."""
-        if self._ledger is None:
+        if self._repository is None:
             home = self._workspaces.find()
             if home is None:
-                return PlanRepository(self._doors, "")
-            self._ledger = PlanRepository(
-                self._doors, home.workspace
+                return PlanRepository(self._ports, "")
+            self._repository = PlanRepository(
+                self._ports, home.workspace
             )  # which never changes for a folder
-        return self._ledger
+        return self._repository
 
     def _create(
-        self, ledger: PlanRepository, file: PlanFile, text: bytes, goal: str = ""
+        self, repository: PlanRepository, file: PlanFile, text: bytes, goal: str = ""
     ) -> PlanRecord:
-        plan_id = self._doors.clock.new_id()
+        plan_id = self._ports.clock.new_id()
         created = PlanCreated(
-            plan_id, ledger.workspace, file.session, file.name, file.path, goal,
+            plan_id, repository.workspace, file.session, file.name, file.path, goal,
             user=self._workspaces.user,
         )  # fmt: skip
         revised = self._revision(text)
         for _ in range(MAX_TRIES):
-            beside = self._notes.carrying(ledger, plan_id, text)
+            beside = self._notes.carrying(repository, plan_id, text)
             try:
-                record = ledger.append(None, plan_id, created, revised, beside=beside)
+                record = repository.append(None, plan_id, created, revised, beside=beside)
             except ConcurrentChange:  # something else was recorded about the workspace meanwhile
                 continue
             self._projections.plan(record, text)
@@ -413,9 +415,9 @@ class Plans:
             "assent status",
         )
 
-    def _adopt(self, ledger: PlanRepository, file: PlanFile) -> PlanRecord:
+    def _adopt(self, repository: PlanRepository, file: PlanFile) -> PlanRecord:
         """Adopts a plan file that another writer put there."""
-        return self._create(ledger, file, self._doors.projection.read_plan(file.path) or b"")
+        return self._create(repository, file, self._ports.projection.read_plan(file.path) or b"")
 
     def _taken(self, record: PlanRecord, live: bytes | None) -> list[Event]:
         """Returns the revision that the live file is, if it differs from the last one."""
@@ -428,8 +430,8 @@ class Plans:
         return [] if sha256(text) == (last or record.content_hash) else [self._revision(text)]
 
     def _revision(self, text: bytes) -> TextRevised:
-        digest, size = self._doors.blobs.keep([text])
-        self._doors.blobs.flush()
+        digest, size = self._ports.blobs.keep([text])
+        self._ports.blobs.flush()
         return TextRevised(digest, size)
 
     def _append(self, record: PlanRecord, text: bytes, *events: Event) -> PlanRecord:

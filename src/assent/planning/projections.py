@@ -40,8 +40,8 @@ class _Backup(msgspec.Struct, frozen=True, gc=False):
 class PlanProjections:
     """Writes approvals, tasks, operations and backups as JSON. Failing is only a warning."""
 
-    def __init__(self, doors: Ports) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
         self._todos: dict[str, tuple[Todo, ...]] = {}
         self.todos_of: Callable[[PlanRecord], tuple[Todo, ...]] = lambda plan: ()
         self._due: dict[tuple[str, str], MakeContent] = {}  # by plan and file
@@ -105,7 +105,7 @@ class PlanProjections:
         for plan_id in dict.fromkeys(plan for plan, _ in due):
             files = {name: content() for (plan, name), content in due.items() if plan == plan_id}
             try:
-                self._doors.projection.write_state(plan_id, files)
+                self._ports.projection.write_state(plan_id, files)
             except (OSError, AssentError) as error:
                 self.warnings.append(_stale(error))
 

@@ -79,20 +79,20 @@ class Rebaser:
     """Previews and records a rebase. No file is touched."""
 
     def __init__(
-        self, doors: Ports, plans: Plans, consents: Approvals, projections: PlanProjections
+        self, ports: Ports, plans: Plans, consents: Approvals, projections: PlanProjections
     ) -> None:
-        self._doors = doors
+        self._ports = ports
         self._plans = plans
         self._consents = consents
         self._projections = projections
-        self._contents = PlanContents(doors)
+        self._contents = PlanContents(ports)
 
     def preview(self, record: PlanRecord) -> Rebase:
         """Returns what the plan becomes; raises Drift, with every conflict, if that fails."""
         _check_state(record)
-        ledger = self._plans.repository()
-        was = ledger.plan(record) if record.frozen else None
-        now = _CurrentFiles(self._doors, self._contents, ledger.operations(record))
+        repository = self._plans.repository()
+        was = repository.plan(record) if record.frozen else None
+        now = _CurrentFiles(self._ports, self._contents, repository.operations(record))
         fates = now.fates()
         relied_on = self._relied_on(was, now)
         if now.conflicts:
@@ -108,7 +108,7 @@ class Rebaser:
 
         All of it is one transaction, which fails if the plan changed meanwhile.
         """
-        record, ledger = rebase.record, self._plans.repository()
+        record, repository = rebase.record, self._plans.repository()
         if rebase.is_empty or not rebase.differs:
             return record
         for content in rebase.contents:
@@ -124,11 +124,11 @@ class Rebaser:
                 )
             self._consents.check_plan(rebase.plan)
             events.append(self._consents.proposal(rebase.plan))
-        changed = ledger.append(record, record.plan_id, *events)
+        changed = repository.append(record, record.plan_id, *events)
         self._projections.plan(changed, text)
         self._projections.draft(changed, rebase.operations)
         if rebase.plan is not None:
-            fire_hooks(self._doors, self._projections, PLAN_PROPOSED, plan_hook_fields(changed))
+            fire_hooks(self._ports, self._projections, PLAN_PROPOSED, plan_hook_fields(changed))
         return changed
 
     def _relied_on(self, was: Plan | None, now: "_CurrentFiles") -> tuple[bytes, ...]:
@@ -146,9 +146,9 @@ class Rebaser:
 
     def _check(self, found: Rebase) -> None:
         """Refuses operations that cannot hold together on these files."""
-        files = self._doors.files
+        files = self._ports.files
         added = [op for was, op in found.fates if op is not None and op != was]
-        refuse_denied(self._doors, added, "Nothing was changed.")
+        refuse_denied(self._ports, added, "Nothing was changed.")
         try:
             check_tree(found.operations, files.is_file, files.below)
             refuse_git_folders(files, added, found.operations)
@@ -188,9 +188,9 @@ class _CurrentFiles:
     """The files as they are, with the operations that were carried over so far on top."""
 
     def __init__(
-        self, doors: Ports, contents: PlanContents, operations: Sequence[Operation]
+        self, ports: Ports, contents: PlanContents, operations: Sequence[Operation]
     ) -> None:
-        self._doors = doors
+        self._ports = ports
         self._overlay = contents.overlay()
         self._operations = operations
         self._left: dict[bytes, FileState | None] = {}
@@ -206,7 +206,7 @@ class _CurrentFiles:
 
     def on_disk(self, path: bytes) -> PathState:
         if path not in self._disk:
-            self._disk[path] = self._doors.files.read_states((path,))[path]
+            self._disk[path] = self._ports.files.read_states((path,))[path]
         return self._disk[path]
 
     def _fate(self, op: Operation) -> Operation | None:
@@ -234,8 +234,8 @@ class _CurrentFiles:
     def _read(self, path: bytes, state: FileState) -> bytes:
         if state.digest in self.made:
             return self.made[state.digest]
-        if self._doors.blobs.has(state.digest):
-            return self._doors.blobs.read(state.digest)
+        if self._ports.blobs.has(state.digest):
+            return self._ports.blobs.read(state.digest)
         content = self._overlay.content(path)
         if sha256(content) != state.digest:
             raise Drift(f"{display_path(path)} changed while it was read.", "assent rebase")

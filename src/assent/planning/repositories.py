@@ -68,8 +68,8 @@ _decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
 class PlanRepository:
     """The plans of one workspace, by id."""
 
-    def __init__(self, doors: Ports, workspace: str) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, workspace: str) -> None:
+        self._ports = ports
         self.workspace = workspace
         self._frozen: tuple[str, Plan | None] = "", None  # the last one kept or read, by its blob
 
@@ -81,7 +81,7 @@ class PlanRepository:
         record = self._load(self.stream(plan_id))
         if record is not None:
             return record
-        if any(name.endswith("/" + plan_id) for name in self._doors.store.streams("plan/")):
+        if any(name.endswith("/" + plan_id) for name in self._ports.store.streams("plan/")):
             raise WorkspaceMismatch(
                 f"Plan {plan_id} was created for another workspace.", "assent plan list"
             )
@@ -91,7 +91,7 @@ class PlanRepository:
         """Returns every plan of the workspace, newest first."""
         if not self.workspace:
             return []
-        store, prefix = self._doors.store, self.stream("")
+        store, prefix = self._ports.store, self.stream("")
         heads = store.heads(prefix)
         streams = sorted(store.streams(prefix), reverse=True)
         records = [decoded_head(heads.get(one), _decode) or self._load(one) for one in streams]
@@ -99,7 +99,7 @@ class PlanRepository:
 
     def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> EventBatch:
         """Prepares events for a plan together with the head that they make."""
-        stream, at = self.stream(plan_id), self._doors.clock.now()
+        stream, at = self.stream(plan_id), self._ports.clock.now()
         after = record.seq if record else 0
         head = record
         for seq, event in enumerate(events, after + 1):
@@ -118,7 +118,7 @@ class PlanRepository:
         `beside` is recorded with them, or nothing is.
         """
         batch = self.batch(record, plan_id, *events)
-        self._doors.store.append(batch, *beside)
+        self._ports.store.append(batch, *beside)
         assert batch.head is not None
         return _decode(batch.head)
 
@@ -129,21 +129,23 @@ class PlanRepository:
 
     def permit_log(self) -> PermitLog:
         """Returns the permits, folded up to their newest event."""
-        book = decoded_head(self._doors.store.head(self.permit_stream), _decode_book) or PermitLog()
-        for recorded in self._doors.store.read(self.permit_stream, book.seq):
-            book = fold_permit(book, recorded)
-        return book
+        permits = (
+            decoded_head(self._ports.store.head(self.permit_stream), _decode_book) or PermitLog()
+        )
+        for recorded in self._ports.store.read(self.permit_stream, permits.seq):
+            permits = fold_permit(permits, recorded)
+        return permits
 
     def permit_runs(self) -> list[PermitRun]:
         """Returns every permit that was given here, oldest first."""
-        return permit_runs(self._doors.store.read(self.permit_stream)) if self.workspace else []
+        return permit_runs(self._ports.store.read(self.permit_stream)) if self.workspace else []
 
-    def permit_batch(self, book: PermitLog, *events: Event) -> EventBatch:
+    def permit_batch(self, permits: PermitLog, *events: Event) -> EventBatch:
         """Prepares events for the permits together with the head that they make."""
-        at, head = self._doors.clock.now(), book
-        for seq, event in enumerate(events, book.seq + 1):
+        at, head = self._ports.clock.now(), permits
+        for seq, event in enumerate(events, permits.seq + 1):
             head = fold_permit(head, StoredEvent(0, self.permit_stream, seq, at, event))
-        return EventBatch(self.permit_stream, book.seq, at, events, msgspec.json.encode(head))
+        return EventBatch(self.permit_stream, permits.seq, at, events, msgspec.json.encode(head))
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns the staged operations."""
@@ -151,24 +153,24 @@ class PlanRepository:
 
     def draft_operations(self, draft: str) -> tuple[Operation, ...]:
         """Returns the operations of one version of a draft."""
-        return _decode_draft(self._doors.blobs.read(draft))
+        return _decode_draft(self._ports.blobs.read(draft))
 
     def keep_draft(self, operations: Sequence[Operation]) -> str:
         """Stores staged operations as a blob and returns its digest."""
-        draft, _ = self._doors.blobs.keep([msgspec.json.encode(operations)])
-        self._doors.blobs.flush()
+        draft, _ = self._ports.blobs.keep([msgspec.json.encode(operations)])
+        self._ports.blobs.flush()
         return draft
 
     def keep_plan(self, plan: Plan) -> str:
         """Stores a plan as a blob, from now on frozen, and returns its digest."""
-        frozen, _ = self._doors.blobs.keep([msgspec.json.encode(plan)])
-        self._doors.blobs.flush()
+        frozen, _ = self._ports.blobs.keep([msgspec.json.encode(plan)])
+        self._ports.blobs.flush()
         self._frozen = frozen, plan
         return frozen
 
     def plan(self, note: PlanRecord | PlanRun) -> Plan:
         """Returns a frozen plan, or the plan of a run, checked against its digest."""
-        content = self._doors.blobs.read(note.frozen)  # it is what its name says, or an error
+        content = self._ports.blobs.read(note.frozen)  # it is what its name says, or an error
         name, plan = self._frozen
         if plan is None or name != note.frozen:
             plan = _decode_plan(content)
@@ -183,12 +185,12 @@ class PlanRepository:
 
     def unchecked_plan(self, note: PlanRun) -> Plan:
         """Returns the plan of a run as stored, for callers that check everything themselves."""
-        return _decode_plan(self._doors.blobs.read(note.frozen))
+        return _decode_plan(self._ports.blobs.read(note.frozen))
 
     def _load(self, stream: str) -> PlanRecord | None:
-        kept = self._doors.store.head(stream)
+        kept = self._ports.store.head(stream)
         record = decoded_head(kept, _decode)
-        return fold_plan_events(record, self._doors.store.read(stream, record.seq if record else 0))
+        return fold_plan_events(record, self._ports.store.read(stream, record.seq if record else 0))
 
 
 def used_approval_stream(approval: str) -> str:
@@ -225,9 +227,9 @@ class WorkspaceRepository:
     same path and same inode; or, after the folder was moved, same inode and the id in its own tree.
     """
 
-    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
-        self._doors = doors
-        self._place = place
+    def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
+        self._ports = ports
+        self._config = config
         self._known: WorkspaceRecord | None = None  # as it was last seen
         self._marks = True  # whether the tree may name another workspace than this
         self.warnings: list[str] = []
@@ -236,7 +238,7 @@ class WorkspaceRepository:
     @property
     def user(self) -> str:
         """The user who works here, as the system reports it."""
-        return self._place.account or self._place.user
+        return self._config.account or self._config.user
 
     def find(self) -> WorkspaceRecord | None:
         """Returns the folder's workspace, if it has one."""
@@ -245,21 +247,21 @@ class WorkspaceRepository:
             known = self._found()
         else:
             stream = f"workspace/{known.workspace}"
-            for recorded in self._doors.store.read(stream, known.seq):
+            for recorded in self._ports.store.read(stream, known.seq):
                 known = _folded(known, recorded.event)
         self._known = known
         return known
 
     def _found(self) -> WorkspaceRecord | None:
-        place = self._place
+        config = self._config
         if first := self._marked():
             return first
-        homes = [home for home in self._all() if home.inode == place.inode]
+        homes = [home for home in self._all() if home.inode == config.inode]
         for home in homes:
-            if home.root == place.recorded_root:
+            if home.root == config.recorded_root:
                 return home
         try:
-            marker = self._doors.projection.marker()
+            marker = self._ports.projection.marker()
         except Refused as refused:
             self.warnings.append(
                 f"{refused.message} Assent uses this file to recognize a moved workspace."
@@ -267,14 +269,14 @@ class WorkspaceRepository:
             return None
         for home in homes:
             if home.workspace == marker:
-                return self._append(home, WorkspaceMoved(place.recorded_root))
+                return self._append(home, WorkspaceMoved(config.recorded_root))
         return None
 
     def _marked(self) -> WorkspaceRecord | None:
         """Tries the one that the folder's own tree names first; path and inode decide as ever."""
         with suppress(Refused):
-            home = self._home(f"workspace/{self._doors.projection.marker()}")
-            here = self._place.recorded_root, self._place.inode
+            home = self._home(f"workspace/{self._ports.projection.marker()}")
+            here = self._config.recorded_root, self._config.inode
             return home if home and (home.root, home.inode) == here else None
         return None
 
@@ -284,8 +286,8 @@ class WorkspaceRepository:
         The folder was copied then, or moved to another file system.
         """
         with suppress(Refused):
-            home = self._home(f"workspace/{self._doors.projection.marker()}")
-            if home is not None and home.inode != self._place.inode:
+            home = self._home(f"workspace/{self._ports.projection.marker()}")
+            if home is not None and home.inode != self._config.inode:
                 return home.root
         return b""
 
@@ -294,7 +296,7 @@ class WorkspaceRepository:
         with self._alone:
             home = self.find()
             while home is None:
-                minted = len(self._doors.store.read(INDEX_STREAM))
+                minted = len(self._ports.store.read(INDEX_STREAM))
                 with suppress(
                     ConcurrentChange
                 ):  # another process minted one, perhaps this folder's
@@ -307,7 +309,7 @@ class WorkspaceRepository:
         if not self._marks:
             return
         self._marks = False
-        projection = self._doors.projection
+        projection = self._ports.projection
         try:
             if projection.marker() != home.workspace:
                 projection.write_marker(home.workspace)
@@ -319,13 +321,13 @@ class WorkspaceRepository:
 
     def _minted(self, before: int) -> WorkspaceRecord:
         """Mints an id, unless another process has minted one since there were `before`."""
-        place = self._place
-        minted = WorkspaceMinted(self._doors.clock.new_id(), place.recorded_root, place.inode)
+        config = self._config
+        minted = WorkspaceMinted(self._ports.clock.new_id(), config.recorded_root, config.inode)
         new = WorkspaceRecord(minted.workspace, minted.root, minted.inode)
         home = _folded(new, minted)
         own = self._batch(new, home, minted)
-        self._doors.store.append(own, EventBatch(INDEX_STREAM, before, own.at, (minted,)))
-        self._doors.projection.prepare()
+        self._ports.store.append(own, EventBatch(INDEX_STREAM, before, own.at, (minted,)))
+        self._ports.projection.prepare()
         return home
 
     def select(self, plan_id: str, *, chosen: bool = False) -> None:
@@ -348,20 +350,20 @@ class WorkspaceRepository:
 
     def _append(self, home: WorkspaceRecord, event: Event) -> WorkspaceRecord:
         changed = _folded(home, event)
-        self._doors.store.append(self._batch(home, changed, event))
+        self._ports.store.append(self._batch(home, changed, event))
         return changed
 
     def _batch(self, home: WorkspaceRecord, changed: WorkspaceRecord, event: Event) -> EventBatch:
-        stream, at = f"workspace/{home.workspace}", self._doors.clock.now()
+        stream, at = f"workspace/{home.workspace}", self._ports.clock.now()
         return EventBatch(stream, home.seq, at, (event,), msgspec.json.encode(changed))
 
     def _all(self) -> list[WorkspaceRecord]:
-        found = map(self._home, self._doors.store.streams("workspace/"))
+        found = map(self._home, self._ports.store.streams("workspace/"))
         return [home for home in found if home is not None]
 
     def _home(self, stream: str) -> WorkspaceRecord | None:
-        home = decoded_head(self._doors.store.head(stream), _decode_workspace)
-        for recorded in self._doors.store.read(stream, home.seq if home else 0):
+        home = decoded_head(self._ports.store.head(stream), _decode_workspace)
+        for recorded in self._ports.store.read(stream, home.seq if home else 0):
             home = _folded(home, recorded.event)
         return home
 
@@ -402,8 +404,8 @@ MAX_CHARS = 500  # characters
 class WorkspaceMemory:
     """Lists, remembers and forgets facts."""
 
-    def __init__(self, doors: Ports, workspaces: WorkspaceRepository) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, workspaces: WorkspaceRepository) -> None:
+        self._ports = ports
         self._workspaces = workspaces
 
     def all(self) -> tuple[FactRemembered, ...]:
@@ -425,7 +427,7 @@ class WorkspaceMemory:
                 f"Memory is full ({MAX_FACTS} facts); the user must remove one first.",
                 "assent memory list",
             )
-        fact = FactRemembered(self._doors.clock.new_id(), words)
+        fact = FactRemembered(self._ports.clock.new_id(), words)
         self._workspaces.append(fact)
         return fact
 

@@ -28,14 +28,14 @@ class ReviewHistory:
 
     def __init__(
         self,
-        doors: Ports,
-        place: WorkspaceConfig,
+        ports: Ports,
+        config: WorkspaceConfig,
         reviews: Reviews,
         partials: PartialApprovals,
         copies: PlanProjections,
     ) -> None:
-        self._doors = doors
-        self._user = place.user
+        self._ports = ports
+        self._user = config.user
         self._reviews = reviews
         self._partials = partials
         self._plans = partials.plans
@@ -98,7 +98,7 @@ class ReviewHistory:
         if last is None:
             return None
         was = self._plans.repository().plan(PlanRun("", last.digest, last.frozen))
-        return review_changes(was, plan, self._doors.blobs.read)
+        return review_changes(was, plan, self._ports.blobs.read)
 
     def _append(self, shown: ReviewShown) -> None:
         for _ in range(MAX_TRIES):
@@ -106,8 +106,8 @@ class ReviewHistory:
             if _last(readings, shown.user) == shown:
                 return
             try:
-                stream, at = self._stream(shown.plan_id), self._doors.clock.now()
-                self._doors.store.append(EventBatch(stream, seq, at, (shown,)))
+                stream, at = self._stream(shown.plan_id), self._ports.clock.now()
+                self._ports.store.append(EventBatch(stream, seq, at, (shown,)))
             except ConcurrentChange:  # another process recorded a review meanwhile
                 continue
             return
@@ -117,7 +117,7 @@ class ReviewHistory:
         return f"reading/{self._plans.repository().workspace}/{plan_id}"
 
     def _read(self, plan_id: str) -> tuple[int, list[ReviewShown]]:
-        recorded = self._doors.store.read(self._stream(plan_id))
+        recorded = self._ports.store.read(self._stream(plan_id))
         found = [one.event for one in recorded if isinstance(one.event, ReviewShown)]
         return (recorded[-1].seq if recorded else 0), found
 

@@ -58,19 +58,19 @@ class Reviews(PlanStatus):
 
     def __init__(
         self,
-        doors: Ports,
+        ports: Ports,
         plans: Plans,
-        place: WorkspaceConfig,
+        config: WorkspaceConfig,
         next_after_run: Callable[[str], str] = lambda run: "",
     ) -> None:
         """`next_after_run` returns the next command after a run, by the run's id."""
-        super().__init__(doors, plans, next_after_run)
-        self._place = place
+        super().__init__(ports, plans, next_after_run)
+        self._config = config
 
     def review(self, record: PlanRecord) -> Review:
         """Returns the frozen plan as it will be approved, or the current draft."""
-        ledger = self._plans.repository()
-        plan = ledger.plan(record) if record.frozen else self._draft(record)
+        repository = self._plans.repository()
+        plan = repository.plan(record) if record.frozen else self._draft(record)
         return self._review(record, plan, record.digest, over=record.state in CLOSED_STATES)
 
     def show(self, record: PlanRecord, plan: Plan) -> Review:
@@ -93,7 +93,7 @@ class Reviews(PlanStatus):
         if not record.frozen:
             return "recorded", text
         if record.state is PlanState.AWAITING_APPROVAL or not record.runs:
-            approved = usable_approval(self._doors, record) is not None
+            approved = usable_approval(self._ports, record) is not None
             return ("approved" if approved else "proposed"), text
         return "approved", text
 
@@ -109,17 +109,17 @@ class Reviews(PlanStatus):
 
     def _review(self, record: PlanRecord, plan: Plan, digest: str, *, over: bool = False) -> Review:
         ids = plan.ids
-        around = _OperationReviewer(self._doors, plan, self._place, over=over)
+        context = _OperationReviewer(self._ports, plan, self._config, over=over)
         prose = bool(digest) and plan.is_text_only and not record.undoes
         awaited = record.state is PlanState.AWAITING_APPROVAL
-        approved = awaited and usable_approval(self._doors, record) is not None
+        approved = awaited and usable_approval(self._ports, record) is not None
         here = awaited and digest == record.digest and not record.imported
-        changed = drifted_files(plan, self._doors.files) if here else ()
-        found = tuple(around.review(i, at) for at, i in enumerate(ids))
+        changed = drifted_files(plan, self._ports.files) if here else ()
+        found = tuple(context.review(i, at) for at, i in enumerate(ids))
         reasons: tuple[str, ...] = ()
         told: tuple[str, ...] = ("",) * len(found)  # once its run has begun, no rule counts
         if record.state in OPEN_STATES:
-            reasons, told = denied_reasons(self._doors, plan, [one.denied for one in found])
+            reasons, told = denied_reasons(self._ports, plan, [one.denied for one in found])
         found = tuple(replace(o, denied=why) for o, why in zip(found, told, strict=True))
         next = REBASE if changed else self.next_for(record, plan.text, approved=approved)
         return Review(
@@ -142,7 +142,7 @@ class Reviews(PlanStatus):
             record.expires_at if approved else "",
             drifted=changed,
             denied=reasons,
-            warnings=() if over else build_warnings(self._doors, self._place, record),
+            warnings=() if over else build_warnings(self._ports, self._config, record),
             of=self._plans.reference(record, current=False),
         )
 
@@ -151,10 +151,10 @@ class _OperationReviewer:
     """Reviews the operations of one plan; each folder is read once."""
 
     def __init__(
-        self, doors: Ports, plan: Plan, place: WorkspaceConfig, *, over: bool = False
+        self, ports: Ports, plan: Plan, config: WorkspaceConfig, *, over: bool = False
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._over = over
         self._operations = plan.operations
         self._scope = plan.scope
@@ -189,20 +189,20 @@ class _OperationReviewer:
             return self._command(identity, op, at)
         before, after = self._contents(op)
         diff = operation_diff(op, before, after)
-        around, folders = self._around(op)
+        context, folders = self._around(op)
         facts = self._facts_of(op)
-        look = RiskInput(diff, before, after, around, facts, self._scope, folders=folders)
+        look = RiskInput(diff, before, after, context, facts, self._scope, folders=folders)
         return OperationReview(identity, op, reversibility(op), operation_risks(op, look), diff)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
-        read = self._doors.classify_command_line or unread_line
-        root = display_path(self._place.root)
+        read = self._ports.classify_command_line or unread_line
+        root = display_path(self._config.root)
         line = read(command_line_text(op))
         look = RiskInput(scope=self._scope, line=line, root=root)
-        held = command_limits(self._doors.rules, op)
-        bounds = self._place.snapshot_limits
+        held = command_limits(self._ports.rules, op)
+        bounds = self._config.snapshot_limits
         seen = predict_effects(op, line, root)
-        unheld = "" if op.profile == "unconfined" else self._doors.no_sandbox_reason()
+        unheld = "" if op.profile == "unconfined" else self._ports.no_sandbox_reason()
         here = tuple(snapshot_gap_warnings(op, bounds, self._coverage(op, at)))
         return OperationReview(
             identity,
@@ -219,11 +219,11 @@ class _OperationReviewer:
     def _coverage(self, op: RunCommand, at: int) -> SnapshotGaps:
         """How far a record would reach when a command begins, where an undo will rest on it."""
         needless = self._over or op.undo or op.profile == "commit"
-        if needless or self._doors.files.stamps(b"") is None:
+        if needless or self._ports.files.stamps(b"") is None:
             return SnapshotGaps()
         before = tuple(op for op in self._operations[:at] if not isinstance(op, RunCommand))
         if len(before) not in self._coverages:  # commands in a row meet the same files
-            recorder = SnapshotRecorder(self._doors.files, self._doors.blobs, self._place)
+            recorder = SnapshotRecorder(self._ports.files, self._ports.blobs, self._config)
             self._coverages[len(before)] = recorder.gaps(before)
         return self._coverages[len(before)]
 
@@ -240,19 +240,19 @@ class _OperationReviewer:
     def _content(self, state: FileState | None, path: bytes) -> bytes | None:
         if state is None or state.size > LIMIT:
             return None
-        if not self._doors.blobs.has(state.digest):  # an undo of a move keeps it only when approved
+        if not self._ports.blobs.has(state.digest):  # an undo of a move keeps it only when approved
             content = self._link_target(path, state)
             if content is not None and sha256(content) == state.digest:
                 return content
-        if self._over and not self._doors.blobs.has(state.digest):
+        if self._over and not self._ports.blobs.has(state.digest):
             return None  # contents of a finished plan may have been removed
-        return self._doors.blobs.read(state.digest)
+        return self._ports.blobs.read(state.digest)
 
     def _link_target(self, path: bytes, state: FileState) -> bytes | None:
-        if self._doors.blobs.has(state.digest):  # an earlier segment may have brought it
-            return self._doors.blobs.read(state.digest)
+        if self._ports.blobs.has(state.digest):  # an earlier segment may have brought it
+            return self._ports.blobs.read(state.digest)
         try:
-            with self._doors.files.open(path) as stream:
+            with self._ports.files.open(path) as stream:
                 return stream.read()
         except (OSError, AssentError):
             return None
@@ -285,7 +285,7 @@ class _OperationReviewer:
 
     def _names(self, folder: bytes) -> list[bytes]:
         try:
-            return self._doors.files.names(folder)
+            return self._ports.files.names(folder)
         except (OSError, AssentError):  # a symlink, perhaps: none is followed
             return []
 
@@ -295,7 +295,7 @@ class _OperationReviewer:
     @cached_property
     def _facts(self) -> dict[bytes, ReplacementLoss]:
         """What is known of the files that are replaced, where there is anything to tell."""
-        return self._doors.files.replacement_losses(
+        return self._ports.files.replacement_losses(
             [op.path for op in self._operations if _replaces(op)]
         )
 

@@ -92,10 +92,14 @@ class AgentDriver(Protocol):
 class PermissionGate(Protocol):
     """Judges every request before anything happens (law 9)."""
 
-    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
+    def decide(
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
+    ) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
 
-    def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
+    def never_allowed_reason(
+        self, tool: str, action: Action, permissions: PermissionContext
+    ) -> str:
         """Returns why no call of a tool can ever be allowed here; empty if one might be."""
 
     def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
@@ -111,12 +115,12 @@ class PermissionGate(Protocol):
         """Returns every name in command lines that could be a file that they read."""
 
     def is_mandatory_ask(
-        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
     ) -> bool:
         """Tells whether an approval of one of these counts for one session at most."""
 
     def grant_patterns(
-        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
     ) -> tuple[PermissionPattern, ...]:
         """Returns what a remembered yes to these requests would cover; empty if it cannot be."""
 

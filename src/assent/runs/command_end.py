@@ -53,19 +53,19 @@ def command_end(
     return CommandEnded(name, ended.code, ended.cut, named, more, kept)
 
 
-def record_lost_end(doors: Ports, ledger: PlanRepository) -> str:
+def record_lost_end(ports: Ports, repository: PlanRepository) -> str:
     """Records the end of a command whose process died, and says so (law 6).
 
     Call it only with the workspace's lock: no command runs then. Raises RunUnfinished if it still
     runs, and StoreError if what an undo needs cannot be stored.
     """
-    book = ledger.permit_log()
+    book = repository.permit_log()
     if book.command is None:
         return ""
-    doors.command_runner.check_at_rest()
-    found = _since(doors, book.command)
-    ended = command_end(doors.blobs, book.command.id, LOST_END, found)
-    doors.store.append(ledger.permit_batch(book, ended))
+    ports.command_runner.check_at_rest()
+    found = _since(ports, book.command)
+    ended = command_end(ports.blobs, book.command.id, LOST_END, found)
+    ports.store.append(repository.permit_batch(book, ended))
     told = (
         f"A session's command was interrupted: $ {typed_line(book.command.line)}. "
         f"{lost_end_note(ended)}"
@@ -112,12 +112,12 @@ def _kept(blobs: BlobStore, found: WorkspaceChanges) -> str:
     return digest
 
 
-def _since(doors: Ports, begun: CommandStarted) -> WorkspaceChanges:
+def _since(ports: Ports, begun: CommandStarted) -> WorkspaceChanges:
     """Returns what differs from before a command; unknown if that was not recorded."""
     try:
-        recorded = begun.before and doors.blobs.read(begun.before)
+        recorded = begun.before and ports.blobs.read(begun.before)
     except StoreError:
         recorded = ""
     if not recorded:
         return WorkspaceChanges(known=False)
-    return doors.command_runner.changes(begun.before)
+    return ports.command_runner.changes(begun.before)

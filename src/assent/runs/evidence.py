@@ -33,17 +33,17 @@ RECOVER_COMMAND = "assent recover"
 class RunEvidence:
     """Exports and verifies evidence. Changes nothing, but creates this machine's key if missing."""
 
-    def __init__(self, doors: Ports, plans: Plans) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, plans: Plans) -> None:
+        self._ports = ports
         self._plans = plans
 
     def export(self, reference: str) -> bytes:
         """Returns the signed statement about a run of an approved plan."""
-        ledger = self._plans.repository()
+        repository = self._plans.repository()
         record, note = self._found(reference)
-        plan = ledger.plan(note)
-        deeds = AppliedChanges(self._doors, ledger)
-        entries = deeds.entries(note.run)
+        plan = repository.plan(note)
+        applied_changes = AppliedChanges(self._ports, repository)
+        entries = applied_changes.entries(note.run)
         last = entries[-1] if entries else None
         if not isinstance(last, FinishedEntry):
             raise RunUnfinished(
@@ -52,9 +52,13 @@ class RunEvidence:
             )
 
         def changes(ended: CommandEndedEntry) -> WorkspaceChanges:
-            return deeds.changes(ended.changes) if ended.changes else WorkspaceChanges(known=False)
+            return (
+                applied_changes.changes(ended.changes)
+                if ended.changes
+                else WorkspaceChanges(known=False)
+            )
 
-        backs = read_rollbacks(entries, self._doors.blobs)
+        backs = read_rollbacks(entries, self._ports.blobs)
         known = final_files(plan.operations, entries, backs, changes)
         facts = {
             "tool": {"name": "assent", "version": __version__},
@@ -71,7 +75,7 @@ class RunEvidence:
             "journal": {"entries": len(entries), "sha256": journal_hash(entries)},
         }
         payload = statement_bytes(subject_of(plan, known.files), facts)
-        signer = self._doors.signer
+        signer = self._ports.signer
         return envelope_bytes(payload, signer.key(), signer.sign(pae(payload)))
 
     def verify(self, content: bytes, key: str = "") -> Statement:
@@ -81,15 +85,15 @@ class RunEvidence:
             raise UntrustedKey(
                 f"The evidence is signed with {named}, not with {key}.", "assent verify --help"
             )
-        if not self._doors.keys.verify(named, pae(payload), signature):
+        if not self._ports.keys.verify(named, pae(payload), signature):
             raise Refused("Invalid signature: the content is not what that key signed.")
-        own = self._doors.signer.verify(named, pae(payload), signature)
-        if not key and not own and not self._doors.keys.trusted(named):
+        own = self._ports.signer.verify(named, pae(payload), signature)
+        if not key and not own and not self._ports.keys.trusted(named):
             told = f"The evidence is signed with {named}, which is not trusted here."
             raise UntrustedKey(told, "assent keys list")
         statement = read_statement(payload, named)
         yes = statement.approval
-        if not self._doors.keys.verify(yes.key, signed_bytes(yes), yes.signature):
+        if not self._ports.keys.verify(yes.key, signed_bytes(yes), yes.signature):
             raise Refused("The approval in the evidence has an invalid signature.")
         return statement
 
@@ -113,7 +117,7 @@ class RunEvidence:
 
     def _times(self, run: str) -> dict[str, str]:
         stream = f"run/{self._plans.repository().workspace}/{run}"
-        recorded = self._doors.store.read(stream)
+        recorded = self._ports.store.read(stream)
         return {"started_at": recorded[0].at, "ended_at": recorded[-1].at}
 
 

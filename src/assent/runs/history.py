@@ -79,8 +79,8 @@ class PastOperation(msgspec.Struct, frozen=True):
 class RunHistory:
     """Reads past runs. Changes nothing."""
 
-    def __init__(self, doors: Ports, runs: Runs) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, runs: Runs) -> None:
+        self._ports = ports
         self._runs = runs
 
     def all(self) -> list[PastRun]:
@@ -101,13 +101,13 @@ class RunHistory:
 
         It adds what later runs keep to the last measured size, and reads no other runs.
         """
-        ledger = self._runs.repository()
-        home = self._doors.store.read(f"workspace/{ledger.workspace}")
+        repository = self._runs.repository()
+        home = self._ports.store.read(f"workspace/{repository.workspace}")
         known = [(one.position, e.size) for one in home if isinstance(e := one.event, RunsWeighed)]
         position, size = known[-1] if known else (0, 0)
         back = self._back()
-        streams = [f"plan/{ledger.workspace}/", ledger.permit_stream]
-        newer = started_runs(self._doors.store.read_all(streams, position))
+        streams = [f"plan/{repository.workspace}/", repository.permit_stream]
+        newer = started_runs(self._ports.store.read_all(streams, position))
         return size + sum(sum(_weights(back, [run]).values()) for run in newer), len(newer)
 
     def undone(self, run: str) -> UndoneAmount:
@@ -158,7 +158,7 @@ class RunHistory:
         commands = any(isinstance(op, RunCommand) for op in operations)
         told, way_back = self._told(back, run) if commands else ({}, {})
         results = journal_summary(
-            Plan(b"", operations), back.applied.entries(run), self._doors.blobs
+            Plan(b"", operations), back.applied.entries(run), self._ports.blobs
         ).results
         rows = zip(back.applied.ids(run), operations, results, strict=True)
         for index, (name, op, result) in enumerate(rows):
@@ -176,7 +176,7 @@ class RunHistory:
 
         From a turn on, entries count the operations of the way back, and not those of the plan.
         """
-        stream = self._doors.store.read(f"run/{self._runs.repository().workspace}/{run}")
+        stream = self._ports.store.read(f"run/{self._runs.repository().workspace}/{run}")
         rows = [(one.at, e.entry) for one in stream if isinstance(e := one.event, JournalWritten)]
         turns = [
             at for at, (_, entry) in enumerate(rows) if isinstance(entry, RollbackStartedEntry)
@@ -195,7 +195,7 @@ class RunHistory:
     def _about(self, turned: JournalEntry) -> tuple[tuple[int, ...], ...]:
         """Returns which operations of the plan those of a way back are about, if that is kept."""
         try:
-            (way,) = read_rollbacks([turned], self._doors.blobs).values()
+            (way,) = read_rollbacks([turned], self._ports.blobs).values()
         except (AssentError, msgspec.MsgspecError):
             return ()
         return way.about
@@ -224,9 +224,9 @@ class RunHistory:
         return found
 
     def _output(self, blob: str) -> bytes:
-        if not blob or not self._doors.blobs.has(blob):
+        if not blob or not self._ports.blobs.has(blob):
             return b""
-        return self._doors.blobs.read(blob)
+        return self._ports.blobs.read(blob)
 
     def _kept(
         self, back: UndoTargets, unit: UndoTarget, weights: ContentSizes, uses: Counter[str]
@@ -235,7 +235,7 @@ class RunHistory:
         return msgspec.structs.replace(_kept(back, unit, weights, uses), accepted=accepted)
 
     def _back(self) -> UndoTargets:
-        return UndoTargets(self._doors, self._runs.repository())
+        return UndoTargets(self._ports, self._runs.repository())
 
 
 def _kept(
@@ -265,13 +265,13 @@ def _weights(back: UndoTargets, runs: Sequence[str]) -> ContentSizes:
     if not back.pruned.keys().isdisjoint(runs):
         return {}
     operations = [op for run in runs for op in back.applied.operations(run)]
-    operations += [op for run in runs for deed in back.applied.of(run) for op in _changes(deed)]
+    operations += [op for run in runs for change in back.applied.of(run) for op in _changes(change)]
     steps = [step for op in operations if not isinstance(op, MoveFile) for step in footprint(op)]
     return {s.digest: s.size for _, *states in steps for s in states if s is not None}
 
 
-def _changes(deed: AppliedChange) -> tuple[Operation, ...]:
-    return deed.operations if deed.ordered else ()
+def _changes(change: AppliedChange) -> tuple[Operation, ...]:
+    return change.operations if change.ordered else ()
 
 
 def _item(

@@ -59,10 +59,10 @@ class StoreJournal:
     """
 
     def __init__(
-        self, doors: Ports, ledger: PlanRepository, given: PermitGiven | None = None
+        self, ports: Ports, repository: PlanRepository, given: PermitGiven | None = None
     ) -> None:
-        self._doors = doors
-        self._ledger = ledger
+        self._ports = ports
+        self._repository = repository
         self._given = given
         self._known: dict[
             str, list[JournalEntry]
@@ -71,7 +71,7 @@ class StoreJournal:
 
     def read(self, run: str) -> list[JournalEntry]:
         try:
-            recorded = self._doors.store.read(self._stream(run), self._last.get(run, 0))
+            recorded = self._ports.store.read(self._stream(run), self._last.get(run, 0))
         except StoreError:
             doubt = self._trace(run)
             if doubt is not None:
@@ -92,7 +92,7 @@ class StoreJournal:
         return self._trace(run)
 
     def _trace(self, run: str) -> JournalDamage | None:
-        traced = self._doors.store.trace(self._stream(run))
+        traced = self._ports.store.trace(self._stream(run))
         found: list[JournalEntry] = []
         due, whole, position = 1, True, 0
         for one in traced.events:
@@ -111,11 +111,11 @@ class StoreJournal:
 
     def write(self, run: str, entry: JournalEntry) -> None:
         entries = self.read(run)
-        at = self._doors.clock.now()
+        at = self._ports.clock.now()
         batch = EventBatch(self._stream(run), self._last.get(run, 0), at, (JournalWritten(entry),))
         batches = (batch, *self._for_the_plan(run, entry, entries))
         try:
-            self._doors.store.append(*batches)
+            self._ports.store.append(*batches)
         except ConcurrentChange:
             if not isinstance(entry, StartedEntry) or not self._is_spent(entry.approval):
                 raise
@@ -127,7 +127,7 @@ class StoreJournal:
 
     def abandon(self, run: str, first: StartedEntry, end: FinishedEntry) -> None:
         """Ends a run whose entries cannot be trusted: they are set aside."""
-        at, last = self._doors.clock.now(), self._last.get(run, 0)
+        at, last = self._ports.clock.now(), self._last.get(run, 0)
         story: tuple[JournalEntry, ...] = (
             RecoveringEntry("accept", trusted=0),
             first,
@@ -135,16 +135,16 @@ class StoreJournal:
             end,
         )
         batch = EventBatch(self._stream(run), last, at, tuple([JournalWritten(e) for e in story]))
-        self._doors.store.append(batch, *self._for_the_plan(run, end, [first]))
+        self._ports.store.append(batch, *self._for_the_plan(run, end, [first]))
         self._last[run], self._known[run] = last + len(story), list(story[1:])
 
     def close(self, run: str, end: FinishedEntry) -> None:
         """Records again that a run is over, if only its plan does not know it."""
         if batches := self._for_the_plan(run, end, self.known(run)):
-            self._doors.store.append(*batches)
+            self._ports.store.append(*batches)
 
     def _is_spent(self, approval: str) -> bool:
-        return bool(self._doors.store.streams(used_approval_stream(approval)))
+        return bool(self._ports.store.streams(used_approval_stream(approval)))
 
     def _for_the_plan(
         self, run: str, entry: JournalEntry, entries: list[JournalEntry]
@@ -154,33 +154,33 @@ class StoreJournal:
         first = entry if isinstance(entry, StartedEntry) else started_entry(entries)
         if not first.plan_id:
             return self._for_the_permit(run, entry)
-        record = self._ledger.load(first.plan_id)
+        record = self._repository.load(first.plan_id)
         events = _plan_events(run, entry, record)
-        batches = [self._ledger.batch(record, record.plan_id, *events)] if events else []
+        batches = [self._repository.batch(record, record.plan_id, *events)] if events else []
         if isinstance(entry, StartedEntry) and record.imported:
             # An approval from a bundle is used up for every workspace of this machine.
-            at = self._doors.clock.now()
+            at = self._ports.clock.now()
             batches.append(EventBatch(used_approval_stream(entry.approval), 0, at, tuple(events)))
         return batches
 
     def _for_the_permit(self, run: str, entry: JournalEntry) -> list[EventBatch]:
-        book = self._ledger.permit_log()
-        events = self._permit_events(run, entry, book)
-        return [self._ledger.permit_batch(book, *events)] if events else []
+        permits = self._repository.permit_log()
+        events = self._permit_events(run, entry, permits)
+        return [self._repository.permit_batch(permits, *events)] if events else []
 
-    def _permit_events(self, run: str, entry: JournalEntry, book: PermitLog) -> list[Event]:
+    def _permit_events(self, run: str, entry: JournalEntry, permits: PermitLog) -> list[Event]:
         match entry:
             case StartedEntry(approval=permit):
-                if book.unfinished or self._given is None or self._given.permit.id != permit:
+                if permits.unfinished or self._given is None or self._given.permit.id != permit:
                     raise ConcurrentChange(
                         "Another run in this workspace is unfinished.", "assent status"
                     )
                 return [self._given]
             case _:
-                return _run_events(run, entry, halted=bool(book.last and book.last.halted))
+                return _run_events(run, entry, halted=bool(permits.last and permits.last.halted))
 
     def _stream(self, run: str) -> str:
-        return f"run/{self._ledger.workspace}/{run}"
+        return f"run/{self._repository.workspace}/{run}"
 
 
 def _plan_events(run: str, entry: JournalEntry, record: PlanRecord) -> list[Event]:
@@ -230,27 +230,27 @@ class SessionCommand(msgspec.Struct, frozen=True):
 class AppliedChanges:
     """What was done in a workspace, by the id of a run or of a session's command."""
 
-    def __init__(self, doors: Ports, ledger: PlanRepository) -> None:
-        self._doors = doors
-        self._ledger = ledger
+    def __init__(self, ports: Ports, repository: PlanRepository) -> None:
+        self._ports = ports
+        self._repository = repository
         self._read: dict[str, tuple[AppliedChange, ...]] = {}
         self._plans: dict[str, tuple[Operation, ...]] = {}
 
     @cached_property
     def records(self) -> list[PlanRecord]:
-        return self._ledger.all()
+        return self._repository.all()
 
     @cached_property
     def permits(self) -> list[PermitRun]:
-        return self._ledger.permit_runs()
+        return self._repository.permit_runs()
 
     @cached_property
     def commands(self) -> list[SessionCommand]:
         """Every command of a session, oldest first."""
-        if not self._ledger.workspace:
+        if not self._repository.workspace:
             return []
         found: dict[str, SessionCommand] = {}
-        for recorded in self._doors.store.read(self._ledger.permit_stream):
+        for recorded in self._ports.store.read(self._repository.permit_stream):
             match recorded.event:
                 case CommandStarted(id=id) as started:
                     found[id] = SessionCommand(started)
@@ -304,7 +304,7 @@ class AppliedChanges:
         return last if isinstance(last, FinishedEntry) else None
 
     def entries(self, run: str) -> list[JournalEntry]:
-        return StoreJournal(self._doors, self._ledger).read(run)
+        return StoreJournal(self._ports, self._repository).read(run)
 
     def operations(self, run: str) -> tuple[Operation, ...]:
         """Returns all operations of a run."""
@@ -313,13 +313,13 @@ class AppliedChanges:
         if run not in self._notes:
             return ()
         if run not in self._plans:
-            self._plans[run] = self._ledger.plan(self._notes[run]).operations
+            self._plans[run] = self._repository.plan(self._notes[run]).operations
         return self._plans[run]
 
     def named(self, run: str) -> tuple[Operation, ...]:
         """Returns the same operations, without checking them against a digest."""
         note = self._notes.get(run)
-        return self._ledger.unchecked_plan(note).operations if note else self.operations(run)
+        return self._repository.unchecked_plan(note).operations if note else self.operations(run)
 
     def ids(self, run: str) -> tuple[str, ...]:
         """Returns the ids of a run's operations; a session's command has its own id."""
@@ -336,7 +336,7 @@ class AppliedChanges:
         if not blob:
             return WorkspaceChanges()
         try:
-            return decode_changes(self._doors.blobs.read(blob))
+            return decode_changes(self._ports.blobs.read(blob))
         except (AssentError, msgspec.MsgspecError):
             return _UNKNOWN
 
@@ -360,11 +360,11 @@ class AppliedChanges:
                 yield AppliedChange(run, index, ids[index], (op,))
 
     def _of_plan(
-        self, deed: AppliedChange, op: RunCommand, entries: Sequence[JournalEntry]
+        self, change: AppliedChange, op: RunCommand, entries: Sequence[JournalEntry]
     ) -> AppliedChange:
         there = entries[: rollback_start(entries)]  # on the way back, other operations are counted
-        ends = command_ends(entries).get(deed.index, ())
-        began = [e for e in there if isinstance(e, CommandStartedEntry) and e.index == deed.index]
+        ends = command_ends(entries).get(change.index, ())
+        began = [e for e in there if isinstance(e, CommandStartedEntry) and e.index == change.index]
         unseen = [_UNKNOWN] if len(began) > len(ends) else []
         told = [self.changes(end.changes) if end.changes else _UNKNOWN for end in ends]
         changes = merged_changes([*told, *unseen])
@@ -374,7 +374,7 @@ class AppliedChanges:
             command_text(op), op, changes.skipped, changes.known, confined, seen=seen
         )
         return msgspec.structs.replace(
-            deed, operations=changes.operations, ordered=ordered, made=changes.made
+            change, operations=changes.operations, ordered=ordered, made=changes.made
         )
 
     def _of_session(self, command: SessionCommand) -> AppliedChange:
@@ -388,9 +388,9 @@ class AppliedChanges:
         return AppliedChange(begun.id, 0, begun.id, changes.operations, ordered, changes.made)
 
 
-def can_be_undone(deeds: Iterable[AppliedChange]) -> bool:
+def can_be_undone(changes: Iterable[AppliedChange]) -> bool:
     """Tells whether there is anything to undo: files, or a command with its own undo."""
-    return any(deed.operations or deed.undo for deed in deeds)
+    return any(change.operations or change.undo for change in changes)
 
 
 def command_text(op: RunCommand) -> str:

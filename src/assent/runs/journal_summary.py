@@ -403,32 +403,32 @@ def _seen(path: bytes, disk: PathStateReader) -> PathState:
 
 
 def results_by_disk(
-    plan: Plan, entries: Sequence[JournalEntry], doors: Ports, *, lossy: bool = False
+    plan: Plan, entries: Sequence[JournalEntry], ports: Ports, *, lossy: bool = False
 ) -> tuple[OperationResult, ...]:
     """Says how far each operation got: files by the disk, commands by the journal.
 
     If it is `lossy`, entries were lost that could have shown a command.
     """
     told = (*entries, RecoveringEntry(trusted=len(entries))) if lossy else entries
-    recorded = _recorded(plan, told, doors.blobs)
+    recorded = _recorded(plan, told, ports.blobs)
     return tuple(
-        recorded[at] if isinstance(op, RunCommand) else _by_disk(op, doors.files)
+        recorded[at] if isinstance(op, RunCommand) else _by_disk(op, ports.files)
         for at, op in enumerate(plan.operations)
     )
 
 
-def disk_state_lines(run: str, plan: Plan, doors: Ports) -> Iterator[str]:
+def disk_state_lines(run: str, plan: Plan, ports: Ports) -> Iterator[str]:
     """Describes what exists under each path, the stored contents, and every slot in use."""
     for op in plan.operations:
         for path, before, after in footprint(op):
-            stands = _stands(path, before, after, doors.files)
+            stands = _stands(path, before, after, ports.files)
             kept = [
                 f"{which} content: blob {state.digest}"
                 for which, state in (("old", before), ("new", after))
-                if state is not None and _has(doors.blobs, state.digest)
+                if state is not None and _has(ports.blobs, state.digest)
             ]
             yield "; ".join([f"{one_line(path)}: {stands}", *kept]) + "."
-    for slot in slots_in_use(run, plan.operations, doors.files):
+    for slot in slots_in_use(run, plan.operations, ports.files):
         yield f"In a slot of this run: {one_line(slot)}"
 
 

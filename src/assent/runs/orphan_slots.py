@@ -53,10 +53,10 @@ class OrphanSlots:
     """Finds orphan slots, blocks builds while there are any, and carries out a decision."""
 
     def __init__(
-        self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository
+        self, ports: Ports, config: WorkspaceConfig, workspaces: WorkspaceRepository
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._workspaces = workspaces
 
     def find(
@@ -68,10 +68,10 @@ class OrphanSlots:
         workspace is not.
         """
         known = self._workspaces.find()
-        fresh = known is None and bool(self._doors.files.names(_COPIES))
+        fresh = known is None and bool(self._ports.files.names(_COPIES))
         files = [op for op in operations if isinstance(op, FileOperation)]
         beside = {parent(path) for op in files for path, *_ in footprint(op)}
-        found = self._doors.files.slots(sorted(beside), everywhere=everywhere or fresh)
+        found = self._ports.files.slots(sorted(beside), everywhere=everywhere or fresh)
         if not found:
             return ()
         workspace = known.workspace if known else ""
@@ -92,27 +92,27 @@ class OrphanSlots:
         Only what was shown is touched, and nothing is deleted.
         """
         home = self._workspaces.open()
-        with self._doors.locks.hold(home.workspace, RECOVER_COMMAND):
+        with self._ports.locks.hold(home.workspace, RECOVER_COMMAND):
             slots = tuple(orphan.slot for orphan in orphans)
-            self._workspaces.append(SlotsDecided(way, slots, self._place.user))
+            self._workspaces.append(SlotsDecided(way, slots, self._config.user))
             allowed = [self._checked(orphan) for orphan in orphans]
             return self._executor(home.workspace).clear(allowed, way)
 
     def remove_probes(self) -> list[bytes]:
         """Removes the files of a start that was killed while it tested the disk."""
-        files, home = self._doors.files, self._workspaces.find()
+        files, home = self._ports.files, self._workspaces.find()
         if home is None or not any(map(files.is_file, PROBES)):
             return []
-        with self._doors.locks.hold(home.workspace, RECOVER_COMMAND):
+        with self._ports.locks.hold(home.workspace, RECOVER_COMMAND):
             return self._executor(home.workspace).remove_probes()
 
     def _executor(self, workspace: str) -> "Executor":
-        return self._doors.executor(
-            StoreJournal(self._doors, PlanRepository(self._doors, workspace))
+        return self._ports.executor(
+            StoreJournal(self._ports, PlanRepository(self._ports, workspace))
         )
 
     def _is_known(self, workspace: str, run: str) -> bool:
-        return bool(workspace and self._doors.store.streams(f"run/{workspace}/{run}"))
+        return bool(workspace and self._ports.store.streams(f"run/{workspace}/{run}"))
 
     def _checked(self, orphan: OrphanSlot) -> OrphanSlot:
         """Forgets a path that no plan could touch: copies of plans lie where others can write."""
@@ -120,7 +120,7 @@ class OrphanSlots:
             if orphan.path is not None:
                 if normalize(orphan.path) != orphan.path:
                     return msgspec.structs.replace(orphan, path=None, holds="")
-                refuse_own_paths(orphan.path, self._place.plan_dir, self._place.private)
+                refuse_own_paths(orphan.path, self._config.plan_dir, self._config.private)
         except AssentError:
             return msgspec.structs.replace(orphan, path=None, holds="")
         return orphan
@@ -131,14 +131,14 @@ class OrphanSlots:
         for slot in slots:
             size, digest = 0, ""
             with suppress(AssentError):
-                seen = self._doors.files.read_states((slot,))[slot]
+                seen = self._ports.files.read_states((slot,))[slot]
                 if isinstance(seen, FileState):
                     size, digest = seen.size, seen.digest
             orphan = OrphanSlot(slot, run_of_slot(slot), size)
             yield self._checked(identified_orphan(orphan, digest, copies)) if digest else orphan
 
     def _copies(self) -> Iterator[ProjectedOperation]:
-        files = self._doors.files
+        files = self._ports.files
         for plan in files.names(_COPIES)[-_PLANS:]:  # names sort by time
             path = b"%b/%b/operations.json" % (_COPIES, plan)
             try:

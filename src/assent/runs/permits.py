@@ -29,13 +29,13 @@ class Permits:
     """Changes files outside plan mode. The caller names the permission for it (law 1)."""
 
     def __init__(
-        self, doors: Ports, place: WorkspaceConfig, runs: Runs, last: LastEdit | None = None
+        self, ports: Ports, config: WorkspaceConfig, runs: Runs, last: LastEdit | None = None
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._runs = runs
         self._last = last or LastEdit()
-        self._contents = PlanContents(doors)
+        self._contents = PlanContents(ports)
         self._known_over = 0  # the log's position up to which every run is known to be over
 
     def apply(
@@ -46,35 +46,35 @@ class Permits:
         if not operations:
             return NO_RUN
         self._check_paths(operations)
-        ledger = self._runs.repository()
-        with self._doors.locks.hold(ledger.workspace, f"session {session.slug}"):
-            self._recover_unfinished(ledger)
+        repository = self._runs.repository()
+        with self._ports.locks.hold(repository.workspace, f"session {session.slug}"):
+            self._recover_unfinished(repository)
             text = permit_text(session.session, call, source, detail)
-            plan = Plan(text, operations, workspace=ledger.workspace)
+            plan = Plan(text, operations, workspace=repository.workspace)
             self._check_files(plan, operations)
             self._runs.check_slots(operations)
             self._keep(edit)
-            clock = self._doors.clock
+            clock = self._ports.clock
             permit = Permit(
                 clock.new_id(), session.session, call, source, detail, plan.digest, clock.now(),
                 session.turns, session.build,
             )  # fmt: skip
             self._last.report = None
-            report = self._last.report = self._run(ledger, plan, permit)
+            report = self._last.report = self._run(repository, plan, permit)
         if not session.build:  # hooks are notified of a build once, at its end
             self._runs.fire_hooks(report, session)
         return _done(report)
 
-    def _run(self, ledger: PlanRepository, plan: Plan, permit: Permit) -> RunReport:
-        run = self._doors.clock.new_id()
+    def _run(self, repository: PlanRepository, plan: Plan, permit: Permit) -> RunReport:
+        run = self._ports.clock.new_id()
         operations = tuple(op for op in plan.operations if isinstance(op, FileOperation))
-        journal = StoreJournal(self._doors, ledger, PermitGiven(permit, run, operations))
-        work = self._doors.executor(journal).apply(permitted(plan, permit), run)
+        journal = StoreJournal(self._ports, repository, PermitGiven(permit, run, operations))
+        work = self._ports.executor(journal).apply(permitted(plan, permit), run)
         report = drive_to_end(self._runs.drive(journal, run, plan, work))
         if report.outcome != "needs_you":
             with self._runs.housekeeping("The log could not be read after the edit"):
-                stream = f"run/{ledger.workspace}/{run}"
-                self._known_over = self._doors.store.read(stream)[-1].position
+                stream = f"run/{repository.workspace}/{run}"
+                self._known_over = self._ports.store.read(stream)[-1].position
         return report
 
     def _check_paths(self, operations: Sequence[FileOperation]) -> None:
@@ -84,13 +84,13 @@ class Permits:
                 raise Refused(
                     f"{display_path(path)} is not a plain file path. Nothing was changed."
                 )
-            refuse_own_paths(path, self._place.plan_dir, self._place.private)
+            refuse_own_paths(path, self._config.plan_dir, self._config.private)
         refuse_similar_names(operations)
-        refuse_git_folders(self._doors.files, operations)
-        check_tree(operations, self._doors.files.is_file, self._doors.files.below)
+        refuse_git_folders(self._ports.files, operations)
+        check_tree(operations, self._ports.files.is_file, self._ports.files.below)
 
     def _check_files(self, plan: Plan, operations: Sequence[FileOperation]) -> None:
-        found = list(drifted_paths(plan, operations, self._doors.files))
+        found = list(drifted_paths(plan, operations, self._ports.files))
         if found:
             told = [
                 f"{display_path(d.path)}: expected {d.expected}, found {d.found}." for d in found
@@ -106,7 +106,7 @@ class Permits:
         steps = [step for op in edit.operations for step in footprint(op)]
         known = {before.digest for _, before, _ in steps if before}
         for path, _, after in steps:
-            if after and after.digest not in known and not self._doors.blobs.has(after.digest):
+            if after and after.digest not in known and not self._ports.blobs.has(after.digest):
                 raise StoreError(
                     f"The new content of {display_path(path)} is missing. {RETRY_EDIT}"
                 )
@@ -114,14 +114,14 @@ class Permits:
             self._contents.keep_all(edit.operations, edit.operations)
         except Drift as drift:
             raise Drift(f"{drift.message} {RETRY_EDIT}") from drift
-        self._doors.blobs.flush()
+        self._ports.blobs.flush()
 
-    def _recover_unfinished(self, ledger: PlanRepository) -> None:
+    def _recover_unfinished(self, repository: PlanRepository) -> None:
         """Recovers what an earlier process left, unless no run was written since the last look."""
-        runs = f"run/{ledger.workspace}/"
-        if self._known_over and not self._doors.store.read_all([runs], self._known_over):
+        runs = f"run/{repository.workspace}/"
+        if self._known_over and not self._ports.store.read_all([runs], self._known_over):
             return
-        drive_to_end(self._runs.recover_unfinished_locked(ledger))
+        drive_to_end(self._runs.recover_unfinished_locked(repository))
 
 
 def _done(report: RunReport) -> RunReport:

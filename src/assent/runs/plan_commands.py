@@ -40,7 +40,7 @@ class LocalPlanCommandRunner:
         open_process: Callable[[], ProcessRunner],
         files: WorkspaceFiles,
         blobs: BlobStore,
-        place: WorkspaceConfig,
+        config: WorkspaceConfig,
         rules: PlanRules = NO_RULES,
     ) -> None:
         """`open_process` returns what holds programs to the fence that rules make.
@@ -51,9 +51,9 @@ class LocalPlanCommandRunner:
         self._opened: ProcessRunner | None = None
         self._rules = rules
         self._files = files
-        self._root = place.root
-        self._recorder = SnapshotRecorder(files, blobs, place)
-        self._committing = GitCommitter(self._process, files, blobs, place.root)
+        self._root = config.root
+        self._recorder = SnapshotRecorder(files, blobs, config)
+        self._committing = GitCommitter(self._process, files, blobs, config.root)
         self._stopped: Callable[[], bool] = never_stopped
 
     def _process(self) -> ProcessRunner:

@@ -26,29 +26,29 @@ LOCK_NAME = "collect"
 class StoreGarbageCollection:
     """Removes contents that nothing refers to; none if the log is damaged."""
 
-    def __init__(self, doors: Ports) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
 
     def due(self) -> bool:
         """Tells whether the last collection was long ago."""
-        return self._doors.garbage_collector.due()
+        return self._ports.garbage_collector.due()
 
     def collect(self) -> CollectionResult:
         """Removes unneeded contents, unless another process does so already (Busy)."""
-        doors = self._doors
-        with doors.locks.hold(LOCK_NAME, "cleanup of stored content"):
-            checked = doors.store.verify()
+        ports = self._ports
+        with ports.locks.hold(LOCK_NAME, "cleanup of stored content"):
+            checked = ports.store.verify()
             if checked.broken:
                 raise StoreError(
                     f"{checked.broken} Nothing was removed, because a damaged log does not show "
                     "what is still needed.",
                     "assent log --verify",
                 )
-            streams = streams_with_blobs(doors.store.streams(""))
-            events = doors.store.read_all(streams) if streams else []
+            streams = streams_with_blobs(ports.store.streams(""))
+            events = ports.store.read_all(streams) if streams else []
             self._check_at_rest(events)
-            needed = blob_references(events, doors.blobs.read, doors.blobs.has)
-            return doors.garbage_collector.collect(needed.__contains__)
+            needed = blob_references(events, ports.blobs.read, ports.blobs.has)
+            return ports.garbage_collector.collect(needed.__contains__)
 
     def _check_at_rest(self, events: Sequence[StoredEvent]) -> None:
         """Refuses while a session's command runs: what it may yet change is on no record."""
@@ -62,7 +62,7 @@ class StoreGarbageCollection:
                 case _:
                     pass
         for stream, open_one in books.items():
-            if open_one is not None and self._doors.locks.is_held(stream.rpartition("/")[2]):
+            if open_one is not None and self._ports.locks.is_held(stream.rpartition("/")[2]):
                 raise Busy(
                     f"A command of session {open_one.session} is running. Nothing was removed.",
                     "assent status",
@@ -87,23 +87,23 @@ class RunRetention:
 
     def __init__(
         self,
-        doors: Ports,
-        place: WorkspaceConfig,
+        ports: Ports,
+        config: WorkspaceConfig,
         workspaces: WorkspaceRepository,
         past: RunHistory,
         projections: PlanProjections,
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._workspaces = workspaces
         self._past = past
         self._projections = projections
-        self._collecting = StoreGarbageCollection(doors)
+        self._collecting = StoreGarbageCollection(ports)
 
     @property
     def limit(self) -> int:
         """The most that runs may keep for undo, in bytes; 0: no limit."""
-        return self._place.retention.size
+        return self._config.retention.size
 
     def check(self, references: Sequence[str]) -> list[PastRun]:
         """Finds runs that can be pruned: none that is unfinished, or was pruned before."""
@@ -122,7 +122,7 @@ class RunRetention:
 
     def delete(self, units: Sequence[PastRun]) -> PrunedRuns:
         """Prunes what runs keep for undo, and removes what nothing else needs."""
-        runs = self._give_up(units, self._place.user)
+        runs = self._give_up(units, self._config.user)
         try:
             return PrunedRuns(runs, self._collected(units))
         except StoreError as error:
@@ -148,7 +148,7 @@ class RunRetention:
             return PrunedRuns()
 
     def _retain(self, *, daily: bool) -> PrunedRuns:
-        self._warn_of_late(self._doors.displaced_files.trim(self._place.retention.displaced_bytes))
+        self._warn_of_late(self._ports.displaced_files.trim(self._config.retention.displaced_bytes))
         due = self._collecting.due()
         if daily and not due:
             return PrunedRuns()
@@ -179,10 +179,10 @@ class RunRetention:
         runs = tuple(dict.fromkeys(run for kept in units for run in _runs(kept.unit)))
         if runs:
             workspace = self._workspaces.open().workspace
-            with self._doors.locks.hold(workspace, "assent runs delete"):
+            with self._ports.locks.hold(workspace, "assent runs delete"):
                 freed = sum(kept.own for kept in units)
                 self._workspaces.append(RunsDeleted(runs, freed, user))
-            self._warn_of_late(self._doors.displaced_files.drop(runs))
+            self._warn_of_late(self._ports.displaced_files.drop(runs))
             for kept in units:
                 self._forget_copies(kept.unit)
         return runs
@@ -203,13 +203,13 @@ class RunRetention:
     def _forget_copies(self, unit: UndoTarget) -> None:
         for run in unit.runs if unit.record.plan_id else ():
             try:
-                self._doors.projection.remove_state(unit.record.plan_id, f"backups/{run}.json")
+                self._ports.projection.remove_state(unit.record.plan_id, f"backups/{run}.json")
             except (OSError, AssentError) as error:
                 self._projections.warnings.append(_stays(run, error))
 
     def _may_be_too_much(self) -> bool:
         """Tells whether all runs have to be weighed; most often the newest ones show it."""
-        limits = self._place.retention
+        limits = self._config.retention
         if limits.days or not limits.size:
             return bool(limits.days)
         size, runs = self._past.size_at_most()
@@ -217,11 +217,11 @@ class RunRetention:
 
     def _over_the_limits(self) -> tuple[list[PastRun], int | None]:
         """Returns what is too old or too much, and the size of what stays if that is of use."""
-        limits = self._place.retention
+        limits = self._config.retention
         if not limits.days and not limits.size:
             return [], None
         listed = [(kept, each) for kept, each in self._past.with_sizes() if not kept.given_up]
-        oldest = self._doors.clock.later(-limits.days * 24 * 3600) if limits.days else ""
+        oldest = self._ports.clock.later(-limits.days * 24 * 3600) if limits.days else ""
         candidates = [(kept, each) for kept, each in listed[:-1] if kept.outcome is not None]
         aged = [(kept, each) for kept, each in candidates if kept.at < oldest]
         rest = [one for one in listed if one not in aged]

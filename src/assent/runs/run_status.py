@@ -29,8 +29,8 @@ from assent.runs.undo.targets import UndoTargets, undo_status
 class RunStatus:
     """Tells how runs and commands stand. Changes nothing."""
 
-    def __init__(self, doors: Ports, plans: Plans) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, plans: Plans) -> None:
+        self._ports = ports
         self._plans = plans
 
     def repository(self) -> PlanRepository:
@@ -42,8 +42,8 @@ class RunStatus:
         for record in self._plans.records():
             if record.unfinished:
                 return record.plan_id, record.unfinished
-        ledger = self.repository()
-        left = ledger.permit_log().unfinished if ledger.workspace else None
+        repository = self.repository()
+        left = repository.permit_log().unfinished if repository.workspace else None
         if left is None:
             return None
         return "", PlanRun(left.run, left.permit.digest, "", left.outcome, left.halted)
@@ -53,23 +53,23 @@ class RunStatus:
         found = self.unfinished()
         if found is None:
             return False
-        last = StoreJournal(self._doors, self.repository()).read(found[1].run)[-1]
+        last = StoreJournal(self._ports, self.repository()).read(found[1].run)[-1]
         return isinstance(last, CommandEndedEntry) and not succeeded(last)
 
     def holder(self) -> str:
         """Names the process that works in this workspace now; empty if there is none."""
-        return self._doors.locks.holder(self.repository().workspace)
+        return self._ports.locks.holder(self.repository().workspace)
 
     def was_accepted(self, run: str) -> bool:
         """Tells whether a run ended because a user accepted the files as they are."""
-        entries = StoreJournal(self._doors, self.repository()).read(run)
+        entries = StoreJournal(self._ports, self.repository()).read(run)
         last = entries[-1] if entries else None
         return isinstance(last, FinishedEntry) and was_accepted(last, entries)
 
     def unfinished_command(self) -> CommandStarted | None:
         """Returns the last command if it began and its end is not recorded."""
-        ledger = self.repository()
-        return ledger.permit_log().command if ledger.workspace else None
+        repository = self.repository()
+        return repository.permit_log().command if repository.workspace else None
 
     def running_command(self) -> tuple[CommandStarted | None, str]:
         """Returns the last command without a recorded end, and who runs it, if anyone does.
@@ -88,11 +88,11 @@ class RunStatus:
 
     def undone(self, run: str) -> UndoneAmount:
         """Says how much of a run was undone."""
-        return UndoTargets(self._doors, self.repository()).undone_of_run(run)
+        return UndoTargets(self._ports, self.repository()).undone_of_run(run)
 
     def next_after_run(self, run: str) -> str:
         """Returns what to type once a run is over."""
-        return undo_status(UndoTargets(self._doors, self.repository()), run)[1]
+        return undo_status(UndoTargets(self._ports, self.repository()), run)[1]
 
     def current(self, record: PlanRecord | None) -> tuple[str, PlanRun] | None:
         """Returns the unfinished run, else the last one of a plan, with the plan's id.
@@ -104,7 +104,7 @@ class RunStatus:
             run = (record.plan_id, record.runs[-1])
         if run is None and record is None:
             with suppress(AssentError):  # there is nothing that could be undone
-                last = UndoTargets(self._doors, self.repository()).find("", "")
+                last = UndoTargets(self._ports, self.repository()).find("", "")
                 run = ("", PlanRun(last.name, "", "", "done"))
         return run
 

@@ -92,20 +92,20 @@ class Runs(RunStatus):
 
     def __init__(
         self,
-        doors: Ports,
+        ports: Ports,
         plans: Plans,
         consents: Approvals,
         projections: PlanProjections,
         orphans: OrphanSlots,
     ) -> None:
-        super().__init__(doors, plans)
+        super().__init__(ports, plans)
         self._orphans = orphans
         self._consents = consents
         self._projections = projections
         self.taken_up: list[str] = []  # what became of interrupted runs before something else
         self._heard: set[str] = set()  # runs whose end hooks were notified of
         self._running = CancelRegistry[str]()
-        doors.command_runner.stop_when(self._running.is_cancelled)
+        ports.command_runner.stop_when(self._running.is_cancelled)
 
     def build(self, plan_id: str, digest: str = "", *, exempt: bool = False) -> RunSteps:
         """Applies an approved plan once, after checking everything under the lock.
@@ -118,28 +118,28 @@ class Runs(RunStatus):
         return report
 
     def _build(self, plan_id: str, digest: str, *, exempt: bool) -> RunSteps:
-        ledger = self.repository()
-        ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
-        with self._at_work(ledger, f"assent build {plan_id}"):
-            settled = yield from self.recover_unfinished_locked(ledger)
-            record = ledger.load(plan_id)
+        repository = self.repository()
+        repository.load(plan_id)  # another workspace's plan, or none, needs no lock
+        with self._at_work(repository, f"assent build {plan_id}"):
+            settled = yield from self.recover_unfinished_locked(repository)
+            record = repository.load(plan_id)
             if settled and settled.run in [note.run for note in record.runs]:
                 return settled  # that run used up the approval that this build would need
             check_digest(record, digest or record.digest)
-            fitting = self._fitting(ledger, record, exempt=exempt)
+            fitting = self._fitting(repository, record, exempt=exempt)
             if fitting.plan.is_text_only and not record.undoes:
                 raise IllegalState(
                     "This is a text plan: a model builds it in a session.", "assent build"
                 )
             if not fitting.plan.operations:
                 return NO_RUN
-            refuse_repeated_undo(UndoTargets(self._doors, ledger), record, fitting.plan)
+            refuse_repeated_undo(UndoTargets(self._ports, repository), record, fitting.plan)
             self._orphans.check(fitting.plan.operations)
-            run, journal = self._doors.clock.new_id(), StoreJournal(self._doors, ledger)
+            run, journal = self._ports.clock.new_id(), StoreJournal(self._ports, repository)
             warnings = self._cautioned(record)
             try:
-                spares = displaced_by(self._doors, ledger, record.undoes)
-                work = self._doors.executor(journal).apply(fitting, run, spares)
+                spares = displaced_by(self._ports, repository, record.undoes)
+                work = self._ports.executor(journal).apply(fitting, run, spares)
                 report = yield from self.drive(journal, run, fitting.plan, work)
                 return msgspec.structs.replace(report, warnings=warnings)
             except Drift as drift:
@@ -156,38 +156,38 @@ class Runs(RunStatus):
 
         A digest means the same as for `build`.
         """
-        ledger = self.repository()
-        ledger.load(plan_id)
-        with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
-            drive_to_end(self.recover_unfinished_locked(ledger))
-            record = ledger.load(plan_id)
+        repository = self.repository()
+        repository.load(plan_id)
+        with self._ports.locks.hold(repository.workspace, f"assent build {plan_id}"):
+            drive_to_end(self.recover_unfinished_locked(repository))
+            record = repository.load(plan_id)
             check_digest(record, digest or record.digest)
             if record.building:
                 return record.building  # law 3: to go on needs no second yes
-            fitting = self._fitting(ledger, record)
+            fitting = self._fitting(repository, record)
             plan, approval = fitting.plan, fitting.approval
             if not plan.is_text_only:
                 raise IllegalState(
                     "This plan has exact operations, so it is built without a model.",
                     "assent build",
                 )
-            check_disk(plan, first_segment_files(plan), self._doors.files)
-            run = self._doors.clock.new_id()
+            check_disk(plan, first_segment_files(plan), self._ports.files)
+            run = self._ports.clock.new_id()
             self._cautioned(record)
             begun = RunStarted(run, approval.id, plan.digest, session)
-            record = ledger.append(record, plan_id, begun)
+            record = repository.append(record, plan_id, begun)
             self._projections.plan(record)
             return record.runs[-1]
 
     def end(self, plan_id: str, run: str, outcome: RunOutcome, *also: EventBatch) -> PlanRecord:
         """Records that the work on a text plan is over, with other events, in one transaction."""
-        ledger = self.repository()
-        record = ledger.load(plan_id)
+        repository = self.repository()
+        record = repository.load(plan_id)
         if record.building is None or record.building.run != run:
             return record
-        ended = ledger.batch(record, plan_id, RunEnded(run, outcome))
-        self._doors.store.append(ended, *also)
-        record = ledger.load(plan_id)
+        ended = repository.batch(record, plan_id, RunEnded(run, outcome))
+        self._ports.store.append(ended, *also)
+        record = repository.load(plan_id)
         self._projections.plan(record)
         self._tell(plan_id, run, outcome)
         return record
@@ -204,11 +204,11 @@ class Runs(RunStatus):
 
     def recover(self, way: RecoveryChoice = "auto", run: str = "") -> RunSteps:
         """Resumes the workspace's unfinished run, if there is one; if one is named, only that."""
-        ledger = self.repository()
-        if self.unfinished() is None and not self._lacks_an_end(ledger):
+        repository = self.repository()
+        if self.unfinished() is None and not self._lacks_an_end(repository):
             return NO_RUN
-        with self._at_work(ledger, "assent recover"):
-            self._reckon_under(ledger)
+        with self._at_work(repository, "assent recover"):
+            self._reckon_under(repository)
             found = self.unfinished()  # another process may have been first
             if found is None:
                 return NO_RUN
@@ -219,18 +219,22 @@ class Runs(RunStatus):
                     "assent recover",
                 )
             if way == "resume" and plan_id:
-                self._check_key(ledger.load(plan_id), note.run)
-            plan = self._plan(ledger, note)
-            report = yield from self._taken_up(ledger, found, plan, way)
+                self._check_key(repository.load(plan_id), note.run)
+            plan = self._plan(repository, note)
+            report = yield from self._taken_up(repository, found, plan, way)
         self._tell(plan_id, report.run, report.outcome)
         return report
 
     def _taken_up(
-        self, ledger: PlanRepository, found: tuple[str, PlanRun], plan: Plan, way: RecoveryChoice
+        self,
+        repository: PlanRepository,
+        found: tuple[str, PlanRun],
+        plan: Plan,
+        way: RecoveryChoice,
     ) -> RunSteps:
         """Takes a run up if its journal can be trusted, or a person decides in spite of it."""
         plan_id, run = found[0], found[1].run
-        journal = StoreJournal(self._doors, ledger)
+        journal = StoreJournal(self._ports, repository)
         doubt = self._doubt(journal, run, plan)
         if doubt and not doubt.entries and way == "accept":
             return self._given_up(journal, plan_id, run, plan)
@@ -241,16 +245,16 @@ class Runs(RunStatus):
             journal.close(run, known[-1])
             return self._told(journal, run, plan)
         trusted = len(doubt.entries) if doubt else -1
-        work = self._doors.executor(journal).recover(plan, run, way, trusted)
+        work = self._ports.executor(journal).recover(plan, run, way, trusted)
         return (yield from self.drive(journal, run, plan, work))
 
     def _given_up(self, journal: StoreJournal, plan_id: str, run: str, plan: Plan) -> RunReport:
         """Ends a run as it stands, slots and all, because nothing that it recorded can be used."""
-        ledger = self.repository()
-        consents = ledger.load(plan_id).consents if plan_id else ()
+        repository = self.repository()
+        consents = repository.load(plan_id).consents if plan_id else ()
         agreed = next((consent.approval.id for consent in consents if consent.run == run), "")
-        found = results_by_disk(plan, (), self._doors, lossy=True)
-        kept = tuple(slots_in_use(run, plan.operations, self._doors.files))
+        found = results_by_disk(plan, (), self._ports, lossy=True)
+        kept = tuple(slots_in_use(run, plan.operations, self._ports.files))
         begun = StartedEntry(plan_id, plan.digest, agreed, SlotLayout(run))
         journal.abandon(run, begun, FinishedEntry("done", found, (), kept))
         return self._told(journal, run, plan)
@@ -258,12 +262,12 @@ class Runs(RunStatus):
     def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> JournalDamage | None:
         """Says why a run's journal cannot be used: its chain is broken, or a path is strange."""
         doubt = journal.damage(run)
-        entries, changes = tuple(journal.known(run)), changes_reader(self._doors.blobs)
+        entries, changes = tuple(journal.known(run)), changes_reader(self._ports.blobs)
         if strange := invalid_paths(run, plan.operations):
             return JournalDamage(f"{_STRANGE}: {strange[0]}.")
         for at, entry in enumerate(entries):
             try:
-                backs = read_rollbacks([entry], self._doors.blobs)
+                backs = read_rollbacks([entry], self._ports.blobs)
                 strange = invalid_paths(run, (), entry, backs, changes)
             except (msgspec.MsgspecError, StoreError) as error:
                 return JournalDamage(
@@ -275,11 +279,11 @@ class Runs(RunStatus):
 
     def _damaged(self, run: str, plan: Plan, doubt: JournalDamage) -> RunReport:
         """Reports a run whose journal cannot be trusted: where everything is, and the choices."""
-        found = results_by_disk(plan, doubt.entries, self._doors, lossy=True)
+        found = results_by_disk(plan, doubt.entries, self._ports, lossy=True)
         told = (
             f"The log of this run is damaged: {doubt.why} Nothing was changed.",
             *may_have_run(plan.operations, found),
-            *disk_state_lines(run, plan, self._doors),
+            *disk_state_lines(run, plan, self._ports),
             *(CHOICES_BY_DISK if doubt.entries else CHOICES_WITHOUT_RECORD),
         )
         rows = zip(plan.ids, found, strict=True)
@@ -316,7 +320,7 @@ class Runs(RunStatus):
             "The results show what is in the log and on disk now. Fix the cause, then run "
             "`assent recover` to finish or roll back the run. Nothing is lost.",
         )
-        rows = zip(plan.ids, results_by_disk(plan, entries, self._doors), strict=True)
+        rows = zip(plan.ids, results_by_disk(plan, entries, self._ports), strict=True)
         return RunReport(
             run, "needs_you", tuple(rows), told, plan.operations, onward=RECOVER_COMMAND
         )
@@ -340,9 +344,9 @@ class Runs(RunStatus):
         """Refuses to change files next to slots of a run that the log does not know."""
         self._orphans.check(operations)
 
-    def report(self, ledger: PlanRepository, run: str, plan: Plan) -> RunReport:
+    def report(self, repository: PlanRepository, run: str, plan: Plan) -> RunReport:
         """Describes the state of a run from its journal, and lists what can be restored."""
-        journal = StoreJournal(self._doors, ledger)
+        journal = StoreJournal(self._ports, repository)
         journal.read(run)
         return self._told(journal, run, plan)
 
@@ -357,17 +361,17 @@ class Runs(RunStatus):
                 self._projections.plan(record)
             if isinstance(last, FinishedEntry) and last.outcome == "done" and first.plan_id:
                 self._projections.backups(first.plan_id, run, plan.operations, last)
-        told = journal_summary(plan, entries, self._doors.blobs)
+        told = journal_summary(plan, entries, self._ports.blobs)
         notes = (*told.notes, *self._left(plan, entries))
         if isinstance(last, HaltedEntry) and last.contradicted:
-            notes = (*notes, *disk_state_lines(run, plan, self._doors), *CHOICES_BY_DISK)
+            notes = (*notes, *disk_state_lines(run, plan, self._ports), *CHOICES_BY_DISK)
         results = told.results
         if isinstance(last, HaltedEntry) and (last.contradicted or last.warned):
-            shown = results_by_disk(plan, entries, self._doors)
+            shown = results_by_disk(plan, entries, self._ports)
             pairs = zip(results, shown, strict=True)
             results = tuple(now if one == "not_started" else one for one, now in pairs)
         rows = tuple(zip(plan.ids, results, strict=True))
-        running = tuple(_left_running(plan, entries, self._doors.blobs))
+        running = tuple(_left_running(plan, entries, self._ports.blobs))
         return RunReport(
             run,
             record.ending(told.outcome) if record else told.outcome,
@@ -381,7 +385,7 @@ class Runs(RunStatus):
 
     def _left(self, plan: Plan, entries: Sequence[JournalEntry]) -> Iterator[str]:
         """Says what stands on disk that a person would not expect after such an end."""
-        last, blobs, files = entries[-1], self._doors.blobs, self._doors.files
+        last, blobs, files = entries[-1], self._ports.blobs, self._ports.files
         if isinstance(last, FinishedEntry):
             yield from kept_slots_text(last.kept, blobs, files)
         yield from remaining_folders(plan, entries, files)
@@ -393,63 +397,63 @@ class Runs(RunStatus):
             self._orphans.check()
             self.record_lost_command()
             return None
-        ledger = self.repository()
-        with self._at_work(ledger, "assent recover"):
-            return (yield from self.recover_unfinished_locked(ledger))
+        repository = self.repository()
+        with self._at_work(repository, "assent recover"):
+            return (yield from self.recover_unfinished_locked(repository))
 
     def recover_unfinished_locked(
-        self, ledger: PlanRepository
+        self, repository: PlanRepository
     ) -> Generator[RunUpdate, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock.
 
         Slots of an unknown run block everything else.
         """
-        report = yield from self._recover_by_journal(ledger)
+        report = yield from self._recover_by_journal(repository)
         self._orphans.check()
         return report
 
     def _recover_by_journal(
-        self, ledger: PlanRepository
+        self, repository: PlanRepository
     ) -> Generator[RunUpdate, None, RunReport | None]:
-        self._reckon_under(ledger)
+        self._reckon_under(repository)
         found = self.unfinished()
         if found is None:
             return None
         plan_id, note = found
-        plan = self._plan(ledger, note)
-        report = yield from self._taken_up(ledger, found, plan, "auto")
+        plan = self._plan(repository, note)
+        report = yield from self._taken_up(repository, found, plan, "auto")
         self._tell(plan_id, report.run, report.outcome)
         if report.outcome == "needs_you":
             raise _undecided(note, report.notes[:1] if report.onward else ())
         told = "partly done" if report.outcome == "partial" else report.outcome.replace("_", " ")
         ended = "accepted" if self.was_accepted(note.run) else told
-        undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
+        undoes = _undoes(repository.load(plan_id)) if plan_id else ""
         self.taken_up.append(f"Run {note.run}{undoes} was interrupted; it is now {ended}.")
         self._projections.warnings.append(self.taken_up[-1])
         return report
 
     def record_lost_command(self) -> None:
         """Records what a session's command did if its process died; nothing while one runs."""
-        ledger = self.repository()
-        if not self._lacks_an_end(ledger) or self._doors.locks.is_held(ledger.workspace):
+        repository = self.repository()
+        if not self._lacks_an_end(repository) or self._ports.locks.is_held(repository.workspace):
             return
         try:
-            with self._doors.locks.hold(ledger.workspace, "assent recover"):
-                self._reckon_under(ledger)
+            with self._ports.locks.hold(repository.workspace, "assent recover"):
+                self._reckon_under(repository)
         except (Busy, RunUnfinished) as waits:
             self._projections.warnings.append(waits.message)
 
     @contextmanager
-    def _at_work(self, ledger: PlanRepository, owner: str) -> Iterator[None]:
+    def _at_work(self, repository: PlanRepository, owner: str) -> Iterator[None]:
         """Holds the workspace for a run that can be interrupted."""
-        with self._doors.locks.hold(ledger.workspace, owner), self._running.registered():
+        with self._ports.locks.hold(repository.workspace, owner), self._running.registered():
             yield
 
-    def _lacks_an_end(self, ledger: PlanRepository) -> bool:
-        return bool(ledger.workspace and ledger.permit_log().command)
+    def _lacks_an_end(self, repository: PlanRepository) -> bool:
+        return bool(repository.workspace and repository.permit_log().command)
 
-    def _reckon_under(self, ledger: PlanRepository) -> None:
-        if self._lacks_an_end(ledger) and (told := record_lost_end(self._doors, ledger)):
+    def _reckon_under(self, repository: PlanRepository) -> None:
+        if self._lacks_an_end(repository) and (told := record_lost_end(self._ports, repository)):
             self._projections.warnings.append(told)
 
     def fire_hooks(self, report: RunReport, session: SessionRecord) -> None:
@@ -466,25 +470,25 @@ class Runs(RunStatus):
         with self.housekeeping("Could not notify hooks about the run"):
             about = plan_hook_fields(self.repository().load(plan_id)) if plan_id else {}
             facts = {**about, **session_hook_fields(session), "run": run, "outcome": outcome}
-            fire_hooks(self._doors, self._projections, RUN_FINISHED, facts)
+            fire_hooks(self._ports, self._projections, RUN_FINISHED, facts)
 
     def _fitting(
-        self, ledger: PlanRepository, record: PlanRecord, *, exempt: bool = False
+        self, repository: PlanRepository, record: PlanRecord, *, exempt: bool = False
     ) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""
         approval = self._consents.usable(record)
         next_state(record.state, PlanAction.BUILD)
         self._plans.check_live(record)
-        plan = ledger.plan(record)
-        if plan.workspace and plan.workspace != ledger.workspace:
+        plan = repository.plan(record)
+        if plan.workspace and plan.workspace != repository.workspace:
             raise WorkspaceMismatch(
                 "The plan was created for another workspace.", "assent plan list"
             )
         genuine = partial(self._consents.is_trusted_signature, imported=bool(record.imported))
-        fitting = approved(plan, approval, self._doors.clock.now(), genuine)
+        fitting = approved(plan, approval, self._ports.clock.now(), genuine)
         if not exempt:  # law 9: a rule that was added since the plan was staged counts
             lenient = bool(record.undoes)  # what broke a project's configuration can be undone
-            refuse_denied(self._doors, plan.operations, APPROVAL_UNUSED, lenient=lenient)
+            refuse_denied(self._ports, plan.operations, APPROVAL_UNUSED, lenient=lenient)
         return fitting
 
     def _check_key(self, record: PlanRecord, run: str) -> None:
@@ -499,14 +503,14 @@ class Runs(RunStatus):
                 "assent recover --roll-back",
             )
 
-    def _plan(self, ledger: PlanRepository, note: PlanRun) -> Plan:
+    def _plan(self, repository: PlanRepository, note: PlanRun) -> Plan:
         """Returns what an unfinished run applies: a frozen plan, or what its permit covers."""
         if note.frozen:
-            return ledger.plan(note)
-        left = ledger.permit_log().last
+            return repository.plan(note)
+        left = repository.permit_log().last
         assert left is not None, "the permit log names the run"
         assert left.run == note.run, "only the newest permit is unfinished"
-        return permitted_plan(left.permit, left.operations, ledger.workspace)
+        return permitted_plan(left.permit, left.operations, repository.workspace)
 
     @contextmanager
     def housekeeping(self, what: str) -> Iterator[None]:

@@ -110,16 +110,16 @@ class SessionCommands:
 
     def __init__(
         self,
-        doors: Ports,
-        place: WorkspaceConfig,
+        ports: Ports,
+        config: WorkspaceConfig,
         runs: Runs,
         workspaces: WorkspaceRepository | None = None,
     ) -> None:
-        self._doors = doors
-        self._place = place
+        self._ports = ports
+        self._config = config
         self._runs = runs
         self._workspaces = workspaces
-        self._recorder = SnapshotRecorder(doors.files, doors.blobs, place)
+        self._recorder = SnapshotRecorder(ports.files, ports.blobs, config)
         self._own = CancelRegistry[str]()
         # Tells the model of a session what its person did themselves.
         self.told: Callable[[SessionRecord, str], object] = lambda record, words: None
@@ -130,13 +130,13 @@ class SessionCommands:
         Raises if nothing has run. Closing it stops the command, which is recorded, too.
         """
         self._check(order)
-        ledger = self._runs.repository()
-        with self._doors.locks.hold(ledger.workspace, f"session {order.session.slug}"):
-            drive_to_end(self._runs.recover_unfinished_locked(ledger))
+        repository = self._runs.repository()
+        with self._ports.locks.hold(repository.workspace, f"session {order.session.slug}"):
+            drive_to_end(self._runs.recover_unfinished_locked(repository))
             begun = self._begun(order)
             return (
                 yield from self._recorded(
-                    ledger, begun, self._parts(order, process), SessionCommandOutput()
+                    repository, begun, self._parts(order, process), SessionCommandOutput()
                 )
             )
 
@@ -154,15 +154,15 @@ class SessionCommands:
         """
         if self._workspaces:
             self._workspaces.open()
-        ledger, begun = self._runs.repository(), self._typed(record, line)
+        repository, begun = self._runs.repository(), self._typed(record, line)
         limits = replace(
             PLAN_COMMAND_LIMITS, seconds=USER_COMMAND_MAX_S, stopped=self._own.is_cancelled
         )
-        with self._doors.locks.hold(ledger.workspace, "your command"), self._own.registered():
-            self._recover_unfinished(ledger)
+        with self._ports.locks.hold(repository.workspace, "your command"), self._own.registered():
+            self._recover_unfinished(repository)
             work, heard = self._freely(line, process, limits), SessionCommandOutput()
             try:
-                return (yield from self._recorded(ledger, begun, work, heard))
+                return (yield from self._recorded(repository, begun, work, heard))
             finally:
                 if record is not None and heard.ended is not _NOT_RUN:
                     self.told(record, mask(user_command_message(line, heard.outcome(begun).text)))
@@ -173,7 +173,7 @@ class SessionCommands:
 
     def unknown_end(self, session: str, call: str) -> str:
         """Says what is known of the command of a call if it began and its end was not seen."""
-        commands = AppliedChanges(self._doors, self._runs.repository()).commands
+        commands = AppliedChanges(self._ports, self._runs.repository()).commands
         own = [c for c in commands if (c.started.session, c.started.call) == (session, call)]
         last = own[-1].ended if own else CommandEnded("", 0)
         if last is None:
@@ -189,26 +189,26 @@ class SessionCommands:
                 f"{display_path(folder)} is not a folder in the workspace. Nothing was run."
             )
 
-    def _recover_unfinished(self, ledger: PlanRepository) -> None:
+    def _recover_unfinished(self, repository: PlanRepository) -> None:
         """Recovers an unfinished run; one that waits for the user does not block reading.
 
         A command whose end is not recorded does: the next one would take its place.
         """
         try:
-            drive_to_end(self._runs.recover_unfinished_locked(ledger))
+            drive_to_end(self._runs.recover_unfinished_locked(repository))
         except RunUnfinished:
-            if ledger.permit_log().command is not None:
+            if repository.permit_log().command is not None:
                 raise
 
     def _recorded(
         self,
-        ledger: PlanRepository,
+        repository: PlanRepository,
         begun: CommandStarted,
         work: CommandParts,
         heard: SessionCommandOutput,
     ) -> CommandStream:
         before = self._recorder.take()
-        self._append(ledger, replace(begun, before=self._recorder.store(before)))
+        self._append(repository, replace(begun, before=self._recorder.store(before)))
         try:
             with closing(work):
                 yield from heard.take(work)
@@ -216,15 +216,15 @@ class SessionCommands:
             heard.ended = _NOT_RUN
             raise
         finally:
-            heard.seen = self._close(ledger, begun, heard.ended, before)
+            heard.seen = self._close(repository, begun, heard.ended, before)
         return heard.outcome(begun)
 
     def _freely(self, line: str, process: ProcessRunner, limits: ProcessLimits) -> CommandParts:
-        yield from process.run_command(CommandSpec(line), self._place.root, limits, confined=False)
+        yield from process.run_command(CommandSpec(line), self._config.root, limits, confined=False)
 
     def _parts(self, order: SessionCommandRequest, process: ProcessRunner) -> CommandParts:
         command = order.command
-        folder = self._place.root + (b"/" + command.folder if command.folder else b"")
+        folder = self._config.root + (b"/" + command.folder if command.folder else b"")
         seconds = min(command.seconds or order.seconds, order.seconds)
         limits = ProcessLimits(
             seconds, processes=PLAN_COMMAND_LIMITS.processes, memory=PLAN_COMMAND_LIMITS.memory
@@ -234,12 +234,12 @@ class SessionCommands:
 
     def _typed(self, record: SessionRecord | None, line: str) -> CommandStarted:
         session, turn = (record.session, record.turns) if record else ("", 0)
-        new, who = self._doors.clock.new_id(), f"typed by {self._place.user}"
+        new, who = self._ports.clock.new_id(), f"typed by {self._config.user}"
         return CommandStarted(new, session, "", line, "", "person", who, confined=False, turn=turn)
 
     def _begun(self, order: SessionCommandRequest) -> CommandStarted:
         return CommandStarted(
-            self._doors.clock.new_id(),
+            self._ports.clock.new_id(),
             order.session.session,
             order.call,
             order.command.line,
@@ -251,12 +251,12 @@ class SessionCommands:
             order.session.build,
         )
 
-    def _append(self, ledger: PlanRepository, event: CommandStarted | CommandEnded) -> None:
-        self._doors.store.append(ledger.permit_batch(ledger.permit_log(), event))
+    def _append(self, repository: PlanRepository, event: CommandStarted | CommandEnded) -> None:
+        self._ports.store.append(repository.permit_batch(repository.permit_log(), event))
 
     def _close(
         self,
-        ledger: PlanRepository,
+        repository: PlanRepository,
         begun: CommandStarted,
         ended: ProcessResult,
         before: WorkspaceSnapshot,
@@ -264,11 +264,11 @@ class SessionCommands:
         """Puts an end on record; without what an undo needs it stays open, to be reckoned later."""
         try:
             found = WorkspaceChanges() if ended is _NOT_RUN else self._recorder.changes(before)
-            self._append(ledger, command_end(self._doors.blobs, begun.id, ended, found))
+            self._append(repository, command_end(self._ports.blobs, begun.id, ended, found))
         except StoreError as error:
             return None, error.message
         except AssentError as error:
-            self._append(ledger, CommandEnded(begun.id, ended.code, ended.cut))
+            self._append(repository, CommandEnded(begun.id, ended.code, ended.cut))
             return None, error.message
         return changed_files(found), ""
 

@@ -114,8 +114,8 @@ class FileBlobStore:
             self._abandon()
 
     def has(self, digest: str) -> bool:
-        place = self._packs.places.get(digest)
-        if place is not None and self._marks.set(place[0]):
+        location = self._packs.places.get(digest)
+        if location is not None and self._marks.set(location[0]):
             return True  # so nearly always, where there are many
         if digest in self._crowd or digest in self._pending or self._place(digest):
             return True
@@ -127,16 +127,22 @@ class FileBlobStore:
         """Returns the blobs that are not stored; each pack is checked once."""
         asked = tuple(digests)
         found = [*map(self._packs.places.get, asked)]
-        there = {path for path in {place[0] for place in found if place} if self._marks.set(path)}
+        there = {
+            path
+            for path in {location[0] for location in found if location}
+            if self._marks.set(path)
+        }
         return [
             digest
-            for digest, place in zip(asked, found, strict=True)
-            if (place is None or place[0] not in there) and not self.has(digest)
+            for digest, location in zip(asked, found, strict=True)
+            if (location is None or location[0] not in there) and not self.has(digest)
         ]
 
     def read(self, digest: str) -> bytes:
-        place = self._packs.places.get(digest)
-        content = self._packed(place, digest) if place is not None else self._crowd.get(digest)
+        location = self._packs.places.get(digest)
+        content = (
+            self._packed(location, digest) if location is not None else self._crowd.get(digest)
+        )
         if content is not None:
             return content
         try:
@@ -168,14 +174,14 @@ class FileBlobStore:
         if hashed.hexdigest() != digest:
             raise self._damaged(digest, self._path(digest))
 
-    def _packed(self, place: PackLocation, digest: str) -> bytes | None:
+    def _packed(self, location: PackLocation, digest: str) -> bytes | None:
         """Returns a blob that is intact in a pack."""
         try:
-            content = self._packs.read(place)
+            content = self._packs.read(location)
         except FileNotFoundError:
             return None  # what is still needed was packed again
         except OSError as error:
-            raise system_error("read", place[0], error) from error
+            raise system_error("read", location[0], error) from error
         return content if sha256(content).hexdigest() == digest else None
 
     def _alone(self, digest: str) -> bytes:
@@ -191,13 +197,13 @@ class FileBlobStore:
 
     def _elsewhere(self, digest: str, error: OSError) -> bytes:
         """Returns a blob that is not in a separate file."""
-        place = self._found(digest)
-        if place is None:
+        location = self._found(digest)
+        if location is None:
             raise self._unreadable(digest, error) from error
-        content = self._packed(place, digest)
+        content = self._packed(location, digest)
         if content is not None:
             return content
-        raise self._damaged(digest, place[0])
+        raise self._damaged(digest, location[0])
 
     def _found(self, digest: str) -> PackLocation | None:
         try:
@@ -229,10 +235,10 @@ class FileBlobStore:
 
     def _place(self, digest: str, *, look: bool = False) -> PackLocation | None:
         """Returns where a blob is in a pack, and marks it so that no collection removes it."""
-        place = self._found(digest) if look else self._packs.places.get(digest)
-        if place is None or self._marks.set(place[0]):
-            return place
-        self._packs.forget(place[0])
+        location = self._found(digest) if look else self._packs.places.get(digest)
+        if location is None or self._marks.set(location[0]):
+            return location
+        self._packs.forget(location[0])
         return None
 
     def _stored(self, digest: str, size: int) -> bool:
@@ -241,10 +247,10 @@ class FileBlobStore:
             return True
         path = self._path(digest)
         if self._size(digest) != size:
-            place = self._place(digest) or self._place(digest, look=True)
-            if place is None or self._packed(place, digest) is None:
+            location = self._place(digest) or self._place(digest, look=True)
+            if location is None or self._packed(location, digest) is None:
                 return False
-            path = place[0]
+            path = location[0]
         self._writer.mark_unsynced(path)  # its writer may have died before it was durable
         return True
 

@@ -257,19 +257,19 @@ class Packs:
             self._refresh()
             return self.places.get(digest)
 
-    def read(self, place: PackLocation) -> bytes:
+    def read(self, location: PackLocation) -> bytes:
         """Returns the bytes at a location, unchecked; fewer if the pack was cut off."""
-        path, offset, size = place
+        path, offset, size = location
         start, held = self._windows.get(path, NOTHING)
         at = offset - start
         if at < 0 or at + size > len(held):
-            start, held = self._moved(place, start, held)
+            start, held = self._moved(location, start, held)
             at = offset - start
         return held[at : at + size]
 
-    def _moved(self, place: PackLocation, start: int, held: bytes) -> Window:
+    def _moved(self, location: PackLocation, start: int, held: bytes) -> Window:
         """Reads a location, and more if it is next to what was read before."""
-        path, offset, size = place
+        path, offset, size = location
         end = offset + size
         if start <= offset <= start + len(held):
             end = offset + max(size, WINDOW)
@@ -293,7 +293,9 @@ class Packs:
         """Forgets a pack that was removed."""
         with self._alone:
             self._loaded -= {path}
-            self.places = {d: place for d, place in self.places.items() if place[0] != path}
+            self.places = {
+                d: location for d, location in self.places.items() if location[0] != path
+            }
 
     def _refresh(self) -> None:
         try:

@@ -51,12 +51,12 @@ def open_engine_fixture(
         return trace_calls(Disk(), who, listen)
 
     files = LocalWorkspaceFiles(root, root, disk("files"))
-    place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
+    config = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
     blobs = FileBlobStore(site.state / "blobs", trace_calls(BlobDisk(), "blobs", listen))
-    commander = _commander(site, files, blobs, place)
+    commander = _commander(site, files, blobs, config)
     spares = LocalDisplacedFiles(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
-    hands = LocalFileWriter(root, disk("hands"), spares=spares)
-    doors = Ports(
+    writer = LocalFileWriter(root, disk("hands"), spares=spares)
+    ports = Ports(
         store=trace_calls(store or SqliteEventStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
         signer=FileSigner(site.state / "key"),
@@ -64,19 +64,19 @@ def open_engine_fixture(
         clock=clock or SystemClock(),
         files=files,
         projection=LocalProjection(root, PLANS, disk("projection")),
-        executor=partial(Executor, hands, blobs, commander=commander),
+        executor=partial(Executor, writer, blobs, commander=commander),
         open_command_runner=lambda: commander,
         displaced_files=spares,
         git_state=partial(git_state, root),
     )
-    return Engine(doors, place)
+    return Engine(ports, config)
 
 
 def _commander(
-    site: EngineFixture, files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
+    site: EngineFixture, files: WorkspaceFiles, blobs: BlobStore, config: WorkspaceConfig
 ) -> PlanCommandRunner:
     """Returns what runs the commands of plans; the first one opens the sandbox."""
     here = AppPaths(site.state, site.state.parent / "config")
     return LocalPlanCommandRunner(
-        partial(open_process_at, str(site.root), here), files, blobs, place
+        partial(open_process_at, str(site.root), here), files, blobs, config
     )

@@ -39,9 +39,9 @@ class MemoryPlanCommandRunner:
     """
 
     def __init__(
-        self, hands: MemoryFileWriter, blobs: BlobStore, scripts: Mapping[bytes, CommandScript]
+        self, writer: MemoryFileWriter, blobs: BlobStore, scripts: Mapping[bytes, CommandScript]
     ) -> None:
-        self.hands = hands
+        self.writer = writer
         self.scripts = dict(scripts)
         self.unseen: frozenset[bytes] = frozenset()
         self.began: list[bytes] = []
@@ -67,9 +67,9 @@ class MemoryPlanCommandRunner:
         return ""
 
     def record(self) -> str:
-        self.hands.fuse.step()
+        self.writer.fuse.step()
         found = self._snapshot()
-        for path, node in self.hands.files.items():
+        for path, node in self.writer.files.items():
             if path.decode() in found and path not in self.unseen:
                 self._blobs.keep([node.content])  # the old content is all that an undo needs
         blob, _ = self._blobs.keep([msgspec.json.encode(found)])
@@ -82,19 +82,19 @@ class MemoryPlanCommandRunner:
         script = self.scripts[command.argv[0]]
         self.began.append(command.argv[0])
         self.asked.append((digest, tuple(sorted(left))))
-        self.hands.fuse.step()
+        self.writer.fuse.step()
         if script.said:
             yield OutputChunk(script.said)
         for path, node in script.writes:
             self._write(path, node)
-        self.hands.fuse.step()
+        self.writer.fuse.step()
         yield INTERRUPTED_RESULT if self._stopped() else ProcessResult(script.code, script.cut)
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
     def changes(self, before: str) -> WorkspaceChanges:
-        self.hands.fuse.step()
+        self.writer.fuse.step()
         old = msgspec.json.decode(self._blobs.read(before), type=MemorySnapshot)
         new = self._snapshot()
         other = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
@@ -109,17 +109,17 @@ class MemoryPlanCommandRunner:
         )
 
     def _snapshot(self) -> MemorySnapshot:
-        files = self.hands.files.items()
+        files = self.writer.files.items()
         return {path.decode(): node.state for path, node in files if not is_inside(path, TREE)}
 
     def _write(self, path: bytes, node: MemoryNode | None) -> None:
-        self.hands.fuse.step()
-        self.hands.foreign.add(path)
+        self.writer.fuse.step()
+        self.writer.foreign.add(path)
         if node is None:
-            self.hands.files.pop(path, None)
+            self.writer.files.pop(path, None)
             return
-        self.hands.folders.update(ancestors(path))
-        self.hands.files[path] = node
+        self.writer.folders.update(ancestors(path))
+        self.writer.files[path] = node
 
 
 def _operation(path: bytes, old: FileState | None, new: FileState | None) -> FileOperation:

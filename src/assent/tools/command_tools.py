@@ -30,28 +30,28 @@ class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subject: Annotated[str, HIDDEN_FIELD] = ""
 
 
-def shell_touches(args: ShellArgs, around: ToolContext) -> Sequence[ResourceAccess]:
-    folder = _folder(args, around)
+def shell_touches(args: ShellArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    folder = _folder(args, context)
     if not folder:
         return (ResourceAccess(Action.SHELL, args.command),)
     line = f"cd {quote_argument('./' + display_path(folder))} && {args.command}"
     return (ResourceAccess(Action.SHELL, line), ResourceAccess(Action.READ, display_path(folder)))
 
 
-def run_shell(args: ShellArgs, around: ToolContext) -> ToolOutcome:
-    folder = _folder(args, around)
-    place = around.root + b"/" + folder if folder else around.root
-    if around.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in around.judged):
+def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
+    folder = _folder(args, context)
+    place = context.root + b"/" + folder if folder else context.root
+    if context.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in context.judged):
         return _wish(args, folder)  # it was allowed; the shell that only reads sees nothing there
     try:
-        parts = around.shell.run(args.command, place)
-        return with_draft_note(collect_output(parts, args.command, args.command), around)
+        parts = context.shell.run(args.command, place)
+        return with_draft_note(collect_output(parts, args.command, args.command), context)
     except NotReadOnly as refused:
-        if around.posture.mode == "plan" and not around.posture.staging:
+        if context.posture.mode == "plan" and not context.posture.staging:
             message = f"{refused.message} Only read-only commands run here; nothing was run."
             raise Refused(message, refused.next) from None
-        why = refused.message if around.posture.mode == "plan" else ""
-        return _wish(args, folder, without_missing_tools(why, around.absent))
+        why = refused.message if context.posture.mode == "plan" else ""
+        return _wish(args, folder, without_missing_tools(why, context.absent))
     except Refused as refused:
         told = Refused(f"{refused.message} Nothing was run.", refused.next)
         told.lacks = refused.lacks
@@ -64,10 +64,10 @@ def _wish(args: ShellArgs, folder: bytes, text: str = "") -> ToolOutcome:
     return ToolOutcome(text, args.command, effect=command)
 
 
-def _folder(args: ShellArgs, around: ToolContext) -> bytes:
+def _folder(args: ShellArgs, context: ToolContext) -> bytes:
     """Returns where the command runs; it must be a folder of the workspace on disk."""
-    folder = resolve_path(around, args.folder) if args.folder else b""
-    if folder and around.overlay.on_disk(folder) != "folder":
+    folder = resolve_path(context, args.folder) if args.folder else b""
+    if folder and context.overlay.on_disk(folder) != "folder":
         raise NotFound(f"{one_line(folder)} is not a folder on disk. Nothing was run.")
     return folder
 
@@ -91,25 +91,25 @@ class GitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, msgspec.Meta(description="commits in a log")] = 20
 
 
-def git_touches(args: GitArgs, around: ToolContext) -> Sequence[ResourceAccess]:
-    requests = [ResourceAccess(Action.SHELL, _line(args, around))]
+def git_touches(args: GitArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    requests = [ResourceAccess(Action.SHELL, _line(args, context))]
     if args.path:
-        requests.append(ResourceAccess(Action.READ, _path(args, around).removeprefix("./") or "."))
+        requests.append(ResourceAccess(Action.READ, _path(args, context).removeprefix("./") or "."))
     return requests
 
 
-def run_git(args: GitArgs, around: ToolContext) -> ToolOutcome:
+def run_git(args: GitArgs, context: ToolContext) -> ToolOutcome:
     outcome = collect_output(
-        around.shell.run(_line(args, around), around.root), f"git {args.command}"
+        context.shell.run(_line(args, context), context.root), f"git {args.command}"
     )
-    return with_draft_note(outcome, around) if args.command in WORKTREE_SUBCOMMANDS else outcome
+    return with_draft_note(outcome, context) if args.command in WORKTREE_SUBCOMMANDS else outcome
 
 
-def _line(args: GitArgs, around: ToolContext) -> str:
+def _line(args: GitArgs, context: ToolContext) -> str:
     """Returns the command line; no argument can become an option or another command."""
     if args.rev and not re.fullmatch(_REVISION, args.rev, re.ASCII):
         raise UsageError(f"{args.rev!a} is not a revision, such as HEAD~2, main..topic or a hash.")
-    path, rev = _path(args, around), args.rev
+    path, rev = _path(args, context), args.rev
     match args.command:
         case "status":
             words = ["status", "--short", "--branch"]
@@ -132,9 +132,9 @@ def _line(args: GitArgs, around: ToolContext) -> str:
     return " ".join(["git", *map(quote_argument, words)])
 
 
-def _path(args: GitArgs, around: ToolContext) -> str:
+def _path(args: GitArgs, context: ToolContext) -> str:
     """Returns the path with `./`: relative to this folder, also in commits, without git's magic."""
-    return f"./{display_path(resolve_path(around, args.path))}" if args.path else ""
+    return f"./{display_path(resolve_path(context, args.path))}" if args.path else ""
 
 
 GIT = Tool("git", GitArgs, git_touches, run_git, action=Action.SHELL)

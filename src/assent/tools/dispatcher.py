@@ -51,44 +51,44 @@ FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("web
 
 
 def unavailable_reason(
-    tool: Tool, posture: PermissionContext, agent: Agent, *, suggest: bool
+    tool: Tool, permissions: PermissionContext, agent: Agent, *, suggest: bool
 ) -> str:
     """Returns why a tool is not offered, or nothing if it is."""
     if _denied_by_agent(tool, agent):
         return f"The agent {agent.name} may not use it."
-    if posture.child and (tool.action is Action.PRESENT or tool.name in ROOT_ONLY):
+    if permissions.child and (tool.action is Action.PRESENT or tool.name in ROOT_ONLY):
         return "Only the main session can do this."
-    if tool.action is Action.TASK and not posture.deeper:
+    if tool.action is Action.TASK and not permissions.deeper:
         return "A sub-agent cannot start sub-agents here (`tasks.depth`)."
-    for mode in posture.custom:
+    for mode in permissions.custom:
         if mode.tools is not None and tool.name not in mode.tools:
             return f"It is not available in mode {mode.id}."
-    if tool.name == ENTER and not suggest and posture.mode != "plan":
+    if tool.name == ENTER and not suggest and permissions.mode != "plan":
         return "The setting `plan.suggest` is off; only the user can switch to plan mode."
-    return _by_mode(tool, posture)
+    return _by_mode(tool, permissions)
 
 
-def _by_mode(tool: Tool, posture: PermissionContext) -> str:
-    if posture.mode == "plan":
-        return _while_planning(tool, posture)
+def _by_mode(tool: Tool, permissions: PermissionContext) -> str:
+    if permissions.mode == "plan":
+        return _while_planning(tool, permissions)
     if tool.only == "plan":
-        return f"It works only in plan mode; this session is in {posture.mode} mode."
+        return f"It works only in plan mode; this session is in {permissions.mode} mode."
     return ""
 
 
-def _while_planning(tool: Tool, posture: PermissionContext) -> str:
+def _while_planning(tool: Tool, permissions: PermissionContext) -> str:
     if tool.only == "build":
         return "It works only outside plan mode; this session is already in plan mode."
-    if tool.action is Action.EDIT and posture.child:
+    if tool.action is Action.EDIT and permissions.child:
         return "In plan mode, only the main session can stage changes."
-    if tool.action is Action.EDIT and not posture.staging:
+    if tool.action is Action.EDIT and not permissions.staging:
         return (
             "Staging is off (`plan.staging`), so only the plan's text can be written; use "
             "`write_plan`."
         )
     if tool.action is Action.TOOL:
         return "Its effects are unknown, so it cannot be staged; it works only outside plan mode."
-    if tool.action is Action.FETCH and not posture.hosts:
+    if tool.action is Action.FETCH and not permissions.hosts:
         return "No host is allowed in plan mode (`fetch.hosts` is empty)."
     return ""
 
@@ -215,31 +215,31 @@ class ToolDispatcher:
         self._absent: tuple[PermissionContext, Agent, frozenset[str]] | None = None
 
     def available_tools(
-        self, posture: PermissionContext, agent: Agent
+        self, permissions: PermissionContext, agent: Agent
     ) -> tuple[ToolDefinition, ...]:
         """Returns the tools that a model may see; an unchanged set is the same object."""
         asked = self._asked  # children ask, too, each in a separate thread
-        if asked is None or asked[:2] != (posture, agent):
-            self._learn(posture)
-            absent = self.unavailable_tools(posture, agent)
+        if asked is None or asked[:2] != (permissions, agent):
+            self._learn(permissions)
+            absent = self.unavailable_tools(permissions, agent)
             names = tuple(name for name in self._tools if name not in absent)
             if names not in self._offered:
                 self._offered[names] = tuple(tool_definition(self._tools[n], absent) for n in names)
-            asked = self._asked = (posture, agent, self._offered[names])
+            asked = self._asked = (permissions, agent, self._offered[names])
         return asked[2]
 
-    def unavailable_tools(self, posture: PermissionContext, agent: Agent) -> dict[str, str]:
+    def unavailable_tools(self, permissions: PermissionContext, agent: Agent) -> dict[str, str]:
         """Returns which tools are not offered, and why."""
-        why = {n: self._withheld(tool, posture, agent) for n, tool in self._tools.items()}
+        why = {n: self._withheld(tool, permissions, agent) for n, tool in self._tools.items()}
         return {name: reason for name, reason in why.items() if reason}
 
-    def absent(self, posture: PermissionContext, agent: Agent) -> frozenset[str]:
+    def absent(self, permissions: PermissionContext, agent: Agent) -> frozenset[str]:
         """Returns the built-in tools that a model does not have, so that no advice names them."""
         known = self._absent
-        if known is None or known[:2] != (posture, agent):
-            withheld = self.unavailable_tools(posture, agent)
+        if known is None or known[:2] != (permissions, agent):
+            withheld = self.unavailable_tools(permissions, agent)
             absent = missing_tools([name for name in self._tools if name not in withheld])
-            known = self._absent = (posture, agent, absent)
+            known = self._absent = (permissions, agent, absent)
         return known[2]
 
     def name(self, call: ToolCall) -> str:
@@ -258,12 +258,12 @@ class ToolDispatcher:
         """Returns a tool by its own name, offered or not."""
         return self._tools.get(name)
 
-    def concurrency_group(self, call: ToolCall, posture: PermissionContext) -> str:
+    def concurrency_group(self, call: ToolCall, permissions: PermissionContext) -> str:
         """Returns the group that a call may run in parallel with: `reads`, `tasks` or none."""
         tool = self._tools.get(self.name(call))
         if tool is None:
             return ""
-        if tool.name == SHELL and posture.mode != "plan":  # there it may write
+        if tool.name == SHELL and permissions.mode != "plan":  # there it may write
             return ""
         return (
             "tasks"
@@ -273,25 +273,25 @@ class ToolDispatcher:
             else ""
         )
 
-    def prepare(self, call: ToolCall, around: ToolContext, agent: Agent) -> PreparedCall:
+    def prepare(self, call: ToolCall, context: ToolContext, agent: Agent) -> PreparedCall:
         """Parses and judges a call: known, offered, well formed, and its access allowed."""
         absent = frozenset[str]()
         try:
-            self._learn(around.posture)
-            absent = self.absent(around.posture, agent) - {call.tool}
+            self._learn(context.posture)
+            absent = self.absent(context.posture, agent) - {call.tool}
             call = resolve_alias(call, self._tools)
             absent -= {call.tool, *(COMMAND_TOOLS if call.tool == SHELL else ())}
-            tool = self._known(call, around.posture, agent)
+            tool = self._known(call, context.posture, agent)
             args = decode_arguments(tool, call)
         except Exception as error:
             return PreparedCall(call, failure=_advised(failed_outcome(call.tool, error), absent))
         try:
-            requests = tuple(tool.touches(args, around)) or (
+            requests = tuple(tool.touches(args, context)) or (
                 ResourceAccess(tool.action, tool.name),
             )
-            if around.posture.mode != "plan":  # there commands see nothing outside
-                requests += outside_accesses(around, self._gate.operands(requests))
-            decision = self._gate.decide(requests, around.posture)
+            if context.posture.mode != "plan":  # there commands see nothing outside
+                requests += outside_accesses(context, self._gate.operands(requests))
+            decision = self._gate.decide(requests, context.posture)
         except Exception as error:  # law 9: what cannot be judged is not done
             outcome = _advised(failed_outcome(tool.name, error), absent)
             decision = Decision(Verdict.DENY, outcome.text)
@@ -332,7 +332,7 @@ class ToolDispatcher:
     def run_call(
         self,
         prepared: PreparedCall,
-        around: ToolContext,
+        context: ToolContext,
         ask: AskPermission,
         guards: Sequence[CallGuard] = (),
     ) -> ToolCallResult:
@@ -342,24 +342,24 @@ class ToolDispatcher:
             outcome = prepared.failure or refused_outcome(
                 prepared.call.tool, "It could not be read."
             )
-            attempt = _attempt(prepared, decision or UNJUDGED, around)
+            attempt = _attempt(prepared, decision or UNJUDGED, context)
             return ToolCallResult(
                 self._named(outcome, prepared), decision, prepared.call.tool, attempt=attempt
             )
-        attempt = _attempt(prepared, decision, around)
+        attempt = _attempt(prepared, decision, context)
         objections = _objections(guards, attempt)
         decision = _joined(decision, objections)
         attempt = msgspec.structs.replace(attempt, decision=decision)
         shut = msgspec.structs.replace(
-            around,
-            readable=partial(self._readable, around),
+            context,
+            readable=partial(self._readable, context),
             judged=prepared.requests,
             absent=prepared.absent,
         )
         loop = " ".join(each.reason for each in objections if each.layer == LOOP)
         asked = _CallQuestions(ask, prepared, decision, loop)
         try:
-            doubts = self._doubts(prepared, decision, around.posture)
+            doubts = self._doubts(prepared, decision, context.posture)
             asked.about([request for request in doubts if request.action is not Action.EDIT])
             if tool.action is Action.FETCH or tool.schema is not None:
                 # It waits for a server, and can be left to itself.
@@ -381,31 +381,33 @@ class ToolDispatcher:
                 outcome = self._named(outcome, prepared)
         return ToolCallResult(outcome, decision, tool.name, asked.consent, attempt)
 
-    def _learn(self, posture: PermissionContext) -> None:
+    def _learn(self, permissions: PermissionContext) -> None:
         """Adds MCP tools; none may take the name of another tool."""
-        self._tools |= {t.name: t for t in self._more(posture.mode) if t.name not in self._tools}
+        self._tools |= {
+            t.name: t for t in self._more(permissions.mode) if t.name not in self._tools
+        }
 
-    def _known(self, call: ToolCall, posture: PermissionContext, agent: Agent) -> Tool:
+    def _known(self, call: ToolCall, permissions: PermissionContext, agent: Agent) -> Tool:
         tool = self._tools.get(call.tool)
         if tool is None:
-            names = ", ".join(each.name for each in self.available_tools(posture, agent))
+            names = ", ".join(each.name for each in self.available_tools(permissions, agent))
             raise AssentError(f"Unknown tool `{call.tool}`. Available: {names}.")
-        if why := self._withheld(tool, posture, agent):
+        if why := self._withheld(tool, permissions, agent):
             raise AssentError(f"`{tool.name}` is not available, so nothing was done. {why}")
         return tool
 
-    def _withheld(self, tool: Tool, posture: PermissionContext, agent: Agent) -> str:
-        why = unavailable_reason(tool, posture, agent, suggest=self._suggest)
-        return why or self._gate.never_allowed_reason(tool.name, tool.action, posture)
+    def _withheld(self, tool: Tool, permissions: PermissionContext, agent: Agent) -> str:
+        why = unavailable_reason(tool, permissions, agent, suggest=self._suggest)
+        return why or self._gate.never_allowed_reason(tool.name, tool.action, permissions)
 
-    def _readable(self, around: ToolContext, path: bytes) -> bool:
+    def _readable(self, context: ToolContext, path: bytes) -> bool:
         """Tells whether a tool that reads many files may open one of them without asking."""
         requests = (ResourceAccess(Action.READ, display_path(path)),)
-        decision = self._gate.decide(requests, around.posture)
-        return decision.verdict is Verdict.RUN and around.readable(path)
+        decision = self._gate.decide(requests, context.posture)
+        return decision.verdict is Verdict.RUN and context.readable(path)
 
     def _doubts(
-        self, prepared: PreparedCall, decision: Decision, posture: PermissionContext
+        self, prepared: PreparedCall, decision: Decision, permissions: PermissionContext
     ) -> Sequence[ResourceAccess]:
         """Returns the requests that the user is asked about; raises if they cannot be allowed."""
         if decision.verdict in (Verdict.RUN, Verdict.STAGE):
@@ -415,7 +417,7 @@ class ToolDispatcher:
         found = [
             request
             for request in prepared.requests
-            if self._gate.decide((request,), posture).verdict is Verdict.ASK
+            if self._gate.decide((request,), permissions).verdict is Verdict.ASK
         ]
         if decision.layer == LOOP and not found:  # a guard asks, whatever the gate said
             return (ResourceAccess(Action.LOOP, _subject(prepared)),)
@@ -461,12 +463,12 @@ def _advised(outcome: ToolOutcome, absent: frozenset[str]) -> ToolOutcome:
     )
 
 
-def _attempt(prepared: PreparedCall, decision: Decision, around: ToolContext) -> GuardedCall:
-    agents = around.posture.agents
+def _attempt(prepared: PreparedCall, decision: Decision, context: ToolContext) -> GuardedCall:
+    agents = context.posture.agents
     return GuardedCall(
-        around.session,
+        context.session,
         agents[0].name if agents else "",
-        around.posture.mode,
+        context.posture.mode,
         prepared.call,
         prepared.call.tool,
         prepared.requests,

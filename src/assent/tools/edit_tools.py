@@ -46,37 +46,37 @@ class WriteArgs(msgspec.Struct, frozen=True):
     content: str
 
 
-def write_touches(args: WriteArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    path = around.overlay.locate(args.path)
-    if is_plan(args.path, path, around):
-        return (plan_file.plan_access(around),)
-    path = edit_target(args.path, around)
+def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    path = context.overlay.locate(args.path)
+    if is_plan(args.path, path, context):
+        return (plan_file.plan_access(context),)
+    path = edit_target(args.path, context)
     # It reports that the content is the same already, so writing also means reading.
-    seen = (read_access(path),) if around.overlay.state(path) else ()
+    seen = (read_access(path),) if context.overlay.state(path) else ()
     return (edit_access(path), *seen)
 
 
-def run_write(args: WriteArgs, around: ToolContext) -> ToolOutcome:
+def run_write(args: WriteArgs, context: ToolContext) -> ToolOutcome:
     """Returns the new content; an existing file keeps its mode, BOM and line ends."""
-    path = around.overlay.locate(args.path)
-    if is_plan(args.path, path, around):
-        return plan_text_outcome(args.content, around)
-    path = edit_target(args.path, around)
-    before = expected_state(path, around)
+    path = context.overlay.locate(args.path)
+    if is_plan(args.path, path, context):
+        return plan_text_outcome(args.content, context)
+    path = edit_target(args.path, context)
+    before = expected_state(path, context)
     if before is not None and before.kind == "link":
         raise Refused(f"{one_line(path)} is a broken symlink. Nothing was changed.")
-    content = _in_form(args.content, path, before, around)
+    content = _in_form(args.content, path, before, context)
     lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
     kind = "replaced" if before else "new file"
     noun = "line" if lines == 1 else "lines"
     return edit_outcome([EditedFile(path, before, content, f"{kind}, {lines} {noun}.")])
 
 
-def _in_form(text: str, path: bytes, before: FileState | None, around: ToolContext) -> bytes:
+def _in_form(text: str, path: bytes, before: FileState | None, context: ToolContext) -> bytes:
     content = text.encode("utf-8", "surrogateescape")
     if before is None:
         return content
-    begins = next(around.overlay.chunks(path), b"")[:BEGINNING]
+    begins = next(context.overlay.chunks(path), b"")[:BEGINNING]
     if b"\0" in begins:
         return content
     if b"\r\n" in begins and "\r" not in text:
@@ -102,34 +102,34 @@ class MultiEditArgs(msgspec.Struct, frozen=True):
     edits: list[TextEdit]
 
 
-def multi_edit_touches(args: MultiEditArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    return edit_accesses(args.path, around)
+def multi_edit_touches(args: MultiEditArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    return edit_accesses(args.path, context)
 
 
-def run_multi_edit(args: MultiEditArgs, around: ToolContext) -> ToolOutcome:
+def run_multi_edit(args: MultiEditArgs, context: ToolContext) -> ToolOutcome:
     """Returns the file with all pieces replaced."""
     if not args.edits:
         raise UsageError("edits: must not be empty. Nothing was changed.")
-    return edited_file(args.path, args.edits, around)
+    return edited_file(args.path, args.edits, context)
 
 
-def edit_accesses(argument: str, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def edit_accesses(argument: str, context: ToolContext) -> tuple[ResourceAccess, ...]:
     """Returns what an edit accesses: it changes the file, and shows lines of it."""
-    path = around.overlay.locate(argument)
-    if is_plan(argument, path, around):
-        return (plan_file.plan_access(around),)
-    path = edit_target(argument, around)
+    path = context.overlay.locate(argument)
+    if is_plan(argument, path, context):
+        return (plan_file.plan_access(context),)
+    path = edit_target(argument, context)
     return (edit_access(path), read_access(path))
 
 
-def edited_file(argument: str, pieces: list[TextEdit], around: ToolContext) -> ToolOutcome:
+def edited_file(argument: str, pieces: list[TextEdit], context: ToolContext) -> ToolOutcome:
     """Returns a file with pieces replaced, one after the other."""
-    path = around.overlay.locate(argument)
-    if is_plan(argument, path, around):
-        plan, form = decode_text(around.plan_text(), one_line(path))
-        return plan_text_outcome(_edited(plan, form, pieces)[0], around)
-    path = edit_target(argument, around)
-    before, content = load_file(path, around)
+    path = context.overlay.locate(argument)
+    if is_plan(argument, path, context):
+        plan, form = decode_text(context.plan_text(), one_line(path))
+        return plan_text_outcome(_edited(plan, form, pieces)[0], context)
+    path = edit_target(argument, context)
+    before, content = load_file(path, context)
     text, form = decode_text(content, one_line(path))
     after, count, last = _edited(text, form, pieces)
     words = f"{count} replacement{'s' if count != 1 else ''}, near line {line_of(after, last[0])}:"
@@ -176,13 +176,13 @@ class EditArgs(msgspec.Struct, frozen=True):
     replace_all: bool = False
 
 
-def edit_touches(args: EditArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    return edit_accesses(args.path, around)
+def edit_touches(args: EditArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    return edit_accesses(args.path, context)
 
 
-def run_edit(args: EditArgs, around: ToolContext) -> ToolOutcome:
+def run_edit(args: EditArgs, context: ToolContext) -> ToolOutcome:
     """Returns the file with one occurrence replaced, or all of them."""
-    return edited_file(args.path, [TextEdit(args.old, args.new, args.replace_all)], around)
+    return edited_file(args.path, [TextEdit(args.old, args.new, args.replace_all)], context)
 
 
 EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT)
@@ -195,17 +195,17 @@ class DeleteArgs(msgspec.Struct, frozen=True):
     path: str
 
 
-def delete_touches(args: DeleteArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    return tuple(edit_access(file) for file in files_under(entry_path(args.path, around), around))
+def delete_touches(args: DeleteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    return tuple(edit_access(file) for file in files_under(entry_path(args.path, context), context))
 
 
-def run_delete(args: DeleteArgs, around: ToolContext) -> ToolOutcome:
+def run_delete(args: DeleteArgs, context: ToolContext) -> ToolOutcome:
     """Returns the removal of all files at a path."""
-    path = entry_path(args.path, around)
+    path = entry_path(args.path, context)
     depth = path.count(b"/")
     operations = tuple(
         DeleteFile(file, state, file.count(b"/") - depth)
-        for file, state in with_states(files_under(path, around), around)
+        for file, state in with_states(files_under(path, context), context)
     )
     what = "1 file" if len(operations) == 1 else f"{len(operations)} files"
     return ToolOutcome(
@@ -213,25 +213,25 @@ def run_delete(args: DeleteArgs, around: ToolContext) -> ToolOutcome:
     )
 
 
-def files_under(path: bytes, around: ToolContext) -> list[bytes]:
+def files_under(path: bytes, context: ToolContext) -> list[bytes]:
     """Returns the files at a path: the file itself, or all files of a folder."""
-    state = around.overlay.state(path)
+    state = context.overlay.state(path)
     if isinstance(state, FileState):
         return [path]
-    found = around.overlay.below(path) if state == "folder" else []
+    found = context.overlay.below(path) if state == "folder" else []
     if not found:
         what = "is an empty folder" if state == "folder" else "does not exist"
         raise NotFound(f"{one_line(path)} {what}. Nothing was changed.")
     if len(found) > MAX_FILES:
         raise Refused(f"{one_line(path)} has {len(found)} files; the limit is {MAX_FILES}.")
     for file in found:
-        check_editable(file, around)
+        check_editable(file, context)
     return found
 
 
-def with_states(paths: list[bytes], around: ToolContext) -> list[tuple[bytes, FileState]]:
+def with_states(paths: list[bytes], context: ToolContext) -> list[tuple[bytes, FileState]]:
     """Returns files with their states; raises if the model saw another content."""
-    states = [(path, expected_state(path, around)) for path in paths]
+    states = [(path, expected_state(path, context)) for path in paths]
     return [(path, state) for path, state in states if state is not None]
 
 
@@ -246,46 +246,46 @@ class MoveArgs(msgspec.Struct, frozen=True):
     to: str
 
 
-def move_touches(args: MoveArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def move_touches(args: MoveArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     """Returns both paths; the moved content could be read at its new path, so that is asked too."""
-    pairs = _pairs(args, around)
+    pairs = _pairs(args, context)
     named = [request for old, new in pairs for request in (edit_access(old), edit_access(new))]
     return (*named, *[read_access(old) for old, _ in pairs])
 
 
-def run_move(args: MoveArgs, around: ToolContext) -> ToolOutcome:
+def run_move(args: MoveArgs, context: ToolContext) -> ToolOutcome:
     """Returns the move of all files at a path."""
-    goals = dict(_pairs(args, around))
-    depth = entry_path(args.path, around).count(b"/")
+    goals = dict(_pairs(args, context))
+    depth = entry_path(args.path, context).count(b"/")
     operations = tuple(
         MoveFile(old, goals[old], state, old.count(b"/") - depth)
-        for old, state in with_states(list(goals), around)
+        for old, state in with_states(list(goals), context)
     )
-    _check_free(operations, around)
+    _check_free(operations, context)
     seen = {
         display_path(op.to): op.before.digest
         for op in operations
-        if display_path(op.path) in around.seen
+        if display_path(op.path) in context.seen
     }
     what = "1 file" if len(operations) == 1 else f"{len(operations)} files"
     text = f"{one_line(operations[0].path)} -> {one_line(operations[0].to)}: {what} to move."
     return ToolOutcome(text, args.path, effect=EditEffect(operations), metadata={"seen": seen})
 
 
-def _pairs(args: MoveArgs, around: ToolContext) -> list[tuple[bytes, bytes]]:
-    path, to = entry_path(args.path, around), entry_path(args.to, around)
-    if around.overlay.state(to) == "folder" and casefolded(to) != casefolded(path):
+def _pairs(args: MoveArgs, context: ToolContext) -> list[tuple[bytes, bytes]]:
+    path, to = entry_path(args.path, context), entry_path(args.to, context)
+    if context.overlay.state(to) == "folder" and casefolded(to) != casefolded(path):
         to = to + b"/" + base_name(path)
-    check_editable(to, around)
+    check_editable(to, context)
     if is_inside(to, path):
         raise ImpossibleOperations(f"{one_line(path)} cannot be moved to itself or into itself.")
-    return [(file, to + file[len(path) :]) for file in files_under(path, around)]
+    return [(file, to + file[len(path) :]) for file in files_under(path, context)]
 
 
-def _check_free(operations: tuple[MoveFile, ...], around: ToolContext) -> None:
+def _check_free(operations: tuple[MoveFile, ...], context: ToolContext) -> None:
     for op in operations:
-        taken = around.overlay.state(op.to) is not None
-        listed = base_name(op.to) in around.overlay.names(parent(op.to))
+        taken = context.overlay.state(op.to) is not None
+        listed = base_name(op.to) in context.overlay.names(parent(op.to))
         if taken and (listed or casefolded(op.to) != casefolded(op.path)):
             raise ImpossibleOperations(f"{one_line(op.to)} already exists. Nothing was changed.")
 

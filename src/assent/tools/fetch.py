@@ -150,13 +150,13 @@ class FetchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: str
 
 
-def touches(args: FetchArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+def touches(args: FetchArgs, context: ToolContext) -> Sequence[ResourceAccess]:
     return (ResourceAccess(Action.FETCH, args.url.strip()),)
 
 
-def run(args: FetchArgs, around: ToolContext) -> ToolOutcome:
+def run(args: FetchArgs, context: ToolContext) -> ToolOutcome:
     url = args.url.strip()
-    got = around.fetch.get(url, LIMIT, _allowed(url, around.posture.hosts))
+    got = context.fetch.get(url, LIMIT, _allowed(url, context.posture.hosts))
     media = got.media_type.partition(";")[0].strip().lower()
     if not (media.startswith(TEXTS) or media.endswith(ENDS)):
         raise Refused(f"{got.url} is {media or 'of no known kind'}, not text; it was not read.")

@@ -295,33 +295,33 @@ class EditedFile(msgspec.Struct, frozen=True, dict=True):
         return FileState(sha256(self.content), len(self.content), mode)
 
 
-def edit_target(argument: str, around: ToolContext) -> bytes:
+def edit_target(argument: str, context: ToolContext) -> bytes:
     """Returns the real path of a file to change; refuses git's, Assent's and outside files."""
-    path = around.overlay.locate(argument)
-    check_editable(path, around)
+    path = context.overlay.locate(argument)
+    check_editable(path, context)
     return path
 
 
-def check_editable(path: bytes, around: ToolContext) -> None:
+def check_editable(path: bytes, context: ToolContext) -> None:
     """Refuses files that no tool may touch; for plans, it says what to use instead."""
-    if is_inside(casefolded(path), casefolded(around.plan_dir)):
+    if is_inside(casefolded(path), casefolded(context.plan_dir)):
         words = "is in the plans folder, which cannot be edited; in plan mode, use `write_plan`."
         raise Refused(f"{one_line(path)} {words} Nothing was changed.")
-    refuse_own_paths(path, around.plan_dir, around.private)
+    refuse_own_paths(path, context.plan_dir, context.private)
 
 
-def entry_path(argument: str, around: ToolContext) -> bytes:
+def entry_path(argument: str, context: ToolContext) -> bytes:
     """Returns the path of an entry itself: of a symlink, not of its target."""
     folder, _, name = argument.rstrip("/").rpartition("/")
     if name in ("", ".", ".."):
-        return edit_target(argument, around)
+        return edit_target(argument, context)
     above = "/" if not folder and argument.startswith("/") else folder
-    real = around.overlay.locate(above) if above else b""
+    real = context.overlay.locate(above) if above else b""
     encoded = name.encode("utf-8", "backslashreplace")
     path = real + b"/" + encoded if real else encoded
-    if around.overlay.state(path) is None:
-        path = around.overlay.locate(argument)  # it may be a name that was shown with escapes
-    check_editable(path, around)
+    if context.overlay.state(path) is None:
+        path = context.overlay.locate(argument)  # it may be a name that was shown with escapes
+    check_editable(path, context)
     return path
 
 
@@ -334,30 +334,30 @@ def read_access(path: bytes) -> ResourceAccess:
     return ResourceAccess(Action.READ, display_path(path))
 
 
-def expected_state(path: bytes, around: ToolContext) -> FileState | None:
+def expected_state(path: bytes, context: ToolContext) -> FileState | None:
     """Returns the file at a path; raises if the model saw another content."""
-    state = around.overlay.state(path)
+    state = context.overlay.state(path)
     if state == "folder":
         raise Refused(f"{one_line(path)} is a folder. Nothing was changed.")
     if state is None:
         for above in ancestors(path):
-            if isinstance(around.overlay.state(above), FileState):
+            if isinstance(context.overlay.state(above), FileState):
                 raise Refused(f"{one_line(above)} is a file, not a folder.")
         return None
-    seen = around.seen.get(display_path(path))
+    seen = context.seen.get(display_path(path))
     if seen is not None and seen != state.digest:
         raise StaleError(f"{one_line(path)} has changed since you read it. Read it again first.")
     return state
 
 
-def load_file(path: bytes, around: ToolContext) -> tuple[FileState, bytes]:
+def load_file(path: bytes, context: ToolContext) -> tuple[FileState, bytes]:
     """Returns a file with its content; raises if there is none, or it is being changed."""
-    state = expected_state(path, around)
+    state = expected_state(path, context)
     if state is None:
         raise NotFound(f"{one_line(path)} does not exist. Use `write` to create it.")
     if state.kind == "link":
         raise Refused(f"{one_line(path)} is a symlink; edit the file it points to.")
-    content = around.overlay.content(path)
+    content = context.overlay.content(path)
     if sha256(content) != state.digest:
         raise StaleError(f"{one_line(path)} is changing right now. Read it again first.")
     return state, content
@@ -405,29 +405,29 @@ MAX_PLAN_BYTES = 1 << 20  # bytes of a plan's text
 ENDING = b".md"
 
 
-def is_plan(argument: str, path: bytes, around: ToolContext) -> bool:
+def is_plan(argument: str, path: bytes, context: ToolContext) -> bool:
     """Tells whether a path is the plan file; raises Refused if it was reached indirectly.
 
     `path` is where the argument really leads. The file must be named exactly: no `..`, no symlink,
     no other ending.
     """
-    if not around.plan or path != around.plan:
+    if not context.plan or path != context.plan:
         return False
-    typed = argument.encode("utf-8", "backslashreplace").removeprefix(around.root + b"/")
-    direct = typed.removeprefix(b"./") == around.plan
-    if not direct or not path.endswith(ENDING) or not is_inside(path, around.plan_dir):
+    typed = argument.encode("utf-8", "backslashreplace").removeprefix(context.root + b"/")
+    direct = typed.removeprefix(b"./") == context.plan
+    if not direct or not path.endswith(ENDING) or not is_inside(path, context.plan_dir):
         raise Refused(f"{one_line(typed)} points to the plan indirectly; use `write_plan`.")
     return True
 
 
-def plan_access(around: ToolContext) -> ResourceAccess:
+def plan_access(context: ToolContext) -> ResourceAccess:
     """Returns the access that writing the plan needs."""
-    return ResourceAccess(Action.PLAN, one_line(around.plan))
+    return ResourceAccess(Action.PLAN, one_line(context.plan))
 
 
-def plan_text_outcome(text: str, around: ToolContext) -> ToolOutcome:
+def plan_text_outcome(text: str, context: ToolContext) -> ToolOutcome:
     """Returns the plan's new text instead of an edit (F17)."""
-    if around.posture.mode != "plan":
+    if context.posture.mode != "plan":
         raise Refused("The plan's text can only change in plan mode. It was not changed.")
     check_plan_text(text)
     return ToolOutcome(

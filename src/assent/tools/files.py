@@ -31,28 +31,28 @@ from assent.tools.tool import ToolContext
 PATH_CHANGED = "That is not what permission was given for, so nothing was read."
 
 
-def resolve_path(around: ToolContext, argument: str) -> bytes:
+def resolve_path(context: ToolContext, argument: str) -> bytes:
     """Returns the real path in the workspace; refuses outside paths and Assent's own secrets."""
-    path = around.overlay.locate(argument)
-    if is_private(around, path):
+    path = context.overlay.locate(argument)
+    if is_private(context, path):
         raise Refused(f"{one_line(path)} belongs to Assent and cannot be read.")
     return path
 
 
-def is_private(around: ToolContext, path: bytes) -> bool:
+def is_private(context: ToolContext, path: bytes) -> bool:
     """Tells whether a path is in Assent's own state or configuration."""
-    return any(is_inside(casefolded(path), casefolded(own)) for own in around.private)
+    return any(is_inside(casefolded(path), casefolded(own)) for own in context.private)
 
 
-def read_accesses(around: ToolContext, argument: str) -> tuple[ResourceAccess, ...]:
+def read_accesses(context: ToolContext, argument: str) -> tuple[ResourceAccess, ...]:
     """Returns the access for reading a path: outside the workspace, the folder as well."""
-    found = _outer(around, argument)
+    found = _outer(context, argument)
     if found is None:
-        return (read_access_of(around, argument),)
-    return _touched(around.root, *found, argument)
+        return (read_access_of(context, argument),)
+    return _touched(context.root, *found, argument)
 
 
-def outside_accesses(around: ToolContext, names: Sequence[str]) -> tuple[ResourceAccess, ...]:
+def outside_accesses(context: ToolContext, names: Sequence[str]) -> tuple[ResourceAccess, ...]:
     """Returns the access for outside files that a command names, symlinks followed.
 
     A hidden file is refused if a symlink leads to it; else its name shows what it is.
@@ -60,20 +60,20 @@ def outside_accesses(around: ToolContext, names: Sequence[str]) -> tuple[Resourc
     found: list[ResourceAccess] = []
     for name in names:
         try:
-            outer = _outer(around, name)
+            outer = _outer(context, name)
         except Refused:
             if not name.startswith(("/", "~", "..")):
                 raise
             continue
         except AssentError:  # it is not a path at all
             continue
-        found += _touched(around.root, *outer, name) if outer else ()
+        found += _touched(context.root, *outer, name) if outer else ()
     return tuple(dict.fromkeys(found))
 
 
-def read_access_of(around: ToolContext, argument: str) -> ResourceAccess:
+def read_access_of(context: ToolContext, argument: str) -> ResourceAccess:
     """Returns the access for reading a path in the workspace."""
-    return ResourceAccess(Action.READ, display_path(resolve_path(around, argument)) or ".")
+    return ResourceAccess(Action.READ, display_path(resolve_path(context, argument)) or ".")
 
 
 def search_accesses(
@@ -87,14 +87,14 @@ def search_accesses(
     return (*places, ResourceAccess(Action.SEEK, text or places[-1].resource, word))
 
 
-def outside_path(around: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | None:
+def outside_path(context: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | None:
     """Returns access to an outside file, and its real path; None if it is in the workspace.
 
     Only what the gate has judged counts: a symlink may point elsewhere now.
     """
-    found = _outer(around, argument)
+    found = _outer(context, argument)
     if found and any(
-        asked not in around.judged for asked in _touched(around.root, *found, argument)
+        asked not in context.judged for asked in _touched(context.root, *found, argument)
     ):
         raise Refused(
             f"{one_line(argument.encode())} now points to {one_line(found[1])}. {PATH_CHANGED}"
@@ -114,13 +114,13 @@ def _touched(
     )
 
 
-def _outer(around: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | None:
+def _outer(context: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | None:
     """Returns the real path of an outside file, if the user can be asked about it."""
-    way = around.overlay.outside_target(argument) if around.outside else None
-    if way is None or around.outside is None:
+    way = context.overlay.outside_target(argument) if context.outside else None
+    if way is None or context.outside is None:
         return None
-    absolute = way if way.startswith(b"/") else around.root + b"/" + way
-    return around.outside, around.outside.real(absolute)
+    absolute = way if way.startswith(b"/") else context.root + b"/" + way
+    return context.outside, context.outside.real(absolute)
 
 
 # Lists the files below a folder, with the draft applied and ignored files excluded.
@@ -148,24 +148,26 @@ class RipgrepOutput(msgspec.Struct, frozen=True):
     cut: str = ""
 
 
-def run_ripgrep(around: ToolContext, options: Sequence[bytes], path: bytes) -> RipgrepOutput | None:
+def run_ripgrep(
+    context: ToolContext, options: Sequence[bytes], path: bytes
+) -> RipgrepOutput | None:
     """Runs ripgrep in the workspace on a file or folder; None if no program can run here."""
     try:
-        if around.process.sandbox_status().hold is SandboxState.OFF:
+        if context.process.sandbox_status().hold is SandboxState.OFF:
             return None
-        program = around.process.program(("rg",))
+        program = context.process.program(("rg",))
         if program is None:
             return None
         argv = (program, *_FIXED, *options, b"--", b"./" + path)
-        return _run(around, Program(argv))
+        return _run(context, Program(argv))
     except Refused:
         return None
 
 
-def _run(around: ToolContext, program: Program) -> RipgrepOutput:
+def _run(context: ToolContext, program: Program) -> RipgrepOutput:
     content, errors = bytearray(), bytearray()
     code, cut = 0, ""
-    for part in around.process.run((program,), around.root, LIMITS):
+    for part in context.process.run((program,), context.root, LIMITS):
         if isinstance(part, OutputChunk):
             (errors if part.error else content).extend(part.content)
         else:
@@ -187,19 +189,19 @@ class FileListing(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def list_files(around: ToolContext, folder: bytes) -> FileListing:
+def list_files(context: ToolContext, folder: bytes) -> FileListing:
     """Lists the files below a folder, or a single file."""
-    drafted = around.overlay.drafted()
-    printed = run_ripgrep(around, (b"--files", b"--null"), folder)
+    drafted = context.overlay.drafted()
+    printed = run_ripgrep(context, (b"--files", b"--null"), folder)
     if printed is None:
-        on_disk = list(islice(walk_files(around.overlay, folder), MAX_FILES + 1))
+        on_disk = list(islice(walk_files(context.overlay, folder), MAX_FILES + 1))
     else:
         on_disk = [path.removeprefix(b"./") for path in printed.content.split(b"\0")[:-1]]
     own = is_inside(folder, STATE)
     stand = [
         path
         for path in on_disk
-        if path not in drafted and own == is_inside(path, STATE) and not is_private(around, path)
+        if path not in drafted and own == is_inside(path, STATE) and not is_private(context, path)
     ]
     coming = [path for path, after in drafted.items() if after and is_inside(path, folder)]
     found = sorted({*stand, *coming})
@@ -241,31 +243,33 @@ MAX_SUGGESTIONS = 3
 _ALIKE = 0.5
 
 
-def existing_state(around: ToolContext, path: bytes) -> FileState | Literal["folder"]:
+def existing_state(context: ToolContext, path: bytes) -> FileState | Literal["folder"]:
     """Returns the state of a path; raises NotFound, with suggestions."""
-    state = around.overlay.state(path)
+    state = context.overlay.state(path)
     if state is None:
-        raise NotFound(f"{one_line(path)} does not exist.{suggest_paths(around, path)}")
+        raise NotFound(f"{one_line(path)} does not exist.{suggest_paths(context, path)}")
     return state
 
 
-def suggest_paths(around: ToolContext, path: bytes) -> str:
+def suggest_paths(context: ToolContext, path: bytes) -> str:
     """Returns a sentence with paths of the same or a similar name; empty if there are none."""
     wanted = casefolded(base_name(path))
-    same = [file for file in list_files(around, b"").files if casefolded(base_name(file)) == wanted]
-    found = same[:MAX_SUGGESTIONS] or _alike(around, path)
+    same = [
+        file for file in list_files(context, b"").files if casefolded(base_name(file)) == wanted
+    ]
+    found = same[:MAX_SUGGESTIONS] or _alike(context, path)
     if not found:
         return " Find it with glob."
     return f" Did you mean {', '.join(one_line(each) for each in found)}?"
 
 
-def _alike(around: ToolContext, path: bytes) -> list[bytes]:
+def _alike(context: ToolContext, path: bytes) -> list[bytes]:
     folder = parent(path)
-    while folder and around.overlay.state(folder) != "folder":
+    while folder and context.overlay.state(folder) != "folder":
         folder = parent(folder)
     prefix = folder + b"/" if folder else b""
     scored = [
-        (_likeness(base_name(path), each), prefix + each) for each in around.overlay.names(folder)
+        (_likeness(base_name(path), each), prefix + each) for each in context.overlay.names(folder)
     ]
     best = sorted((score, each) for score, each in scored if score >= _ALIKE)
     return [each for _, each in reversed(best)][:MAX_SUGGESTIONS]

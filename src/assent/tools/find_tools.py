@@ -49,17 +49,17 @@ class _FolderNode:
         self.count = 0
 
 
-def list_touches(args: ListArgs, around: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses(read_accesses(around, args.path), "list")
+def list_touches(args: ListArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses(read_accesses(context, args.path), "list")
 
 
-def run_list(args: ListArgs, around: ToolContext) -> ToolOutcome:
-    if outer := outside_path(around, args.path):
+def run_list(args: ListArgs, context: ToolContext) -> ToolOutcome:
+    if outer := outside_path(context, args.path):
         return _outside(*outer)
-    folder = resolve_path(around, args.path)
-    if existing_state(around, folder) != "folder":
+    folder = resolve_path(context, args.path)
+    if existing_state(context, folder) != "folder":
         return limited_outcome(one_line(folder), one_line(folder))
-    found = list_files(around, folder)
+    found = list_files(context, folder)
     below = len(folder) + 1 if folder else 0
     unwanted = [PathGlob(glob) for glob in args.ignore]
     names = [path[below:] for path in found.files]
@@ -134,15 +134,15 @@ class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, HIDDEN_FIELD] = MAX_FILES
 
 
-def glob_touches(args: GlobArgs, around: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses((read_access_of(around, args.path),), "glob", args.pattern)
+def glob_touches(args: GlobArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(context, args.path),), "glob", args.pattern)
 
 
-def run_glob(args: GlobArgs, around: ToolContext) -> ToolOutcome:
-    folder = resolve_path(around, args.path)
-    existing_state(around, folder)
+def run_glob(args: GlobArgs, context: ToolContext) -> ToolOutcome:
+    folder = resolve_path(context, args.path)
+    existing_state(context, folder)
     pattern = PathGlob(args.pattern)
-    found = list_files(around, folder)
+    found = list_files(context, folder)
     below = len(folder) + 1 if folder else 0
     paths = [path for path in found.files if pattern.matches(path[below:])]
     notes = [] if paths else ["No files match."]
@@ -190,14 +190,14 @@ class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclude: Annotated[str, HIDDEN_FIELD] = ""
 
 
-def grep_touches(args: GrepArgs, around: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses((read_access_of(around, args.path),), "grep", args.pattern)
+def grep_touches(args: GrepArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(context, args.path),), "grep", args.pattern)
 
 
-def run_grep(args: GrepArgs, around: ToolContext) -> ToolOutcome:
-    folder = resolve_path(around, args.path)
-    existing_state(around, folder)
-    found = search_text(around, _query(args, folder))
+def run_grep(args: GrepArgs, context: ToolContext) -> ToolOutcome:
+    folder = resolve_path(context, args.path)
+    existing_state(context, folder)
+    found = search_text(context, _query(args, folder))
     limit = min(max(1, args.limit), MAX_MATCHES)
     matching = Counter(hit.path for hit in found.hits if not hit.context)
     lines = [*_grep_lines(_first(found.hits, limit))]

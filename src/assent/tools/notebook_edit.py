@@ -102,17 +102,17 @@ class NotebookEditArgs(msgspec.Struct, frozen=True):
     kind: Literal["code", "markdown"] | None = None
 
 
-def touches(args: NotebookEditArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
-    path = edit_target(args.path, around)
+def touches(args: NotebookEditArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    path = edit_target(args.path, context)
     return (edit_access(path), read_access(path))
 
 
-def run(args: NotebookEditArgs, around: ToolContext) -> ToolOutcome:
+def run(args: NotebookEditArgs, context: ToolContext) -> ToolOutcome:
     """Returns the notebook with one cell changed."""
-    path = edit_target(args.path, around)
+    path = edit_target(args.path, context)
     if not path.lower().endswith(ENDING):
         raise UsageError(f"{one_line(path)} is not a notebook (.ipynb). Use `edit`.")
-    before, content = load_file(path, around)
+    before, content = load_file(path, context)
     text, form = decode_text(content, one_line(path))
     _check(text)
     top = members(text, 0)

@@ -157,12 +157,12 @@ def collect_output(
     return limited_outcome(text, title, notes, failed=failed, exit=ended.code, **lacks)
 
 
-def with_draft_note(outcome: ToolOutcome, around: ToolContext) -> ToolOutcome:
+def with_draft_note(outcome: ToolOutcome, context: ToolContext) -> ToolOutcome:
     """Adds a note that a program did not see the draft, if there is one."""
-    if not around.overlay.drafted():
+    if not context.overlay.drafted():
         return outcome
     return msgspec.structs.replace(
-        outcome, text=f"{outcome.text}\n[{without_missing_tools(DRAFT_NOTE, around.absent)}]"
+        outcome, text=f"{outcome.text}\n[{without_missing_tools(DRAFT_NOTE, context.absent)}]"
     )
 
 

@@ -360,22 +360,22 @@ class LocatedFilePatch(msgspec.Struct, frozen=True):
     to: bytes = b""
 
 
-def touches(args: PatchArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def touches(args: PatchArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     """Returns the access for every file; an updated one is also shown, or moved to another name."""
-    found = _located(args.patch, around)
+    found = _located(args.patch, context)
     paths = [path for each in found for path in (each.path, each.to) if path]
     shown = [each.path for each in found if each.file.kind == "update"]
     return (*[edit_access(path) for path in paths], *[read_access(path) for path in shown])
 
 
-def run(args: PatchArgs, around: ToolContext) -> ToolOutcome:
+def run(args: PatchArgs, context: ToolContext) -> ToolOutcome:
     """Returns all changes of the patch, or raises for the first file where it does not fit."""
     changes: list[EditedFile] = []
     others: list[FileOperation] = []
     words: list[str] = []
-    for each in _located(args.patch, around):
-        change = _change(each, around) if each.file.kind != "delete" else None
-        gone = _gone(each, change, around)
+    for each in _located(args.patch, context):
+        change = _change(each, context) if each.file.kind != "delete" else None
+        gone = _gone(each, change, context)
         others += gone
         words += [f"{one_line(each.path)}: {'moves' if each.to else 'goes'}." for _ in gone]
         if change and not any(isinstance(op, MoveFile) for op in gone):
@@ -385,12 +385,12 @@ def run(args: PatchArgs, around: ToolContext) -> ToolOutcome:
 
 
 def _gone(
-    each: LocatedFilePatch, change: EditedFile | None, around: ToolContext
+    each: LocatedFilePatch, change: EditedFile | None, context: ToolContext
 ) -> list[FileOperation]:
     """Returns the change of a file's old name: it is deleted, or moved unchanged."""
     if change and not each.to:
         return []
-    before = expected_state(each.path, around)
+    before = expected_state(each.path, context)
     if before is None:
         raise NotFound(f"{one_line(each.path)} does not exist. Nothing was changed.")
     if change and change.after == before:
@@ -398,11 +398,13 @@ def _gone(
     return [DeleteFile(each.path, before)]
 
 
-def _located(patch: str, around: ToolContext) -> list[LocatedFilePatch]:
+def _located(patch: str, context: ToolContext) -> list[LocatedFilePatch]:
     found = []
     for file in parse_patch(patch):
-        path = (entry_path if file.kind == "delete" else edit_target)(file.path, around)
-        found.append(LocatedFilePatch(file, path, edit_target(file.to, around) if file.to else b""))
+        path = (entry_path if file.kind == "delete" else edit_target)(file.path, context)
+        found.append(
+            LocatedFilePatch(file, path, edit_target(file.to, context) if file.to else b"")
+        )
     paths = [path for each in found for path in (each.path, each.to) if path]
     twice = [path for path in paths if paths.count(path) > 1]
     if twice:
@@ -410,13 +412,13 @@ def _located(patch: str, around: ToolContext) -> list[LocatedFilePatch]:
     return found
 
 
-def _change(each: LocatedFilePatch, around: ToolContext) -> EditedFile:
+def _change(each: LocatedFilePatch, context: ToolContext) -> EditedFile:
     goal = each.to or each.path
-    if (each.file.kind == "add" or each.to) and expected_state(goal, around) is not None:
+    if (each.file.kind == "add" or each.to) and expected_state(goal, context) is not None:
         raise ImpossibleOperations(f"{one_line(goal)} already exists. Nothing was changed.")
     if each.file.kind == "add":
         return _added(each)
-    before, content = load_file(each.path, around)
+    before, content = load_file(each.path, context)
     name = one_line(each.path)
     text, form = decode_text(content, name)
     try:

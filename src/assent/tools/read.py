@@ -98,27 +98,27 @@ class NestedInstructions(msgspec.Struct, frozen=True):
     text: str
 
 
-def nested_instructions(around: ToolContext, file: bytes) -> list[NestedInstructions]:
+def nested_instructions(context: ToolContext, file: bytes) -> list[NestedInstructions]:
     """Returns instructions that were not given yet, nearest last; the root's are in the prompt."""
     found = [
-        next((each for name in NAMES for each in _read(around, folder, name)), None)
+        next((each for name in NAMES for each in _read(context, folder, name)), None)
         for folder in reversed(ancestors(file))
     ]
     return [
         each
         for each in found
-        if each and each.path != file and display_path(each.path) not in around.seen
+        if each and each.path != file and display_path(each.path) not in context.seen
     ]
 
 
-def _read(around: ToolContext, folder: bytes, name: str) -> Iterator[NestedInstructions]:
-    if name.encode() not in around.overlay.names(folder):
+def _read(context: ToolContext, folder: bytes, name: str) -> Iterator[NestedInstructions]:
+    if name.encode() not in context.overlay.names(folder):
         return
     try:
-        path = resolve_path(around, f"{one_line(folder)}/{name}")
-        state = around.overlay.state(path)
-        if isinstance(state, FileState) and path.endswith(b".md") and around.readable(path):
-            text = around.overlay.content(path, MAX_FILE_BYTES).decode("utf-8", "replace")
+        path = resolve_path(context, f"{one_line(folder)}/{name}")
+        state = context.overlay.state(path)
+        if isinstance(state, FileState) and path.endswith(b".md") and context.readable(path):
+            text = context.overlay.content(path, MAX_FILE_BYTES).decode("utf-8", "replace")
             yield NestedInstructions(path, state.digest, text.strip())
     except AssentError:
         return  # it leads outside, or is too long to be meant
@@ -140,26 +140,26 @@ class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end_line: Annotated[int, HIDDEN_FIELD] = 0
 
 
-def touches(args: ReadArgs, around: ToolContext) -> Sequence[ResourceAccess]:
-    return read_accesses(around, args.path)
+def touches(args: ReadArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    return read_accesses(context, args.path)
 
 
-def run(args: ReadArgs, around: ToolContext) -> ToolOutcome:
-    if outer := outside_path(around, args.path):
+def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
+    if outer := outside_path(context, args.path):
         return _outside(*outer, args)
-    path = resolve_path(around, args.path)
-    state = existing_state(around, path)
+    path = resolve_path(context, args.path)
+    state = existing_state(context, path)
     if not isinstance(state, FileState):
-        return _names(one_line(path) or ".", around.overlay.names(path))
-    chunks = around.overlay.chunks(path)
+        return _names(one_line(path) or ".", context.overlay.names(path))
+    chunks = context.overlay.chunks(path)
     first = next(chunks, b"")
     media = _image(first)
     if media:
-        return _picture(path, state, media, around)
+        return _picture(path, state, media, context)
     if b"\0" in first[:BINARY_PROBE_BYTES]:
         raise Refused(f"{one_line(path)} is binary ({state.size} bytes); it has no lines to read.")
     found = read_page(chain((first,), chunks), max(1, args.offset), _limit(args))
-    return _text(path, state, found, around)
+    return _text(path, state, found, context)
 
 
 def _limit(args: ReadArgs) -> int:
@@ -202,11 +202,11 @@ def _check_picture(title: str, size: int) -> None:
         raise Refused(f"{title} is an image of {size} bytes, which is too large.")
 
 
-def _text(path: bytes, state: FileState, found: LinePage, around: ToolContext) -> ToolOutcome:
+def _text(path: bytes, state: FileState, found: LinePage, context: ToolContext) -> ToolOutcome:
     _check_offset(one_line(path), state.size, found)
     seen = {display_path(path): state.digest}
     parts = ["\n".join(found.lines), *_notes(found)]
-    for each in nested_instructions(around, path):
+    for each in nested_instructions(context, path):
         seen[display_path(each.path)] = each.digest
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
@@ -222,9 +222,9 @@ def _notes(found: LinePage) -> Iterator[str]:
         yield "[Not UTF-8: read as Latin-1.]"
 
 
-def _picture(path: bytes, state: FileState, media: str, around: ToolContext) -> ToolOutcome:
+def _picture(path: bytes, state: FileState, media: str, context: ToolContext) -> ToolOutcome:
     _check_picture(one_line(path), state.size)
-    image = ImagePart(media, around.overlay.content(path, MAX_IMAGE_BYTES))
+    image = ImagePart(media, context.overlay.content(path, MAX_IMAGE_BYTES))
     seen = {display_path(path): state.digest}
     text = f"[{media}, {state.size} bytes]"
     return ToolOutcome(text, one_line(path), images=(image,), metadata={"seen": seen})

@@ -188,19 +188,19 @@ class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = "."
 
 
-def touches(args: SearchArgs, around: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses((read_access_of(around, args.path),), "search", args.name)
+def touches(args: SearchArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(context, args.path),), "search", args.name)
 
 
-def run(args: SearchArgs, around: ToolContext) -> ToolOutcome:
-    path = resolve_path(around, args.path)
-    state = existing_state(around, path)
+def run(args: SearchArgs, context: ToolContext) -> ToolOutcome:
+    path = resolve_path(context, args.path)
+    state = existing_state(context, path)
     name = args.name.strip().replace("::", ".").rpartition(".")[2].removesuffix("()")
     if name:
-        return _defined(around, path, name)
+        return _defined(context, path, name)
     if not isinstance(state, FileState):
         raise UsageError("Give a name, or the path of one file to list its definitions.")
-    found = search_text(around, SearchQuery(r"\w", path))
+    found = search_text(context, SearchQuery(r"\w", path))
     lines = [numbered(hit.line, f"{kind} {text}") for hit, kind, text in _outline(found.hits)]
     notes = [] if lines else ["No definitions found."]
     return limited_outcome("\n".join(lines), one_line(path), notes)
@@ -212,8 +212,8 @@ def _outline(hits: Sequence[SearchHit]) -> Iterator[tuple[SearchHit, str, str]]:
             yield hit, found.kind, hit.text.rstrip()[:MAX_SIGNATURE_CHARS]
 
 
-def _defined(around: ToolContext, path: bytes, name: str) -> ToolOutcome:
-    whole = search_text(around, SearchQuery(name, path, literal=True, word=True))
+def _defined(context: ToolContext, path: bytes, name: str) -> ToolOutcome:
+    whole = search_text(context, SearchQuery(name, path, literal=True, word=True))
     ranked = sorted(_ranked(whole, name), key=lambda each: each[0])
     lines = [line for _, line in ranked[:MAX_DEFINITIONS]]
     notes = [] if lines else [_nowhere(whole, name)]

@@ -37,11 +37,11 @@ class TodoArgs(msgspec.Struct, frozen=True):
     todos: list[TodoItemArgs]
 
 
-def todo_touches(args: TodoArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def todo_touches(args: TodoArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "todos", "todowrite"),)
 
 
-def run_todo(args: TodoArgs, around: ToolContext) -> ToolOutcome:
+def run_todo(args: TodoArgs, context: ToolContext) -> ToolOutcome:
     """Returns the list, if it is consistent."""
     _check(args.todos)
     todos = tuple(Todo(" ".join(item.content.split()), item.status) for item in args.todos)
@@ -89,11 +89,11 @@ class QuestionArgs(msgspec.Struct, frozen=True):
     questions: list[SingleQuestionArgs]
 
 
-def question_touches(args: QuestionArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def question_touches(args: QuestionArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "question", "question"),)
 
 
-def run_question(args: QuestionArgs, around: ToolContext) -> ToolOutcome:
+def run_question(args: QuestionArgs, context: ToolContext) -> ToolOutcome:
     """Returns the questions, if each can be answered."""
     if not 0 < len(args.questions) <= MAX_QUESTIONS:
         raise UsageError(f"questions: send 1 to {MAX_QUESTIONS} at once.")
@@ -149,11 +149,11 @@ class RememberArgs(msgspec.Struct, frozen=True):
     fact: str
 
 
-def remember_touches(args: RememberArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def remember_touches(args: RememberArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "facts", "remember"),)
 
 
-def run_remember(args: RememberArgs, around: ToolContext) -> ToolOutcome:
+def run_remember(args: RememberArgs, context: ToolContext) -> ToolOutcome:
     """Returns the fact on one line."""
     fact = " ".join(args.fact.split())
     if not 0 < len(fact) <= MAX_MEMORY_CHARS:
@@ -180,17 +180,17 @@ class TaskArgs(msgspec.Struct, frozen=True):
     background: bool = False
 
 
-def task_touches(args: TaskArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def task_touches(args: TaskArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     name = args.agent.strip()
-    if around.kinds is not None and name not in around.kinds:
-        listed = ", ".join(around.kinds) or "none"
+    if context.kinds is not None and name not in context.kinds:
+        listed = ", ".join(context.kinds) or "none"
         raise UsageError(
             f"Sub-agent type {name!a} not found. Available: {listed}. No sub-agent was started."
         )
     return (ResourceAccess(Action.TASK, name),)
 
 
-def run_task(args: TaskArgs, around: ToolContext) -> ToolOutcome:
+def run_task(args: TaskArgs, context: ToolContext) -> ToolOutcome:
     """Returns the task, if an agent is available for it."""
     if not args.prompt.strip():
         raise UsageError("prompt: must not be blank. No sub-agent was started.")
@@ -224,11 +224,11 @@ class WritePlanArgs(msgspec.Struct, frozen=True):
     name: str = ""  # of another plan
 
 
-def write_plan_touches(args: WritePlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def write_plan_touches(args: WritePlanArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, args.name or "plan", "write_plan"),)
 
 
-def run_write_plan(args: WritePlanArgs, around: ToolContext) -> ToolOutcome:
+def run_write_plan(args: WritePlanArgs, context: ToolContext) -> ToolOutcome:
     """Returns the text as the plan's new text."""
     check_plan_text(args.text)
     return ToolOutcome(
@@ -248,11 +248,11 @@ class PresentPlanArgs(msgspec.Struct, frozen=True):
     pass
 
 
-def present_plan_touches(args: PresentPlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def present_plan_touches(args: PresentPlanArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PRESENT, "plan"),)
 
 
-def run_present_plan(args: PresentPlanArgs, around: ToolContext) -> ToolOutcome:
+def run_present_plan(args: PresentPlanArgs, context: ToolContext) -> ToolOutcome:
     """Returns the request; the engine refuses it for an empty plan."""
     return ToolOutcome(
         "The plan is presented; the user decides.", "plan", effect=PresentPlanEffect()
@@ -276,11 +276,11 @@ class EnterPlanArgs(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def enter_plan_touches(args: EnterPlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+def enter_plan_touches(args: EnterPlanArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "mode", "plan_enter"),)
 
 
-def run_enter_plan(args: EnterPlanArgs, around: ToolContext) -> ToolOutcome:
+def run_enter_plan(args: EnterPlanArgs, context: ToolContext) -> ToolOutcome:
     """Returns the request; the engine asks the user."""
     return ToolOutcome(
         "The user is asked to switch to plan mode.",

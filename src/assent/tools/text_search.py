@@ -168,23 +168,23 @@ class SearchResult(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def search_text(around: ToolContext, query: SearchQuery) -> SearchResult:
+def search_text(context: ToolContext, query: SearchQuery) -> SearchResult:
     """Searches files with the draft applied; files that need the user's permission are omitted."""
     if not query.pattern or "\0" in query.pattern or "\n" in query.pattern:
         raise UsageError("The pattern is empty or has several lines; a match is within one line.")
-    filtered = _SearchFilter(around, query)
-    alone = _is_small_file(around.overlay, query)  # then no program need be started
-    printed = None if alone else run_ripgrep(around, _options(query), query.folder)
+    filtered = _SearchFilter(context, query)
+    alone = _is_small_file(context.overlay, query)  # then no program need be started
+    printed = None if alone else run_ripgrep(context, _options(query), query.folder)
     notes: list[str] = []
     if printed is None:
-        paths = (query.folder,) if alone else list_files(around, query.folder).files
-        hits = list(_looked(around.overlay, query, filter(filtered.takes, paths), notes))
+        paths = (query.folder,) if alone else list_files(context, query.folder).files
+        hits = list(_looked(context.overlay, query, filter(filtered.takes, paths), notes))
     else:
-        drafted = around.overlay.drafted()
+        drafted = context.overlay.drafted()
         found = _records(printed)
         hits = [hit for hit in found if hit.path not in drafted and filtered.takes(hit.path)]
         coming = [p for p, after in drafted.items() if after and is_inside(p, query.folder)]
-        hits += _drafted(around.overlay, query, filter(filtered.takes, coming), notes)
+        hits += _drafted(context.overlay, query, filter(filtered.takes, coming), notes)
         notes += [f"The search was stopped early ({printed.cut})."] if printed.cut else []
     hits.sort(key=lambda hit: (hit.path, hit.line))
     return SearchResult(tuple(hits), (*filtered.notes(), *notes))
@@ -200,8 +200,8 @@ def _is_small_file(overlay: Overlay, query: SearchQuery) -> bool:
 class _SearchFilter:
     """Decides which files are searched, once for each path."""
 
-    def __init__(self, around: ToolContext, query: SearchQuery) -> None:
-        self._around = around
+    def __init__(self, context: ToolContext, query: SearchQuery) -> None:
+        self._context = context
         self._from = len(query.folder) + 1 if query.folder else 0
         self._wanted = [PathGlob(glob) for glob in query.include]
         self._unwanted = PathGlob(query.exclude) if query.exclude else None
@@ -219,7 +219,7 @@ class _SearchFilter:
             return False
         if self._unwanted and self._unwanted.covers(below):
             return False
-        readable = self._around.readable(path) and not is_private(self._around, path)
+        readable = self._context.readable(path) and not is_private(self._context, path)
         self._skipped += [] if readable else [path]
         return readable
 

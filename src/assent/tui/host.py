@@ -79,7 +79,7 @@ class ScreenHost(Protocol):
         """Returns the custom commands of the user and the project."""
 
     def expand_command(
-        self, command: "SlashCommand", arguments: str, tooling: "ToolEnvironment"
+        self, command: "SlashCommand", arguments: str, tools: "ToolEnvironment"
     ) -> str:
         """Returns the prompt of a custom command; raises Refused if it is not allowed."""
 

@@ -250,8 +250,8 @@ class RunController:
         """Returns the operations of a plan; an undo shows them in its preview."""
         if not plan_id:
             return ()
-        ledger = self._host.engine().plans.repository()
-        return ledger.plan(ledger.load(plan_id)).operations
+        repository = self._host.engine().plans.repository()
+        return repository.plan(repository.load(plan_id)).operations
 
     def _driven(
         self, work: "Generator[RunUpdate, None, RunReport]", watched: RunProgressView

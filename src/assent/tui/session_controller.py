@@ -160,9 +160,9 @@ class SessionController:
         """The plan in use; empty: the current one of the workspace, if there is one."""
         return self.chosen_plan or (self.record.plan_id if self.record else "")
 
-    def is_shown(self, place: ShellOrigin) -> bool:
+    def is_shown(self, origin: ShellOrigin) -> bool:
         """Tells whether a command was typed in what is on the screen."""
-        return place.session == self.session if place.session else place.view == self.view
+        return origin.session == self.session if origin.session else origin.view == self.view
 
     @property
     def work(self) -> "SessionRuntime | None":
@@ -310,7 +310,7 @@ class SessionController:
         if own is None:
             raise UsageError(f"/{name} no longer exists.", "/help")
         self._check_mode()  # before anything runs for it
-        words = self.host.expand_command(own, arguments, self._opened(own.model).tooling)
+        words = self.host.expand_command(own, arguments, self._opened(own.model).tools)
         return self._said(words, own.agent, own.model)
 
     def _check_mode(self) -> None:
@@ -345,7 +345,7 @@ class SessionController:
     def _turn(self, record: SessionRecord) -> Events:
         self._began(record)
         work = self._opened()
-        return self.engine.sessions.work(record, work.driver, work.tooling)
+        return self.engine.sessions.work(record, work.driver, work.tools)
 
     def _built(self, plan_id: str, digest: str) -> Events:
         engine, work = self.engine, self._opened()
@@ -355,7 +355,7 @@ class SessionController:
             self._began(engine.text_plan_builds.start(current, self.model, digest=digest))
             plan = engine.plans.find(plan_id)
             if not engine.text_plan_builds.is_over(plan):
-                yield from engine.text_plan_builds.work(plan, work.driver, work.tooling)
+                yield from engine.text_plan_builds.work(plan, work.driver, work.tools)
             if not engine.text_plan_builds.is_over(plan):
                 raise AssentError(BUILT, "/build")
             engine.text_plan_builds.finish(plan, engine.text_plan_builds.report(plan).outcome)

@@ -47,30 +47,30 @@ class ShellController:
             self.interrupt()
             self._thread.join(PAUSE_S)
 
-    def _drive(self, line: str, record: SessionRecord | None, place: ShellOrigin) -> None:
+    def _drive(self, line: str, record: SessionRecord | None, origin: ShellOrigin) -> None:
         words = "It did not run."
         try:
-            words = self._ran(line, record, place)
+            words = self._ran(line, record, origin)
         except AssentError as error:
             self._messages.post(TaskFailed(error))
         except Exception as error:
             self._messages.post(TaskFailed(self._messages.internal_error(error)))
         finally:
-            self._messages.post(ShellOver(words, place), self._rest)
+            self._messages.post(ShellOver(words, origin), self._rest)
 
     def _rest(self) -> None:
         self.at_work = False
 
-    def _ran(self, line: str, record: SessionRecord | None, place: ShellOrigin) -> str:
+    def _ran(self, line: str, record: SessionRecord | None, origin: ShellOrigin) -> str:
         decoder = getincrementaldecoder("utf-8")("backslashreplace")
         running = self._host.engine().session_commands.run_as_user(
             record, line, self._host.process()
         )
         while True:
             try:
-                self._messages.post(ShellPrinted(decoder.decode(next(running).content), place))
+                self._messages.post(ShellPrinted(decoder.decode(next(running).content), origin))
             except StopIteration as end:
-                self._messages.post(ShellPrinted(decoder.decode(b"", final=True), place))
+                self._messages.post(ShellPrinted(decoder.decode(b"", final=True), origin))
                 return _ended(end.value.metadata)
 
 

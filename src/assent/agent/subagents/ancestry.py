@@ -17,10 +17,10 @@ MAX_DEPTH = 16  # parents; only a log that was tampered with has more
 ReadEvents = Callable[[str], Sequence[StoredEvent]]  # the events of a session
 
 
-def parent_sessions(doors: Ports, record: SessionRecord) -> tuple[SessionRecord, ...]:
+def parent_sessions(ports: Ports, record: SessionRecord) -> tuple[SessionRecord, ...]:
     """Returns a child's parent, its parent and so on, in their current state; raises NotFound."""
     found: list[SessionRecord] = []
-    diary = SessionRepository(doors, record.workspace)
+    diary = SessionRepository(ports, record.workspace)
     while record.parent:
         record = diary.load(record.parent)
         found.append(record)
@@ -31,12 +31,12 @@ def parent_sessions(doors: Ports, record: SessionRecord) -> tuple[SessionRecord,
     return tuple(found)
 
 
-def requested_end(doors: Ports, record: SessionRecord) -> TurnEnded | None:
+def requested_end(ports: Ports, record: SessionRecord) -> TurnEnded | None:
     """Returns the end that a user requested for this work, here or in a parent; else None.
 
     A parent that is not running stops no child: its request is about its last turn.
     """
-    above = [each.halt for each in parent_sessions(doors, record) if each.working]
+    above = [each.halt for each in parent_sessions(ports, record) if each.working]
     halt = next(filter(None, [record.halt, *above]), "")
     return halt_end(halt) if halt else None
 

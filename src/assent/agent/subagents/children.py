@@ -82,19 +82,19 @@ class ChildSessions:
     """
 
     def __init__(
-        self, parent: ParentTurn, desk: AgentServices, tooling: ToolEnvironment, make: TurnFactory
+        self, parent: ParentTurn, services: AgentServices, tools: ToolEnvironment, make: TurnFactory
     ) -> None:
         self._parent = parent
-        self._desk = desk
-        self._tooling = tooling
+        self._services = services
+        self._tools = tools
         self._make = make
-        self._diary = SessionRepository(desk.ports, parent.record.workspace)
-        self._tasking = ChildSessionFactory(desk, self._diary, tooling)
+        self._diary = SessionRepository(services.ports, parent.record.workspace)
+        self._tasking = ChildSessionFactory(services, self._diary, tools)
         self._all: list[ChildWorker] = []
-        self._allowed = tooling.tasks.children
+        self._allowed = tools.tasks.children
         self._change = Condition()
         self._heard: list[StoredEvent] = []  # stored, and not shown yet
-        self._places = tooling.concurrency or ConcurrencyLimit(tooling.tasks.max_parallel)
+        self._places = tools.concurrency or ConcurrencyLimit(tools.tasks.max_parallel)
         self._pulled = False
         events = self._events()
         # Children that a process left at a question when it died,
@@ -195,7 +195,7 @@ class ChildSessions:
         with suppress(AssentError):
             record = self._diary.load(child.errand.record.session)
             for question in record.questions:
-                self._desk.pending_questions.expire(record, question, PARENT_STOPPED)
+                self._services.pending_questions.expire(record, question, PARENT_STOPPED)
 
     def _begin(
         self, call: ToolCall, task: TaskEffect
@@ -212,7 +212,7 @@ class ChildSessions:
                     "The user does not want more sub-agents. No sub-agent was started."
                 )
             record = self._tasking.begin(self._parent.record, task, own)
-            agent = subagent(self._tooling.agents, task.agent)
+            agent = subagent(self._tools.agents, task.agent)
         except AssentError as error:
             return not_started(error.message)
         return (yield from self._employ(call.id, task, record, agent))
@@ -225,13 +225,13 @@ class ChildSessions:
         yield from self._parent.append_events(
             ChildStarted(call, record.session, agent.name, task.title, background)
         )
-        limits, driver = self._tooling.tasks, self._tooling.driver
+        limits, driver = self._tools.tasks, self._tools.driver
         assert driver is not None, "tasking has looked"
         errand = ChildTask(call, task, record, max_seconds(agent, limits))
         another = driver.child_driver(max_steps(agent, limits))
-        tooling = msgspec.structs.replace(self._tooling, concurrency=self._places)
+        tools = msgspec.structs.replace(self._tools, concurrency=self._places)
         build = self._parent.record.build
-        turn = partial(self._make, self._desk, self._diary, record.session, tooling, build)
+        turn = partial(self._make, self._services, self._diary, record.session, tools, build)
         child = ChildWorker(errand, another, turn, self._place, self._tell)
         self._all.append(child)
         return child
@@ -242,7 +242,7 @@ class ChildSessions:
         """Resumes a child that waited for an answer, or returns its result if it has ended."""
         try:
             record = self._diary.load(started.child)
-            agent = subagent(self._tooling.agents, started.agent)
+            agent = subagent(self._tools.agents, started.agent)
         except AssentError as error:
             return not_started(error.message)
         if record.ended == "waiting" or record.working or record.waiting:
@@ -281,13 +281,13 @@ class ChildSessions:
         asked = f"The session has started {used} sub-agents. Allow more?"
         if not (yield from self._parent.confirm("Budget", asked)):
             return False
-        self._allowed = used + self._tooling.tasks.children
+        self._allowed = used + self._tools.tasks.children
         return True
 
     @contextmanager
     def _place(self, child: ChildWorker) -> Iterator[None]:
         """Waits for a free slot, and locks the child's session."""
-        record, locks = child.errand.record, self._desk.ports.locks
+        record, locks = child.errand.record, self._services.ports.locks
         with (
             self._places.acquired(lambda: child.token.is_cancelled),
             locks.hold(f"session-{record.session}", f"sub-agent {record.slug}"),
@@ -317,7 +317,7 @@ class ChildSessions:
 
     def _wait(self, done: Callable[[], bool]) -> Iterator[StoredEvent]:
         """Yields the children's stored events until `done` is true and all are shown."""
-        holds = self._tooling.concurrency is not None  # a child itself, which leaves them its place
+        holds = self._tools.concurrency is not None  # a child itself, which leaves them its place
         with self._places.released(lambda: self._pulled) if holds else nullcontext():
             yield from self._hand_on(done)
 
@@ -359,7 +359,7 @@ class ChildSessions:
             self._diary.append(record, TurnEnded(why, PROCESS_ENDED))
 
     def _message(self, parent: SessionRecord, words: str) -> MessageAdded:
-        new = self._desk.ports.clock.new_id()
+        new = self._services.ports.clock.new_id()
         return MessageAdded(new, parent.agent, (TextPart(words),), "task", parent.model)
 
 

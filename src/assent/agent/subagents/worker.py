@@ -181,23 +181,23 @@ class ChildSessionFactory:
     """Starts tasks; a child's permissions follow from the current state of its parents."""
 
     def __init__(
-        self, desk: AgentServices, diary: SessionRepository, tooling: ToolEnvironment
+        self, services: AgentServices, diary: SessionRepository, tools: ToolEnvironment
     ) -> None:
-        self._desk = desk
+        self._services = services
         self._diary = diary
-        self._tooling = tooling
-        self._surroundings = SessionContext(desk, tooling)
-        self._clock = desk.ports.clock
+        self._tools = tools
+        self._surroundings = SessionContext(services, tools)
+        self._clock = services.ports.clock
 
     def begin(self, parent: SessionRecord, task: TaskEffect, own: OwnChildren) -> SessionRecord:
         """Returns the child with the task as its message; raises the error that the model reads."""
-        depth = self._tooling.tasks.depth
-        if self._tooling.driver is None or parent.depth >= depth:
+        depth = self._tools.tasks.depth
+        if self._tools.driver is None or parent.depth >= depth:
             raise Refused(
                 f"Sub-agents cannot start sub-agents here: the depth is {parent.depth}, and "
                 f"`tasks.depth` is {depth}. No sub-agent was started; do it yourself."
             )
-        agent = subagent(self._tooling.agents, task.agent)
+        agent = subagent(self._tools.agents, task.agent)
         if task.session:
             return self._resumed(parent, self._own(parent, task, own), agent, task)
         return self._new(parent, agent, task)
@@ -209,16 +209,16 @@ class ChildSessionFactory:
             session, parent.workspace, name, self._mode(parent, agent), redact(task.title),
             parent=parent.session, depth=parent.depth + 1,
         )  # fmt: skip
-        plan = self._desk.plan_of(parent)
+        plan = self._services.plan_of(parent)
         said = self._message(parent, agent, task.prompt)
         return self._diary.start(
-            started, self._desk.link(plan), self._reminder(started, plan, said), said
+            started, self._services.link(plan), self._reminder(started, plan, said), said
         )
 
     def _resumed(
         self, parent: SessionRecord, child: SessionRecord, agent: Agent, task: TaskEffect
     ) -> SessionRecord:
-        events: list[SessionEvent] = [self._desk.link(self._desk.plan_of(parent))]
+        events: list[SessionEvent] = [self._services.link(self._services.plan_of(parent))]
         mode = self._mode(parent, agent)
         if not self._follows(child):
             mode = stricter_mode(mode, child.mode)
@@ -268,7 +268,7 @@ class ChildSessionFactory:
         self, started: SessionStarted, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         record = fold_session(None, started, 1, "")
-        staged = len(self._desk.plans.operations(plan)) if plan else 0
+        staged = len(self._services.plans.operations(plan)) if plan else 0
         words = TextPart(reminder(record, plan, ReminderContext(staged, staging=False)))
         return MessageAdded(self._clock.new_id(), said.agent, (words,), "reminder", said.model)
 

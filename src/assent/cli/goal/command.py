@@ -104,7 +104,7 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
         with closing(work):
             held = DeferredTurnOutput(turn_output(goal.form, output, asks=person.present), screen)
             shown = _ringing(held, work.notify, goal)
-            said = words if written is None else _filled(written(goal, work.tooling), words, goal)
+            said = words if written is None else _filled(written(goal, work.tools), words, goal)
             code = GoalTurn(goal, work, shown, output).turn(said)
             work.engine.retention.retain(daily=True)
             output.warn(work.engine.warnings)
@@ -246,7 +246,7 @@ class GoalTurn:
     def _drive(self, record: SessionRecord) -> AssentError | None:
         """Drives the turn to its end; returns the error that it ended with."""
         work = self._work
-        turn = work.engine.sessions.work(record, work.driver, work.tooling)
+        turn = work.engine.sessions.work(record, work.driver, work.tools)
         events = cast("Generator[StoredEvent | StreamDelta, None, None]", turn)
         try:
             with closing(events):

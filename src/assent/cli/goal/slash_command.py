@@ -49,9 +49,9 @@ class CustomCommandCall(msgspec.Struct, frozen=True):
             model=goal.model or self.command.model,
         )
 
-    def prompt(self, goal: Goal, tooling: ToolEnvironment) -> str:
+    def prompt(self, goal: Goal, tools: ToolEnvironment) -> str:
         """Returns the text that is said to the model; raises Refused for what may not be read."""
-        return expand_command(self.command, self.arguments, goal.folder, tooling)
+        return expand_command(self.command, self.arguments, goal.folder, tools)
 
 
 def is_custom(words: str) -> bool:

@@ -285,7 +285,7 @@ def started_entry(entries: Sequence[JournalEntry]) -> StartedEntry:
 
 
 def segment_results(
-    entries: Sequence[JournalEntry], motions: Sequence[SlotMove], count: int
+    entries: Sequence[JournalEntry], moves: Sequence[SlotMove], count: int
 ) -> tuple[OperationResult, ...]:
     """Returns the result of each operation of a segment, from the segment's entries."""
     ends = (e for e in reversed(entries) if isinstance(e, SettledEntry | HaltedEntry))
@@ -297,7 +297,7 @@ def segment_results(
     halt = next((e for e in reversed(entries) if isinstance(e, HaltedEntry)), None)
     found = list(_all("not_started", count))
     put_back = {i for e in entries if isinstance(e, HaltedEntry | SettledEntry) for i in e.undone}
-    for index in put_back.union(motion.index for motion in motions[: abort.at if abort else 0]):
+    for index in put_back.union(move.index for move in moves[: abort.at if abort else 0]):
         found[index] = "undone"
     if abort:
         found[abort.index] = abort.result

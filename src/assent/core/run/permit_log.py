@@ -41,16 +41,16 @@ class PermitLog(msgspec.Struct, frozen=True):
         return self.last if self.last and self.last.outcome is None else None
 
 
-def fold_permit(book: PermitLog, recorded: StoredEvent) -> PermitLog:
+def fold_permit(permits: PermitLog, recorded: StoredEvent) -> PermitLog:
     """Returns the log after one more event."""
     match recorded.event:
         case CommandStarted() as command:
-            return PermitLog(recorded.seq, book.last, command)
+            return PermitLog(recorded.seq, permits.last, command)
         case CommandEnded(id=id):
-            left = book.command if book.command and book.command.id != id else None
-            return PermitLog(recorded.seq, book.last, left)
+            left = permits.command if permits.command and permits.command.id != id else None
+            return PermitLog(recorded.seq, permits.last, left)
         case _:
-            return PermitLog(recorded.seq, _changed(book.last, recorded), book.command)
+            return PermitLog(recorded.seq, _changed(permits.last, recorded), permits.command)
 
 
 def permit_runs(events: Iterable[StoredEvent]) -> list[PermitRun]:

@@ -293,9 +293,9 @@ def no_displaced(path: bytes, state: FileState) -> bytes | None:
     return None
 
 
-def displaces_file(motion: SlotMove) -> TypeGuard[SwapWithSlot | MoveToSlot]:
+def displaces_file(move: SlotMove) -> TypeGuard[SwapWithSlot | MoveToSlot]:
     """Tells whether a finished slot move leaves the old content of its path in its slot."""
-    return type(motion) is SwapWithSlot or (type(motion) is MoveToSlot and motion.to is None)
+    return type(move) is SwapWithSlot or (type(move) is MoveToSlot and move.to is None)
 
 
 def displaced_slots(
@@ -313,9 +313,9 @@ def displaced_slots(
             case SegmentSweptEntry(outcome="done") | FinishedEntry(outcome="done") if at < len(
                 course
             ):
-                for motion in slot_moves(course[at].files, layout):
-                    if displaces_file(motion):
-                        found[motion.path, motion.before] = motion.slot
+                for move in slot_moves(course[at].files, layout):
+                    if displaces_file(move):
+                        found[move.path, move.before] = move.slot
             case _:
                 pass
     return found

@@ -156,13 +156,13 @@ def slot_contents(
 ) -> list[SlotContent]:
     """Lists the slots to fill while preparing, for the slot moves of these operations."""
     found = []
-    for motion in renames:
-        if type(motion) is SwapWithSlot:
-            path = motion.path
+    for move in renames:
+        if type(move) is SwapWithSlot:
+            path = move.path
             like, folder = path, path.rpartition(b"/")[0]
-            found.append(SlotContent(motion.index, motion.slot, motion.after, like, None, folder))
-        elif type(motion) is MoveFromSlot and motion.origin is None:
-            found.append(_fill(motion, operations[motion.index]))
+            found.append(SlotContent(move.index, move.slot, move.after, like, None, folder))
+        elif type(move) is MoveFromSlot and move.origin is None:
+            found.append(_fill(move, operations[move.index]))
     return found
 
 
@@ -180,13 +180,13 @@ def slot_moves(operations: Iterable[FileOperation], layout: SlotLayout) -> list[
     clears: list[SlotMove] = []
     puts: list[SlotMove] = []
     for index, op in enumerate(operations):
-        for motion in _motions_of(index, op, layout):
-            (takes if type(motion) is MoveToSlot else puts).append(motion)
+        for move in _motions_of(index, op, layout):
+            (takes if type(move) is MoveToSlot else puts).append(move)
     freed = {above for folder in {parent(t.path) for t in takes} for above in _with_above(folder)}
-    for motion in puts if freed else ():
-        if isinstance(motion, MoveFromSlot) and motion.path in freed:
-            slot = layout.slot(motion.index, "folder", motion.path)
-            clears.append(ClearFolder(motion.index, motion.path, slot))
+    for move in puts if freed else ():
+        if isinstance(move, MoveFromSlot) and move.path in freed:
+            slot = layout.slot(move.index, "folder", move.path)
+            clears.append(ClearFolder(move.index, move.path, slot))
     return [*takes, *clears, *puts]
 
 
@@ -239,19 +239,19 @@ def _with_above(folder: bytes) -> list[bytes]:
     return [folder, *ancestors(folder)] if folder else []
 
 
-def involved_paths(motion: SlotMove) -> tuple[bytes, ...]:
+def involved_paths(move: SlotMove) -> tuple[bytes, ...]:
     """Returns the names that show how far a slot move got."""
-    match motion:
+    match move:
         case MoveToSlot(to=other) | MoveFromSlot(origin=other) if other is not None:
-            return (motion.path, motion.slot, other)
+            return (move.path, move.slot, other)
         case _:
-            return (motion.path, motion.slot)
+            return (move.path, move.slot)
 
 
-def forward_status(motion: SlotMove, seen: Mapping[bytes, PathState]) -> MoveStatus:
+def forward_status(move: SlotMove, seen: Mapping[bytes, PathState]) -> MoveStatus:
     """Tells from the disk whether a slot move is pending, done, or blocked by a foreign change."""
-    at_path, at_slot = seen[motion.path], seen[motion.slot]
-    match motion:
+    at_path, at_slot = seen[move.path], seen[move.slot]
+    match move:
         case MoveToSlot(before=before, to=to):
             moved_on = at_slot is None and to is not None and seen[to] == before
             done, can = at_slot == before, at_slot is None and at_path == before
@@ -263,13 +263,13 @@ def forward_status(motion: SlotMove, seen: Mapping[bytes, PathState]) -> MoveSta
         case SwapWithSlot(before=before, after=after):
             return _verdict(at_slot == after and at_path == before, at_slot == before)
         case _:
-            assert_never(motion)
+            assert_never(move)
 
 
-def backward_status(motion: SlotMove, seen: Mapping[bytes, PathState]) -> MoveStatus:
+def backward_status(move: SlotMove, seen: Mapping[bytes, PathState]) -> MoveStatus:
     """Tells from the disk whether a slot move has to be reversed, needs nothing, or cannot be."""
-    at_path, at_slot = seen[motion.path], seen[motion.slot]
-    match motion:
+    at_path, at_slot = seen[move.path], seen[move.slot]
+    match move:
         case MoveToSlot():
             return _verdict(at_slot is not None and at_path is None, at_slot is None)
         case ClearFolder():  # it was empty: any folder in its place will do
@@ -277,11 +277,11 @@ def backward_status(motion: SlotMove, seen: Mapping[bytes, PathState]) -> MoveSt
                 at_slot is not None and at_path is None, not at_slot or at_path == "folder"
             )
         case MoveFromSlot():
-            return _put_back(motion, at_slot, seen)
+            return _put_back(move, at_slot, seen)
         case SwapWithSlot():
-            return _swap_back(motion, at_path, at_slot)
+            return _swap_back(move, at_path, at_slot)
         case _:
-            assert_never(motion)
+            assert_never(move)
 
 
 def _put_back(put: MoveFromSlot, at_slot: PathState, seen: Mapping[bytes, PathState]) -> MoveStatus:

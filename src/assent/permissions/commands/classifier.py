@@ -180,21 +180,21 @@ def _unjudged(text: str, reason: str, root: str) -> CommandAnalysis:
     )
 
 
-def _read(text: str, ground: ProtectedRoots) -> CommandAnalysis:
+def _read(text: str, protected: ProtectedRoots) -> CommandAnalysis:
     found = expand_command_line(text)
     writes = written_files(found)
     doubts = [*found.doubts, *(uncertain_writes(found) if writes else [])]
     found = msgspec.structs.replace(found, doubts=tuple(doubts))
     forms = _forms(found)
     commands = tuple(dict.fromkeys(SimpleCommand(form).text for form in forms))
-    danger = denylist_reason(text, found, ground)
+    danger = denylist_reason(text, found, protected)
     names = sensitive_files_named(text, found)
     certain = bool(commands) and not found.doubts
     rough = rough_commands(text, found)
     effects = line_effects(text, found, rough, certain=certain, writes=bool(writes))
-    orders = agent_config_named(names, found, ground.root)
+    orders = agent_config_named(names, found, protected.root)
     perhaps = (*possibly_written_files(found), *orders)
-    level, reasons = command_risk(found, writes, perhaps, ground.root, names, effects)
+    level, reasons = command_risk(found, writes, perhaps, protected.root, names, effects)
     lasting = certain and not danger and not found.nested
     told = [tuple(word.text for word in form) for form in forms]
     seen = told if certain else [*told, *rough]

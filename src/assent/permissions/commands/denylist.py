@@ -96,47 +96,47 @@ _NAMES: Final = 50  # functions of one line that are looked at
 _FORK: Final = re.compile(r"(?<![\w:.])([\w:.]+)\(\)\{")
 
 
-def _recursive(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _recursive(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     deep = command.has("rR", "--recursive", "--no-preserve-root")
-    return deep and any(ground.is_everything(path) for path in command.operands)
+    return deep and any(protected.is_everything(path) for path in command.operands)
 
 
-def _takes_over(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _takes_over(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     return command.has("R", "--recursive") and any(map(is_system_folder, command.operands))
 
 
-def _whole_search(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _whole_search(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     """`find` that deletes all of a place, without a test that narrows it."""
     words = command.arguments
     ends = [at for at, word in enumerate(words) if word.startswith(("-", "(", "!"))]
     starts = words[: ends[0]] if ends else words
     narrowed = any(w in ("-name", "-iname", "-path", "-regex", "-newer", "-mtime") for w in words)
     deletes = "-delete" in words or any(w in words for w in ("rm", "shred", "unlink"))
-    return deletes and not narrowed and any(ground.is_everything(path) for path in starts or ".")
+    return deletes and not narrowed and any(protected.is_everything(path) for path in starts or ".")
 
 
-def _to_device(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _to_device(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     return any(is_block_device(word.partition("=")[2] or word) for word in command.arguments)
 
 
-def _always(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _always(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     return True
 
 
-def _kills_all(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _kills_all(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     return any(word in ("-1", "1") for word in command.arguments[-1:])
 
 
-def _stops_machine(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _stops_machine(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     words = words_in("poweroff reboot halt kexec suspend hibernate rescue emergency 0 6")
     return any(word in words for word in command.operands)
 
 
-def _runs_download(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _runs_download(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     return any("downloads" in each.program.kinds for each in command.fed)
 
 
-def _sends_secret(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _sends_secret(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     told = [*command.arguments, *(w for each in command.fed for w in each.arguments)]
     holders = [each for each in command.fed if each.name in _HOLDERS]
     return bool(holders) or any(_is_secret(word) for word in told)
@@ -147,16 +147,16 @@ def _is_secret(word: str) -> bool:
     return bool(path) and bool(secret_reason(path.encode("utf-8", "surrogateescape")))
 
 
-def _starts(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _starts(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     """Tells whether a program does more than say what it is."""
     return command.arguments not in _ABOUT
 
 
-def _runs_assent(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _runs_assent(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     return "assent" in _modules(command)
 
 
-def _runs_agent(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _runs_agent(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     return any(is_kind(name, "agent") for name in _modules(command))
 
 
@@ -165,7 +165,7 @@ def _modules(command: SimpleCommand) -> list[str]:
     return [then.split(".")[0] for first, then in pairwise(words) if first == "-m"]
 
 
-def _is_agent(command: SimpleCommand, ground: ProtectedRoots) -> bool:
+def _is_agent(command: SimpleCommand, protected: ProtectedRoots) -> bool:
     """Tells whether a name that other programs have, too, means the agent."""
     words = command.arguments
     return not words or words[0] in _STARTS or any(_LOOSE.match(word) for word in words)
@@ -188,13 +188,13 @@ _TESTS: Final[dict[DangerTest, DenylistTest]] = {
 }
 
 
-def denylist_reason(text: str, found: ParsedCommandLine, ground: ProtectedRoots) -> str:
+def denylist_reason(text: str, found: ParsedCommandLine, protected: ProtectedRoots) -> str:
     """Returns why a line is always refused; empty if the tables have no reason."""
     if _multiplies(re.sub(r"\s+", "", text)):
         return "It is a fork bomb."
     if any(is_block_device(word.text) for word in found.targets):
         return "It writes directly to a disk or to memory."
-    reasons = (_reason(command, ground) for command in found.commands if command.words)
+    reasons = (_reason(command, protected) for command in found.commands if command.words)
     return next((reason for reason in reasons if reason), "")
 
 
@@ -203,7 +203,7 @@ def _multiplies(squeezed: str) -> bool:
     return any(f"{name}|{name}" in squeezed for name in names)
 
 
-def _reason(command: SimpleCommand, ground: ProtectedRoots) -> str:
+def _reason(command: SimpleCommand, protected: ProtectedRoots) -> str:
     plain = SimpleCommand(without_global_options(command), command.sets, command.fed, command.given)
     rows = known_program(command.name.partition("@")[0]).dangers
-    return next((row.reason for row in rows if _TESTS[row.test](plain, ground)), "")
+    return next((row.reason for row in rows if _TESTS[row.test](plain, protected)), "")

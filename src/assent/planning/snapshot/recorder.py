@@ -54,15 +54,15 @@ class SnapshotRecorder:
         self,
         files: WorkspaceFiles,
         blobs: BlobStore,
-        place: WorkspaceConfig,
+        config: WorkspaceConfig,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._files = files
         self._blobs = blobs
-        self._place = place
-        self._bounds: SnapshotLimits = place.snapshot_limits
+        self._config = config
+        self._bounds: SnapshotLimits = config.snapshot_limits
         self._clock = clock
-        self._walk = WorkspaceWalker(files, blobs, place)
+        self._walk = WorkspaceWalker(files, blobs, config)
         self._digests: dict[bytes, tuple[SnapshotStamp, str]] = {}
 
     def store(self, snapshot: WorkspaceSnapshot) -> str:
@@ -77,7 +77,7 @@ class SnapshotRecorder:
 
     def gaps(self, before: Sequence[Operation] = ()) -> SnapshotGaps:
         """Tells how far a snapshot after operations would reach, without storing anything."""
-        walk = WorkspaceWalker(self._files, self._blobs, self._place, before)
+        walk = WorkspaceWalker(self._files, self._blobs, self._config, before)
         found = walk.go(lambda stamp: False)
         room = _SnapshotBudget(self._bounds)
         rows = sorted(found.files.items())

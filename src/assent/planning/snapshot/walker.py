@@ -168,16 +168,16 @@ class WorkspaceWalker:
         self,
         files: WorkspaceFiles,
         blobs: BlobStore,
-        place: WorkspaceConfig,
+        config: WorkspaceConfig,
         operations: Sequence[Operation] = (),
     ) -> None:
         """With `operations`, it finds what will exist after them."""
         self.ahead = FoldersAfterOperations(files, operations)
-        self.limit = place.snapshot_limits.files or UNLIMITED
+        self.limit = config.snapshot_limits.files or UNLIMITED
         self.ignoring = IgnoreRules(files, blobs, operations)
-        self._ours = frozenset((STATE, *OWN_FILES, *place.private))
+        self._ours = frozenset((STATE, *OWN_FILES, *config.private))
         # Elsewhere plans are among the user's files, and a command can write them.
-        self._plans = place.plan_dir + b"/" if is_inside(place.plan_dir, TREE) else b""
+        self._plans = config.plan_dir + b"/" if is_inside(config.plan_dir, TREE) else b""
 
     def go(
         self, settled: Callable[[SnapshotStamp], bool], known: RecordedPaths = NO_RECORDED_PATHS

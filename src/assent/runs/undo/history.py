@@ -65,7 +65,7 @@ def recorded_undo(
 
 def skipped_operations(
     record: PlanRecord,
-    deeds: Sequence[AppliedChange],
+    changes: Sequence[AppliedChange],
     done: Sequence[FileOperation],
     ids: Sequence[str],
 ) -> dict[int, str]:
@@ -76,23 +76,23 @@ def skipped_operations(
     reasons = dict(record.left_alone)
     if reasons or not record.spared:
         return {at: reasons[name] for at, name in enumerate(ids) if name in reasons}
-    spared = {path for deed in deeds if deed.token in record.spared for path in deed.paths}
+    spared = {path for change in changes if change.token in record.spared for path in change.paths}
     steps = [(at, path) for at, op in enumerate(done) for path, *_ in footprint(op)]
     return {at: f"{one_line(path)}, {UNRECORDED_REASON}" for at, path in steps if path in spared}
 
 
 def changes_undone_by(
-    operations: Sequence[Operation], deeds: Iterable[AppliedChange]
+    operations: Sequence[Operation], changes: Iterable[AppliedChange]
 ) -> Iterator[str]:
     """Yields the changes that the operations of an undo reverted, oldest first."""
     commands = [op for op in operations if isinstance(op, RunCommand)]
     paths = {path for op in operations for path, *_ in footprint(op)}
-    for deed in deeds:
-        if deed.undo in commands:
-            commands.remove(deed.undo)
-            yield deed.token
-        elif deed.undo is None and not paths.isdisjoint(deed.paths):
-            yield deed.token
+    for change in changes:
+        if change.undo in commands:
+            commands.remove(change.undo)
+            yield change.token
+        elif change.undo is None and not paths.isdisjoint(change.paths):
+            yield change.token
 
 
 def _marks(op: Operation, *, back: bool = False) -> UndoPathStates:
@@ -113,8 +113,8 @@ class UndoHistory:
     A change is undone once any undo that counts reverted all of it.
     """
 
-    def __init__(self, deeds: AppliedChanges, undos: Sequence[UndoRun]) -> None:
-        self._deeds = deeds
+    def __init__(self, changes: AppliedChanges, undos: Sequence[UndoRun]) -> None:
+        self._changes = changes
         self.names: set[str] = set()  # runs, builds and deeds that undos were about
         self.idle: set[str] = set()  # undos that were accepted as they stood, and did nothing
         # Deeds among them that were left alone, each with the paths that are restored nevertheless.
@@ -134,23 +134,25 @@ class UndoHistory:
             return False
         return not any(token.startswith(f"{run}:") for token in self._left)
 
-    def rest(self, deed: AppliedChange) -> AppliedChange:
+    def rest(self, change: AppliedChange) -> AppliedChange:
         """Returns what remains of a change; a command may be undone in parts, file by file."""
-        back = self._left.get(deed.token)
-        if not back or deed.ordered is None or deed.undo:
-            return deed
-        left = [op for op in deed.operations if not {p for p, *_ in footprint(op)} <= back]
-        return msgspec.structs.replace(deed, operations=tuple(left))
+        back = self._left.get(change.token)
+        if not back or change.ordered is None or change.undo:
+            return change
+        left = [op for op in change.operations if not {p for p, *_ in footprint(op)} <= back]
+        return msgspec.structs.replace(change, operations=tuple(left))
 
     def of(self, runs: Iterable[str], whole: str = "") -> UndoneAmount:
         """Says how much was undone of runs that are undone together."""
         named = list(runs)
         if self._about_runs.isdisjoint({*named, whole}):
             return ""
-        deeds = [deed for run in named for deed in self._deeds.of(run)]
-        if all(self.has(deed.token, whole) for deed in deeds):
+        changes = [change for run in named for change in self._changes.of(run)]
+        if all(self.has(change.token, whole) for change in changes):
             return "all"
-        some = any(self.has(deed.token, whole) or self._left.get(deed.token) for deed in deeds)
+        some = any(
+            self.has(change.token, whole) or self._left.get(change.token) for change in changes
+        )
         return "some" if some else ""
 
     @cached_property
@@ -159,18 +161,18 @@ class UndoHistory:
         return {name.partition(":")[0] for name in (*self.names, *self._left)}
 
     def _add(self, record: PlanRecord, note: PlanRun) -> None:
-        end = self._deeds.end(note.run)
+        end = self._changes.end(note.run)
         rows = list(enumerate(end.results)) if end else []
         stand = [at for at, found in rows if found == "done" and not self.has(f"{note.run}:{at}")]
-        if rows and not stand and not can_be_undone(self._deeds.of(note.run)):
+        if rows and not stand and not can_be_undone(self._changes.of(note.run)):
             self.idle.add(note.run)
         missed = self._missed(record, note, sorted({at for at, _ in rows}.difference(stand)))
         back = self._paths(note, stand) if missed or record.spared else frozenset()
-        left = {*record.spared, *[deed.token for deed in missed if deed.paths & back]}
+        left = {*record.spared, *[change.token for change in missed if change.paths & back]}
         names = set(record.undoes.split())
         if missed:
-            lost = {deed.token for deed in missed}
-            names = {deed.token for deed in self._about(record)} - lost
+            lost = {change.token for change in missed}
+            names = {change.token for change in self._about(record)} - lost
         self._count(names, left, back)
 
     def _count(self, names: set[str], left: set[str], back: frozenset[bytes]) -> None:
@@ -185,7 +187,7 @@ class UndoHistory:
 
     def _paths(self, note: PlanRun, stand: Sequence[int]) -> frozenset[bytes]:
         """Returns the paths that an undo put back itself."""
-        operations = self._deeds.named(note.run)
+        operations = self._changes.named(note.run)
         done = [operations[at] for at in stand if not isinstance(operations[at], RunCommand)]
         return frozenset(path for op in done for path, *_ in footprint(op))
 
@@ -199,21 +201,21 @@ class UndoHistory:
         if not places:
             return []
         about = self._about(record)
-        operations = [self._deeds.operations(note.run)[at] for at in places]
+        operations = [self._changes.operations(note.run)[at] for at in places]
         tokens = set(changes_undone_by(operations, about))
-        return [deed for deed in about if deed.token in tokens]
+        return [change for change in about if change.token in tokens]
 
     def _about(self, record: PlanRecord) -> list[AppliedChange]:
         """Returns the deeds that an undo was meant to undo."""
         named = dict.fromkeys(token.partition(":") for token in record.undoes.split())
-        every = [(deed, index) for run, _, index in named for deed in self._deeds.of(run)]
-        return [deed for deed, index in every if index in ("", str(deed.index))]
+        every = [(change, index) for run, _, index in named for change in self._changes.of(run)]
+        return [change for change, index in every if index in ("", str(change.index))]
 
 
 # Where runs left the displaced files that an undo restores, looked up when first needed.
 
 
-def displaced_by(doors: Ports, ledger: PlanRepository, undoes: str) -> DisplacedLookup:
+def displaced_by(ports: Ports, repository: PlanRepository, undoes: str) -> DisplacedLookup:
     """Returns where files may be that existed in the workspace before these runs or changes."""
     if not undoes:
         return no_displaced
@@ -222,10 +224,10 @@ def displaced_by(doors: Ports, ledger: PlanRepository, undoes: str) -> Displaced
     def slots() -> DisplacedSlots:
         found: DisplacedSlots = {}
         try:
-            deeds = AppliedChanges(doors, ledger)
-            for run in _related(undoes, deeds.records):
+            changes = AppliedChanges(ports, repository)
+            for run in _related(undoes, changes.records):
                 # What they name is checked to the byte before it is used, so no digest is.
-                found |= displaced_slots(deeds.named(run), deeds.entries(run))
+                found |= displaced_slots(changes.named(run), changes.entries(run))
         except (AssentError, msgspec.MsgspecError):
             return {}  # spares are never needed
         return found

@@ -88,8 +88,8 @@ _FAILED: frozenset[OperationResult] = NOT_APPLIED - {"not_started"}
 class UndoService:
     """Undoes and redoes runs by a plan like any other, with its own digest (law 7)."""
 
-    def __init__(self, doors: Ports, runs: Runs, consents: Approvals) -> None:
-        self._doors = doors
+    def __init__(self, ports: Ports, runs: Runs, consents: Approvals) -> None:
+        self._ports = ports
         self._runs = runs
         self._consents = consents
 
@@ -100,7 +100,7 @@ class UndoService:
 
         What rules deny is skipped, unless `exempt` says that it rolls back a run that has begun.
         """
-        back = UndoTargets(self._doors, self._runs.repository())
+        back = UndoTargets(self._ports, self._runs.repository())
         target = back.find(reference, plan_id)
         wanted = select_operation(back, target, operation) if operation else target
         return self._inverse(back, wanted, exempt=exempt)
@@ -110,7 +110,7 @@ class UndoService:
 
         It repeats the original changes, so rules refuse it as they refuse a build.
         """
-        back = UndoTargets(self._doors, self._runs.repository())
+        back = UndoTargets(self._ports, self._runs.repository())
         target = back.find_undo(reference)
         return self._inverse(back, target, redo_extent(back, target))
 
@@ -144,17 +144,17 @@ class UndoService:
 
     def earlier(self, undo: UndoPlan, plan_id: str = "") -> str:
         """Returns the command for the newest earlier run, if a run leaves nothing to undo."""
-        back = UndoTargets(self._doors, self._runs.repository())
+        back = UndoTargets(self._ports, self._runs.repository())
         found = (self._inverse(back, target) for target in back.earlier(undo.target, plan_id))
         return next((one.command for one in found if one.plan.operations), "")
 
     def status(self, run: str) -> tuple[bool, str]:
         """Tells whether a run was undone, and returns the command that reverts that."""
-        return undo_status(UndoTargets(self._doors, self._runs.repository()), run)
+        return undo_status(UndoTargets(self._ports, self._runs.repository()), run)
 
     def next_command(self, undo: UndoPlan, report: RunReport) -> str:
         """Returns the command after an undo or a redo: to undo the rest, or to revert it."""
-        target, back = undo.target, UndoTargets(self._doors, self._runs.repository())
+        target, back = undo.target, UndoTargets(self._ports, self._runs.repository())
         results = [result for _, result in report.operations]
         failed = not _FAILED.isdisjoint(results[: len(undo.compensated)])
         if failed and (without := undo_without_commands(back, target)):
@@ -171,21 +171,21 @@ class UndoService:
         return "assent undo" if known else f"assent undo {report.run}"
 
     def _recalled(self, record: PlanRecord, note: PlanRun) -> UndoPlan | None:
-        ledger = self._runs.repository()
-        plan, back = ledger.plan(note), UndoTargets(self._doors, ledger, before=note.run)
+        repository = self._runs.repository()
+        plan, back = repository.plan(note), UndoTargets(self._ports, repository, before=note.run)
         target = back.target_of_undo(record)
-        deeds = selected_changes(back, target)
-        plain = [deed for deed in deeds if deed.undo is None]
+        changes = selected_changes(back, target)
+        plain = [change for change in changes if change.undo is None]
         done = combined_operations(plain)
         ids = original_ids(plain, done)
         no = {at for at, name in enumerate(ids) if name in record.denied}
         found = recorded_undo(plan, done, skipped_operations(record, plain, done, ids), no)
-        ran = commands_with_undo(deeds)
+        ran = commands_with_undo(changes)
         commands = tuple(op for op in plan.operations if isinstance(op, RunCommand))
-        if found is None or commands != tuple(deed.undo for deed in ran):
+        if found is None or commands != tuple(change.undo for change in ran):
             return None
         redo = back.is_redo(UndoTarget(note.run, (note.run,), record))
-        reach = undo_extent(target, deeds, redo_extent(back, target) if redo else FILES_ONLY)
+        reach = undo_extent(target, changes, redo_extent(back, target) if redo else FILES_ONLY)
         names = original_ids(plain, found.originals)
         return UndoPlan(target, plan, found.originals, names, found.inversion, reach, ran)
 
@@ -198,44 +198,46 @@ class UndoService:
         exempt: bool = False,
     ) -> UndoPlan:
         """Inverts what was done: only that, and of each path what all of it came to."""
-        every, deeds = back.done(target), selected_changes(back, target)
-        plain = [deed for deed in deeds if deed.undo is None]
+        every, changes = back.done(target), selected_changes(back, target)
+        plain = [change for change in changes if change.undo is None]
         operations = self._other_by_now(plain)
         ids = original_ids(plain, operations)
         made = {folder for run in target.runs for folder in back.applied.made_folders(run)}
-        made.update(folder for deed in deeds for folder in deed.made)
-        ground = self._ground(operations, every, deeds)
+        made.update(folder for change in changes for folder in change.made)
+        ground = self._ground(operations, every, changes)
         if more.again:
-            refuse_denied(self._doors, operations, "Nothing was changed.")
+            refuse_denied(self._ports, operations, "Nothing was changed.")
         elif not exempt:
-            no = denied_operations(self._doors, operations, lenient=True)
+            no = denied_operations(self._ports, operations, lenient=True)
             ground = msgspec.structs.replace(ground, denied=no)
         inversion = invert(operations, made, ground)
-        reach = self._reach(target, every, deeds, more)
+        reach = self._reach(target, every, changes, more)
         names = operation_names(back, target, ids)
         text = undo_text(" ".join(target.runs), target.record.name, inversion, names, reach)
         files = [op for _, op in inversion.operations]
         inverses: tuple[Operation, ...] = (*reach.commands, *files)
         plan = Plan(text, inverses, workspace=self._runs.repository().workspace)
-        return UndoPlan(target, plan, operations, ids, inversion, reach, commands_with_undo(deeds))
+        return UndoPlan(
+            target, plan, operations, ids, inversion, reach, commands_with_undo(changes)
+        )
 
     def _reach(
         self,
         target: UndoTarget,
         every: Sequence[AppliedChange],
-        deeds: Sequence[AppliedChange],
+        changes: Sequence[AppliedChange],
         more: UndoExtent,
     ) -> UndoExtent:
         """Returns how far an undo goes, and which files its commands may overwrite."""
-        ran = commands_with_undo(deeds)
-        seen = self._seen([op for deed in ran for op in deed.operations]) if ran else {}
+        ran = commands_with_undo(changes)
+        seen = self._seen([op for change in ran for op in change.operations]) if ran else {}
         told = overwrite_warnings(ran, every, seen)
-        return msgspec.structs.replace(undo_extent(target, deeds, more), overwrites=told)
+        return msgspec.structs.replace(undo_extent(target, changes, more), overwrites=told)
 
-    def _other_by_now(self, deeds: Sequence[AppliedChange]) -> tuple[FileOperation, ...]:
+    def _other_by_now(self, changes: Sequence[AppliedChange]) -> tuple[FileOperation, ...]:
         """Returns what all of it came to; what a command did may be back already, by whomever."""
-        operations = combined_operations(deeds)
-        if not any(deed.ordered for deed in deeds):
+        operations = combined_operations(changes)
+        if not any(change.ordered for change in changes):
             return operations
         seen = self._seen(operations)
         steps = [step for op in operations for step in footprint(op)]
@@ -246,32 +248,32 @@ class UndoService:
     def _ground(
         self,
         operations: Sequence[FileOperation],
-        deeds: Sequence[AppliedChange],
+        changes: Sequence[AppliedChange],
         taken: Sequence[AppliedChange],
     ) -> UndoContext:
         seen = self._seen(operations)
         there = {state.digest for state in seen.values() if isinstance(state, FileState)}
-        blobs = self._doors.blobs
+        blobs = self._ports.blobs
         return UndoContext(
             seen,
-            self._doors.files.below,
+            self._ports.files.below,
             lambda digest: digest in there or blobs.has(digest),
-            undo_blockers(operations, deeds, taken),
+            undo_blockers(operations, changes, taken),
         )
 
     def _discard(self, record: PlanRecord) -> None:
         """Discards an undo plan that was refused, and with it the unused approval."""
-        ledger = self._runs.repository()
-        current = ledger.load(record.plan_id)
+        repository = self._runs.repository()
+        current = repository.load(record.plan_id)
         if current.state is PlanState.AWAITING_APPROVAL:
-            ledger.append(current, current.plan_id, PlanDiscarded())
+            repository.append(current, current.plan_id, PlanDiscarded())
 
     def _seen(self, operations: Iterable[FileOperation]) -> dict[bytes, PathState]:
         """Looks at every path of a run and at the folders above; what is odd now has changed."""
         paths = {path for op in operations for path, *_ in footprint(op)}
         paths |= {above for path in paths for above in ancestors(path)}
         try:
-            return self._doors.files.read_states(sorted(paths))
+            return self._ports.files.read_states(sorted(paths))
         except AssentError:
             seen: dict[bytes, PathState] = {}
             for path in sorted(paths):  # folders come before what is in them
@@ -280,16 +282,16 @@ class UndoService:
 
     def _one(self, path: bytes) -> PathState:
         try:
-            return self._doors.files.read_states((path,))[path]
+            return self._ports.files.read_states((path,))[path]
         except AssentError:
             return NOT_A_FILE
 
     def _record(self, undo: UndoPlan, channel: str, note: str) -> PlanRecord:
-        ledger = self._runs.repository()
-        blobs, source = self._doors.blobs, undo.source
+        repository = self._runs.repository()
+        blobs, source = self._ports.blobs, undo.source
         # A move keeps no copy; undone together with more, it may have become a write.
-        PlanContents(self._doors).keep_all(undo.plan.operations, undo.plan.operations)
-        plan_id = self._doors.clock.new_id()
+        PlanContents(self._ports).keep_all(undo.plan.operations, undo.plan.operations)
+        plan_id = self._ports.clock.new_id()
         text, size = blobs.keep([undo.plan.text])
         target = undo.target
         runs = target.only or " ".join(filter(None, (target.whole, *target.runs)))
@@ -297,17 +299,17 @@ class UndoService:
         left = [undo.originals[index] for index, _ in alone]
         created = PlanCreated(
             plan_id,
-            ledger.workspace,
+            repository.workspace,
             source.session,
             source.name,
             b"",
             undoes=runs,
-            spared=skipped_changes(UndoTargets(self._doors, ledger), target, left),
+            spared=skipped_changes(UndoTargets(self._ports, repository), target, left),
             left_alone=tuple((undo.ids[at], reason) for at, reason in alone),
             denied=tuple(undo.ids[at] for at, _ in undo.inversion.denied),
         )
         # One transaction: an undo plan without its approval would stay pending forever.
-        return ledger.append(
+        return repository.append(
             None,
             plan_id,
             created,
@@ -339,12 +341,12 @@ class UndoService:
         pairs = zip(undo.inversion.operations, report.operations[count:], strict=True)
         found.update({index: undone.get(result, result) for (index, _), (_, result) in pairs})
         ran = zip(undo.compensated, report.operations[:count], strict=True)
-        commands = [(deed, undone.get(result, result)) for deed, (_, result) in ran]
+        commands = [(change, undone.get(result, result)) for change, (_, result) in ran]
         rows = (
-            *[(deed.id, result) for deed, result in commands],
+            *[(change.id, result) for change, result in commands],
             *[(undo.ids[index], found[index]) for index in sorted(found)],
         )
-        about = (*[_command(deed) for deed, _ in commands], *undo.originals)
+        about = (*[_command(change) for change, _ in commands], *undo.originals)
         return _report(report, undo, rows, notes, about)
 
     def _told(self, undo: UndoPlan, report: RunReport) -> Iterator[str]:
@@ -358,11 +360,11 @@ class UndoService:
         if report.outcome in DONE:
             yield from self._still_other(undo)
         ran = zip(undo.compensated, report.operations, strict=False)
-        failed = [deed.undo for deed, (_, result) in ran if deed.undo and result in _FAILED]
+        failed = [change.undo for change, (_, result) in ran if change.undo and result in _FAILED]
         if not failed:
             return
         if command := undo_without_commands(
-            UndoTargets(self._doors, self._runs.repository()), undo.target
+            UndoTargets(self._ports, self._runs.repository()), undo.target
         ):
             first = "" if report.outcome in DONE else "assent recover --roll-back, then "
             yield (
@@ -372,7 +374,7 @@ class UndoService:
 
     def _still_other(self, undo: UndoPlan) -> Iterator[str]:
         """Names the files that a command changed, and that its own undo did not put back."""
-        operations = [op for deed in undo.compensated for op in deed.operations]
+        operations = [op for change in undo.compensated for op in change.operations]
         seen = self._seen(operations)
         first: dict[bytes, FileState | None] = {}
         for path, before, _ in [step for op in reversed(operations) for step in footprint(op)]:
@@ -398,10 +400,10 @@ def _report(
     return msgspec.structs.replace(report, operations=rows, notes=notes, about=about, exits=exits)
 
 
-def _command(deed: AppliedChange) -> Operation:
-    assert deed.ordered is not None
-    assert deed.ordered.command is not None, "only a plan's command has an undo of its own"
-    return deed.ordered.command
+def _command(change: AppliedChange) -> Operation:
+    assert change.ordered is not None
+    assert change.ordered.command is not None, "only a plan's command has an undo of its own"
+    return change.ordered.command
 
 
 def _left(undo: UndoPlan) -> Iterator[str]:

@@ -40,11 +40,11 @@ class UndoTargets:
     `before` names a run: only what was undone before that run counts.
     """
 
-    def __init__(self, doors: Ports, ledger: PlanRepository, before: str = "") -> None:
-        self._doors = doors
-        self._ledger = ledger
+    def __init__(self, ports: Ports, repository: PlanRepository, before: str = "") -> None:
+        self._ports = ports
+        self._repository = repository
         self._before = before
-        self.applied = AppliedChanges(doors, ledger)
+        self.applied = AppliedChanges(ports, repository)
 
     def find(self, reference: str, plan_id: str) -> UndoTarget:
         """Finds a target by a run's id or its start; or the newest that still counts.
@@ -141,15 +141,15 @@ class UndoTargets:
         If all of it was undone together, it is all of that: someone may have restored the files.
         But no command's own undo runs a second time.
         """
-        deeds = [deed for run in target.runs for deed in self.applied.of(run)]
-        left = [deed for deed in deeds if not self.is_undone(deed.token, target.whole)]
-        again = [d for d in deeds if d.token not in self.undone.names and d.undo is None]
-        return tuple(self.undone.rest(deed) for deed in left or again)
+        changes = [change for run in target.runs for change in self.applied.of(run)]
+        left = [change for change in changes if not self.is_undone(change.token, target.whole)]
+        again = [d for d in changes if d.token not in self.undone.names and d.undo is None]
+        return tuple(self.undone.rest(change) for change in left or again)
 
     def built(self, build: str) -> tuple[AppliedChange, ...]:
         """Returns what a model's build did, in order."""
         runs = [_id(one) for one in self._by_calls() if _origin(one)[1] == build]
-        return tuple(deed for run in runs for deed in self.applied.of(run))
+        return tuple(change for run in runs for change in self.applied.of(run))
 
     def targets(self) -> list[UndoTarget]:
         """Returns everything that can be undone as a unit, except undo plans and pruned runs."""
@@ -206,7 +206,7 @@ class UndoTargets:
     @cached_property
     def pruned(self) -> dict[str, str]:
         """The runs whose contents were pruned, with a text that says when."""
-        home = self._doors.store.read(f"workspace/{self._ledger.workspace}")
+        home = self._ports.store.read(f"workspace/{self._repository.workspace}")
         return {
             run: f"on {one.at[:10]}{f' by {one.event.user}' if one.event.user else ''}"
             for one in home
@@ -226,8 +226,8 @@ class UndoTargets:
 
     @cached_property
     def _starts(self) -> dict[str, StoredEvent]:
-        streams = [f"plan/{self._ledger.workspace}/", self._ledger.permit_stream]
-        return started_runs(self._doors.store.read_all(streams))
+        streams = [f"plan/{self._repository.workspace}/", self._repository.permit_stream]
+        return started_runs(self._ports.store.read_all(streams))
 
     def _named(self, reference: str) -> UndoTarget:
         targets = self.targets()
@@ -298,7 +298,7 @@ class UndoTargets:
             if build and note.run == build:
                 return record
         words = "your command" if _is_own(one) else f"turn {turn}"
-        return PlanRecord("", self._ledger.workspace, session, words, b"", "", "", "", 0)
+        return PlanRecord("", self._repository.workspace, session, words, b"", "", "", "", 0)
 
     @cached_property
     def _going_on(self) -> frozenset[str]:
@@ -316,9 +316,9 @@ class UndoTargets:
 
         The latter is not reported for a session's commands: those run all the time, between edits.
         """
-        for deed in self.done(target):
-            asked = self.applied.command(deed.run) is None
-            if deed.operations or (asked and (deed.undo or undo_gaps([deed]))):
+        for change in self.done(target):
+            asked = self.applied.command(change.run) is None
+            if change.operations or (asked and (change.undo or undo_gaps([change]))):
                 return True
         return False
 
@@ -400,7 +400,7 @@ NOT_RUN_AGAIN = "it is not run again; the files it changed are restored"
 
 def select_operation(back: UndoTargets, target: UndoTarget, operation: str) -> UndoTarget:
     """Returns the target that is one operation of another, by its number or the start of its id."""
-    deeds = {deed.token for run in target.runs for deed in back.applied.of(run)}
+    changes = {change.token for run in target.runs for change in back.applied.of(run)}
     numbered = numbered_operations(back, target)
     found = [
         numbered[index] for index in matching_operations([name for *_, name in numbered], operation)
@@ -413,7 +413,7 @@ def select_operation(back: UndoTargets, target: UndoTarget, operation: str) -> U
         )
     run, index, name = found[0]
     token = f"{run}:{index}"
-    if token not in deeds:
+    if token not in changes:
         raise NotFound(
             f"Operation {name[:SHORT_ID]} of run {target.name} was not applied or is already "
             "undone.",
@@ -439,7 +439,7 @@ def operation_names(back: UndoTargets, target: UndoTarget, ids: Sequence[str]) -
 
 def selected_changes(back: UndoTargets, target: UndoTarget) -> list[AppliedChange]:
     """Returns which changes of a target to undo, in order."""
-    return [deed for deed in back.done(target) if target.only in ("", deed.token)]
+    return [change for change in back.done(target) if target.only in ("", change.token)]
 
 
 def undo_without_commands(back: UndoTargets, target: UndoTarget) -> str:
@@ -448,9 +448,9 @@ def undo_without_commands(back: UndoTargets, target: UndoTarget) -> str:
     The undo of a whole run begins with the undo commands that its plan names.
     """
     plain = {
-        deed.token
-        for deed in selected_changes(back, target)
-        if deed.undo is None and deed.operations
+        change.token
+        for change in selected_changes(back, target)
+        if change.undo is None and change.operations
     }
     numbers = [
         n
@@ -464,8 +464,10 @@ def refuse_repeated_undo(back: UndoTargets, record: PlanRecord, plan: Plan) -> N
     """Refuses an undo whose commands another undo has run since it was shown (law 6)."""
     commands = [op for op in plan.operations if record.undoes and isinstance(op, RunCommand)]
     runs = dict.fromkeys(token.partition(":")[0] for token in record.undoes.split())
-    deeds = [deed for run in runs for deed in back.applied.of(run)] if commands else []
-    waiting = [deed.undo for deed in deeds if deed.undo and not back.is_undone(deed.token)]
+    changes = [change for run in runs for change in back.applied.of(run)] if commands else []
+    waiting = [
+        change.undo for change in changes if change.undo and not back.is_undone(change.token)
+    ]
     for command in commands:
         if command not in waiting:
             run = next(iter(runs))
@@ -476,29 +478,31 @@ def refuse_repeated_undo(back: UndoTargets, record: PlanRecord, plan: Plan) -> N
         waiting.remove(command)
 
 
-def commands_with_undo(deeds: Sequence[AppliedChange]) -> tuple[AppliedChange, ...]:
+def commands_with_undo(changes: Sequence[AppliedChange]) -> tuple[AppliedChange, ...]:
     """Returns the commands that have their own undo, in the order in which it runs."""
-    return tuple(deed for deed in reversed(deeds) if deed.undo)
+    return tuple(change for change in reversed(changes) if change.undo)
 
 
-def undo_extent(target: UndoTarget, deeds: Sequence[AppliedChange], more: UndoExtent) -> UndoExtent:
+def undo_extent(
+    target: UndoTarget, changes: Sequence[AppliedChange], more: UndoExtent
+) -> UndoExtent:
     """Returns how far an undo of changes goes, and what it cannot cover."""
     return UndoExtent(
-        tuple(deed.undo for deed in commands_with_undo(deeds) if deed.undo),
-        (*undo_gaps(deeds), *more.gaps),
+        tuple(change.undo for change in commands_with_undo(changes) if change.undo),
+        (*undo_gaps(changes), *more.gaps),
         more.again,
-        deeds[0].id[:SHORT_ID] if target.only and deeds else "",
-        attribution_warnings(deeds),
-        recorded=any(deed.ordered for deed in deeds),
+        changes[0].id[:SHORT_ID] if target.only and changes else "",
+        attribution_warnings(changes),
+        recorded=any(change.ordered for change in changes),
     )
 
 
 def redo_extent(back: UndoTargets, target: UndoTarget) -> UndoExtent:
     """Returns what it means to redo: the commands that the undo reverted do not run again."""
     tokens = dict.fromkeys(target.record.undoes.split())
-    deeds = [deed for token in tokens for deed in back.applied.of(token.partition(":")[0])]
-    undone = [deed for deed in deeds if deed.token in tokens or deed.run in tokens]
-    ran = [deed.ordered for deed in undone if deed.ordered]
+    changes = [change for token in tokens for change in back.applied.of(token.partition(":")[0])]
+    undone = [change for change in changes if change.token in tokens or change.run in tokens]
+    ran = [change.ordered for change in undone if change.ordered]
     not_again = tuple(UndoGap(ordered.words, NOT_RUN_AGAIN) for ordered in ran)
     return UndoExtent(gaps=tuple(dict.fromkeys(not_again)), again=True)
 
@@ -511,19 +515,21 @@ def skipped_changes(
         return ()
     paths = {path for op in left for path, *_ in footprint(op)}
     return tuple(
-        deed.token for deed in selected_changes(back, target) if not paths.isdisjoint(deed.paths)
+        change.token
+        for change in selected_changes(back, target)
+        if not paths.isdisjoint(change.paths)
     )
 
 
 def original_ids(
-    deeds: Sequence[AppliedChange], operations: Sequence[FileOperation]
+    changes: Sequence[AppliedChange], operations: Sequence[FileOperation]
 ) -> tuple[str, ...]:
     """Returns the ids of the originals; one that was composed of several has its own."""
-    if tuple(op for deed in deeds for op in deed.operations) != tuple(operations) or any(
-        deed.ordered for deed in deeds
+    if tuple(op for change in changes for op in change.operations) != tuple(operations) or any(
+        change.ordered for change in changes
     ):
         return operation_ids(operations)
-    return tuple(deed.id for deed in deeds)
+    return tuple(change.id for change in changes)
 
 
 # Whether a finished run was undone, and the command to type next.

@@ -320,7 +320,7 @@ class BubblewrapRunner:
     ) -> ProcessPreparer:
         """Returns what makes bubblewrap's command of a program; `held` says that one goes on."""
         front = (*prlimit_prefix(limits), self._tool)
-        place = ProgramPaths(profile.home, tmp_folder(profile), self._folders, _user())
+        paths = ProgramPaths(profile.home, tmp_folder(profile), self._folders, _user())
         # On the machine's network, a program could reach any listener on a socket without a file.
         code = seccomp_filter(
             os.uname().machine,
@@ -331,7 +331,7 @@ class BubblewrapRunner:
         def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> ProcessSpec:
             report, status = _pipe(throughout, briefly)
             ends = BwrapDescriptors(_holding(code, briefly), status)
-            told = bwrap_arguments(view, program, folder, place, ends)
+            told = bwrap_arguments(view, program, folder, paths, ends)
             if profile.network:
                 told.remove(UNSHARE_NET)  # the first one; the program comes much later
             given = msgspec.structs.astuple(ends)
@@ -346,11 +346,11 @@ def bwrap_arguments(
     view: Sequence[bytes],
     program: Program,
     folder: bytes,
-    place: ProgramPaths,
+    paths: ProgramPaths,
     ends: BwrapDescriptors,
 ) -> list[bytes]:
     """Returns bubblewrap's arguments: how to confine, what to show, and what to run where."""
-    variables = environment(place, program).items()
+    variables = environment(paths, program).items()
     return [
         *NAMESPACE_OPTIONS,
         *(b"--seccomp", b"%d" % ends.seccomp),

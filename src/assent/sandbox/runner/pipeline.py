@@ -59,15 +59,15 @@ class ProgramPaths(msgspec.Struct, frozen=True):
     user: bytes = b"nobody"
 
 
-def environment(place: ProgramPaths, program: Program) -> dict[bytes, bytes]:
+def environment(paths: ProgramPaths, program: Program) -> dict[bytes, bytes]:
     """Returns all variables of a program; its own ones win."""
     own = {name.encode(): _encoded(value) for name, value in program.environment}
     given = {
-        b"HOME": place.home,
-        b"TMPDIR": place.scratch,
-        b"PATH": b":".join(place.folders),
-        b"USER": place.user,
-        b"LOGNAME": place.user,
+        b"HOME": paths.home,
+        b"TMPDIR": paths.scratch,
+        b"PATH": b":".join(paths.folders),
+        b"USER": paths.user,
+        b"LOGNAME": paths.user,
     }
     return {**BASE_ENVIRONMENT, **given, **own}
 

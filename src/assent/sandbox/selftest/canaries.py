@@ -52,16 +52,16 @@ CONFIGURATION: Final = b"[approve]\nwithout_terminal = true\n"
 class Canaries:
     """What is planted in one scratch folder. The state is in the workspace: the hard case."""
 
-    def __init__(self, place: TempFolder, token: str, baiting: DecoyPlanMaker | None) -> None:
-        self.place, self.token = place, token
+    def __init__(self, folder: TempFolder, token: str, baiting: DecoyPlanMaker | None) -> None:
+        self.place, self.token = folder, token
         self.ground = SelfTestPaths(
-            root=place.folder(WORKSPACE),
-            home=place.folder("home"),
-            state=place.folder(f"{WORKSPACE}/private/state/assent"),
-            config=place.folder("home/.config/assent"),
+            root=folder.folder(WORKSPACE),
+            home=folder.folder("home"),
+            state=folder.folder(f"{WORKSPACE}/private/state/assent"),
+            config=folder.folder("home/.config/assent"),
         )
-        place.folder(f"{WORKSPACE}/.opencode/plans")  # whatever is above, this is the workspace
-        place.write("home/.config/assent/config.toml", b"# %b\n" % token.encode() + CONFIGURATION)
+        folder.folder(f"{WORKSPACE}/.opencode/plans")  # whatever is above, this is the workspace
+        folder.write("home/.config/assent/config.toml", b"# %b\n" % token.encode() + CONFIGURATION)
         self.bait = baiting(self.ground) if baiting else None
         self._plant()
 

@@ -112,22 +112,22 @@ def bubblewrap_confinement(
 ) -> ConfinementFactory:
     """Returns the confinement of a scratch workspace, as a user's would be confined."""
 
-    def confine(ground: SelfTestPaths) -> PipelineRunner:
-        return BubblewrapRunner(profile_factory(environment, ground, writable=writable), tool).run
+    def confine(paths: SelfTestPaths) -> PipelineRunner:
+        return BubblewrapRunner(profile_factory(environment, paths, writable=writable), tool).run
 
     return confine
 
 
 def profile_factory(
-    environment: Mapping[str, str], ground: SelfTestPaths, *, writable: bool = False
+    environment: Mapping[str, str], paths: SelfTestPaths, *, writable: bool = False
 ) -> Callable[[], SandboxProfile]:
     """Returns the profile factory of a scratch workspace; a folder there is in its PATH."""
-    hidden = [os.fsencode(path) for path in (ground.state, ground.config)]
-    programs = str(ground.home / os.path.basename(PROGRAMS))
+    hidden = [os.fsencode(path) for path in (paths.state, paths.config)]
+    programs = str(paths.home / os.path.basename(PROGRAMS))
     # The real home is as private here as the scratch one, should PATH name it.
     usual = [path for path in environment.get("PATH", "").split(":") if not _is_private(path)]
-    around = {**environment, "PATH": ":".join([*usual, programs])}
-    sight = ProfileBuilder(os.fsencode(ground.root), os.fsencode(ground.home), hidden, around)
+    context = {**environment, "PATH": ":".join([*usual, programs])}
+    sight = ProfileBuilder(os.fsencode(paths.root), os.fsencode(paths.home), hidden, context)
 
     def profile() -> SandboxProfile:
         seen = sight.profile(writable=writable)
@@ -247,9 +247,9 @@ def status_from_results(attempts: Sequence[EscapeTestResult]) -> SandboxStatus:
 def _hindered(confine: ConfinementFactory) -> SandboxStatus | None:
     """Starts something harmless inside; tells what is in the way if even that fails."""
     with temp_folder() as place:
-        ground = Canaries(place, "", None).ground
+        paths = Canaries(place, "", None).ground
         harmless = Program(tuple(map(os.fsencode, (*COMMAND, "-c", "print('here')"))))
-        pieces = list(confine(ground)((harmless,), os.fsencode(ground.root), _BRIEFLY))
+        pieces = list(confine(paths)((harmless,), os.fsencode(paths.root), _BRIEFLY))
     said = b"".join(piece.content for piece in pieces if isinstance(piece, OutputChunk))
     if isinstance(pieces[-1], ProcessResult) and pieces[-1].code == 0 and said == b"here\n":
         return None

@@ -134,8 +134,8 @@ def is_foldable(block: Block) -> bool:
     match block:
         case ReasoningBlock(lines=lines) | ToolCallBlock(lines=lines) | NoteBlock(lines=lines):
             return lines > 0
-        case ChildSessionBlock(deeds=deeds):
-            return len(deeds) > 1
+        case ChildSessionBlock(calls=calls):
+            return len(calls) > 1
         case _:
             return False
 
@@ -252,11 +252,11 @@ def _answer(block: QuestionBlock) -> Iterator[Line]:
 def _child(block: ChildSessionBlock, unfolded: bool) -> Iterator[Line]:
     state = _RESTS.get(block.ended, block.ended) if block.ended else "working"
     behind = ", in the background" if block.background else ""
-    calls = f", {plural(len(block.deeds), 'call')}" if block.deeds else ""
+    calls = f", {plural(len(block.calls), 'call')}" if block.calls else ""
     title = visible_line(block.title)
     yield Line("plain", f"{INDENT}◆ {visible_line(block.name)}: {title} · {state}{behind}{calls}")
-    for deed in block.deeds if unfolded else block.deeds[-1:]:
-        yield Line("dim", f"{INNER}· {visible_line(deed)}")
+    for call in block.calls if unfolded else block.calls[-1:]:
+        yield Line("dim", f"{INNER}· {visible_line(call)}")
     if block.ended and block.words:
         yield Line("dim", f"{INNER}└ {visible_line(block.words)}")
 

@@ -93,7 +93,7 @@ class ChildSessionBlock(msgspec.Struct, frozen=True):
     name: str
     title: str
     background: bool = False
-    deeds: tuple[str, ...] = ()  # its settled calls, one line each
+    calls: tuple[str, ...] = ()  # its settled calls, one line each
     ended: str = ""  # why it ended
     words: str = ""
 

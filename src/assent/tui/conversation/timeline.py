@@ -298,7 +298,7 @@ class Timeline:
         match event:
             case CallEnded():
                 if block := self._child(session):
-                    self._put(_with(block, deeds=(*block.deeds, call_summary(event))))
+                    self._put(_with(block, calls=(*block.calls, call_summary(event))))
             case QuestionAsked(id=id, questions=questions):
                 self._asked[id] = key = self._new()
                 self._put(QuestionBlock(key, id, questions, child=self._kin.name(session)))

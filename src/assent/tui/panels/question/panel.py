@@ -311,8 +311,8 @@ class QuestionPanel(DebouncedPanel[str]):
         if self._told:
             self._paint()
             return
-        self._choice, deed = handle_question_key(self._choice, event.key, self._questions)
-        match deed:
+        self._choice, change = handle_question_key(self._choice, event.key, self._questions)
+        match change:
             case QuestionAction.WORDS:
                 words = TextInputPanel("Your answer", (), "")
                 about = self._pending.id if self._pending else ""
@@ -324,7 +324,7 @@ class QuestionPanel(DebouncedPanel[str]):
             case QuestionAction.ANSWER:
                 self.hold(event.time, self._answer)
             case _:
-                self._told = self._why_not(deed)
+                self._told = self._why_not(change)
         self._paint()
 
     def _why_never(self, key: str) -> str:
