@@ -118,7 +118,7 @@ def _used(command: SimpleCommand) -> Iterator[tuple[FileUse, GivenWords]]:
         yield from ((use, given) for use in plain if _fits(use, given))
     told = [word.text for word in without_global_options(command)[1:]]
     for use in uses:
-        if use.verb:
+        if use.verb and use.verb.split()[0] in told:
             given = _given(command, [use], told)
             rest = _after_verb(given.operands, use.verb, anywhere=not command.program.leading)
             if rest is not None and _fits(use, given):
