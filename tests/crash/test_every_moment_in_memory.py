@@ -4,9 +4,10 @@ import itertools
 from collections.abc import Callable, Collection, Iterable
 from copy import copy
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import pytest
+from tests.crash.crash_states import after_power_cut, crash_states, crashed
 
 from assent.core.paths import STAGE, is_inside
 from assent.core.plan.approval import ApprovedPlan
@@ -62,9 +63,9 @@ class World:
         self.approved = approved_plan(case.operations)
         self.fuse.count = 0
 
-    def twin(self) -> "World":
+    def twin(self, fuse: CrashInjector | None = None) -> Self:
         """Returns a world of its own that is as this one is now."""
-        twin, fuse = copy(self), CrashInjector()
+        twin, fuse = copy(self), fuse or CrashInjector()
         twin.fuse, twin.hands, twin.journal = fuse, self.hands.twin(fuse), self.journal.twin(fuse)
         return twin
 
@@ -80,18 +81,21 @@ class World:
             for _ in self.executor().recover(self.approved.plan, self.run, "auto"):
                 pass
 
-    def cut(self, work: Callable[[], None], moment: int, *, power: bool) -> bool:
+    def cut(self, work: Callable[[], object], moment: int, *, power: bool) -> bool:
         """Runs until the moment comes; tells whether it came before the end."""
         self.fuse.at, self.fuse.count = moment, 0
         try:
             work()
         except SimulatedCrash:
             if power:
-                self.hands.lose_power()
+                self.lose_power()
             return True
         finally:
             self.fuse.at, self.fuse.count = None, 0
         return False
+
+    def lose_power(self) -> None:
+        self.hands.lose_power()
 
     def left(self) -> "Left":
         """Returns all that whatever comes next can find."""
@@ -155,13 +159,12 @@ class Undoing(World):
 Make: TypeAlias = Callable[[PlanCase], World]
 
 
-def moments(case: PlanCase, fresh: World) -> int:
-    """Counts the moments of an undisturbed run."""
-    world = fresh.twin()
-    world.apply()
-    world.check(case)
-    assert world.outcome == "done"
-    return world.fuse.count
+def applied(case: PlanCase, fresh: World) -> list[World]:
+    """Applies undisturbed; returns what a crash at each moment leaves."""
+    states, end = crash_states(fresh, World.apply)
+    end.check(case)
+    assert end.outcome == "done"
+    return states
 
 
 def sweep(case: PlanCase, make: Make = World, *, twice: bool) -> int:
@@ -169,12 +172,11 @@ def sweep(case: PlanCase, make: Make = World, *, twice: bool) -> int:
 
     Many moments leave the same: from there, everything is tried once.
     """
-    tried, fresh = 0, make(case)
+    tried = 0
     known: dict[tuple[Left, bool], int] = {}
     ended: set[tuple[Left, bool, bool]] = set()
-    for moment, power in itertools.product(range(moments(case, fresh)), (False, True)):
-        world = fresh.twin()
-        assert world.cut(world.apply, moment, power=power), "the fault did not fire"
+    for state, power in itertools.product(applied(case, make(case)), (False, True)):
+        world = after_power_cut(state) if power else state.twin()
         left = (world.left(), power)
         if left not in known:
             known[left] = _sweep_recovery(case, world, ended, power=power) if twice else 0
@@ -187,18 +189,17 @@ def sweep(case: PlanCase, make: Make = World, *, twice: bool) -> int:
 def _sweep_recovery(
     case: PlanCase, left: World, ended: set[tuple[Left, bool, bool]], *, power: bool
 ) -> int:
-    for again in itertools.count():
-        world = left.twin()
-        fired = world.cut(world.recover, again, power=power)
+    """Cuts the recovery from a state at every moment, too, and recovers once more; counts them."""
+    states, end = crash_states(left, World.recover)
+    cut = [after_power_cut(state) if power else state for state in states]
+    for world, fired in [*[(state, True) for state in cut], (end, False)]:
         found = (world.left(), power, fired)
         if found not in ended:
             ended.add(found)
             if fired:
                 world.recover()
             world.check(case, power=power)
-        if not fired:
-            return again
-    raise AssertionError("unreachable")
+    return len(states)
 
 
 def made_folders(case: PlanCase) -> tuple[bytes, ...]:
@@ -286,11 +287,20 @@ def test_apply_then_undo_restores_the_start(case: PlanCase) -> None:
 def test_without_exchange_the_same_holds(case: PlanCase) -> None:
     fresh = World(case)
     fresh.hands.exchanges = False
-    for moment in range(moments(case, fresh)):
-        world = fresh.twin()
-        world.cut(world.apply, moment, power=False)
+    for world in applied(case, fresh):
         world.recover()
         world.check(case)
+
+
+@pytest.mark.parametrize("power", [False, True], ids=["crash", "power cut"])
+@pytest.mark.parametrize("case", SINGLES)
+def test_what_is_seen_before_a_step_is_what_a_crash_leaves_there(
+    case: PlanCase, power: bool
+) -> None:
+    built = crashed(World(case), World.apply, power=power)
+    recovered = crashed(built[len(built) // 2], World.recover, power=power)
+    assert len(built) > 10
+    assert len(recovered) > 2
 
 
 def test_only_an_approved_plan_can_be_made_by_the_check() -> None:

@@ -1,12 +1,11 @@
 """Laws 5 and 6 with commands: cut at every moment, none runs twice without a person's word."""
 
-import itertools
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import get_args
 
 import msgspec
 import pytest
+from tests.crash.crash_states import after_power_cut, crash_states, crashed
 from tests.executor.command_harness import (
     FAILING,
     GOOD,
@@ -30,18 +29,24 @@ ENDS = ("done", "rolled_back", "needs_you", "not started")
 CASES = [pytest.param(case, id=case.name) for case in (*GOOD, *FAILING)]
 
 
-def moments(case: CommandCase, work: Callable[[CommandWorld], None]) -> Iterator[tuple[int, bool]]:
-    """Yields every moment of some work on a fresh world, by a crash and by a power cut."""
-    world = CommandWorld(case)
-    world.fuse.count = 0
-    work(world)
-    yield from itertools.product(range(world.fuse.count), (False, True))
+def cut_off(case: CommandCase, *powers: bool) -> Iterator[CommandWorld]:
+    """Yields what a crash or, with power, a power cut leaves at any moment of a run."""
+    return cut_states(CommandWorld(case), CommandWorld.apply, *powers)
 
 
-def cut_off(case: CommandCase, moment: int, *, power: bool) -> CommandWorld:
-    world = CommandWorld(case)
-    assert world.cut(world.apply, moment, power=power), "the fault did not fire"
-    return world
+def cut_states(
+    world: CommandWorld, work: Callable[[CommandWorld], object], *powers: bool
+) -> Iterator[CommandWorld]:
+    """Yields what is left where some work is cut off; where moments leave the same, once."""
+    states, _ = crash_states(world, work)
+    assert len(states) > 1, "the fault did not fire"
+    for power in powers:
+        known = set()
+        for state in states:
+            left = after_power_cut(state) if power else state.twin()
+            if (found := left.left()) not in known:
+                known.add(found)
+                yield left
 
 
 def names(case: CommandCase) -> list[bytes]:
@@ -71,8 +76,7 @@ def check(world: CommandWorld) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_law_6_after_any_crash_a_command_has_run_once_or_the_run_asks(case: CommandCase) -> None:
     ends = set()
-    for moment, power in moments(case, CommandWorld.apply):
-        world = cut_off(case, moment, power=power)
+    for world in cut_off(case, False, True):
         began = list(world.commander.began)
         world.recover()
         check(world)
@@ -87,15 +91,18 @@ def test_law_6_after_any_crash_a_command_has_run_once_or_the_run_asks(case: Comm
 
 @pytest.mark.parametrize("case", CASES)
 def test_law_6_a_recovery_that_is_cut_off_runs_nothing_twice_either(case: CommandCase) -> None:
-    for moment, power in moments(case, CommandWorld.apply):
-        for again in itertools.count():
-            world = cut_off(case, moment, power=power)
-            fired = world.cut(world.recover, again, power=power)
-            world.recover()
-            check(world)
-            assert max(world.times(names(case)), default=0) <= 1
-            if not fired:
-                break
+    for power in (False, True):
+        known = set()
+        for left in cut_off(case, power):
+            states, end = crash_states(left, CommandWorld.recover)
+            cut = [after_power_cut(state) if power else state for state in states]
+            for world in (*cut, end):
+                if (found := world.left()) in known:
+                    continue
+                known.add(found)
+                world.recover()
+                check(world)
+                assert max(world.times(names(case)), default=0) <= 1
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -103,8 +110,7 @@ def test_law_6_a_recovery_that_is_cut_off_runs_nothing_twice_either(case: Comman
 def test_from_any_crash_everything_that_is_recorded_can_be_taken_back(
     case: CommandCase, power: bool
 ) -> None:
-    for moment, _ in moments(case, CommandWorld.apply):
-        world = cut_off(case, moment, power=power)
+    for world in cut_off(case, power):
         world.recover()
         if world.outcome == "needs_you":
             world.recover("roll_back")
@@ -117,8 +123,7 @@ def test_a_roll_back_asked_for_at_once_needs_a_second_word_only_where_an_end_was
     case: CommandCase,
 ) -> None:
     ends = set()
-    for moment, power in moments(case, CommandWorld.apply):
-        world = cut_off(case, moment, power=power)
+    for world in cut_off(case, False, True):
         began, open_one = list(world.commander.began), unseen(world)
         own = {**world.files, b"w/theirs": MINE} if open_one else world.files
         world.hands.files.update(own)
@@ -165,12 +170,9 @@ def halted(case: CommandCase) -> CommandWorld:
 def test_a_way_out_that_is_cut_off_at_any_moment_is_still_a_way_out(
     case: CommandCase, way: RecoveryChoice, power: bool
 ) -> None:
-    for moment in itertools.count():
-        world = halted(case)
-        began = list(world.commander.began)
-        fired = world.cut(partial(world.recover, way), moment, power=power)
-        if not fired:
-            break
+    left = halted(case)
+    began = list(left.commander.began)
+    for world in cut_states(left, lambda world: world.recover(way), power):
         world.recover()
         check_way(world, way, began)
         if world.outcome == "needs_you":
@@ -192,3 +194,14 @@ def check_way(world: CommandWorld, way: RecoveryChoice, began: list[bytes]) -> N
     if way == "roll_back":
         assert set(more) <= {UNDO}
         assert more.count(UNDO) <= 1, "an undo runs once by itself, too"
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("power", [False, True], ids=["crash", "power cut"])
+def test_what_is_seen_before_a_step_is_what_a_crash_leaves_there(
+    case: CommandCase, power: bool
+) -> None:
+    built = crashed(CommandWorld(case), CommandWorld.apply, power=power)
+    recovered = crashed(built[len(built) // 2], CommandWorld.recover, power=power)
+    assert len(built) > 10
+    assert len(recovered) > 2

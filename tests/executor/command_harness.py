@@ -1,6 +1,8 @@
 """A world for plans with commands: what outlives an executor, cut at any moment."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -131,6 +133,30 @@ class CommandWorld:
         self.approved = approved_plan(case.operations)
         self.said: list[LiveCommandOutput] = []
 
+    def twin(self, fuse: CrashInjector | None = None) -> Self:
+        """Returns a world of its own that is as this one is now."""
+        twin, fuse = copy(self), fuse or CrashInjector()
+        twin.fuse, twin.hands, twin.journal = fuse, self.hands.twin(fuse), self.journal.twin(fuse)
+        twin.blobs, twin.said = copy(self.blobs), list(self.said)
+        twin.blobs.contents = dict(self.blobs.contents)
+        twin.commander = self.commander.twin(twin.hands, twin.blobs)
+        return twin
+
+    def lose_power(self) -> None:
+        self.hands.lose_power()
+
+    def left(self) -> "Left":
+        """Returns all that whatever comes next can find, and all that a test asks for."""
+        hands, commander = self.hands, self.commander
+        files = (hands.files, hands.spares, hands.synced[0], hands.synced[2])
+        folders = (hands.folders, hands.synced[1], hands.foreign, self.blobs.contents)
+        return Left(
+            tuple(frozenset(part.items()) for part in files),
+            tuple(frozenset(part) for part in folders),
+            tuple((run, tuple(entries)) for run, entries in self.journal.runs.items()),
+            (tuple(commander.began), tuple(commander.asked), tuple(self.said)),
+        )
+
     def apply(self) -> None:
         self._watch(self.executor().apply(self.approved, "run"))
 
@@ -138,14 +164,14 @@ class CommandWorld:
         if self.entries:
             self._watch(self.executor().recover(self.approved.plan, "run", way))
 
-    def cut(self, work: Callable[[], None], moment: int, *, power: bool) -> bool:
+    def cut(self, work: Callable[[], object], moment: int, *, power: bool) -> bool:
         """Runs until the moment comes; tells whether it came before the end."""
         self.fuse.at, self.fuse.count = moment, 0
         try:
             work()
         except SimulatedCrash:
             if power:
-                self.hands.lose_power()
+                self.lose_power()
             return True
         finally:
             self.fuse.at, self.fuse.count = None, 0
@@ -209,6 +235,15 @@ class CommandWorld:
         for step in work:
             if isinstance(step, LiveCommandOutput):
                 self.said.append(step)
+
+
+class Left(NamedTuple):
+    """A world at one moment. Who finds the same does the same."""
+
+    files: tuple[frozenset[object], ...]
+    names: tuple[frozenset[object], ...]
+    runs: tuple[tuple[str, tuple[object, ...]], ...]
+    commands: tuple[tuple[object, ...], ...]
 
 
 def first_words(work: Iterator[RunUpdate]) -> LiveCommandOutput:

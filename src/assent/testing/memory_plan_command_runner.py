@@ -1,6 +1,7 @@
 """Plan commands in memory: scripts that change a workspace step by step, and can be cut."""
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from typing import TypeAlias
 
 import msgspec
@@ -50,6 +51,13 @@ class MemoryPlanCommandRunner:
         self.outlived = ""  # what still runs of a command whose starter died
         self._blobs = blobs
         self._stopped: Callable[[], bool] = never_stopped
+
+    def twin(self, hands: MemoryFileWriter, blobs: BlobStore) -> "MemoryPlanCommandRunner":
+        """Returns a separate copy of these commands, on a copy of their workspace."""
+        twin = copy(self)
+        twin.hands, twin._blobs = hands, blobs
+        twin.began, twin.asked = list(self.began), list(self.asked)
+        return twin
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         if command.argv[0] not in self.scripts:
