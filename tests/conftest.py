@@ -1,12 +1,14 @@
 """In CI nothing is skipped but for a privilege: what can be installed is a failure that says so.
 
-Here, too: in which order several workers share the tests, that interrupts arrive, that no property
-is judged by the time that it took, that garbage is not looked for all the time, and that the tests
-which docs/features.md names passed."""
+Here, too: in which order several workers share the tests, and a folder that all of them share, that
+interrupts arrive, that no property is judged by the time that it took, that garbage is not looked
+for all the time, and that the tests which docs/features.md names passed."""
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Generator
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from tests.disks.possible import PRIVILEGE
 from tests.support import feature_check
 from tests.support.properties import QUICK
+from tests.support.sandbox_status import SHARED
 
 LONG = (
     "tests/disks/",
@@ -58,6 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for one in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler)
+    if SHARED not in os.environ:  # workers inherit it
+        os.environ[SHARED] = tempfile.mkdtemp(prefix="assent-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(SHARED)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,6 +12,7 @@ from shutil import rmtree
 from typing import Any, NamedTuple
 
 import msgspec
+from tests.support.sandbox_status import remember_sandbox
 
 from assent.cli.entry import run
 
@@ -46,21 +47,6 @@ class Answer(NamedTuple):
         return found
 
 
-_tested: list[Path] = []  # where the sandbox's self-test may have left what it found
-
-
-def remember_sandbox(state: Path) -> None:
-    """Gives a state folder what the self-test found in an earlier one, as on a machine in use."""
-    known = next((file.read_bytes() for file in _tested if file.exists()), None)
-    file = state / "assent" / "sandbox.json"
-    if known is None:
-        _tested.append(file)
-    else:
-        file.parent.mkdir(parents=True, mode=0o700)
-        file.write_bytes(known)
-        file.chmod(0o600)
-
-
 class World:
     """A workspace in a temporary folder, and the command line that works on it."""
 
@@ -81,7 +67,7 @@ class World:
             "XDG_STATE_HOME": str(self.state),
             "XDG_CONFIG_HOME": str(base / "config"),
         }
-        remember_sandbox(self.state)
+        remember_sandbox(self.state / "assent")
 
     def on_a_fresh_machine(self) -> "World":
         """Has nothing be known of the sandbox yet, nor anything kept."""

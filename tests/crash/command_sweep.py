@@ -19,6 +19,7 @@ from tests.crash.rig import Rig
 from tests.crash.stories import Step, Story, write
 from tests.crash.sweep import in_child, killed
 from tests.crash.trees import Tree, file, tree
+from tests.support.sandbox_status import remember_sandbox
 
 from assent.app.engine import Engine
 from assent.core.errors import RunUnfinished
@@ -82,6 +83,7 @@ class CommandSweep:
 
     def __init__(self, folder: Path, way: str) -> None:
         self.count, self.fail = folder / "count", folder / "fail"
+        remember_sandbox(folder / "state" / "assent")
         self.rig = Rig(folder, Story("write_run_write", START, self._steps(), FINISH))
         self.way = way
         if way == "back":

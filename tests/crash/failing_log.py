@@ -8,13 +8,14 @@ the disk before it fails. The report is one JSON object on stdout.
 """
 
 import errno
+import gc
 import os
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
+from threading import active_count
 from typing import Any
 
 import msgspec
@@ -163,14 +164,15 @@ class Failing:
         return (undoing.redo() if self.verb == "redo" else undoing.preview()).plan.digest
 
     def warm(self) -> None:
-        """Imports what the verb needs once, rather than in each of some hundred children."""
-
-        def used() -> list[str]:
-            _started(self.rig, self.line, Fault("nobody", 0, "once", 0), Path("/dev/null"))
-            return [name for name in sys.modules if name.startswith(("assent.", "click"))]
-
-        for name in in_child(used, list[str]):
-            import_module(name)
+        """Does it once in this very process: what it loads is at hand in some hundred children."""
+        standing = [(number, os.dup(number)) for number in (1, 2)]
+        ended = _ran(self.rig, self.line, Path(os.devnull), Path(os.devnull))
+        for number, copy in standing:
+            os.dup2(copy, number)
+            os.close(copy)
+        assert ended == 0
+        gc.collect()  # an engine that is gone keeps no file open
+        assert active_count() == 1, "a thread would not be in the children"
 
     def run(self, whose: str, code: int, manner: str) -> Failed:
         self.warm()
@@ -251,11 +253,15 @@ def _files(found: Tree) -> Tree:
     return {path: entry for path, entry in found.items() if entry.kind != "folder"}
 
 
-def _started(
-    rig: Rig, line: list[str], fault: Fault, out: Path, err: Path | None = None
-) -> tuple[int, str]:
+def _started(rig: Rig, line: list[str], fault: Fault, out: Path, err: Path) -> tuple[int, str]:
+    """Runs the program with a fault in it, in a process that then ends."""
     fault.install()
-    for number, path in ((1, out), (2, err or out)):
+    return _ran(rig, line, out, err), fault.fired
+
+
+def _ran(rig: Rig, line: list[str], out: Path, err: Path) -> int:
+    """Runs the program in this process, lets it write to files, and returns its exit code."""
+    for number, path in ((1, out), (2, err)):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(fd, number)
         os.close(fd)
@@ -269,10 +275,11 @@ def _started(
         traceback.print_exc()
     sys.stdout.flush()
     sys.stderr.flush()
-    return code, fault.fired
+    return code
 
 
 if __name__ == "__main__":
+    gc.disable()
     verb, whose, code, manner, folder = sys.argv[1:]
     failing = Failing(Path(folder), verb)
     report = failing.run(whose, getattr(errno, code), manner)

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from tests.crash.rig import Rig
@@ -49,9 +50,7 @@ class Faulty:
     def __init__(self, rig: Rig, whose: str) -> None:
         self.rig = rig
         self._whose = whose
-        log = SqliteEventStore(rig.site.state / "log.db")
-        self._events = log.read_all([""])
-        log.close()
+        self._log = _in_memory(rig.site.state / "log.db")
         self.ends: Counter[str] = Counter()
 
     def sweep(self, *codes: int, sticky: bool) -> int:
@@ -73,7 +72,7 @@ class Faulty:
     def _attempt(self, fault: CallTrigger, way: RecoveryChoice) -> str:
         """Builds with a fault, then recovers without; returns how the build itself ended."""
         self.rig.restore(self.rig.approved)
-        store = self._store()
+        store = self._log.copy()
         report = self._build(store, fault)
         engine = self._open(store, ignore_call)
         self._check(engine, report, fault)
@@ -137,8 +136,11 @@ class Faulty:
     def _open(self, store: EventStore, listen: CallListener) -> Engine:
         return open_engine_fixture(self.rig.site, listen, store=store)
 
-    def _store(self) -> MemoryEventStore:
-        store = MemoryEventStore()
-        for one in self._events:
-            store.append(EventBatch(one.stream, one.seq - 1, one.at, (one.event,)))
-        return store
+
+def _in_memory(path: Path) -> MemoryEventStore:
+    """Returns a log in memory that has all events of one on disk."""
+    log, store = SqliteEventStore(path), MemoryEventStore()
+    for one in log.read_all([""]):
+        store.append(EventBatch(one.stream, one.seq - 1, one.at, (one.event,)))
+    log.close()
+    return store

@@ -22,7 +22,7 @@ from tests.crash.journal_damage import (
     renamed,
     run_cut,
 )
-from tests.crash.rig import Rig
+from tests.crash.rig import Moment, Rig
 from tests.crash.stories import BY_NAME, STORIES
 from tests.crash.trees import Tree
 
@@ -159,6 +159,16 @@ def test_where_the_first_record_is_lost_status_names_recover(
     assert rig.command("status").exit == 0
 
 
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[CommandSweep, Moment]:
+    """A build whose command ended with an error, and its site right after."""
+    sweep = CommandSweep(tmp_path_factory.mktemp("failed"), "auto")
+    sweep.fail.touch()
+    assert sweep.rig.build().outcome == "needs_you"
+    sweep.fail.unlink()
+    return sweep, sweep.rig.save()
+
+
 LOSSES = [(damage, n) for damage in (flipped, removed, cut, run_cut) for n in range(2, 8)]
 
 
@@ -166,15 +176,14 @@ LOSSES = [(damage, n) for damage in (flipped, removed, cut, run_cut) for n in ra
     ("damage", "n"), LOSSES, ids=[f"{damage.__name__}-{n}" for damage, n in LOSSES]
 )
 def test_a_command_whose_records_are_lost_is_unknown_and_runs_after_a_second_word(
-    damage: Damage, n: int, tmp_path: Path
+    damage: Damage, n: int, failed: tuple[CommandSweep, Moment]
 ) -> None:
-    sweep = CommandSweep(tmp_path, "auto")
+    sweep, left = failed
     rig = sweep.rig
-    sweep.fail.touch()
-    assert rig.build().outcome == "needs_you"
+    rig.restore(left)
+    sweep.count.write_bytes(b"ran\n")
     with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
         assert damage(database, n)
-    sweep.fail.unlink()
     damaged = rig.save()
 
     engine = rig.open()

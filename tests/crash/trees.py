@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+_PART = 1 << 20  # bytes read at once
+
 Kind = Literal["file", "link", "folder"]
 
 
@@ -52,11 +54,20 @@ def plant(root: bytes, entries: Tree) -> None:
         elif entry.kind == "folder":
             os.mkdir(full)
         else:
-            with open(full, "wb") as made:
-                made.write(entry.content)
+            _write(full, entry.content)
     for path, entry in entries.items():
         if entry.kind != "link":
             os.chmod(root + b"/" + path, entry.mode)
+
+
+def _write(path: bytes, content: bytes) -> None:
+    """Makes a file without the layers of `open`: sweeps plant millions."""
+    made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC)
+    try:
+        while content:
+            content = content[os.write(made, content) :]
+    finally:
+        os.close(made)
 
 
 def seen(root: bytes, *, without: bytes = b".opencode") -> Tree:
@@ -83,8 +94,19 @@ def look(path: bytes) -> Entry:
         return Entry("link", mode, os.readlink(path))
     if stat.S_ISDIR(status.st_mode):
         return Entry("folder", mode)
-    with open(path, "rb") as content:
-        return Entry("file", mode, content.read())
+    return Entry("file", mode, _read(path))
+
+
+def _read(path: bytes) -> bytes:
+    """Reads a file without the layers of `open`: sweeps look at millions."""
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = []
+        while part := os.read(opened, _PART):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(opened)
 
 
 def wipe(root: bytes) -> None:

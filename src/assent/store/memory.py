@@ -27,6 +27,14 @@ class MemoryEventStore:
         self._ends: dict[str, int] = {}
         self._heads: dict[str, tuple[int, bytes]] = {}
 
+    def copy(self) -> "MemoryEventStore":
+        """Returns a separate store with the same events."""
+        other = MemoryEventStore()
+        other._log, other._chain = list(self._log), list(self._chain)
+        other._anchored = self._anchored
+        other._ends, other._heads = dict(self._ends), dict(self._heads)
+        return other
+
     def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
         added: list[StoredEvent] = []

@@ -3,6 +3,8 @@
 import os
 import signal
 from collections.abc import Callable
+from functools import cache
+from inspect import getattr_static
 from typing import Any, TypeAlias, TypeVar
 
 CallListener: TypeAlias = Callable[[str, tuple[Any, ...]], None]
@@ -15,6 +17,7 @@ _CHANGES = frozenset(
         "append", "appended",
     )
 )  # fmt: skip
+_LISTENER = "_traced_by"  # the attribute of a traced object
 _LEAST = 64  # bytes that a write takes at once
 
 
@@ -30,9 +33,18 @@ def trace_calls(thing: Watched, who: str, listen: CallListener) -> Watched:
     """
     if listen is ignore_call:
         return thing
-    for name in [name for name in dir(thing) if not name.startswith("_")]:
-        setattr(thing, name, _announced(f"{who}.{name}", getattr(thing, name), listen))
+    kind: Any = type(thing)
+    setattr(thing, _LISTENER, listen)
+    thing.__class__ = _traced(kind, who)
     return thing
+
+
+@cache
+def _traced(kind: type, who: str) -> type:
+    """Returns the class of objects of a kind that report their calls; sweeps make thousands."""
+    names = [name for name in dir(kind) if not name.startswith("_")]
+    methods = {name: _announced(f"{who}.{name}", kind, name) for name in names}
+    return type(kind.__name__, (kind,), methods)
 
 
 def is_change(moment: str) -> bool:
@@ -85,19 +97,23 @@ def fail_with(code: int) -> CallListener:
     return fail
 
 
-def _announced(moment: str, call: Callable[..., Any], listen: CallListener) -> Callable[..., Any]:
-    def announced(*arguments: Any) -> Any:
-        listen(moment, arguments)
-        return call(*arguments)
+def _announced(moment: str, kind: type, name: str) -> Callable[..., Any]:
+    call: Callable[..., Any] = getattr(kind, name)
+    if isinstance(getattr_static(kind, name), staticmethod):
+        plain, call = call, lambda _, *arguments: plain(*arguments)
 
-    def written(fd: int, content: bytes) -> Any:
-        listen(moment, (fd, content))
-        return call(fd, content[: max(len(content) // 2, _LEAST)])
+    def announced(thing: Any, *arguments: Any) -> Any:
+        getattr(thing, _LISTENER)(moment, arguments)
+        return call(thing, *arguments)
 
-    def appended(*arguments: Any) -> Any:
-        answer = announced(*arguments)
-        listen(f"{moment}ed", arguments)
+    def written(thing: Any, fd: int, content: bytes) -> Any:
+        getattr(thing, _LISTENER)(moment, (fd, content))
+        return call(thing, fd, content[: max(len(content) // 2, _LEAST)])
+
+    def appended(thing: Any, *arguments: Any) -> Any:
+        answer = announced(thing, *arguments)
+        getattr(thing, _LISTENER)(f"{moment}ed", arguments)
         return answer
 
     others = {"write": written, "append": appended}
-    return others.get(moment.rpartition(".")[2], announced)
+    return others.get(name, announced)
