@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.support.sandbox_status import remember_sandbox
 
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
@@ -12,4 +13,6 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
-    return tmp_path_factory.mktemp("state")
+    folder = tmp_path_factory.mktemp("state")
+    remember_sandbox(folder)
+    return folder
