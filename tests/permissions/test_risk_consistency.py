@@ -11,7 +11,7 @@ from assent.config.permissions import DEV, INSTALLS, NETWORK, PRIVILEGED, PUBLIS
 from assent.core.permission.command_analysis import CommandAnalysis, CommandEffectKind
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.operation import RunCommand
-from assent.core.shell import exit_status
+from assent.core.shell import process
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.effects import command_effects
@@ -234,16 +234,16 @@ def test_a_line_that_is_not_certain_is_told_by_the_same_table() -> None:
 
 def test_what_exit_codes_mean_is_said_of_programs_as_the_table_knows_them() -> None:
     """core cannot ask the table, so what it knows of wrappers, shells and git is held to it."""
-    for shell in exit_status._SHELLS:
+    for shell in process._SHELLS:
         assert is_kind(shell, "shell"), shell
-    for name, operands in exit_status._WRAPPERS.items():
+    for name, operands in process._WRAPPERS.items():
         spec = known_program(name).runs
         assert spec is not None, name
         assert spec.operands == operands, name
-        taken = {option for option in exit_status._VALUED if spec.size(option) == 1}
+        taken = {option for option in process._VALUED if spec.size(option) == 1}
         assert not taken, (name, taken)  # it takes no value there
-    assert known_program("git").before >= exit_status._GIT_VALUED
-    for name in exit_status._PREDICATES:
+    assert known_program("git").before >= process._GIT_VALUED
+    for name in process._PREDICATES:
         assert command_effects((name,)) == frozenset(), name
 
 
