@@ -194,7 +194,7 @@ class Engine(WorkspaceStatus):
         """Past runs."""
         from assent.runs.history import RunHistory
 
-        return RunHistory(self._ports, self.runs)
+        return RunHistory(self._ports, self.run_status)
 
     @property
     def retention(self) -> "RunRetention":

@@ -27,7 +27,7 @@ from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
 from assent.runs.journal import COMMAND_MAY_HAVE_CHANGED, SessionCommand
 from assent.runs.journal_summary import journal_summary
-from assent.runs.runs import Runs
+from assent.runs.run_status import RunStatus
 from assent.runs.undo.history import UndoneAmount
 from assent.runs.undo.targets import UndoTarget, UndoTargets, started_runs
 
@@ -79,7 +79,7 @@ class PastOperation(msgspec.Struct, frozen=True):
 class RunHistory:
     """Reads past runs. Changes nothing."""
 
-    def __init__(self, ports: Ports, runs: Runs) -> None:
+    def __init__(self, ports: Ports, runs: RunStatus) -> None:
         self._ports = ports
         self._runs = runs
 

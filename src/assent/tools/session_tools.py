@@ -1,4 +1,7 @@
-"""The tools that work on the session itself: its plan, todos, questions, facts and sub-agents."""
+"""The tools of the session itself: `todo`, `question`, `remember`, `task`, and those of its plan.
+
+These are `write_plan`, `present_plan` and `enter_plan`.
+"""
 
 from typing import Annotated
 
