@@ -55,7 +55,7 @@ class MemoryPlanCommandRunner:
     def twin(self, hands: MemoryFileWriter, blobs: BlobStore) -> "MemoryPlanCommandRunner":
         """Returns a separate copy of these commands, on a copy of their workspace."""
         twin = copy(self)
-        twin.hands, twin._blobs = hands, blobs
+        twin.writer, twin._blobs = hands, blobs
         twin.began, twin.asked = list(self.began), list(self.asked)
         return twin
 
