@@ -8,7 +8,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from assent.tui.theme import TEXTUAL, register_themes
+from assent.tui.theme import begin_with_theme
 
 PATIENCE = 3000  # looks at a condition before a test gives up
 ROUNDS = 60  # of the loop: more than any message needs from hand to hand
@@ -29,14 +29,10 @@ class Sight(App[int]):
         self.widget = widget
         self.heard: list[Message] = []
         self.pilot: Pilot[int]
-        self._begin_with = theme
+        begin_with_theme(self, theme)
 
     def compose(self) -> ComposeResult:
         yield self.widget
-
-    def on_mount(self) -> None:
-        register_themes(self)
-        self.theme = TEXTUAL[self._begin_with]
 
     async def press(self, *keys: str) -> None:
         for key in keys:

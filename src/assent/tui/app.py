@@ -63,7 +63,7 @@ from assent.tui.status import (
     read_snapshot,
 )
 from assent.tui.textual_internals import TerminalDriver, exit_without_terminal
-from assent.tui.theme import TEXTUAL, THEMES, detect_theme, register_themes
+from assent.tui.theme import TEXTUAL, THEMES, begin_with_theme, detect_theme
 from assent.tui.workers import FRAME_S, BackgroundTasks, Coalescer
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class TerminalApp(BaseApp):
         self.deferred: DeferredActions = DeferredActions(self)
         self.status_snapshot = StatusSnapshot(mode=start.mode or "plan", model=start.model)
         self.theme_name = detect_theme(start.theme, host.environment)
+        begin_with_theme(self, self.theme_name)
         self.commands: tuple[CommandInfo, ...] = ()  # ours, once they are loaded
         self.own_commands: tuple[Completion, ...] = ()  # the user's, in addition to ours
         self.wants_demo = False  # whether the demo comes after this screen
@@ -142,8 +143,6 @@ class TerminalApp(BaseApp):
     def on_mount(self) -> None:
         if not self.is_headless:
             self.set_interval(TICK_S, partial(exit_without_terminal, self))
-        register_themes(self)
-        self.set_theme(self.theme_name)
         self.prompt.focus_text()
         self.set_interval(TICK_S, self.draw_activity)
         self.set_interval(TICK_S, self._tick)

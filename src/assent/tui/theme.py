@@ -94,7 +94,7 @@ def chosen_theme(registered: str) -> str:
 
 # Detects the theme for a terminal, and registers our themes with Textual for its widgets.
 #
-# The app calls `register_themes(app)` once, and sets `app.theme = TEXTUAL[name]` whenever a person
+# The app calls `begin_with_theme` once, and sets `app.theme = TEXTUAL[name]` whenever a person
 # chooses dark, light or plain. Line views follow the app's theme by themselves.
 
 
@@ -112,10 +112,18 @@ def detect_theme(wanted: str, environment: Mapping[str, str]) -> str:
     return LIGHT if ground in _LIGHT_GROUNDS else DARK
 
 
-def register_themes(app: "App[int]") -> None:
-    """Registers the themes with Textual."""
+def begin_with_theme(app: "App[int]", name: str) -> None:
+    """Registers the themes with Textual, and has an app that does not run yet begin with one.
+
+    Set later, a theme has Textual read every style sheet and style every widget a second time.
+    """
     for theme in REGISTERED:
         app.register_theme(theme)
+    app.set_reactive(type(app).theme, TEXTUAL[name])
+    is_dark = app.current_theme.dark
+    app.set_class(is_dark, "-dark-mode", update=False)
+    app.set_class(not is_dark, "-light-mode", update=False)
+    app.stylesheet.set_variables(app.get_css_variables())
 
 
 # Colours of widgets for which Textual would mix some; plain takes the terminal's own for all.
