@@ -1,11 +1,28 @@
-"""A stage for the tests of the screen."""
+"""A stage for the tests of the screen, on which the same style sheet is parsed only once."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tui.harness import Stage
 from tests.tui.tmux import Tmux, tmux
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+
+_parse = Stylesheet._parse_rules
+_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+
+
+def _parsed_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[RuleSet]:
+    """Returns what a style sheet says; every app has the same ones, and nobody changes rules."""
+    key = (css, where, frozenset(more.items()), frozenset(sheet._variables.items()))
+    if key not in _parsed:
+        _parsed[key] = _parse(sheet, css, *where, **more)
+    return _parsed[key]
+
+
+Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
 
 
 @pytest.fixture

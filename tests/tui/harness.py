@@ -79,10 +79,14 @@ class Seat:
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Waits until something holds; fails after a long while."""
+        if holds():
+            return
         for look in range(PATIENCE):
+            await asyncio.sleep(0.01 if look < SOON else 0.03)  # looking takes time, too
             if holds():
-                return
-            await self.pilot.pause(0.01 if look < SOON else 0.03)  # looking takes time, too
+                await self.pilot.pause(0)  # what led to it may still be under way
+                if holds():
+                    return
         raise AssertionError("it never came to hold:\n" + self.text())
 
     async def opened(self, kind: Kind[Opened]) -> Opened:
