@@ -12,20 +12,18 @@ def status(seat: Seat) -> str:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)], ids=str)
-@pytest.mark.parametrize(
-    "typed", ["/help", "/plans", "/theme", "/mode yolo", "/waiting", "/palette"]
-)
-def test_f4_the_status_line_is_below_every_panel(
-    stage: Stage, typed: str, size: tuple[int, int]
-) -> None:
+def test_f4_the_status_line_is_below_every_panel(stage: Stage, size: tuple[int, int]) -> None:
     async def act(seat: Seat) -> None:
         await seat.rest()
         before = status(seat)
-        seat.app.run_slash(typed)
-        await seat.until(lambda: len(seat.app.screen_stack) > 1)
-        await seat.rest()
-        assert status(seat) == before
         assert before.startswith(" ask │ agent build")
+        for typed in ("/help", "/plans", "/theme", "/mode yolo", "/waiting", "/palette"):
+            seat.app.run_slash(typed)
+            await seat.until(lambda: len(seat.app.screen_stack) > 1)
+            await seat.rest()
+            assert status(seat) == before, typed
+            await seat.press("escape")
+            await seat.until(lambda: len(seat.app.screen_stack) == 1)
 
     stage.show(act, StartOptions(mode="ask"), size)
 
