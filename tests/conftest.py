@@ -36,6 +36,7 @@ READS_TREES = (
     "tests/cli/test_next_steps.py",
     "tests/runs/test_user_commands.py::test_no_tool",
     "tests/tui/test_hints.py",
+    "tests/tui/test_panel_table.py",
 )
 LONG_S = 900  # seconds for each of these; the others have those of pyproject.toml
 MANY = 20_000  # values made before the garbage collector looks at them; the usual number is 700
@@ -73,7 +74,6 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.set_threshold(MANY)
         gc.enable()

@@ -2,15 +2,16 @@
 
 import ast
 import inspect
+from functools import cache
 from typing import get_args
 
-import pytest
 from tests.house.source import modules
 
 from assent.tui.context import PanelName
 from assent.tui.parts import PANELS
 
 
+@cache
 def _calls() -> list[tuple[str, int, tuple[str, ...]]]:
     """Returns each call of `open` in the terminal UI: panel, positional arguments, options."""
     found = []
@@ -34,8 +35,11 @@ def test_every_panel_of_the_table_is_opened_by_somebody() -> None:
     assert {name for name, _, _ in _calls()} | by_the_app == set(PANELS)
 
 
-@pytest.mark.parametrize(("name", "given", "options"), sorted(set(_calls())))
-def test_whoever_opens_a_panel_passes_what_it_takes(
-    name: PanelName, given: int, options: tuple[str, ...]
-) -> None:
-    inspect.signature(PANELS[name]).bind(*range(given), **dict.fromkeys(options))
+def test_whoever_opens_a_panel_passes_what_it_takes() -> None:
+    wrong = []
+    for name, given, options in _calls():
+        try:
+            inspect.signature(PANELS[name]).bind(*range(given), **dict.fromkeys(options))
+        except TypeError as error:
+            wrong.append((name, given, options, str(error)))
+    assert wrong == []
