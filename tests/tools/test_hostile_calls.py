@@ -78,10 +78,14 @@ def test_f13_no_call_in_plan_mode_edits_anything_but_the_draft(
 ) -> None:
     desk.posture = posture
     before = on_disk(desk.place.root.parent)
+    tried: list[dict[str, object]] = []
     for path, text in itertools.product(PATHS, TEXTS):
         wanted = arguments(path, text)
         _check(desk.settle(name, **wanted), posture)
-        _check(desk.settle(name, **fitting(name, wanted)), posture)
+        fits = fitting(name, wanted)
+        if fits not in tried:  # a tool that takes neither a path nor a text is called once
+            tried.append(fits)
+            _check(desk.settle(name, **fits), posture)
         desk.place.operations = []
     assert on_disk(desk.place.root.parent) == before
 

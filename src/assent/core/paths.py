@@ -89,9 +89,11 @@ def typed_line(text: str) -> str:
 
 def one_line(path: bytes) -> str:
     """Returns a path for generated text: unprintable characters are escaped."""
+    text = display_path(path)
+    if text.isprintable():
+        return text
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode()
-        for char in display_path(path)
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 

@@ -350,6 +350,16 @@ def _translated(tool: str, struct: type[msgspec.Struct], args: Args) -> Args:
     return found
 
 
+@cache
+def _fields_by_name(struct: type[msgspec.Struct]) -> Mapping[str, tuple[str, ...]]:
+    """Returns the fields of a struct by their names as in the tables."""
+    found: dict[str, tuple[str, ...]] = {}
+    for field in struct.__struct_encode_fields__:
+        short = normalized_name(field)
+        found[short] = (*found.get(short, ()), field)
+    return found
+
+
 def _said(tool: str, struct: type[msgspec.Struct], name: str, value: Any, taken: set[str]) -> Args:
     """Returns the translation of one argument; an unknown one stays, to be reported later."""
     short, fields = normalized_name(name), struct.__struct_encode_fields__
@@ -359,9 +369,7 @@ def _said(tool: str, struct: type[msgspec.Struct], name: str, value: Any, taken:
         return meant if not {*meant} & taken - {name} else {name: value}
     if name in fields:
         return {name: value}
-    names = [field for field in fields if normalized_name(field) == short] + [
-        *ARGUMENTS.get(short, ())
-    ]
+    names = [*_fields_by_name(struct).get(short, ()), *ARGUMENTS.get(short, ())]
     free = [field for field in names if field in fields and field not in taken]
     if free:
         return {free[0]: value}
