@@ -9,6 +9,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -82,13 +83,18 @@ def exists(path: str, name: str | None) -> bool:
     places = [place for place in (ROOT / path, SOURCE / "assent" / path) if place.is_file()]
     if not places or name is None:
         return bool(places)
-    body: list[ast.stmt] = ast.parse(places[0].read_bytes()).body
+    body = _statements(places[0])
     for part in name.split("."):
         found = [node for node in body if part in _names(node)]
         if not found:
             return False
         body = getattr(found[0], "body", [])
     return True
+
+
+@cache  # documents name hundreds of tests, many of them in the same files
+def _statements(path: Path) -> list[ast.stmt]:
+    return ast.parse(path.read_bytes()).body
 
 
 def documents() -> list[Path]:
