@@ -1,4 +1,4 @@
-"""What a model is told beyond the conversation: the system prompt, and mode and plan reminders."""
+"""What a model gets beyond the conversation: the system prompt, and mode and plan reminders."""
 
 import os
 from collections.abc import Collection, Sequence

@@ -117,7 +117,7 @@ def make_decoy_plan(paths: "SelfTestPaths") -> "DecoyPlan":
 
     here = AppPaths(paths.state, paths.config)
     engine = _bare_engine(str(paths.root), here)
-    record = engine.plans.new("bait", "self-test", "Nobody has approved this")
+    record = engine.plans.new("bait", "self-test", "A plan without approval")
     record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
     record = engine.approvals.propose(record)
     # The first signature creates the key, which must exist for the self-test to look for it.

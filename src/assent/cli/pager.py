@@ -14,10 +14,10 @@ from assent.render.lines import Line
 def print_paged(
     output: CliOutput, lines: Iterable[Line], texts: Iterator[str] | None = None
 ) -> bool:
-    """Prints lines, through a pager where a person sits at a terminal and they are many.
+    """Prints lines, through a pager if stdout is a terminal and they are many.
 
-    Where nobody sits, `texts` are printed, if there are any: the same, in larger pieces. Tells
-    whether all lines are on the terminal: how far somebody pages, nobody knows.
+    If it is not, `texts` are printed, if there are any: the same, in larger pieces. Tells whether
+    all lines are on the terminal: how far a user pages is not known.
     """
     if CAPTURED_LINES.get() is not None:
         output.lines(lines)

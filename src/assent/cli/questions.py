@@ -81,7 +81,7 @@ def list_questions(call: Invocation, every: bool) -> None:
 @click.argument("reference", metavar="ID")
 @with_invocation
 def show(call: Invocation, reference: str) -> None:
-    """Show a question in full, with everything that a yes would allow."""
+    """Show a question in full, with everything that it would allow."""
     asked = call.engine.pending_questions
     pending = redacted_row(asked.find(reference))  # `answer` shows it exactly, on the terminal
     row = pending_question_row(pending, asked.clock.now())
@@ -107,8 +107,8 @@ def show(call: Invocation, reference: str) -> None:
 def answer(call: Invocation, reference: str, said: tuple[str, ...], **options: Any) -> None:
     """Answer a question. Yes, session, project, unconfined or no; free text for a model's.
 
-    Without ANSWER you are asked on the terminal. A yes always needs a terminal, or the full digest
-    if `approve.without_terminal` is set; a no needs neither. Questions from a model need no
+    Without ANSWER you are asked on the terminal. To allow needs a terminal, or the full digest if
+    `approve.without_terminal` is set; to deny needs neither. Questions from a model need no
     terminal: you can also pipe the answers to stdin, one line per part.
     """
     asked = call.engine.pending_questions

@@ -157,7 +157,7 @@ def resume(call: Invocation, reference: str) -> int:
 @click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @with_invocation
 def retry(call: Invocation, reference: str) -> int:
-    """Retry the last turn. The model is told what went wrong."""
+    """Retry the last turn. The model gets the error."""
     return _continue(call, call.engine.sessions.retry(_found(call, reference)), "")
 
 

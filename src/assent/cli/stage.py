@@ -86,7 +86,7 @@ def patch(call: Invocation, source: str, strip: int | None) -> None:
 def stage_from(call: Invocation, other: str, paths: tuple[str, ...], delete: bool) -> None:
     """Stage what differs in a copy of the workspace.
 
-    A copy is another checkout, or a folder that someone else worked in. Ignored files, git's and
+    A copy is another checkout, or a folder that another tool worked in. Ignored files, git's and
     Assent's own files and nested repositories are skipped and listed.
     """
     record = call.record()

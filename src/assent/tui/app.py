@@ -235,7 +235,7 @@ class TerminalApp(BaseApp):
             case NoModel(found):
                 self.deferred.add_note(*onboarding_lines(found))
             case _:
-                raise AssertionError(f"nobody takes {message!r}")
+                raise AssertionError(f"unhandled message {message!r}")
 
     def _turn_over(self, message: TurnOver) -> None:
         error = message.error

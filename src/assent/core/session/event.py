@@ -92,8 +92,8 @@ class ModeChanged(msgspec.Struct, frozen=True, tag="mode_changed"):
 class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
     """The session works on this plan, and its model knows what happened to it up to here.
 
-    What comes later in the plan's stream, or in the workspace's, was done by others: the model is
-    told of it by a synthetic message.
+    What comes later in the plan's stream, or in the workspace's, was done by others: a synthetic
+    message tells the model.
     """
 
     plan_id: str

@@ -1,7 +1,7 @@
 """Outputs: which words of one command are what it writes, by the table of programs (F80).
 
 The disk is not read, so what a name stands for is not known: a folder, a link, nothing yet. What
-is written in any case is told apart from what is written if a name is a folder.
+is written in any case is kept separate from what is written if a name is a folder.
 """
 
 import re
@@ -38,7 +38,7 @@ class GivenWords(msgspec.Struct, frozen=True):
         return any(name in names for name, _ in self.options)
 
 
-class _WordReader:
+class _OutputReader:
     """Reads words as most programs do: `--name=value`, `--na value`, `-xvalue`, `-abx value`."""
 
     def __init__(self, words: Sequence[str], valued: frozenset[str], known: frozenset[str]) -> None:
@@ -104,7 +104,7 @@ class _WordReader:
 def _given(command: SimpleCommand, uses: Sequence[FileUse], words: Sequence[str]) -> GivenWords:
     valued = [{*use.output, *use.into, *use.values} for use in uses]
     asked = [{*use.when} for use in uses]
-    reader = _WordReader(words, frozenset().union(*valued), frozenset().union(*asked))
+    reader = _OutputReader(words, frozenset().union(*valued), frozenset().union(*asked))
     kinds = command.program.kinds
     return reader.read(one_dash="one_dash" in kinds, bare="bare_options" in kinds)
 
@@ -130,7 +130,7 @@ def _fits(use: FileUse, given: GivenWords) -> bool:
 
 
 def _after_verb(operands: tuple[str, ...], verb: str, *, anywhere: bool) -> tuple[str, ...] | None:
-    """Returns the operands that follow a verb; options may stand before it that nobody knows."""
+    """Returns the operands that follow a verb; unknown options may stand before it."""
     wanted = tuple(verb.split())
     shown = tuple(word for word in operands if not word.startswith("+"))  # `cargo +nightly new`
     for start in range(len(shown) if anywhere else 1):
