@@ -158,7 +158,7 @@ def test_the_question_names_the_file_and_the_link(yard: Stage, mode: str) -> Non
     yard.config.write_text(TRUSTING, encoding="utf-8")
     row = asked(yard, ("read", {"path": "link"}), mode=mode)
     words = row["questions"][0]["question"]
-    assert f"read link -> {yard.base}/near/a.txt" in words
+    assert f"reading link -> {yard.base}/near/a.txt" in words
     assert f"{yard.base}/near/*" in words
     labels = [option["label"] for option in row["questions"][0]["options"]]
     assert labels == ["Yes", "Yes, for this session", "No"]

@@ -134,7 +134,7 @@ def test_f110_a_budget_of_tokens_ends_with_what_is_kept(stage: Stage) -> None:
     answer = stage.play(READ, DONE, options=("--max-tokens", "1"))
     ended = [event["body"] for event in events(answer) if event["kind"] == "turn_ended"]
     assert [each["why"] for each in ended] == ["budget"]
-    assert "is kept" in ended[0]["words"]
+    assert "Messages and staged changes are kept" in ended[0]["words"]
     assert final(answer)["why"] == "budget"
 
 

@@ -127,4 +127,4 @@ def test_what_was_said_before_the_limit_is_stored_and_calls_have_an_end(world: W
         told = server.heard[1].json["messages"]
     assert [message["role"] for message in told][:3] == ["user", "assistant", "user"]
     assert told[1]["content"][0] == {"type": "text", "text": "First. "}
-    assert "it was not run" in str(told[2]["content"])
+    assert "The call was not run" in str(told[2]["content"])

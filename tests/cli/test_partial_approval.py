@@ -105,7 +105,7 @@ def test_g10_the_draft_is_smaller_too_and_staging_goes_on_from_it(proposed: Worl
     proposed.write("a.txt", b"a\n")
     proposed.propose()
     assert proposed.no(3, "build")["error"] == "not_approved"
-    assert b"declined, and in the plan again  write a.txt" in proposed.run("review").out
+    assert b"excluded, and in the plan again  write a.txt" in proposed.run("review").out
 
 
 def test_g10_a_no_to_a_part_voids_an_earlier_yes_to_the_whole(proposed: World) -> None:

@@ -219,7 +219,7 @@ def test_g9_a_command_that_runs_otherwise_is_shown_with_what_is_other(world: Wor
     assert "network " in risks
     assert "irreversible " in risks
     for line in (
-        "+ variable  NODE_OPTIONS=--require=./evil.js", "- limits  120 s", "+ limits    9999 s",
+        "+ variable  NODE_OPTIONS=--require=./evil.js", "- limits   120 s", "+ limits    9999 s",
         "+ network   allowed", "changed  run npm test",
     ):  # fmt: skip
         assert f"\n{line}\n" in rest

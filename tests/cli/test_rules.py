@@ -75,7 +75,12 @@ def test_f70_rules_are_listed_by_layer_with_source_and_reason(world: World) -> N
     }
     assert {*project["rules"][0]} == FIELDS
     text = world.run("rules", "list").out.decode()
-    for words in ("edit: *.lock = deny", "Lock files are made by tools.", "untrusted", "none"):
+    for words in (
+        "edit: *.lock = deny",
+        "Lock files are made by tools.",
+        "untrusted",
+        "Remembered answers\n  None.",
+    ):
         assert words in text
 
 

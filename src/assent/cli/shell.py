@@ -83,7 +83,7 @@ def check(call: Invocation, words: tuple[str, ...], many: bool, no_sandbox: bool
 )
 @with_invocation
 def run(call: Invocation, words: tuple[str, ...], seconds: float) -> int:
-    """Run CMD in the sandbox if it is read-only, as a planning agent would.
+    """Run CMD in the sandbox if it is read-only, as in plan mode.
 
     Exits with the command's exit code, or 7 if the command was refused and did not run.
     """

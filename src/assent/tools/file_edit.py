@@ -305,7 +305,7 @@ def edit_target(argument: str, context: ToolContext) -> bytes:
 def check_editable(path: bytes, context: ToolContext) -> None:
     """Refuses files that no tool may touch; for plans, it says what to use instead."""
     if is_inside(casefolded(path), casefolded(context.plan_dir)):
-        words = "is in the plans folder, which cannot be edited; in plan mode, use `write_plan`."
+        words = "is in the plan folder, which cannot be edited; in plan mode, use `write_plan`."
         raise Refused(f"{one_line(path)} {words} Nothing was changed.")
     refuse_own_paths(path, context.plan_dir, context.private)
 
