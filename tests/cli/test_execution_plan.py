@@ -13,7 +13,7 @@ SWEPT = {
     "touches": ["edit old.txt"],
     "verdict": "run",
     "risk": "medium",
-    "reasons": ["old.txt changes."],
+    "reasons": ["It changes old.txt."],
 }
 
 

@@ -191,7 +191,7 @@ def test_f81_nothing_is_offered_where_a_part_cannot_be_remembered() -> None:
 RISKS = [
     (Action.READ, "a.py", "low", ""),
     (Action.READ, ".env", "high", ".env may contain secrets"),
-    (Action.EDIT, "a.py", "medium", "a.py changes."),
+    (Action.EDIT, "a.py", "medium", "It changes a.py."),
     (Action.EDIT, ".husky/pre-commit", "high", "git runs it"),
     (Action.SHELL, "ls", "low", ""),
     (Action.SHELL, "cat .env", "high", ".env may contain secrets"),
@@ -223,7 +223,7 @@ def test_f90_of_several_the_highest_counts_and_each_reason_once() -> None:
         ResourceAccess(Action.EDIT, "a.py"),
         ResourceAccess(Action.READ, "b"),
     ]
-    assert GATE.risk(requests) == ("medium", ("a.py changes.",))
+    assert GATE.risk(requests) == ("medium", ("It changes a.py.",))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -180,7 +180,7 @@ def test_f79_a_script_is_a_block_of_its_own_and_what_hides_in_it_is_written_out(
 
 def test_a_question_is_said_again_below_what_is_long_and_fits_the_screen() -> None:
     patch = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
-    long = msgspec.structs.replace(RUN, detail=patch, risk=("medium", "x changes."))
+    long = msgspec.structs.replace(RUN, detail=patch, risk=("medium", "It changes x."))
     rows = 40
     lines = [line.text for line in question_lines(long, most=max_detail_lines(long, rows))]
     assert lines.count("May it?") == 2

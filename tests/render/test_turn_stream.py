@@ -110,7 +110,7 @@ def test_activity_is_one_harmless_line() -> None:
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 LOOK = PlannedCall("c1", "read", ("read a",), "run")
-SWEEP = PlannedCall("c2", "delete", ("edit a",), "run", "medium", ("a changes.",))
+SWEEP = PlannedCall("c2", "delete", ("edit a",), "run", "medium", ("It changes a.",))
 PUSH = PlannedCall("c3", "shell", (f"bash x {KEY}",), "ask", "high", (f"It sends {KEY}.",))
 NO = PlannedCall("c4", "write", ("edit ../x",), "deny", "low", ("It is outside.",))
 MANY = PlannedCall("c5", "patch", ("edit a", "edit b", "edit c", "edit d", "edit e"), "run", "low")

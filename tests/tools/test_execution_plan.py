@@ -27,7 +27,7 @@ def test_f90_a_call_is_planned_with_what_it_touches_its_verdict_and_its_risk(des
         "c1", "read", ("read a.txt",), "run", "low", ()
     )
     assert planned(desk, "delete", path="a.txt") == PlannedCall(
-        "c1", "delete", ("edit a.txt",), "run", "medium", ("a.txt changes.",)
+        "c1", "delete", ("edit a.txt",), "run", "medium", ("It changes a.txt.",)
     )
     hidden = planned(desk, "read", path=".env")
     assert (hidden.verdict, hidden.risk, hidden.touches) == ("ask", "high", ("read .env",))

@@ -36,10 +36,10 @@ def _read(request: ResourceAccess, line: LineClassifier) -> RiskRating:
 def _edit(request: ResourceAccess, line: LineClassifier) -> RiskRating:
     path = request.resource
     if why := why_sensitive(path):
-        return "high", (f"{path} changes: {why}.",)
+        return "high", (f"It changes {path}: {why}.",)
     if why_secret_path(path):
-        return "high", (f"{path} changes and may contain secrets.",)
-    return "medium", (f"{path} changes.",)
+        return "high", (f"It changes {path}, which may contain secrets.",)
+    return "medium", (f"It changes {path}.",)
 
 
 def _shell(request: ResourceAccess, line: LineClassifier) -> RiskRating:
