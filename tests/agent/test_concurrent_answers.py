@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support import forked_python
+
 from assent.agent.session_repository import SessionRepository
 from assent.core.llm import ToolCall
 from assent.core.session.event import (
@@ -64,7 +66,7 @@ def test_f96_of_two_processes_that_answer_at_once_one_wins(tmp_path: Path) -> No
         for label in ("Yes", "No"):
             line = (str(site.root), str(site.state), question.digest, question.id, label)
             racers.append(
-                subprocess.Popen(
+                forked_python.Popen(
                     [sys.executable, "-c", ANSWERER, *line],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,

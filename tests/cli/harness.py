@@ -4,7 +4,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from select import PIPE_BUF
@@ -12,6 +12,7 @@ from shutil import rmtree
 from typing import Any, NamedTuple
 
 import msgspec
+from tests.support import forked_python
 from tests.support.sandbox_status import remember_sandbox
 
 from assent.cli.entry import run
@@ -101,8 +102,8 @@ class World:
         env: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> Answer:
-        """Runs the real program, without a terminal."""
-        return self.start([*PROGRAM, *arguments], stdin, env, folder)
+        """Runs the real program in a process of its own, without a terminal."""
+        return self._ended(forked_python.run, [*PROGRAM, *arguments], stdin, env, folder)
 
     def start(
         self,
@@ -112,8 +113,18 @@ class World:
         folder: Path | None = None,
     ) -> Answer:
         """Runs any program in this world."""
+        return self._ended(subprocess.run, line, stdin, env, folder)
+
+    def _ended(
+        self,
+        run: Callable[..., subprocess.CompletedProcess[bytes]],
+        line: Sequence[str | bytes],
+        stdin: bytes,
+        env: Mapping[str, str] | None,
+        folder: Path | None,
+    ) -> Answer:
         with _piped(stdin) as given:
-            done = subprocess.run(
+            done = run(
                 line,
                 cwd=folder or self.root,
                 env={**self.env, **(env or {})},

@@ -6,12 +6,12 @@ CALL is `write` or `rename`, AT how many of those calls on the person's side hap
 
 import os
 import signal
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
 from tests.cli.harness import World
+from tests.support import forked_python
 
 from assent.app.engine import Engine
 from assent.app.ports import THIS_HOST, HostIdentity, PlanRulesReader
@@ -68,7 +68,7 @@ def kill_build(world: World, call: str, at: int) -> None:
 
 def dies(world: World, module: str, *words: str) -> None:
     """Runs a module in the workspace of a world, which has to be killed there."""
-    done = subprocess.run(
+    done = forked_python.run(
         [sys.executable, "-m", module, str(world.root), *words],
         cwd=PROJECT,
         env=world.env,

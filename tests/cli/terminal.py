@@ -12,6 +12,7 @@ import termios
 from collections.abc import Mapping
 
 from tests.cli.harness import Answer, World
+from tests.support import forked_python
 
 QUESTION = b"Type the first 8 characters of the digest to approve: "
 PATIENCE = 30.0
@@ -39,7 +40,10 @@ def _letters(painted: bytes) -> bytes:
 
 
 class Terminal:
-    """One command line on a terminal. Only what `shared` names goes there besides /dev/tty."""
+    """One command line on a terminal. Only what `shared` names goes there besides /dev/tty.
+
+    Another `program` may watch how this one begins, so it is started afresh.
+    """
 
     def __init__(
         self,
@@ -58,7 +62,8 @@ class Terminal:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         streams |= dict.fromkeys(shared, slave)
         line = [sys.executable, "-c", LAUNCH + program, str(slave), hangup, *arguments]
-        self._process = subprocess.Popen(
+        start = forked_python.Popen if program == PROGRAM else subprocess.Popen
+        self._process = start(
             line,
             cwd=world.root,
             env={**world.env, **(env or {})},

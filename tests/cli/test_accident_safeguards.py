@@ -7,6 +7,7 @@ import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.cli.killed_build import kill_build
 from tests.cli.test_recovery import halted, two_files
+from tests.support import forked_python
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_everybody_may_stage_at_once(world: World) -> None:
     world.plan()
     lines = [[*PROGRAM, "stage", "write", f"f{n}", "--from", "-", "--json"] for n in range(8)]
     runs = [
-        subprocess.Popen(
+        forked_python.Popen(
             line, cwd=world.root, env=world.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         for line in lines

@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import subprocess
 
 import pytest
 from tests.cli.harness import PROGRAM, World
+from tests.support import forked_python
 
 HIGH = os.fsdecode(b"\xff\xfe")  # bytes that are no UTF-8, as the shell hands them over
 HUGE = "x" * 100_000
@@ -236,7 +236,7 @@ def test_the_copies_in_the_workspace_can_be_damaged_or_gone(world: World) -> Non
 
 def test_a_home_that_is_no_folder_is_said(world: World) -> None:
     world.on_a_fresh_machine().state.write_bytes(b"")
-    done = subprocess.run(
+    done = forked_python.run(
         [*PROGRAM, "plan", "new", "x"],
         cwd=world.root,
         env=world.env,

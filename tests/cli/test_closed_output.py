@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cli.harness import PROGRAM, Answer, World
+from tests.support import forked_python
 
 TYPED = shlex.join(PROGRAM)
 FULL = "The result could not be printed: No space left on device."
@@ -157,7 +158,7 @@ def test_a_command_that_was_interrupted_is_not_said_to_have_got_a_signal(
     world.plan()
     world.ok("stage", "run", "--no-sandbox", "--script", "echo begun; while :; do sleep 1; done")
     world.approve()
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, "build"],
         cwd=world.root,
         env=world.env,

@@ -6,6 +6,7 @@ import subprocess
 from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
+from tests.support import forked_python
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 TEXT = '---\nscope:\n  files: ["*"]\n  commands: [mkdir]\n---\n# Make it\n\nMake a folder.\n'
@@ -19,7 +20,7 @@ def approved(world: World, *scripts: str) -> None:
 
 
 def building(world: World, stdout: int, stderr: int | None = None) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    return forked_python.Popen(
         [*PROGRAM, "build"],
         cwd=world.root,
         env=world.env,

@@ -4,6 +4,7 @@ import subprocess
 
 from tests.cli.harness import PROGRAM, World
 from tests.cli.test_undo_remainder import content, said
+from tests.support import forked_python
 
 SLOW = "sh -c 'echo undo >> log; sleep 0.5'"
 
@@ -13,7 +14,7 @@ def test_law_6_of_several_undos_at_once_only_one_runs_a_commands_undo(planned: W
     run = str(planned.build()["run"])
     digest = planned.ok("undo", "--dry-run")["digest"]
     started = [
-        subprocess.Popen(
+        forked_python.Popen(
             [*PROGRAM, "undo", run, "--digest", digest],
             cwd=planned.root,
             env=planned.env,

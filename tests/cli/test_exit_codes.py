@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.cli.killed_build import kill_build
+from tests.support import forked_python
 
 HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 INTERRUPTIBLE = (PROGRAM[0], "-c", HEARS + PROGRAM[2])  # also below a parent that ignores it
@@ -177,7 +178,7 @@ def test_two_builds_at_once_are_one(world: World) -> None:
         world.write(f"{number}.txt", b"x\n")
     world.approve()
     both = [
-        subprocess.Popen(
+        forked_python.Popen(
             [*PROGRAM, "build", "--json"],
             cwd=world.root,
             env=world.env,
@@ -193,7 +194,7 @@ def test_two_builds_at_once_are_one(world: World) -> None:
 def test_a_reader_that_went_away_is_no_failure(world: World) -> None:
     world.plan()
     world.write("a.txt", b"line\n" * 100_000)
-    process = subprocess.Popen(
+    process = forked_python.Popen(
         [*PROGRAM, "review"],
         cwd=world.root,
         env=world.env,
@@ -213,7 +214,7 @@ def test_a_full_disk_at_stdout_is_said(world: World) -> None:
     world.plan()
     for options in (["--json"], []):
         with Path("/dev/full").open("wb") as full:
-            done = subprocess.run(
+            done = forked_python.run(
                 [*PROGRAM, "plan", "show", *options],
                 cwd=world.root,
                 env=world.env,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.harness import PROGRAM, TRUSTING, Answer, World
+from tests.support import forked_python
 
 ONE_MB = f"{TRUSTING}[stage]\nmax_file_mb = 1\n"
 READERS = (
@@ -129,7 +130,7 @@ def test_a_project_cannot_raise_the_limit(world: World) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_reading_leaves_nothing(world: World, number: signal.Signals) -> None:
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, "stage", "write", "a", "--from", "-"],
         cwd=world.root, env=world.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,

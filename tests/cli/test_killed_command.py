@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, Talker, turn
+from tests.support import forked_python
 
 PATIENCE = 60
 FREE = '\n[shell]\nunconfined = true\n[permission]\nbash = "allow"\n'
@@ -18,7 +19,7 @@ FREE = '\n[shell]\nunconfined = true\n[permission]\nbash = "allow"\n'
 @contextmanager
 def killed(world: World, *words: str, by: signal.Signals = signal.SIGKILL) -> Iterator[None]:
     """The program, ended by a signal once its command has said its number; it must be gone, too."""
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, *words],
         cwd=world.root,
         env=world.env,
@@ -148,7 +149,7 @@ def test_law_6_a_session_s_command_that_was_cut_off_can_be_undone(
 
 def test_a_run_that_is_at_work_is_not_called_interrupted(world: World) -> None:
     approved(world)
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, "build"], cwd=world.root, env=world.env, stdout=subprocess.DEVNULL
     ) as process:
         number(world)

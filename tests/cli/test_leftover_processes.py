@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.sandbox.profiles import left_over, long_time
+from tests.support import forked_python
 
 KILL = re.compile(r"process (\d+) \((\w+)\) \(`(kill \d+)` stops it\)")
 
@@ -111,7 +112,9 @@ def test_law_6_what_outlives_a_killed_assent_is_named_with_what_ends_it(world: W
     approved(world, f"{away(mark, QUIET)}; echo begun; sleep 60")
     line = [*PROGRAM, "build"]
     with sleeping(mark):
-        with subprocess.Popen(line, cwd=world.root, env=world.env, stdout=subprocess.PIPE) as work:
+        with forked_python.Popen(
+            line, cwd=world.root, env=world.env, stdout=subprocess.PIPE
+        ) as work:
             assert work.stdout is not None
             while b"| begun" not in work.stdout.readline():
                 pass

@@ -10,6 +10,7 @@ from tests.cli.harness import PROGRAM, World
 from tests.cli.terminal import Terminal
 from tests.llm.server import FAULTS, Server, Turn, refusal, serving
 from tests.llm.wire_responses import Reply
+from tests.support import forked_python
 
 NOBODY = "http://127.0.0.1:9/v1"
 ALONE = dict.fromkeys(("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL"), NOBODY)
@@ -214,7 +215,7 @@ def test_on_a_terminal_the_answer_appears_as_it_comes(world: World) -> None:
 
 def test_ctrl_c_ends_the_request(world: World) -> None:
     with serving(Turn(fault="stall")) as server:
-        process = subprocess.Popen(
+        process = forked_python.Popen(
             [*PROGRAM, "models", "ask", "openai/m", "Hi"],
             cwd=world.root,
             env={**world.env, **at(server)},

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.sandbox.profiles import needs_bubblewrap
+from tests.support import forked_python
 
 from assent.core.permission.sensitive_paths import RESERVED_PATHS
 
@@ -30,7 +31,7 @@ def running(world: World, before: str = "") -> Iterator[subprocess.Popen[bytes]]
     line = "sh go.sh; echo on > begun; sleep 1000"
     Talker(world).script(turn("S", ("shell", {"command": line})), turn("ok"))
     words = ("-p", "slow goal", "--mode", "yolo", "--model", MODEL)
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, *words],
         cwd=world.root,
         env=world.env,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.adversarial.harness import Stage, events, final
 from tests.cli.harness import PROGRAM
+from tests.support import forked_python
 
 TASKS = [
     {"tool": "task", "args": {"prompt": "Look", "agent": "explore", "description": f"Look {n}"}}
@@ -126,7 +127,7 @@ def test_f111_a_halt_breaks_off_the_wait_and_nothing_is_done_after_it(
     script = {"turns": [late, {"text": "Never said."}]}
     stage.script.write_text(json.dumps(script), encoding="utf-8")
     line = ["-p", "Do it", "--mode", "yolo", "--model", f"scripted:{stage.script}", "--json"]
-    process = subprocess.Popen(
+    process = forked_python.Popen(
         [*PROGRAM, *line],
         cwd=stage.root,
         env=stage.env,
@@ -150,7 +151,7 @@ def test_f111_the_first_interrupt_stops_children_in_good_order(stage: Stage) -> 
     slow = [{"text": "Never said.", "delay_ms": NEVER}]
     with_children(stage, {"calls": TASKS}, {"text": "Never said."}, explore=slow)
     line = ["-p", "Do it", "--model", f"scripted:{stage.script}", "--output-format", "stream-json"]
-    process = subprocess.Popen(
+    process = forked_python.Popen(
         [*PROGRAM, *line],
         cwd=stage.root,
         env=stage.env,
@@ -172,7 +173,7 @@ def test_f111_a_session_whose_process_was_killed_is_not_at_work(stage: Stage) ->
     slow = [{"text": "Never said.", "delay_ms": NEVER}]
     with_children(stage, {"calls": TASKS}, {"text": "Never said."}, explore=slow)
     line = ["-p", "Do it", "--model", f"scripted:{stage.script}", "--output-format", "stream-json"]
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, *line],
         cwd=stage.root,
         env=stage.env,

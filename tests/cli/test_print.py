@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 
 import msgspec
 import pytest
@@ -10,6 +9,7 @@ from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, PLAN_TEXT, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
 from tests.llm.server import Turn, serving
 from tests.llm.wire_responses import Reply
+from tests.support import forked_python
 
 ESCAPE = bytes([27]).decode()
 APPROVE = re.compile(rb"^Approve: assent -C \S+ (approve --digest ([0-9a-f]{64}) --build)$", re.M)
@@ -252,7 +252,7 @@ def test_a_pipe_that_nobody_closes_is_not_waited_for(talker: Talker) -> None:
     talker.script(turn("Hello."))
     reader, writer = os.pipe()
     try:
-        done = subprocess.run(
+        done = forked_python.run(
             [*PROGRAM, "-p", "Hi there", "--model", MODEL],
             cwd=talker.world.root,
             env=talker.world.env,

@@ -11,6 +11,7 @@ from tests.cli.harness import PROGRAM
 from tests.cli.scripts import Talker, turn
 from tests.llm.server import Server, Turn, serving
 from tests.llm.wire_responses import Reply
+from tests.support import forked_python
 
 PATIENCE = 60
 READ = (("c1", "read", '{"path": "script.json"}'),)
@@ -29,7 +30,7 @@ def server(talker: Talker) -> Iterator[Server]:
 @contextmanager
 def started(talker: Talker, server: Server, *more: str) -> Iterator[subprocess.Popen[bytes]]:
     """The program, up to the moment when the model has fallen silent."""
-    process = subprocess.Popen(
+    process = forked_python.Popen(
         [*PROGRAM, "-p", "Look", "--model", "openai/m", *more],
         cwd=talker.world.root,
         env=talker.world.env,

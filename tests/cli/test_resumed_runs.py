@@ -16,6 +16,7 @@ from tests.cli.terminal import Terminal
 from tests.cli.test_killed_command import PATIENCE, number
 from tests.cli.test_run_stream import STREAM
 from tests.cli.test_undo_todos import worked
+from tests.support import forked_python
 
 ALL = [b"a", b"b", b"made1", b"made2"]
 ZEROS = "0" * 64
@@ -170,7 +171,7 @@ def slow(world: World) -> None:
 
 def ended(world: World, by: signal.Signals, *line: str) -> Answer:
     """Runs a command, and ends it by a signal while it is at the command that it took up."""
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, *line],
         cwd=world.root,
         env=world.env,

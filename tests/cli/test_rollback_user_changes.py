@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
+from tests.support import forked_python
 
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
@@ -24,7 +25,7 @@ def _sandboxed() -> None:
 def at_work(world: World) -> Iterator[list[str]]:
     """A build whose command waits until this is left; then what the build answered."""
     told: list[str] = []
-    with subprocess.Popen(
+    with forked_python.Popen(
         [*PROGRAM, "build"],
         cwd=world.root,
         env=world.env,

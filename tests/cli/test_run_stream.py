@@ -19,6 +19,7 @@ from tests.cli.machines import Machines
 from tests.cli.scripts import MODEL, PLANS, PRESENT, Talker, turn, write
 from tests.llm.server import Turn, serving
 from tests.llm.wire_responses import Reply
+from tests.support import forked_python
 
 STREAM = ("--output-format", "stream-json")
 ENVELOPE = ["seq", "at", "kind", "session", "body"]
@@ -75,7 +76,7 @@ def unnamed(answer: dict[str, Any]) -> dict[str, Any]:
 def started(
     world: World, *line: str, stdout: int = subprocess.PIPE, stderr: int | None = None
 ) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    return forked_python.Popen(
         [*PROGRAM, *line, *STREAM],
         cwd=world.root,
         env=world.env,

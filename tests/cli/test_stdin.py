@@ -2,10 +2,10 @@
 
 import os
 import shlex
-import subprocess
 
 import pytest
 from tests.cli.harness import PROGRAM, World
+from tests.support import forked_python
 
 READERS = (
     "stage patch -",
@@ -61,7 +61,7 @@ def test_a_pipe_that_nobody_waits_for_is_not_taken_for_its_beginning(world: Worl
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.write(writer, b"the beginning\n")
-    done = subprocess.run(
+    done = forked_python.run(
         [*PROGRAM, "stage", "write", "x", "--from", "-"],
         cwd=world.root,
         env=world.env,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, PRESENT, Talker, Turn, turn, write
+from tests.support import forked_python
 
 TEXT = """---
 scope:
@@ -178,7 +179,7 @@ def test_f50_killed_in_the_middle_it_goes_on(talker: Talker) -> None:
     digest = planned(talker, BUILT[0], {**BUILT[1], "delay_ms": 60_000}, BUILT[2])
     talker.world.ok("approve", "--digest", digest)
     line = [*PROGRAM, "-C", str(talker.world.root), "build"]
-    process = subprocess.Popen(line, env=talker.world.env, stdout=subprocess.PIPE)
+    process = forked_python.Popen(line, env=talker.world.env, stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout:
         assert process.stdout.readline() == b"Writing.\n"

@@ -6,6 +6,7 @@ import pytest
 from tests.cli.harness import PROGRAM
 from tests.cli.scripts import PRESENT, Talker, Turn, turn, write
 from tests.cli.test_text_plan_build_result import GREETS, SCOPED, approved, broken, lines
+from tests.support import forked_python
 
 ANY = '---\nscope: {files: ["*"]}\n---\n# Notes\n\nWrite the notes.\n'
 LATE = ((0, "nothing"), (4, "spent"))  # of a second process that came when all was over
@@ -75,7 +76,7 @@ def test_what_is_asked_meanwhile_has_no_scope(talker: Talker) -> None:
 def test_who_comes_second_is_told_and_asks_no_model(talker: Talker, line: list[str]) -> None:
     approved(talker, GREETS, turn("Done.", delay_ms=1500), turn("One turn too many."))
     command = [*PROGRAM, "-C", str(talker.world.root), "build"]
-    first = subprocess.Popen(
+    first = forked_python.Popen(
         command, env=talker.world.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert first.stdout is not None

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from tests.crash.stories import Story
 from tests.crash.trees import Entry, Tree, look, plant, seen, wipe
+from tests.support import forked_python
 
 from assent.app.engine import Engine
 from assent.core.errors import AssentError
@@ -128,7 +129,7 @@ class Rig:
         """Starts the real program and does not wait for it."""
         line = [*PROGRAM, "-C", str(self.site.root), *arguments]
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(line, env=environment(self.folder), stdout=quiet, stderr=quiet)
+        return forked_python.Popen(line, env=environment(self.folder), stdout=quiet, stderr=quiet)
 
     def said(self, *arguments: str) -> str:
         """Runs the real program and returns what it says to a person, and to stderr."""
@@ -138,7 +139,7 @@ class Rig:
     def build_killed_at(self, moment: str, at: int) -> Tree:
         """Builds in a process that is killed right before a call; returns what that leaves."""
         driver = ("tests.crash.dying", moment, str(at), str(self.folder), self.plan_id)
-        ran = subprocess.run([sys.executable, "-m", *driver], check=False)
+        ran = forked_python.run([sys.executable, "-m", *driver], check=False)
         assert ran.returncode == -signal.SIGKILL
         return self.tree()
 
@@ -161,7 +162,7 @@ def command(folder: Path, root: Path, *arguments: str) -> Answer:
 def program(folder: Path, root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Runs the real program to its end."""
     line = [*PROGRAM, "-C", str(root), *arguments]
-    return subprocess.run(
+    return forked_python.run(
         line, env=environment(folder), capture_output=True, timeout=60, check=False
     )
 

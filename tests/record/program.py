@@ -20,6 +20,7 @@ from shlex import join
 from typing import Any, Literal, NamedTuple
 
 from tests.record.shape import by_kind, shape
+from tests.support import forked_python
 
 COMMAND = "assent"
 ENTRY, *_ = entry_points(group="console_scripts", name=COMMAND)
@@ -131,7 +132,7 @@ class Machine:
         That is when it has read all but the last 64 KiB of `feed` bytes from stdin, or has written
         a line with `until` in it.
         """
-        process = subprocess.Popen(
+        process = forked_python.Popen(
             [sys.executable, "-c", PROCESS, *arguments],
             cwd=self.root,
             env=self.env,

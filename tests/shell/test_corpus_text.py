@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 import pytest
 from tests.cli.harness import PROGRAM
 from tests.shell.lists import CORPUS, every, families, filled, leaving, listed, staying
+from tests.support import forked_python
 
 # Parts that cannot be quoted: those that would end the quotation, and those that are not there.
 IN_WORDS = ("line break", "backtick", "more than 50 commands", "At the end", "empty word")
@@ -139,7 +139,7 @@ def _checked(
 def _answers(
     asked: bytes, *options: str, env: Mapping[str, str] | None = None
 ) -> list[dict[str, Any]]:
-    done = subprocess.run(
+    done = forked_python.run(
         [*PROGRAM, "shell", "check", "--stdin", *options],
         input=asked,
         env=dict(os.environ if env is None else env),

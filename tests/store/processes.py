@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from textwrap import dedent
 
+from tests.support import forked_python
+
 
 class Child:
     """A process that a test can hear, speak to, and kill."""
 
     def __init__(self, code: str, *arguments: object) -> None:
-        self.process = subprocess.Popen(
+        self.process = forked_python.Popen(
             [sys.executable, "-c", dedent(code), *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
