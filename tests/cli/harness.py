@@ -103,7 +103,7 @@ class World:
         folder: Path | None = None,
     ) -> Answer:
         """Runs the real program in a process of its own, without a terminal."""
-        return self._ended(forked_python.run, [*PROGRAM, *arguments], stdin, env, folder)
+        return self.start([*PROGRAM, *arguments], stdin, env, folder, forked_python.run)
 
     def start(
         self,
@@ -111,18 +111,9 @@ class World:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        run: Callable[..., subprocess.CompletedProcess[bytes]] = subprocess.run,
     ) -> Answer:
         """Runs any program in this world."""
-        return self._ended(subprocess.run, line, stdin, env, folder)
-
-    def _ended(
-        self,
-        run: Callable[..., subprocess.CompletedProcess[bytes]],
-        line: Sequence[str | bytes],
-        stdin: bytes,
-        env: Mapping[str, str] | None,
-        folder: Path | None,
-    ) -> Answer:
         with _piped(stdin) as given:
             done = run(
                 line,

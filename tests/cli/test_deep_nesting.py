@@ -6,6 +6,7 @@ import sys
 import pytest
 from tests.cli.harness import World
 from tests.cli.scripts import Talker, turn
+from tests.support import forked_python
 
 DEEP = 10_000
 JSON = "[" * DEEP + "]" * DEEP
@@ -33,7 +34,7 @@ def codes(world: World, *lines: tuple[str, ...]) -> list[int]:
     """Runs several command lines, one after the other; returns their exit codes."""
     file = world.base / "lines.json"
     file.write_text(json.dumps(lines), encoding="utf-8")
-    answer = world.start([sys.executable, "-c", SEVERAL, str(file)])
+    answer = world.start([sys.executable, "-c", SEVERAL, str(file)], run=forked_python.run)
     assert b"Traceback" not in answer.err + answer.out
     assert b"Recursion" not in answer.err + answer.out
     assert answer.code == 0

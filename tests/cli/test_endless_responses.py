@@ -121,8 +121,7 @@ def test_what_was_said_before_the_limit_is_stored_and_calls_have_an_end(world: W
         kinds = [row["kind"] for row in events if row["kind"] in ("part_said", "step_ended",
                  "call_ended", "turn_ended", "step_retried")]  # fmt: skip
         assert kinds == ["part_said"] * 3 + ["step_ended", "call_ended", "turn_ended"]
-        line = [sys.executable, "-c", "from assent.cli import main; main()"]
-        again = world.start([*line, "-c", "-p", "Go on"], env=ALONE)
+        again = world.process("-c", "-p", "Go on", env=ALONE)
         assert (again.code, again.out) == (0, b"Here I am again.\n")
         told = server.heard[1].json["messages"]
     assert [message["role"] for message in told][:3] == ["user", "assistant", "user"]

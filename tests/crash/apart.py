@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 import msgspec
 import pytest
+from tests.support import forked_python
 
 A = TypeVar("A")
 
@@ -13,9 +14,15 @@ _PATIENCE_S: Final = 840  # a machine may have much else to do; what hangs is en
 PATIENT: Final = pytest.mark.timeout(_PATIENCE_S + 60)
 
 
-def apart(kind: type[A], module: str, *words: object, around: tuple[str, ...] = ()) -> A:
-    """Runs a module, inside what is around it, and returns the report that it prints."""
+def apart(
+    kind: type[A], module: str, *words: object, around: tuple[str, ...] = (), fresh: bool = False
+) -> A:
+    """Runs a module, inside what is around it, and returns the report that it prints.
+
+    What measures its own memory needs a fresh start.
+    """
     command = [*around, sys.executable, "-m", module, *map(str, words)]
-    ran = subprocess.run(command, capture_output=True, timeout=_PATIENCE_S, check=False)
+    run = subprocess.run if fresh or around else forked_python.run
+    ran = run(command, capture_output=True, timeout=_PATIENCE_S, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
     return msgspec.json.decode(ran.stdout, type=kind)

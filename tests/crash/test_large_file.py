@@ -26,7 +26,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 def _peak(folder: Path, megabytes: int) -> Peak:
     folder.mkdir()
     try:
-        return apart(Peak, "tests.crash.large", megabytes, folder)
+        return apart(Peak, "tests.crash.large", megabytes, folder, fresh=True)
     finally:
         subprocess.run(["rm", "-rf", folder], check=True)  # more than a gigabyte by now
 

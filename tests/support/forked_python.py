@@ -24,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
@@ -64,10 +65,13 @@ class Start(msgspec.Struct):
 class Popen(subprocess.Popen[Any]):
     """A process of Python, forked where a fresh start would make no difference."""
 
+    fresh = 2  # the first few of a kind are not forked: a server takes as long as three of them
+
     def _execute_child(self, *given: Any) -> None:
         call = dict(zip(PARAMETERS, given, strict=True))
         env = os.environ if call["env"] is None else call["env"]
-        if not _can_be_forked(call, env):
+        server = _server(env, self.fresh) if _can_be_forked(call, env) else None
+        if server is None:
             super()._execute_child(*given)  # type: ignore[misc]
             return
         streams = [call[name] for name in ("p2cread", "c2pwrite", "errwrite")]
@@ -85,7 +89,7 @@ class Popen(subprocess.Popen[Any]):
         folder = os.open("." if call["cwd"] is None else call["cwd"], os.O_PATH | os.O_DIRECTORY)
         try:
             opened = [fd if fd >= 0 else number for number, fd in enumerate(streams)]
-            self.pid = _server(env).start(start, [folder, *opened, *call["pass_fds"]])
+            self.pid = server.start(start, [folder, *opened, *call["pass_fds"]])
         finally:
             os.close(folder)
         self._child_created = True
@@ -168,14 +172,18 @@ class Server:
 
 
 _servers: dict[tuple[tuple[str, str], ...], Server] = {}
+_asked: Counter[tuple[tuple[str, str], ...]] = Counter()
 _choosing = threading.Lock()
 
 
-def _server(env: Mapping[Any, Any]) -> Server:
-    """Returns the server for what an environment says about the locale."""
+def _server(env: Mapping[Any, Any], fresh: int) -> Server | None:
+    """Returns the server for what an environment says about the locale; none for the first few."""
     named = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
     key = tuple(sorted(one for one in named.items() if one[0].startswith(AT_START)))
     with _choosing:
+        _asked[key] += 1
+        if _asked[key] <= fresh:
+            return None
         if key not in _servers:
             _servers[key] = Server(dict(key))
         return _servers[key]
