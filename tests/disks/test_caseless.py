@@ -256,6 +256,6 @@ def test_a_patch_of_a_folder_in_other_case_names_no_way_to_lose_it(caseless: Pat
     patch.write_bytes(RENAME.replace(b"Read.me", b"Src/a").replace(b"READ.me", b"SRC/a"))
     for line in (("stage", "patch", str(patch)), ("stage", "move", "Src", "SRC")):
         refused = desk.no(*line)
-        assert "SRC/a is Src/a here" in refused["message"]
+        assert "SRC/a and Src/a are the same file here" in refused["message"]
         assert refused["next"] == "assent stage move Src/a OTHER"
     assert desk.staged() == []
