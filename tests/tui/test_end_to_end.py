@@ -209,7 +209,7 @@ def resumes(story: Story) -> None:
 def undoes(story: Story) -> None:
     """The run is taken back after its preview was read; the files are as they were."""
     screen = story.terminal
-    screen.answer("u", "1 undo (at the end", "reverts      2 operations")
+    screen.answer("u", "1 undo (at the end", "undo         2 operations")
     screen.answer("End", "End of plan.")
     screen.hides("(at the end")
     screen.answer("1", "Apply undo ")

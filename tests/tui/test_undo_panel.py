@@ -155,7 +155,7 @@ def test_files_that_changed_since_are_left_alone_and_said_first(stage: Stage) ->
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
-        await reader.seat.shows("Not reverted")
+        await reader.seat.shows("Not undone")
         await reader.seat.shows("skipped: short.txt")
         await reader.to_the_end()
         await reader.press("1", "y")

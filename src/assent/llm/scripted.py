@@ -158,7 +158,8 @@ class ScriptedModel:
         turns = self._script.turns if kind == "main" else self._script.children.get(kind, ())
         if number > len(turns):
             whose = "" if kind == "main" else f" for {kind}"
-            told = f"{self._name} has {len(turns)} turns{whose}, but turn {number} was requested."
+            count = "1 turn" if len(turns) == 1 else f"{len(turns)} turns"
+            told = f"{self._name} has {count}{whose}, but turn {number} was requested."
             raise ModelError(told, "add a turn to the script, or start a new session")
         return turns[number - 1]
 

@@ -29,7 +29,7 @@ class SessionList(Picker):
     """Lists sessions; its result is the id of the session to resume."""
 
     heading = "Sessions"
-    keys = "Enter open · Ctrl+F fork · Ctrl+E rename · Del delete · PgUp PgDn page · Esc close"
+    keys = "Enter open · Ctrl+F fork · Ctrl+E rename · Del delete · PgUp/Dn · Esc close"
     nothing = "No sessions yet. Describe a task."
     previews = True
     follows = True
