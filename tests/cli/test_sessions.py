@@ -51,7 +51,7 @@ def test_without_a_session_the_list_says_how_to_begin(world: World) -> None:
 
 def test_a_session_is_shown_with_what_was_said(talked: Talker) -> None:
     text = talked.world.run("sessions", "show", "say-hello").out.decode()
-    for words in ("│ Say hello", "Model calls write", "write answers", "You cannot approve"):
+    for words in ("│ Say hello", "Model calls write", "write returned", "You cannot approve"):
         assert words in text
     assert talked.world.ok("sessions", "show")["slug"] == "say-hello"
 
