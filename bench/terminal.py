@@ -29,7 +29,7 @@ SETTLE_S = 3.0  # after a start, before keys and memory are measured
 STREAM_S = 12.0  # how long memory is watched
 KEYS = "QWZXKJYV"  # letters that nothing else on the screen has
 FEW = 10  # parts of a short session
-PROMPT = b"hat should be done?"  # its first letter is under the cursor
+PROMPT = b"escribe a task"  # its first letter is under the cursor
 LAST = "The very last part."
 FRAME_S, FLAT = 0.050, 8.0  # seconds, MiB
 
