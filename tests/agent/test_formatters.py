@@ -121,7 +121,7 @@ def test_f67_a_failure_leaves_the_text_and_is_told() -> None:
         OutputChunk(b"half"), OutputChunk(b"bad line\nmore", error=True), ProcessResult(2)
     )
     assert noted(broken) == told + "failed with exit code 2. Output: bad line"
-    assert noted(Formatter(ProcessResult(0))) == told + "failed with exit code 0."
+    assert noted(Formatter(ProcessResult(0))) == told + "returned no content."
     assert (
         noted(Formatter(OutputChunk(b"x"), ProcessResult(124, "time")))
         == told + "reached its limit of time."

@@ -12,7 +12,7 @@ def test_f150_a_plan_waits_with_all_that_a_list_needs(world: World) -> None:
     assert found == PendingDecision(
         "plan",
         record.plan_id,
-        "Plan work is proposed",
+        "Plan work is ready for review",
         world.clock.now(),
         (f"assent approve {of}", f"assent reject {of} --note 'WHY'"),
         session="tests",
@@ -39,7 +39,7 @@ def test_f150_an_open_list_follows_what_others_decide(world: World) -> None:
     titles.append([one.title for one in engine.waiting()])
     other.approvals.reject(other.plans.find(record.plan_id), "No.")
     titles.append([one.title for one in engine.waiting()])
-    proposed, approved = ["Plan work is proposed"], ["Plan work was approved and not built"]
+    proposed, approved = ["Plan work is ready for review"], ["Plan work is approved, not built"]
     assert titles == [proposed, approved, proposed, []]
 
 

@@ -116,7 +116,7 @@ def test_one_that_fails_is_a_warning_and_the_others_go_on(bench: Bench) -> None:
     opened = bench.open(**servers, gone=McpSettings(("no-such-server-here",)))
     assert [tool.name for tool in opened.tools("ask")] == ["good_peek", "good_poke"]
     assert bench.warnings == [
-        'MCP server bad failed: It exited. Last error output: "no licence today". It was '
+        'MCP server bad failed: it exited. Last error output: "no licence today". It was '
         "stopped. Its tools are not offered.",
         "MCP server gone could not be started: no-such-server-here not found or not executable. "
         "Its tools are not offered.",

@@ -74,7 +74,7 @@ def test_f150_the_list_ends_each_row_with_what_decides_it(world: World) -> None:
     world.propose()
     [row] = waiting(world)
     lines = world.run("waiting").out.decode().splitlines()
-    assert lines[0].startswith("Plan rename is proposed (")
+    assert lines[0].startswith("Plan rename is ready for review (")
     assert lines[0].endswith(" ago)")
     assert lines[1].split("  ")[:2] == ["session tests", "1 operation"]
     assert lines[2:6] == ["│ # A", "│ B <U+001B>[2J.", "│ C", "│ 1. write a.txt"]
@@ -90,7 +90,7 @@ def test_f150_what_is_decided_leaves_the_list(world: World) -> None:
     world.plan("other")
     do(world, waiting(world)[0]["commands"][0], "--digest", digest)
     [approved] = waiting(world)
-    assert approved["title"] == "Plan rename was approved and not built"
+    assert approved["title"] == "Plan rename is approved, not built"
     do(world, approved["commands"][0])
     assert waiting(world) == []
     assert world.files()[b"a.txt"][2] == b"a\n"

@@ -95,7 +95,7 @@ def test_a_refusal_is_told_and_the_server_goes_on(make: Make, tmp_path: Path) ->
     [
         (
             "dead",
-            'MCP server stub failed: It exited. Last error output: "no licence today". It was '
+            'MCP server stub failed: it exited. Last error output: "no licence today". It was '
             "stopped.",
         ),
         ("silent", "MCP server stub timed out. It was stopped."),
@@ -120,7 +120,7 @@ def test_one_that_cannot_even_begin(make: Make, behaviour: str, message: str) ->
 @pytest.mark.parametrize(
     ("behaviour", "message"),
     [
-        ("dies", 'failed: It exited. Last error output: "it hurts". It was stopped.'),
+        ("dies", 'failed: it exited. Last error output: "it hurts". It was stopped.'),
         ("slow", "timed out. It was stopped."),
         ("flood", "failed: It sent more than 8388608 bytes in one line. It was stopped."),
     ],

@@ -145,10 +145,6 @@ def without_sandbox(message: str, next: str = "") -> Refused:
     return refused
 
 
-class SpecialFileRefused(Refused):
-    """A word names a device, a process or the root of the file system."""
-
-
 class NotReadOnly(Refused):
     word = "may_write"
 

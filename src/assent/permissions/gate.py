@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.errors import Refused, SpecialFileRefused
-from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.errors import Refused
+from assent.core.permission.command_analysis import CommandAnalysis, SpecialFileRefused
 from assent.core.permission.rule import (
     PathLimits,
     PermissionPattern,

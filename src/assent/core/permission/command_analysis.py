@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
+from assent.core.errors import Refused
 from assent.core.permission.rule import PermissionPattern
 from assent.core.permission.sensitive_paths import protected_reason, secret_file, secret_reason
 from assent.core.plan.operation import RunCommand
@@ -23,6 +24,10 @@ def sorted_effects(found: Iterable[CommandEffectKind]) -> tuple[CommandEffectKin
     """Returns effects once each, in one order."""
     known = set(found)
     return tuple(effect for effect in COMMAND_EFFECT_KINDS if effect in known)
+
+
+class SpecialFileRefused(Refused):
+    """A word names a device, a process or the root of the file system."""
 
 
 class CommandPart(msgspec.Struct, frozen=True):

@@ -6,7 +6,8 @@ from posixpath import join, normpath
 
 import msgspec
 
-from assent.core.errors import Refused, SpecialFileRefused, without_sandbox
+from assent.core.errors import Refused, without_sandbox
+from assent.core.permission.command_analysis import SpecialFileRefused
 from assent.core.shell.parser import (
     GLOB_CHARS,
     ListOperator,
