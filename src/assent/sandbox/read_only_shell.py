@@ -8,8 +8,8 @@ from functools import partial
 import msgspec
 
 from assent.core.errors import SANDBOX, NotReadOnly, Refused, without_sandbox
-from assent.core.permission.command_analysis import SpecialFileRefused
 from assent.core.paths import display_path, is_inside
+from assent.core.permission.command_analysis import SpecialFileRefused
 from assent.core.permission.rule import PathLimits
 from assent.core.shell.glob import expand_glob
 from assent.core.shell.parser import ListOperator, ParsedCommand, ShellWord
