@@ -60,7 +60,8 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     wipe(screen, "Which colour?", "Enter send")
     screen.enter("assent -c")
     screen.shows("Which colour?", "Enter send")
-    screen.decide("2", "2 (•) Blue", "Enter", "Blue it is.", OPEN)
+    screen.answer("2", "2 (•) Blue")
+    screen.send("2 (•) Blue", "Enter", "Blue it is.", OPEN)
     assert world.ok("questions", "list")["questions"] == []
     assert waiting["id"] not in screen.screen()
     assert "Continue with: assent -r paint-it" in screen.leave()

@@ -100,7 +100,7 @@ def answers(story: Story) -> None:
     screen.answer("2", chosen)
     assert story.world.ok("questions", "list")["questions"] != []
     presented = "Plan greet_the_world · AWAITING_APPROVAL, not approved"
-    screen.decide("2", chosen, "Enter", presented)
+    screen.send(chosen, "Enter", presented)
     assert story.world.ok("questions", "list")["questions"] == []
     assert story.plan()["state"] == "AWAITING_APPROVAL"
     assert story.world.files() == story.before

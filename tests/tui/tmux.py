@@ -172,6 +172,17 @@ class Terminal:
             lambda: self.press(key if seen in self.screen() else ask),
         )
 
+    def send(self, seen: str, key: str, *words: str) -> str:
+        """Presses a key while something is in sight; what follows takes as long as it takes.
+
+        Nothing else is pressed: it would be typed into the prompt once the question is closed.
+        """
+        return self.until(
+            lambda screen: all(each in screen for each in words),
+            repr(words),
+            lambda: self.press(key) if seen in self.screen() else None,
+        )
+
     def write(self, words: str) -> str:
         """Types words into a panel that just opened, and waits until they are there."""
         acts: Iterator[Callable[[], None]] = cycle(
