@@ -194,6 +194,7 @@ def halts(story: Story) -> None:
 def resumes(story: Story) -> None:
     """The person mends the cause with a command of their own, and the run goes on."""
     screen = story.terminal
+    screen.breathe()  # what is typed right after a panel that decides goes nowhere
     screen.enter("!echo now > ready")
     screen.shows("! echo now > ready", "Exit code 0. Changed: ready.")
     assert story.content("ready") == b"now\n"
