@@ -207,6 +207,31 @@ def test_an_answer_holds_only_for_the_call_that_it_was_given_for() -> None:
     assert not asks_the_same("s2", CALL, _stored(ASKED), _wanted())
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"question": "Allow reading a -> /other?"},
+        {"header": "Permission for sub-agent general"},
+        {"risk": ("low", "Another reason.")},
+    ],
+)
+def test_a_sentence_that_alone_names_what_is_allowed_must_be_the_same(
+    changes: dict[str, Any],
+) -> None:
+    for shown in ({"things": (), "detail": ""}, {"detail": ""}, {"things": ()}):
+        read = {"question": "Allow reading a -> /one?", **shown}
+        stored = _stored(_wanted(**read))
+        assert asks_the_same("s1", CALL, stored, _wanted(**read))
+        assert not asks_the_same("s1", CALL, stored, _wanted(**read | changes))
+
+
+def test_a_budget_is_not_another_budget() -> None:
+    tokens = {"header": "Budget", "question": "100 tokens are used. Continue?"}
+    dollars = {"header": "Budget", "question": "$1.00 is used. Continue?"}
+    assert asks_the_same("s1", CALL, _stored(_wanted(**tokens)), _wanted(**tokens))
+    assert not asks_the_same("s1", CALL, _stored(_wanted(**tokens)), _wanted(**dollars))
+
+
 def test_the_words_of_a_models_question_are_what_it_asks() -> None:
     asked = _wanted(by="model")
     other = _wanted(by="model", question="May I push?")

@@ -167,25 +167,25 @@ def asks_the_same(
 ) -> bool:
     """Tells whether an answer to an earlier question also answers this one.
 
-    What an answer would allow must be equal. The sentences around it may be those of another
-    version of the program.
+    Nothing may differ but the sentences of a permission that shows its operations with their diff:
+    another version of the program may word them differently. Where the sentence names what is
+    allowed (a read, the target of a symlink, a command, a budget), it must be the same.
     """
     unchanged = question_digest(session, call, earlier) == earlier.digest
     return unchanged and _substance(earlier) == _substance(wanted)
 
 
 def _substance(asked: QuestionAsked) -> QuestionAsked:
-    questions = [_without_sentences(q) if q.by == "gate" else q for q in asked.questions]
-    return msgspec.structs.replace(
-        asked, id="", digest="", expires_at="", questions=tuple(questions)
-    )
+    compared = tuple(map(_without_sentences, asked.questions))
+    return msgspec.structs.replace(asked, id="", digest="", expires_at="", questions=compared)
 
 
 def _without_sentences(question: Question) -> Question:
-    header = PERMISSION if is_permission(question) else question.header
+    if not (is_permission(question) and question.things and question.detail):
+        return question
     labels = tuple(msgspec.structs.replace(one, description="") for one in question.options)
     return msgspec.structs.replace(
-        question, header=header, question="", options=labels, risk=question.risk[:1]
+        question, header=PERMISSION, question="", options=labels, risk=question.risk[:1]
     )
 
 
