@@ -118,7 +118,7 @@ def open_ports(
     plan_dir = normalize(os.fsencode(settings.plan.dir))
     blobs = FileBlobStore(here.state / "blobs")
     digests = DigestCache()  # what reading has hashed, applying need not hash again
-    config = _place(root, plan_dir, here, settings)
+    config = _workspace_config(root, plan_dir, here, settings)
     spares = LocalDisplacedFiles(
         os.fsencode(here.state / "spares"), config.retention.displaced_bytes
     )
@@ -162,7 +162,9 @@ def folder_name(root: bytes) -> str:
     return hashlib.sha256(root).hexdigest()[:32]
 
 
-def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> WorkspaceConfig:
+def _workspace_config(
+    root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings
+) -> WorkspaceConfig:
     undo, machine = settings.undo, HOST.get()
     known_as, inode = machine.identity(root)
     return WorkspaceConfig(
