@@ -272,7 +272,7 @@ def test_f29_the_list_says_when_each_plan_was_made_and_changed(world: World) -> 
     assert moments == sorted(moments)
     assert all(datetime.fromisoformat(moment).tzinfo == UTC for moment in moments)
     shown = world.run("plan", "list").out.decode().splitlines()
-    assert shown[0].split()[4:6] == ["CREATED", "UPDATED"]
+    assert shown[0].split()[3:5] == ["CREATED", "UPDATED"]
     local = datetime.fromisoformat(second["updated_at"]).astimezone()
     assert shown[1].count(" ago)") + shown[1].count("(just now)") == 2
     assert f"{local:%Y-%m-%d %H:%M} (" in shown[1]

@@ -17,7 +17,7 @@ GOAL = (
     "$ assent review",
     '+print("Hello, " + name)\n',
     "$ assent reject",
-    "state    DRAFTING",
+    "state    Draft",
     '$ assent -c "Revise the plan"',
     "Plan ready for review: 1 operation",
     "$ assent approve --build",

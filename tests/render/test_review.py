@@ -50,7 +50,7 @@ SHOWN = f"""\
 Plan add_login
 session  add-login
 file     .opencode/plans/add-login/PLAN_add_login.md
-state    AWAITING_APPROVAL, not approved
+state    Waiting for approval
 
 Risks: 4 of 6 operations
 deletes         2. old.py: Deletes or empties a file.

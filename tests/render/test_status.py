@@ -102,7 +102,7 @@ def test_one_plan_in_lines() -> None:
         "plan     add_login",
         "session  login",
         "file     .opencode/plans/login/p.md",
-        "state    DRAFTING",
+        "state    Draft",
         "digest   none",
         "id       01plan",
         "Next: assent propose",
@@ -115,13 +115,13 @@ def test_plans_are_listed_in_columns() -> None:
     made = f"<{RECORD.created_at}>"
     head, first, second = [re.split(r" {2,}", line) for line in found]
     assert head == [
-        "SESSION", "NAME", "STATE", "APPROVED", "CREATED", "UPDATED", "DIGEST", "FILE",
+        "SESSION", "NAME", "STATE", "CREATED", "UPDATED", "DIGEST", "FILE",
     ]  # fmt: skip
     assert first == [
-        "login", "add_login", "DRAFTING", "no", made, made, "none", ".opencode/plans/login/p.md",
+        "login", "add_login", "Draft", made, made, "none", ".opencode/plans/login/p.md",
     ]  # fmt: skip
     assert second == [
-        "none", "other", "AWAITING_APPROVAL", "yes", made, "<later>", "dddddddddddd", "none",
+        "none", "other", "Approved, not built", made, "<later>", "dddddddddddd", "none",
     ]  # fmt: skip
     assert _texts(plan_list_lines([], str)) == ["No plans yet.", "Next: assent plan new NAME"]
 
@@ -163,8 +163,8 @@ RUN: Row = {"run": "01run", "plan_id": "01plan", "outcome": None}
 @pytest.mark.parametrize(
     ("plan", "outcome", "said", "following"),
     [
-        (PLAN, "done", "Last run: 01run ended as done.", ["Next: assent propose"]),
-        (PLAN, "rolled_back", "Last run: 01run ended as rolled_back.", ["Next: assent propose"]),
+        (PLAN, "done", "Last run: 01run is done.", ["Next: assent propose"]),
+        (PLAN, "rolled_back", "Last run: 01run was rolled back.", ["Next: assent propose"]),
         (PLAN, None, "A run was interrupted: 01run", ["Next: assent recover"]),
         (PLAN, "needs_you", "A run needs your decision: 01run", ["Next: assent recover"]),
         (None, "needs_you", "A run needs your decision: 01run", ["Next: assent recover"]),
@@ -181,7 +181,7 @@ def test_status_of_a_plan_that_was_undone() -> None:
     texts = _texts(
         status_lines(PLAN, {**RUN, "outcome": "done", "undone": True}, command="redo it")
     )
-    assert texts[0] == "Last run: 01run ended as done, then undone."
+    assert texts[0] == "Last run: 01run is done, then undone."
     assert texts[-1] == "Next: redo it"
 
 

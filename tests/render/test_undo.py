@@ -54,4 +54,4 @@ def test_law_8_status_says_how_much_of_a_run_was_undone(
     undone: dict[str, object], words: str
 ) -> None:
     first, *_ = status_lines(None, {"run": "r", "outcome": "done", **undone})
-    assert first.text == f"Last run: r ended as done{words}."
+    assert first.text == f"Last run: r is done{words}."

@@ -74,7 +74,7 @@ def test_what_to_know_of_the_place_is_said_before_the_risks() -> None:
 @pytest.mark.parametrize("width", [71, 76, 200])
 def test_the_whole_digest_stands_on_one_line_where_it_fits(width: int) -> None:
     assert title_lines(review(), width) == [
-        Line("heading", "Plan work · AWAITING_APPROVAL, not approved"),
+        Line("heading", "Plan work · Waiting for approval"),
         Line("digest", f"digest {DIGEST}"),
     ]
 

@@ -36,7 +36,7 @@ async def answered(seat: Seat) -> None:
     await seat.shows("This is a demo")
     await seat.press("enter")
     await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
-    await seat.shows("How sure are you that it can go?")
+    await seat.shows("Should the plan delete it?")
     panel = seat.app.screen
     while seat.app.screen is panel:
         await seat.press("1", "enter")

@@ -99,7 +99,7 @@ def answers(story: Story) -> None:
     chosen = "2 (•) Good day: polite"
     screen.answer("2", chosen)
     assert story.world.ok("questions", "list")["questions"] != []
-    presented = "Plan greet_the_world · AWAITING_APPROVAL, not approved"
+    presented = "Plan greet_the_world · Waiting for approval"
     screen.send(chosen, "Enter", presented)
     assert story.world.ok("questions", "list")["questions"] == []
     assert story.plan()["state"] == "AWAITING_APPROVAL"

@@ -120,7 +120,7 @@ def test_f28_a_proposed_plan_says_that_its_file_differs(here: Here) -> None:
 
     async def act(sight: Sight) -> None:
         assert f"digest {here.plan.digest[:12]}" in sight.text()
-        assert "AWAITING_APPROVAL, not approved" in sight.text()
+        assert "Waiting for approval" in sight.text()
         assert "changed since" not in sight.text()
         here.file.write_text("# Other\n", encoding="utf-8")
         await sight.until(lambda: "changed since it was proposed" in " ".join(sight.text().split()))

@@ -29,7 +29,7 @@ def plan(state: PlanState = PlanState.DRAFTING, digest: str = "") -> PlanRecord:
 def test_a_draft_has_a_title_and_a_state_and_no_digest() -> None:
     assert [*plan_header_lines(plan(), TEXT, approved=False)] == [
         Line("heading", "Fix it"),
-        Line("plain", "DRAFTING"),
+        Line("plain", "Draft"),
         Line("dim", PATH.decode()),
     ]
 
@@ -40,11 +40,11 @@ def test_a_proposed_plan_has_a_digest_and_says_if_its_file_differs() -> None:
         told = [
             line.text for line in plan_header_lines(proposed, TEXT, approved=False, undone=undone)
         ]
-        assert told[1].endswith(f"not approved{words}")
+        assert told[1] == f"Waiting for approval{words}"
     same = [*plan_header_lines(proposed, TEXT, approved=True)]
     assert same == [
         Line("heading", "Fix it"),
-        Line("digest", "AWAITING_APPROVAL, approved"),
+        Line("digest", "Approved, not built"),
         Line("digest", "digest abababababab"),
         Line("dim", PATH.decode()),
     ]

@@ -154,12 +154,12 @@ def test_status_line_and_side_area_follow_also_after_another_plan_was_chosen(sta
         record = seat.app.engine.plans.find("work")
         seat.app.plan_chosen(record, None)
         await seat.until(lambda: "in review" in status(seat))
-        await seat.until(lambda: "AWAITING_APPROVAL, not approved" in seat.text())
+        await seat.until(lambda: "Waiting for approval" in seat.text())
         approve(stage, digest)
         await seat.until(lambda: "approved" in status(seat))
-        await seat.until(lambda: "AWAITING_APPROVAL, approved" in seat.text())
+        await seat.until(lambda: "Approved, not built" in seat.text())
         elsewhere(stage, "build")
-        await seat.until(lambda: "COMPLETED" in seat.text())
+        await seat.until(lambda: "Built" in seat.text())
         assert "approved" not in status(seat)
 
     stage.show(sit, size=(200, 50))
@@ -170,9 +170,9 @@ def test_a_plan_that_is_chosen_before_anything_was_said_is_followed(stage: Stage
 
     async def sit(seat: Seat) -> None:
         seat.app.plan_chosen(seat.app.engine.plans.find("work"), None)
-        await seat.until(lambda: "AWAITING_APPROVAL, not approved" in seat.text())
+        await seat.until(lambda: "Waiting for approval" in seat.text())
         approve(stage, digest)
-        await seat.until(lambda: "AWAITING_APPROVAL, approved" in seat.text())
+        await seat.until(lambda: "Approved, not built" in seat.text())
         await seat.until(lambda: "approved" in status(seat))
 
     stage.show(sit, size=(200, 50))
@@ -193,7 +193,7 @@ def test_open_lists_follow(stage: Stage, command: str, kind: type[PlanList | Wai
         if kind is WaitingList:
             await seat.until(lambda: not panel._all)
         else:
-            await seat.until(lambda: panel._all[0].cells[1] == "completed")
+            await seat.until(lambda: panel._all[0].cells[1] == "Built")
 
     stage.show(sit)
 
@@ -359,10 +359,10 @@ def test_the_side_area_says_undone_as_the_status_line_does(stage: Stage) -> None
 
     async def sit(seat: Seat) -> None:
         seat.app.plan_chosen(seat.app.engine.plans.find("one"), None)
-        await seat.until(lambda: "COMPLETED" in seat.text())
-        assert "COMPLETED, undone" not in seat.text()
+        await seat.until(lambda: "Built" in seat.text())
+        assert "Built, undone" not in seat.text()
         undo(stage)
-        await seat.until(lambda: "COMPLETED, undone" in seat.text())
+        await seat.until(lambda: "Built, undone" in seat.text())
         await seat.until(lambda: "undone" in status(seat))
 
     stage.show(sit, size=(200, 50))

@@ -168,7 +168,7 @@ def selected_text(plan: PlanRecord, text: bytes) -> str:
     """Returns the message that the user selected another plan."""
     return (
         f"The user selected another plan to work on: {plan_title(plan, text)!r} in "
-        f"{one_line(plan.path)}, {plan.state.lower().replace('_', ' ')}. Plan text and staged "
+        f"{one_line(plan.path)}, {plan.state.label.lower()}. Plan text and staged "
         "operations go there from now on."
     )
 

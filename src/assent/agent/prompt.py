@@ -241,4 +241,4 @@ def _plan_words(plan: PlanRecord, staged: int, *, approved: bool) -> str:
     if plan.state is PlanState.AWAITING_APPROVAL:
         consent = "approved by the user" if approved else "not approved"
         return f"{named}, frozen under digest {plan.digest}, {consent}; {staged} operations."
-    return f"{named}, {plan.state.lower()}; {staged} operations staged."
+    return f"{named}, {plan.state.label.lower()}; {staged} operations staged."

@@ -106,7 +106,7 @@ def check_digest(record: PlanRecord, digest: str) -> None:
         now = (
             f"now has digest {record.digest}"
             if record.digest
-            else f"is back in state {record.state}"
+            else f"is no longer proposed; its state is {record.state.label!r}"
         )
         told = f"The plan changed: it {now}; you named {digest}. Nothing was done."
         raise DigestMismatch(told, "assent review")
@@ -288,7 +288,7 @@ class Approvals:
         fitting = [c for c in record.consents if c.approval.digest == record.digest and not c.void]
         if not record.digest or not fitting:
             raise NotApproved(
-                f"This plan is not approved; its state is {record.state}.",
+                f"This plan is not approved. State: {record.state.label}.",
                 "assent review" if record.digest else "assent propose",
             )
         again = f"assent approve --digest {record.digest}"

@@ -42,6 +42,12 @@ _ENDINGS: Final[dict[ReportedOutcome, tuple[Style, str, str]]] = {
         "assent recover --resume, or --roll-back, or --accept",
     ),
 }
+RUN_ENDED: Final[dict[str, str]] = {
+    "done": "is done",
+    "partial": "is partly done",
+    "nothing": "changed nothing",
+    "rolled_back": "was rolled back",
+}
 _WORDS: Final[dict[OperationResult, str]] = {
     "done": "all operations applied",
     "undone": "everything was undone",
@@ -80,7 +86,7 @@ def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator
         yield Line("plain", "No plans yet.")
         yield Line("plain", "Next: assent plan new NAME")
         return
-    title = ("SESSION", "NAME", "STATE", "APPROVED", "CREATED", "UPDATED", "DIGEST", "FILE")
+    title = ("SESSION", "NAME", "STATE", "CREATED", "UPDATED", "DIGEST", "FILE")
     first, *rest = table_lines("plain", [title, *(_listed(row, when) for row in rows)])
     yield Line("heading", first.text)
     yield from rest
@@ -139,8 +145,8 @@ def status_lines(
     elif run is not None:
         partly = ", then partly undone" if run.get("partly_undone") else ""
         since = ", then undone" if run.get("undone") else partly
-        how = "was accepted as is" if run.get("accepted") else ""
-        ended = (how or f"ended as {_text(run['outcome'])}") + since
+        accepted = "was accepted as is" if run.get("accepted") else ""
+        ended = (accepted or RUN_ENDED.get(str(run["outcome"]), "ended")) + since
         yield Line("plain", f"Last run: {_text(run['run'])} {ended}.")
     if plan is None:
         yield Line("plain", "No current plan.")
@@ -273,8 +279,7 @@ def _listed(row: Row, when: Callable[[str], str]) -> tuple[str, ...]:
     return (
         _text(row["session"]),
         _text(row["name"]),
-        _text(row["state"]),
-        "yes" if row["approved"] else "no",
+        state_text(PlanState(str(row["state"])), approved=bool(row["approved"])),
         _text(when(str(row["created_at"]))),
         _text(when(str(row["updated_at"]))),
         _text(row["digest"])[:SHORT],
@@ -372,9 +377,8 @@ PLAN_SUBCOMMANDS: Final = frozenset({"plan delete", "plan history", "plan show",
 
 def state_text(state: PlanState, *, approved: bool) -> str:
     """Returns the state as text; approval only matters while the plan waits for it."""
-    if state is not PlanState.AWAITING_APPROVAL:
-        return str(state)
-    return f"{state}, {'approved' if approved else 'not approved'}"
+    waits = state is PlanState.AWAITING_APPROVAL
+    return "Approved, not built" if waits and approved else state.label
 
 
 def next_command(state: PlanState, digest: str, *, approved: bool) -> str:

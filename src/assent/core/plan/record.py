@@ -41,6 +41,21 @@ class PlanState(StrEnum):
     HALTED = "HALTED"
     DISCARDED = "DISCARDED"
 
+    @property
+    def label(self) -> str:
+        """The state as people read it; JSON and the log have its value."""
+        return _LABELS[self]
+
+
+_LABELS: Final = {
+    PlanState.DRAFTING: "Draft",
+    PlanState.AWAITING_APPROVAL: "Waiting for approval",
+    PlanState.EXECUTING: "Building",
+    PlanState.COMPLETED: "Built",
+    PlanState.HALTED: "Stopped",
+    PlanState.DISCARDED: "Discarded",
+}
+
 
 class PlanAction(StrEnum):
     """What can happen to a plan."""

@@ -15,7 +15,7 @@ from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.diff import diff_lines, text_diff
 from assent.render.lines import BLANK, Line, local_time, untrusted_lines
 from assent.render.rows import plan_row
-from assent.render.status import plan_lines
+from assent.render.status import plan_lines, state_text
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import ConfirmPanel, Panel
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 CURRENT: Final = "* "
 OTHER: Final = "  "
-DISCARDED: Final = "discarded"
 PLAN_DISCARDED: Final = (
     "This plan was discarded. Ctrl+Y shows its history; describe a new task instead."
 )
@@ -67,7 +66,7 @@ class PlanList(Picker):
     def chosen(self, row: PickerRow) -> None:
         """Selects a plan as the current one, and opens its session if none is open."""
         app, engine = self.terminal, self.terminal.engine
-        if row.cells[1] == DISCARDED:
+        if row.cells[1] == PlanState.DISCARDED.label:
             self.show_note(PLAN_DISCARDED)
             return
 
@@ -135,11 +134,11 @@ def plan_picker_rows(engine: "Engine") -> list[PickerRow]:
 
 
 def _row(engine: "Engine", record: PlanRecord, current: str) -> PickerRow:
-    state = "approved" if engine.approvals.is_approved(record) else str(record.state)
+    approved = engine.approvals.is_approved(record)
     sign = CURRENT if record.plan_id == current else OTHER
     cells = (
         sign + visible_line(record.name),
-        state.replace("_", " ").lower(),
+        state_text(record.state, approved=approved),
         local_time(record.changed_at),
         visible_path(record.path) if record.path else "",
     )
