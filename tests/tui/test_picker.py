@@ -162,13 +162,13 @@ def test_f29_plans_are_grouped_by_session_newest_first_with_state_and_time(stage
         seat.app.run_slash("/plans")
         picker = await seat.opened(PlanList)
         rows = [(row.group, row.cells[0].strip(), row.cells[1]) for row in picker._shown]
-        assert rows[0] == ("bread", "* third", "drafting")
-        assert rows[1] == ("bread", "first", "drafting")
+        assert rows[0] == ("bread", "* third", "Draft")
+        assert rows[1] == ("bread", "first", "Draft")
         assert [group for group, _, _ in rows][:2] == ["bread", "bread"]
-        assert ("awaiting approval") in [state for _, _, state in rows]
+        assert ("Waiting for approval") in [state for _, _, state in rows]
         assert all(row.cells[2].startswith("20") for row in picker._shown)
         assert all(row.cells[3].endswith(".md") for row in picker._shown)
-        for words in ("bread", "tea", "awaiting approval"):
+        for words in ("bread", "tea", "Waiting for approval"):
             await seat.shows(words)
 
     stage.show(act)
