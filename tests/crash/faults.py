@@ -35,6 +35,9 @@ class Fault(CallTrigger):
         self._refuse = fail_with(code)
         self._entries = 0
 
+    def hears(self, moment: str) -> bool:
+        return moment == "store.appended" or super().hears(moment)
+
     def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
         self._entries += moment == "store.appended"
         super().__call__(moment, arguments)

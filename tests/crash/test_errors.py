@@ -10,7 +10,7 @@ from tests.crash.stories import STORIES, Story
 
 # What may be flushed in another way is told by its code; the others are all the same to the hands,
 # so they take turns.
-SHARES = ((errno.EACCES,), (errno.EIO,), (errno.EROFS, errno.EMFILE, errno.ENOSPC))
+SHARES = ((errno.EACCES,), (errno.EIO, errno.EROFS, errno.EMFILE, errno.ENOSPC))
 CASES = [
     pytest.param(story, codes, id=f"{story.name}-{errno.errorcode[codes[0]]}")
     for story in STORIES

@@ -28,22 +28,37 @@ def ignore_call(moment: str, arguments: tuple[Any, ...]) -> None:
 def trace_calls(thing: Watched, who: str, listen: CallListener) -> Watched:
     """Returns the object; from now on it reports every call as `who.call` before it is made.
 
-    A write takes only half of what it is given, as a disk may, so that torn files can happen. An
-    append to a store is reported once more when it is durable.
+    A trigger gets only those that it hears: most calls only look, and reporting them takes longer
+    than making them. A write takes only half of what it is given, as a disk may, so that torn
+    files can happen. An append to a store is reported once more when it is durable.
     """
     if listen is ignore_call:
         return thing
     kind: Any = type(thing)
     setattr(thing, _LISTENER, listen)
-    thing.__class__ = _traced(kind, who)
+    heard = _public(kind)
+    if isinstance(listen, CallTrigger):
+        heard = frozenset(name for name in heard if _is_heard(listen, f"{who}.{name}"))
+    thing.__class__ = _traced(kind, who, heard)
     return thing
 
 
 @cache
-def _traced(kind: type, who: str) -> type:
+def _public(kind: type) -> frozenset[str]:
+    return frozenset(name for name in dir(kind) if not name.startswith("_"))
+
+
+def _is_heard(listen: "CallTrigger", moment: str) -> bool:
+    name = moment.rpartition(".")[2]
+    if name == "append":
+        return listen.hears(moment) or listen.hears(f"{moment}ed")
+    return name == "write" or listen.hears(moment)
+
+
+@cache
+def _traced(kind: type, who: str, heard: frozenset[str]) -> type:
     """Returns the class of objects of a kind that report their calls; sweeps make thousands."""
-    names = [name for name in dir(kind) if not name.startswith("_")]
-    methods = {name: _announced(f"{who}.{name}", kind, name) for name in names}
+    methods = {name: _announced(f"{who}.{name}", kind, name) for name in heard}
     return type(kind.__name__, (kind,), methods)
 
 
@@ -53,7 +68,10 @@ def is_change(moment: str) -> bool:
 
 
 class CallTrigger:
-    """Counts the relevant calls and acts at number `at`, or from there on."""
+    """Counts the relevant calls and acts at number `at`, or from there on.
+
+    Whether a call counts depends on its name alone.
+    """
 
     def __init__(
         self,
@@ -69,6 +87,10 @@ class CallTrigger:
         self._at = at
         self._act = act
         self._sticky = sticky
+
+    def hears(self, moment: str) -> bool:
+        """Tells whether a call of this name can matter here; others may go unreported."""
+        return self._counts(moment)
 
     def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
         if not self._counts(moment):
