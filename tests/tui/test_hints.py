@@ -23,7 +23,7 @@ from assent.tui.hints import (
     TABLE,
     error_text,
     lines_with_screen_commands,
-    next_step,
+    next_on_screen,
     screen_command,
     with_screen_commands,
 )
@@ -56,13 +56,13 @@ def possible(step: str) -> bool:
 
 
 def test_the_next_step_of_every_error_can_be_taken_here() -> None:
-    assert [step for step, _ in steps() if not possible(next_step(step))] == []
+    assert [step for step, _ in steps() if not possible(next_on_screen(step))] == []
 
 
 def test_every_command_that_is_advised_anywhere_is_one_for_here() -> None:
     advised = set(texts())
     assert len(advised) > 100
-    assert [text for text in advised if not possible(next_step(text))] == []
+    assert [text for text in advised if not possible(next_on_screen(text))] == []
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *(f"{g} {v}" for g in GROUPS for v in GROUPS[g])])
@@ -107,7 +107,7 @@ STEPPED = {
 
 @pytest.mark.parametrize(("step", "shown"), STEPPED.items())
 def test_a_step_speaks_the_language_of_the_screen(step: str, shown: str) -> None:
-    assert next_step(step) == shown
+    assert next_on_screen(step) == shown
 
 
 def test_a_sentence_keeps_everything_but_the_command() -> None:

@@ -243,7 +243,7 @@ class EffectRunner:
 
     def _carry(self, wish: EffectRequest) -> EffectSteps:
         match wish.effect:
-            case EditEffect() as edit if _stages(wish):
+            case EditEffect() as edit if _is_staged(wish):
                 return (yield from self._stage(wish, edit))
             case PlanTextEffect() as text:
                 return (yield from self._write(wish, text))
@@ -428,7 +428,7 @@ def planned_command(wanted: CommandEffect, most_s: float) -> RunCommand:
 UNANSWERED_YET = EffectDone(EffectResult("Not answered yet."), later=True)
 
 
-def _stages(wish: EffectRequest) -> bool:
+def _is_staged(wish: EffectRequest) -> bool:
     """Tells whether an effect is staged; plan mode never applies one, whatever was allowed."""
     return wish.planning or wish.decision.verdict is Verdict.STAGE
 

@@ -212,7 +212,7 @@ def _filled_in(call: Invocation, given: dict[str, str], *, enough: bool) -> Feed
 def _answer(call: Invocation, record: PlanRecord, next_command: str = "", sent: int = 0) -> None:
     row = plan_row(record, approved=call.engine.approvals.is_approved(record))
     extra: Row = {"comments": sent} if sent else {}
-    command = next_command or call.engine.reviews.next_step(record)
+    command = next_command or call.engine.reviews.next_command(record)
     of = call.engine.plans.reference(record, current=False)
     call.output.answer(
         {**row, **extra}, [*comments_sent_lines(sent), *plan_lines(row, command, of)]
@@ -230,7 +230,7 @@ def answer_approved(
     if reasons:
         call.output.warn(f"{APPROVED_ONLY} {reason}" for reason in reasons)
         denied = {"cannot_be_built": list(reasons), "next": [of_plan(way_out, of)]}
-    command = way_out or call.engine.reviews.next_step(record)
+    command = way_out or call.engine.reviews.next_command(record)
     call.output.answer({**row, **extra, **denied}, [*lines, *plan_lines(row, command, of)])
 
 

@@ -126,4 +126,4 @@ def _answer(call: Invocation, record: PlanRecord) -> None:
 
 def _lines(call: Invocation, record: PlanRecord, row: Row) -> Iterator[Line]:
     of = call.engine.plans.reference(record, current=False)
-    return plan_lines(row, call.engine.reviews.next_step(record), of)
+    return plan_lines(row, call.engine.reviews.next_command(record), of)

@@ -95,7 +95,7 @@ def _command(call: StatusCall, record: PlanRecord, changed: Sequence[DriftedFile
         return REBASE
     approved = call.workspace.plan_status.is_approved(record)
     denied = call.workspace.plan_status.denied(record)[1] if approved else ""
-    return denied or call.workspace.plan_status.next_step(record)
+    return denied or call.workspace.plan_status.next_command(record)
 
 
 def _is_open(note: PlanRun) -> bool:

@@ -184,7 +184,7 @@ class PlanStatus:
         own = [name for name, op, why in rows if why and op in known]
         return f"assent stage remove {own[0][:SHORT]}" if own else RULES_COMMAND
 
-    def next_step(self, record: PlanRecord) -> str:
+    def next_command(self, record: PlanRecord) -> str:
         """Returns the next command where the state alone does not determine it."""
         if record.state is not PlanState.DRAFTING:
             return self.next_for(

@@ -27,7 +27,7 @@ from assent.tui.commands.command import CommandInfo
 from assent.tui.context import PanelName, PanelScreen
 from assent.tui.conversation.view import SessionLoaded
 from assent.tui.deferred import DeferredActions
-from assent.tui.hints import next_step, with_screen_commands
+from assent.tui.hints import next_on_screen, with_screen_commands
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.messages import (
     Deliver,
@@ -241,7 +241,7 @@ class TerminalApp(BaseApp):
         error = message.error
         presented, failed = self.session_controller.turn.end()
         if failed and error is not None:
-            step = next_step(error.next) or CONTINUE_HINT
+            step = next_on_screen(error.next) or CONTINUE_HINT
             self.add_note(Line("dim", f"next: {visible_line(redact(step))}"))
         elif error is not None and not isinstance(error, Interrupted):
             self.fail(error)
@@ -326,7 +326,7 @@ class TerminalApp(BaseApp):
         """Shows what failed, and what to do next."""
         self.add_note(Line("risk", visible_line(redact(with_screen_commands(error.message)))))
         if error.next:
-            self.add_note(Line("dim", f"next: {visible_line(redact(next_step(error.next)))}"))
+            self.add_note(Line("dim", f"next: {visible_line(redact(next_on_screen(error.next)))}"))
 
     @contextmanager
     def failing(self) -> Iterator[None]:

@@ -84,7 +84,7 @@ _LAST: Final = re.compile(r"(?P<lead>: +|^ *)assent (?=[a-z\"'-])(?P<rest>.+)$")
 _OURS: Final[frozenset[Style]] = frozenset({"plain", "dim", "risk", "heading", "said"})
 
 
-def next_step(text: str) -> str:
+def next_on_screen(text: str) -> str:
     """Returns the next step of an error as one that works on this screen."""
     text = _WAYS.sub(r"\1", text)
     if text.partition(" ")[0] in PROGRAMS:
@@ -104,7 +104,7 @@ def with_screen_commands(text: str) -> str:
 
 def error_text(error: AssentError) -> str:
     """Returns an error followed by its next step."""
-    step = f"Next: {next_step(error.next)}" if error.next else ""
+    step = f"Next: {next_on_screen(error.next)}" if error.next else ""
     return f"{with_screen_commands(error.message)} {step}".strip()
 
 
@@ -164,7 +164,7 @@ def _last(found: re.Match[str]) -> str:
     """Translates the command at the end of a line; a line that only begins with our name stays."""
     if not found["lead"].strip() and not _beginning(_words(found["rest"])):
         return found[0]
-    return found["lead"] + next_step(f"assent {found['rest']}")
+    return found["lead"] + next_on_screen(f"assent {found['rest']}")
 
 
 def _quoted(found: re.Match[str]) -> str:

@@ -25,7 +25,7 @@ from assent.core.text.secrets import redact
 from assent.render.command_output import CommandOutputLines, progress_line
 from assent.render.lines import GUTTER, Line
 from assent.render.rows import operation_brief, operation_kind
-from assent.tui.hints import next_step, with_screen_commands
+from assent.tui.hints import next_on_screen, with_screen_commands
 from assent.tui.host import ScreenHost
 from assent.tui.messages import RunActivity, RunBegan, RunOver
 from assent.tui.workers import Coalescer
@@ -289,4 +289,4 @@ def _taken_up(
 
 def _on_screen(error: AssentError) -> AssentError:
     """Returns an error that names the commands of this screen."""
-    return AssentError(with_screen_commands(error.message), next_step(error.next))
+    return AssentError(with_screen_commands(error.message), next_on_screen(error.next))
