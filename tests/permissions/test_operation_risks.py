@@ -14,6 +14,8 @@ from assent.core.permission.sensitive_paths import (
 from assent.core.plan.operation import (
     MODEL_RISKS,
     RISK_CODES,
+    RISK_LEVELS,
+    STRUCTURE_RISKS,
     FileState,
     Operation,
     RunCommand,
@@ -37,7 +39,8 @@ AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 
 
 def test_every_code_has_a_rule_in_the_order_of_severity() -> None:
-    assert list(RISK_CODES) == [*MODEL_RISKS, *_RULES]
+    assert list(RISK_CODES) == [*MODEL_RISKS, *_RULES, *STRUCTURE_RISKS]
+    assert list(RISK_LEVELS) == list(RISK_CODES)
     assert all(meaning.endswith(".") for meaning in RISK_CODES.values())
 
 

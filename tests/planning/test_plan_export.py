@@ -127,7 +127,7 @@ def test_a_staged_write_of_the_own_text_is_no_export(
     record = propose(world, text, {path: text})
     engine = world.engine()
     assert not engine.runs.is_text_plan(record)
-    assert engine.reviews.review(record).risks == ()
+    assert engine.reviews.review(record).risks == ("no_verification", "no_steps")
     approved = engine.approvals.approve(record, record.digest, "", "test")
     with pytest.raises(IllegalState):
         engine.text_plan_builds.start(approved)

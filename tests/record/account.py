@@ -14,6 +14,7 @@ QUESTION = (
     "id", "digest", "standing", "session", "root", "slug", "depth", "agent", "mode", "call", "tool",
     "args", "asked_at", "expires_at", "answers", "answered_by", "grant",
 )  # fmt: skip
+DERIVED = {"structure", "steps", "progress"}  # of a plan: read from its text, which is told too
 SENTENCES = {"failure", "age_s", "given_up", "about"}  # in rows, beside data
 
 
@@ -81,7 +82,7 @@ def plan(recorder: Recorder, row: Row) -> Row:
     reference = ("--plan", row["plan_id"])
     shown = recorder.ok("review", *reference)
     return {
-        **row,
+        **{key: value for key, value in row.items() if key not in DERIVED},
         **{key: shown[key] for key in REVIEWED if key in shown},
         "operations": [_chosen(one) for one in shown["operations"]],
         "comments": recorder.ok("comment", "list", *reference)["comments"],

@@ -7,7 +7,7 @@ from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.event import StoredEvent
 from assent.core.permission.mode import CustomModes, missing_mode
 from assent.core.plan.record import PlanRecord
-from assent.core.session.event import SessionEvent, SessionStarted
+from assent.core.session.event import SessionEvent, SessionStarted, Todo
 from assent.core.session.question import QUESTIONS_COMMAND, PendingQuestion, stored_questions
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
 from assent.planning.ports import Ports
@@ -161,6 +161,11 @@ class SessionLookup:
         records = [record for record in self.all() if not record.parent]
         linked = [record for record in records if record.plan_id == plan.plan_id]
         return next(iter(linked or [r for r in records if r.slug == plan.session]), None)
+
+    def todos_of(self, plan: PlanRecord) -> tuple[Todo, ...]:
+        """Returns the todos of the session that works on a plan."""
+        record = self.of_plan(plan)
+        return record.todos if record else ()
 
     def is_at_work(self, record: SessionRecord) -> bool:
         """Tells whether some process works in a session right now."""

@@ -167,11 +167,6 @@ class Sessions(SessionLookup):
         """Returns a session by its full id, in its current state."""
         return self.repository().load(session)
 
-    def todos_of(self, plan: PlanRecord) -> tuple[Todo, ...]:
-        """Returns the todos of the session that works on a plan."""
-        record = self.of_plan(plan)
-        return record.todos if record else ()
-
     def events(self, record: SessionRecord, after: int = 0) -> list[StoredEvent]:
         """Returns the events of a session."""
         return self.repository().read(record.session, after)

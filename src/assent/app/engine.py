@@ -121,7 +121,9 @@ class Engine(WorkspaceStatus):
         """Reviews of plans, which users read before they decide."""
         from assent.planning.reviews import Reviews
 
-        return Reviews(self._ports, self.plans, self._config, self.run_status.next_after_run)
+        return Reviews(
+            self._ports, self.plans, self._config, self.run_status.next_after_run, self.plan_steps
+        )
 
     @property
     def partial_approvals(self) -> "PartialApprovals":

@@ -1,5 +1,7 @@
 """Opens what tells where plans, runs, sessions and questions of a workspace stand."""
 
+from typing import TYPE_CHECKING
+
 from assent.agent.session_repository import PendingQuestionList, SessionLookup
 from assent.app.ports import PlanRulesReader, open_ports, remove_leftover_folders
 from assent.app.settings import load_settings, locate_workspace, user_paths
@@ -13,6 +15,9 @@ from assent.planning.repositories import WorkspaceRepository
 from assent.render.status import removed_folders_text
 from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.run_status import RunStatus
+
+if TYPE_CHECKING:
+    from assent.planning.steps import PlanSteps
 
 STREAM_NAMES = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
 
@@ -35,6 +40,13 @@ class WorkspaceStatus:
         self.plan_status = PlanStatus(ports, self.plans, self.run_status.next_after_run)
         self.session_list = SessionLookup(ports, self._workspaces, config.modes)
         self.question_list = PendingQuestionList(ports, self._workspaces)
+
+    @property
+    def plan_steps(self) -> "PlanSteps":
+        """How far the steps of plans are."""
+        from assent.planning.steps import PlanSteps
+
+        return PlanSteps(self.plans, self.run_status.results, self.session_list.todos_of)
 
     def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the last one."""

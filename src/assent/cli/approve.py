@@ -32,6 +32,7 @@ from assent.render.lines import Line
 from assent.render.review import review_json, review_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import of_plan, plan_lines
+from assent.render.steps import outline_rows
 
 NO_MORE: Row = {}
 APPROVED_ONLY = "The plan is approved, but the current rules do not allow building it:"
@@ -76,7 +77,8 @@ def propose(call: Invocation, portable: bool, out: str) -> None:
     if portable:
         propose_portable(call, call.record(), out)
         return
-    _answer(call, call.engine.approvals.propose(call.record()))
+    record = call.engine.approvals.propose(call.record())
+    _answer(call, record, extra=outline_rows(call.engine.reviews.outline(record)))
 
 
 @click.command(
@@ -209,13 +211,19 @@ def _filled_in(call: Invocation, given: dict[str, str], *, enough: bool) -> Feed
     return feedback
 
 
-def _answer(call: Invocation, record: PlanRecord, next_command: str = "", sent: int = 0) -> None:
-    row = plan_row(record, approved=call.engine.approvals.is_approved(record))
-    extra: Row = {"comments": sent} if sent else {}
+def _answer(
+    call: Invocation,
+    record: PlanRecord,
+    next_command: str = "",
+    sent: int = 0,
+    extra: Row = NO_MORE,
+) -> None:
+    row = {**plan_row(record, approved=call.engine.approvals.is_approved(record)), **extra}
+    comments: Row = {"comments": sent} if sent else {}
     command = next_command or call.engine.reviews.next_command(record)
     of = call.engine.plans.reference(record, current=False)
     call.output.answer(
-        {**row, **extra}, [*comments_sent_lines(sent), *plan_lines(row, command, of)]
+        {**row, **comments}, [*comments_sent_lines(sent), *plan_lines(row, command, of)]
     )
 
 

@@ -17,6 +17,7 @@ from assent.render.diff import text_diff, text_diff_lines
 from assent.render.lines import BLANK, Line, relative_time, untrusted_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import history_lines, plan_lines, plan_list_lines
+from assent.render.steps import outline_rows, step_lines
 
 
 @click.group(epilog=examples("assent plan new greet --goal 'Say hello'\nassent plan list"))
@@ -58,13 +59,15 @@ def list_plans(call: Invocation, everything: bool) -> None:
 @plan.command(epilog=examples("assent plan show\nassent plan show --plan add_login"))
 @with_invocation
 def show(call: Invocation) -> None:
-    """Show a plan's status and text."""
+    """Show a plan's status, steps and text."""
     record = call.record()
     call.report_live(record)
-    row = _row(call, record)
+    outline = call.engine.reviews.outline(record)
+    row = {**_row(call, record), **outline_rows(outline)}
     text = call.engine.reviews.text(record)
-    lines = _lines(call, record, row)
-    call.output.answer(row, [*lines, BLANK, *untrusted_lines(display_path(text))])
+    steps = [*step_lines(outline.steps), BLANK] if outline and outline.steps else []
+    lines = [*_lines(call, record, row), BLANK, *steps, *untrusted_lines(display_path(text))]
+    call.output.answer(row, lines)
 
 
 @plan.command(epilog=examples("assent plan use add_login"))
@@ -120,7 +123,7 @@ def _row(call: Invocation, record: PlanRecord) -> Row:
 
 
 def _answer(call: Invocation, record: PlanRecord) -> None:
-    row = _row(call, record)
+    row = {**_row(call, record), **outline_rows(call.engine.reviews.outline(record))}
     call.output.answer(row, _lines(call, record, row))
 
 

@@ -7,6 +7,7 @@ import click
 from assent.app.ports import known_sandbox_status
 from assent.cli.options import StatusCall, examples, with_status
 from assent.cli.orphan_slots import orphan_lines, orphan_rows
+from assent.core.errors import AssentError
 from assent.core.permission.mode import unknown_mode_text
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.shell.process import SandboxState
@@ -21,6 +22,7 @@ from assent.render.lines import Line, wrapped_lines
 from assent.render.review_warnings import REBASE, DriftedFile, drift_lines, drift_rows
 from assent.render.rows import Row, plan_row, session_row
 from assent.render.status import open_item_lines, open_item_row, status_lines
+from assent.render.steps import progress_row
 
 
 @click.command(epilog=examples("assent status\nassent status --json"))
@@ -35,6 +37,7 @@ def status(call: StatusCall) -> None:
     if record is not None:
         call.report_live(record)
         plan = plan_row(record, approved=call.workspace.plan_status.is_approved(record))
+        plan |= _progress(call, record)
     row = None if run is None else _run(call, *run)
     if row is not None and worker:
         row["running"] = worker
@@ -65,6 +68,15 @@ def status(call: StatusCall) -> None:
     lines = [*sandbox_status_lines(shell), *waiting, *stands]
     waits |= {"session": _session(call)}
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
+
+
+def _progress(call: StatusCall, record: PlanRecord) -> Row:
+    """Returns how far the steps of a plan are; nothing if it has none, or its text is gone."""
+    try:
+        progress = progress_row(call.workspace.plan_steps.current(record))
+    except AssentError:
+        return {}
+    return {"progress": progress} if progress else {}
 
 
 def _session(call: StatusCall) -> Row | None:

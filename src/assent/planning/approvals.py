@@ -21,7 +21,7 @@ from assent.core.paths import GIT, display_path, normalize
 from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes
 from assent.core.plan.comment import Comment
 from assent.core.plan.git_commit import commit_command, plan_title, without_commit
-from assent.core.plan.operation import FileState, Operation
+from assent.core.plan.operation import STRUCTURE_RISKS, FileState, Operation
 from assent.core.plan.plan import (
     NO_SCOPE,
     Plan,
@@ -79,6 +79,8 @@ def build_warnings(ports: Ports, config: WorkspaceConfig, record: PlanRecord) ->
 def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same: bool) -> None:
     """Refuses an approval by the plan's requester, if its risks need another user's."""
     risks = {*review.risks, *(code for each in review.operations for code in each.risks)}
+    if not isinstance(wanted, tuple):  # hints about the text are no reason, unless named as such
+        risks.difference_update(STRUCTURE_RISKS)
     unclear = any(each.unclear for each in review.operations)
     if isinstance(wanted, bool):
         met = risks

@@ -319,6 +319,11 @@ class Plans:
         """Returns what happened to a plan since a record of it was read."""
         return self._ports.store.read(self.repository().stream(record.plan_id), record.seq)
 
+    def events(self, record: PlanRecord) -> list[Event]:
+        """Returns everything that happened to a plan."""
+        stream = self.repository().stream(record.plan_id)
+        return [recorded.event for recorded in self._ports.store.read(stream)]
+
     def of_session(self, session: str) -> list[PlanRecord]:
         """Returns the plans of a session."""
         records = [record for record in self.all() if record.session == session]

@@ -1,6 +1,7 @@
 """Reviews: collects everything a user must see before approving, from the hashed bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal, TypeGuard
 
@@ -24,6 +25,15 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import Plan, Scope, declared_scope
 from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.plan.step_score import (
+    OperationFacts,
+    step_facts,
+    step_risk,
+    step_score,
+    structure_risks,
+)
+from assent.core.plan.steps import StepStatus
+from assent.core.plan.structure import plan_structure
 from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.permissions.commands.predicted_effects import predict_effects
@@ -42,11 +52,13 @@ from assent.planning.plan_status import (
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
+from assent.planning.steps import PlanSteps
 from assent.ports import ReplacementLoss
 from assent.render.diff import LIMIT, operation_diff
-from assent.render.review import OperationReview, Review
+from assent.render.review import OperationReview, Review, diff_line_counts
 from assent.render.review_warnings import REBASE, snapshot_gap_warnings
 from assent.render.rows import undo_gaps
+from assent.render.steps import PlanOutline
 
 TextBasis = Literal["approved", "proposed", "recorded"]
 CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)
@@ -62,10 +74,15 @@ class Reviews(PlanStatus):
         plans: Plans,
         config: WorkspaceConfig,
         next_after_run: Callable[[str], str] = lambda run: "",
+        steps: PlanSteps | None = None,
     ) -> None:
-        """`next_after_run` returns the next command after a run, by the run's id."""
+        """`next_after_run` returns the next command after a run, by the run's id.
+
+        `steps` knows what runs and sessions here did for a plan; without it, all are to be done.
+        """
         super().__init__(ports, plans, next_after_run)
         self._config = config
+        self._steps = steps or PlanSteps(plans, lambda *_: None, lambda _: ())
 
     def review(self, record: PlanRecord) -> Review:
         """Returns the frozen plan as it will be approved, or the current draft."""
@@ -77,9 +94,18 @@ class Reviews(PlanStatus):
         """Returns a plan as it will be approved, whether it is in the log here or not."""
         return self._review(record, plan, plan.digest)
 
+    def outline(self, record: PlanRecord) -> PlanOutline | None:
+        """Returns the structure and steps of a plan; operations are read only if it has steps."""
+        plan = self._plans.repository().plan(record) if record.frozen else self._draft(record)
+        found = self._outline(record, plan, None)
+        if found is not None and found.steps:
+            with suppress(AssentError):  # contents of an old plan may be gone: then without scores
+                return self.review(record).outline
+        return found
+
     def undo_review(self, source: PlanRecord, plan: Plan, *, again: bool) -> Review:
         """Returns the plan of an undo, or of a redo (`again`), as it will be approved."""
-        review = self._review(source, plan, plan.digest)
+        review = self._review(source, plan, plan.digest, written=False)
         state, verb = PlanState.AWAITING_APPROVAL, "redo" if again else "undo"
         name = f"{verb} of {review.name}"
         return replace(review, name=name, state=state, path=b"", next="", of="")
@@ -107,7 +133,16 @@ class Reviews(PlanStatus):
         operations = self._plans.repository().operations(record)
         return Plan(text, operations, _scope_if_readable(text), (), record.workspace)
 
-    def _review(self, record: PlanRecord, plan: Plan, digest: str, *, over: bool = False) -> Review:
+    def _review(
+        self,
+        record: PlanRecord,
+        plan: Plan,
+        digest: str,
+        *,
+        over: bool = False,
+        written: bool = True,
+    ) -> Review:
+        """`written`: the text was written for the plan; that of an undo is generated."""
         ids = plan.ids
         context = _OperationReviewer(self._ports, plan, self._config, over=over)
         prose = bool(digest) and plan.is_text_only and not record.undoes
@@ -121,6 +156,10 @@ class Reviews(PlanStatus):
         if record.state in OPEN_STATES:
             reasons, told = denied_reasons(self._ports, plan, [one.denied for one in found])
         found = tuple(replace(o, denied=why) for o, why in zip(found, told, strict=True))
+        outline = self._outline(record, plan, found) if written else None
+        lacks: tuple[str, ...] = ()
+        if outline is not None:
+            lacks = structure_risks(outline.structure, outline.steps, operations=bool(ids))
         next = REBASE if changed else self.next_for(record, plan.text, approved=approved)
         return Review(
             record.plan_id,
@@ -136,7 +175,7 @@ class Reviews(PlanStatus):
             plan.scope,
             plan.relied_on,
             found,
-            (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
+            (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text), *lacks),
             prose,
             self.without_denied(record, plan, told) if reasons else next,
             record.expires_at if approved else "",
@@ -144,7 +183,23 @@ class Reviews(PlanStatus):
             denied=reasons,
             warnings=() if over else build_warnings(self._ports, self._config, record),
             of=self._plans.reference(record, current=False),
+            outline=outline,
         )
+
+    def _outline(
+        self, record: PlanRecord, plan: Plan, found: Sequence[OperationReview] | None
+    ) -> PlanOutline | None:
+        """Reads the sections and steps of a plan's text, with scores if its operations are known.
+
+        The text of an undo plan is generated: it has none.
+        """
+        if record.undoes:
+            return None
+        steps = self._steps.of(record, plan)
+        if found is not None:
+            steps = tuple(_scored(step, found) for step in steps)
+        named = bool(plan.operations or plan.scope.files)
+        return PlanOutline(plan_structure(plan.text), steps, named)
 
 
 class _OperationReviewer:
@@ -298,6 +353,18 @@ class _OperationReviewer:
         return self._ports.files.replacement_losses(
             [op.path for op in self._operations if _replaces(op)]
         )
+
+
+def _scored(status: StepStatus, found: Sequence[OperationReview]) -> StepStatus:
+    """Adds score and risk to a step, from the reviews of its operations."""
+    own = [_facts_of_review(found[at]) for at in status.operations]
+    facts = step_facts(status.step, own)
+    return replace(status, score=step_score(facts), risk=step_risk(own, facts))
+
+
+def _facts_of_review(one: OperationReview) -> OperationFacts:
+    shown = isinstance(one.op, RunCommand) or one.diff is not None
+    return OperationFacts(one.op, one.risks, *diff_line_counts(one.diff), shown, one.unclear)
 
 
 def _scope_if_readable(text: bytes) -> Scope:

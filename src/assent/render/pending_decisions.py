@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from assent.core.paths import display_path
+from assent.core.plan.operation import STRUCTURE_RISKS
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.event import Question
 from assent.core.session.question import PendingQuestion
@@ -70,7 +71,7 @@ def plan_decision(record: PlanRecord, review: Review, at: str) -> PendingDecisio
     """Returns the pending decision for a plan that is proposed, or approved and not built."""
     of = f"--plan {record.plan_id}"
     undecided = (f"assent approve {of}", f"assent reject {of} --note 'WHY'")
-    text = bool(review.risks)
+    text = bool(set(review.risks).difference(STRUCTURE_RISKS))
     return PendingDecision(
         "plan",
         record.plan_id,

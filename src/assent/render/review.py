@@ -17,6 +17,7 @@ from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, plac
 from assent.core.plan.operation import (
     MODEL_RISKS,
     RISK_CODES,
+    STRUCTURE_RISKS,
     DeleteFile,
     FileState,
     MoveFile,
@@ -64,6 +65,7 @@ from assent.render.rows import (
     warning_rows,
 )
 from assent.render.status import next_command, of_plan, state_text
+from assent.render.steps import PlanOutline, outline_rows, step_lines
 
 
 class OperationReview(msgspec.Struct, frozen=True):
@@ -112,6 +114,7 @@ class Review(msgspec.Struct, frozen=True):
     denied: tuple[str, ...] = ()  # why it cannot be built: what rules deny, as things stand
     warnings: tuple[str, ...] = ()  # about the place where it would be built
     of: str = ""  # what names it in a command; nothing for the current plan
+    outline: PlanOutline | None = None  # None for an undo: its text is generated
 
 
 EMPTY_SCOPE: Final = (
@@ -120,7 +123,7 @@ EMPTY_SCOPE: Final = (
 )
 CANNOT_BE_BUILT: Final = "Cannot be built"
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
-_WIDEST: Final = max(map(len, RISK_CODES))
+_WIDEST: Final = max(len(code) for code in RISK_CODES if code not in STRUCTURE_RISKS)
 _text = attrgetter("text")
 
 
@@ -154,6 +157,7 @@ def _before(review: Review) -> Iterator[Line]:
     if review.since is not None:
         yield from review_changes_lines(review.since)
     yield from risk_lines(review, [*enumerate(review.operations, 1)])
+    yield from progress_lines(review)
     yield from excluded_lines(review.declined, unsure=review.unsure)
     yield from missing_note_lines(review.missing)
     yield from outdated_comment_lines(review.comments)
@@ -183,6 +187,7 @@ def review_json(review: Review) -> Row:
         "content_hash": review.content_hash,
         "operations_hash": review.operations_hash,
         "risks": list(review.risks),
+        **outline_rows(review.outline),
         "scope": {"files": list(review.scope.files), "commands": list(review.scope.commands)},
         "relied_on": [
             {**path_fields("path", file.path), "digest": file.digest} for file in review.relied_on
@@ -281,21 +286,33 @@ def risk_lines(
 ) -> Iterator[Line]:
     """Renders the risks, with the operations that they were found in."""
     risky: dict[str, list[str]] = {code: [] for code in RISK_CODES}
-    for code in review.risks:
+    for code in [code for code in review.risks if code not in STRUCTURE_RISKS]:
         risky[code].append(_globs(review) if code in MODEL_RISKS else "the plan text")
     for number, operation in operations:
         for code in operation.risks:
             risky[code].append(f"{number}. {operation_brief(operation.op)}")
     count = sum(1 for _, operation in operations if operation.risks)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
-    text = "; found in plan text" if set(review.risks) - set(MODEL_RISKS) else ""
+    hints = {*MODEL_RISKS, *STRUCTURE_RISKS}
+    text = "; found in plan text" if set(review.risks) - hints else ""
     model = "model changes; " if set(review.risks) & set(MODEL_RISKS) else ""
     noun = "operation" if len(operations) == 1 else "operations"
     yield Line("heading", f"Risks: {model}{found} {new}{noun}{text}")
     for code, places in risky.items():
         for place in places:
             yield from wrapped_lines("risk", f"{code:<{_WIDEST}}  {place}: {RISK_CODES[code]}")
+    for code in review.risks:
+        if code in STRUCTURE_RISKS:
+            yield from wrapped_lines("plain", f"{code}: {RISK_CODES[code]}")
     yield BLANK
+
+
+def progress_lines(review: Review) -> Iterator[Line]:
+    """Renders the steps and how far they are, if the text has any."""
+    lines = [*step_lines(review.outline.steps)] if review.outline else []
+    yield from lines
+    if lines:
+        yield BLANK
 
 
 def declared_lines(review: Review) -> Iterator[Line]:

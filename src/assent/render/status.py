@@ -4,10 +4,10 @@ The lines come from the same rows that `--json` prints. Cleaned up are leftovers
 in the workspace.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from shlex import quote
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
@@ -23,6 +23,7 @@ from assent.core.undo import NOT_COVERED, PUT_BACK, STILL_DIFFERENT
 from assent.render.lines import Line, Style, table_lines, wrapped_lines
 from assent.render.rows import Row, exit_code_text, operation_kind, operation_subject, row_path
 
+NAMED_STEPS: Final = 5  # steps that one line names
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 
 PARTIAL: Final = "Partly done; the items below were skipped."
@@ -65,6 +66,7 @@ def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
 
     `of` names the plan in that command, if it is not the current one.
     """
+    steps = row.get("progress")
     yield from table_lines(
         "plain",
         [
@@ -73,11 +75,27 @@ def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
             ("file", _file(row)),
             ("state", state_text(PlanState(str(row["state"])), approved=bool(row["approved"]))),
             *([("expires", _text(row["expires_at"]))] if "expires_at" in row else []),
+            *([("steps", progress_text(steps))] if isinstance(steps, dict) else []),
             ("digest", _text(row["digest"])),
             ("id", _text(row["plan_id"])),
         ],
     )
     yield Line("plain", f"Next: {of_plan(visible_line(command) or _next(row), of)}")
+
+
+def progress_text(row: Mapping[str, object]) -> str:
+    """Returns the progress of a plan's steps on one line."""
+    told = [f"{row['completed']} of {row['total']} completed"]
+    if row["skipped"]:
+        told.append(f"{row['skipped']} skipped")
+    ids = cast("Mapping[str, Sequence[str]]", row["ids"])
+    for name, word in (("failed", "failed"), ("in_progress", "in progress"), ("next", "next")):
+        if ids[name]:
+            more = (
+                f" and {len(ids[name]) - NAMED_STEPS} more" if len(ids[name]) > NAMED_STEPS else ""
+            )
+            told.append(f"{word}: {', '.join(ids[name][:NAMED_STEPS])}{more}")
+    return visible_line("; ".join(told))
 
 
 def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator[Line]:

@@ -9,15 +9,17 @@ from assent.core.errors import STORED, AssentError, RunUnfinished, StoreError
 from assent.core.event import CommandStarted
 from assent.core.paths import display_path
 from assent.core.plan.operation import Operation, footprint
+from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import (
     CommandEndedEntry,
     FinishedEntry,
     OperationResult,
     ReportedOutcome,
+    RunResults,
 )
-from assent.core.run.results import was_accepted
-from assent.core.run.state import succeeded
+from assent.core.run.results import run_results, was_accepted
+from assent.core.run.state import rollback_start, succeeded
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.repositories import PlanRepository
@@ -89,6 +91,38 @@ class RunStatus:
     def undone(self, run: str) -> UndoneAmount:
         """Says how much of a run was undone."""
         return UndoTargets(self._ports, self.repository()).undone_of_run(run)
+
+    def results(self, record: PlanRecord, plan: Plan) -> RunResults | None:
+        """Returns what the last run of a proposed plan did; None if it has not run, or not here.
+
+        If the log cannot say it, nothing is claimed.
+        """
+        own = [note for note in record.runs if note.digest == plan.digest and not note.session]
+        if not own or record.digest != plan.digest:
+            return None
+        try:
+            return self._results(own[-1], plan)
+        except AssentError:
+            return None
+
+    def _results(self, note: PlanRun, plan: Plan) -> RunResults | None:
+        entries = StoreJournal(self._ports, self.repository()).read(note.run)
+        last = entries[-1] if entries else None
+        if not isinstance(last, FinishedEntry):
+            there = entries[: rollback_start(entries)]  # until then, what it did is still there
+            results = run_results(plan.operations, there, {})
+            return RunResults("halted" if note.halted else "running", results)
+        if len(last.results) != len(plan.operations):
+            return None
+        if last.outcome == "rolled_back":
+            return RunResults("rolled_back", last.results)
+        back = UndoTargets(self._ports, self.repository())
+        undone = {at for at in range(len(last.results)) if back.is_undone(f"{note.run}:{at}")}
+        now: list[OperationResult] = [
+            "undone" if result == "done" and at in undone else result
+            for at, result in enumerate(last.results)
+        ]
+        return RunResults("over", tuple(now))
 
     def next_after_run(self, run: str) -> str:
         """Returns what to type once a run is over."""

@@ -178,6 +178,18 @@ RISK_CODES: Final[dict[str, str]] = {
     "installs": "Installs software.",
     "network": "May use the network.",
     "unshown": "Is not shown: its content is binary or too large.",
+    "step_order": "The steps have a cycle, an unknown step or operation, or an id used twice.",
+    "no_verification": "The text does not say how to verify the result.",
+    "no_steps": "The text lists no steps.",
 }
-
+STRUCTURE_RISKS: Final = ("step_order", "no_verification", "no_steps")  # hints about the text
+# How severe each is on its own: what a command of low, medium or high risk does has the same level.
+RISK_LEVELS: Final[dict[str, Literal["low", "medium", "high"]]] = {
+    **dict.fromkeys(RISK_CODES, "high"),
+    **dict.fromkeys(
+        ("out_of_scope", "executable", "executed_later", "hard_link", "metadata_lost", "unshown"),
+        "medium",
+    ),
+    **dict.fromkeys(STRUCTURE_RISKS, "low"),
+}
 MODEL_RISKS: Final = ("any_file", "model_writes")  # of a plan that a model carries out

@@ -21,6 +21,15 @@ OperationResult = Literal[
     "done", "undone", "not_started", "failed", "unknown", "conflict", "denied"
 ]
 RecoveryChoice = Literal["auto", "resume", "roll_back", "accept"]
+# Where a run stands for who follows it: `over` is one that ended and kept what it did.
+RunProgress = Literal["running", "halted", "rolled_back", "over"]
+
+
+class RunResults(msgspec.Struct, frozen=True):
+    """Where a run stands, and the result of each operation so far."""
+
+    phase: RunProgress
+    results: tuple[OperationResult, ...]
 
 
 class StartedEntry(msgspec.Struct, frozen=True, tag="started"):
