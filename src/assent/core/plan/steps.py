@@ -38,11 +38,12 @@ STEP_STATES: Final[tuple[StepState, ...]] = (
 OVER: Final[frozenset[StepState]] = frozenset({"completed", "skipped"})
 
 _TASK: Final = re.compile(
-    r"(?P<indent>[ \t]*)(?:[-*+]|(?P<marker>[0-9]{1,9})[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]+"
+    r"[ \t]*(?:[-*+]|(?P<marker>[0-9]{1,9})[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]+"
     r"(?P<words>\S.*)"
 )
 _ITEM: Final = re.compile(
-    r"(?P<indent> {0,3})(?:[-*+]|(?P<marker>[0-9]{1,9})[.)])[ \t]+(?P<words>\S.*)"
+    r" {0,3}(?:[-*+]|(?P<marker>[0-9]{1,9})[.)])[ \t]+"
+    r"(?P<words>(?!\[[ xX]?\][ \t]*$)\S.*)"  # an empty check box says nothing
 )
 _ID: Final = re.compile(
     r"[*_]{0,3}(?:step[ \t]+)?([0-9]+(?:\.[0-9]+)*)[.):]?[*_]{0,3}[.):]?(?:[ \t]+|$)", re.I
@@ -72,7 +73,7 @@ class PlanStep(msgspec.Struct, frozen=True):
 
 
 class StepStatus(msgspec.Struct, frozen=True):
-    """A step with what is known about it. Score and risk are None where its operations are unread."""
+    """A step with what is known about it. Score and risk are None until rated."""
 
     step: PlanStep
     state: StepState
@@ -122,21 +123,22 @@ def _items(lines: Iterable[SectionLine], form: re.Pattern[str]) -> list[_Item]:
     found: list[_Item] = []
     current: _Item | None = None
     for line in lines:
-        if match := form.match(line.text):
+        bare = line.text.lstrip(" \t")
+        indent = len(line.text[: len(line.text) - len(bare)].expandtabs(4))
+        if current is not None and line.heading != current.line.heading:
+            current = None
+        below = current is not None and indent > current.indent
+        match = None if below and form is _ITEM else form.match(line.text)
+        if match is not None:
             words = match["words"].rstrip()
-            if words == HOW_TO_VERIFY:
-                continue
-            mark = match.groupdict().get("mark") or " "
-            indent = len(match["indent"].expandtabs(4))
-            current = _Item(line, words, match["marker"] or "", mark != " ", indent, [])
-            found.append(current)
-        elif current is not None and line.heading == current.line.heading:
-            bare = line.text.lstrip(" \t")
-            indent = len(line.text[: len(line.text) - len(bare)].expandtabs(4))
-            if bare and indent > current.indent:
-                current.below.append(line.text)
-            elif bare:
-                current = None
+            marked = match.groupdict().get("mark", " ") != " "
+            current = _Item(line, words, match["marker"] or "", marked, indent, [])
+            if words != HOW_TO_VERIFY:
+                found.append(current)
+        elif current is not None and bare and below:
+            current.below.append(line.text)
+        elif bare:
+            current = None
     return found
 
 
@@ -354,18 +356,28 @@ def operations_state(results: Sequence[OperationResult], run: RunProgress) -> St
 
 
 class TodoIndex:
-    """Finds the todo of a step: the same words, else the same id."""
+    """Finds the todo of a step: the same words, else the same title, else the same id."""
 
     def __init__(self, todos: Iterable[Todo]) -> None:
-        self._words: dict[str, TodoStatus] = {}
-        self._ids: dict[str, TodoStatus] = {}
+        self._named: dict[str, Todo] = {}
         for todo in todos:
-            self._words.setdefault(" ".join(todo.content.split()), todo.status)
+            self._named.setdefault(" ".join(todo.content.split()), todo)
             if match := _ID.match(todo.content):
-                self._ids.setdefault(match[1], todo.status)
+                self._named.setdefault(f"{match[1]} ", todo)  # which no words end with
+
+    def todo(self, step: PlanStep) -> Todo | None:
+        """Returns the todo of a step; None if it has none."""
+        names = (" ".join(step.text.split()), step.title, f"{step.id} ")
+        return next((self._named[name] for name in names if name in self._named), None)
 
     def state(self, step: PlanStep) -> StepState | None:
         """Returns the state of a step by its todo; None if it has none."""
-        same = self._words.get(" ".join(step.text.split()))
-        status = same or self._words.get(step.title) or self._ids.get(step.id)
-        return _TODOS[status] if status else None
+        todo = self.todo(step)
+        return _TODOS[todo.status] if todo else None
+
+
+def other_todos(todos: Sequence[Todo], steps: Iterable[StepStatus]) -> list[Todo]:
+    """Returns the todos that are no steps of the plan."""
+    index = TodoIndex(todos)
+    own = {id(todo) for one in steps if (todo := index.todo(one.step))}
+    return [todo for todo in todos if id(todo) not in own]

@@ -235,13 +235,14 @@ def _is_file(word: str) -> bool:
 
 
 def _title(lines: Sequence[MarkdownLine]) -> MarkdownLine | None:
-    """Returns the first heading, unless it is one of several sections."""
+    """Returns the first heading, unless it names a section and nothing shows that it is more."""
     headings = [line for line in lines if line.level]
     if not headings or not headings[0].text:
         return None
     first = headings[0]
-    alone = all(line.level != first.level for line in headings[1:])
-    return first if alone or not section_kinds(first.text) else None
+    others = [line.level for line in headings[1:]]
+    above = first.level == 1 and bool(others) and 1 not in others  # all others are below it
+    return first if above or not section_kinds(first.text) else None
 
 
 def _said(body: Sequence[str]) -> str:
@@ -259,7 +260,7 @@ def _is_placeholder(body: Sequence[str], words: str) -> bool:
 
 def _bare(line: str) -> str:
     """Returns a line without the marker of a list and a check box, in lower case."""
-    return _without_marker(line).strip(" \t").casefold()
+    return _without_marker(line).strip().casefold()
 
 
 def _without_marker(line: str) -> str:

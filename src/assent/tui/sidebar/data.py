@@ -16,6 +16,7 @@ import msgspec
 from assent.core.errors import AssentError
 from assent.core.llm import TokenUsage
 from assent.core.plan.record import PlanRecord
+from assent.core.plan.steps import StepStatus
 from assent.core.session.event import Todo
 from assent.core.session.record import SessionRecord
 from assent.render.review import OperationReview
@@ -38,7 +39,7 @@ class PlanFileText(msgspec.Struct, frozen=True):
 
 
 class SidebarData(msgspec.Struct, frozen=True):
-    """Plan, operations, todos and usage of the session, at one moment."""
+    """Plan, operations, todos, steps and usage of the session, at one moment."""
 
     session: str = ""
     plan: PlanRecord | None = None
@@ -46,6 +47,7 @@ class SidebarData(msgspec.Struct, frozen=True):
     live: PlanFileText = PlanFileText()
     operations: tuple[OperationReview, ...] = ()
     todos: tuple[Todo, ...] = ()
+    steps: tuple[StepStatus, ...] = ()  # of the plan, without scores
     took: SessionUsage = SessionUsage()
     total: TokenUsage = TokenUsage()
     cost: float | None = 0.0
@@ -97,7 +99,13 @@ def _of_plan(engine: "Engine", plan_id: str, known: SidebarData) -> SidebarData:
     operations, trouble = _operations(engine, plan, live, known)
     approved = plan is not None and engine.approvals.is_approved(plan)
     undone = undone_amount(engine, plan)
-    return SidebarData("", plan, approved, live, operations, trouble=trouble, undone=undone)
+    steps: tuple[StepStatus, ...] = ()
+    if plan is not None:
+        with suppress(AssentError):  # the text is gone, which is said where it is shown
+            steps = engine.plan_steps.current(plan)
+    return SidebarData(
+        "", plan, approved, live, operations, steps=steps, trouble=trouble, undone=undone
+    )
 
 
 def read_plan_file(engine: "Engine", plan: PlanRecord) -> PlanFileText:

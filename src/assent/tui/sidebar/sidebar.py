@@ -27,6 +27,7 @@ from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
+from assent.core.plan.steps import OVER, StepState, StepStatus, other_todos
 from assent.core.session.event import Todo, TodoStatus
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import (
@@ -185,7 +186,7 @@ class SidebarTabs(Static):
             self.post_message(self.Selected(at))
 
 
-# Renders todos as lines: a sign and a word say the state of each (F127).
+# Renders todos and steps as lines: a sign and a word say the state of each (F127, F25).
 
 
 _STATES: Final[dict[TodoStatus, tuple[str, str, Style]]] = {
@@ -194,23 +195,43 @@ _STATES: Final[dict[TodoStatus, tuple[str, str, Style]]] = {
     "completed": ("✓", "done: ", "dim"),
     "cancelled": ("✗", "dropped: ", "dim"),
 }
+_STEP_STATES: Final[dict[StepState, tuple[str, str, Style]]] = {
+    "pending": _STATES["pending"],
+    "in_progress": _STATES["in_progress"],
+    "completed": _STATES["completed"],
+    "failed": ("!", "failed: ", "risk"),
+    "skipped": ("✗", "skipped: ", "dim"),
+}
+MAX_STEPS: Final = 500  # that are listed; a text can have very many
 NONE: Final = "No todos."
 _OVER: Final = ("completed", "cancelled")
 
 
-def todo_lines(todos: Sequence[Todo]) -> Iterator[Line]:
-    """Renders a session's todos in their order."""
-    if not todos:
+def todo_lines(todos: Sequence[Todo], steps: Sequence[StepStatus] = ()) -> Iterator[Line]:
+    """Renders the steps of the plan under their groups, then the session's other todos."""
+    if not todos and not steps:
         yield Line("dim", NONE)
-    for todo in todos:
+    section = -1
+    for one in steps[:MAX_STEPS]:
+        if one.step.section != section and one.step.group:
+            yield Line("dim", visible_line(redact(one.step.group)))
+        section = one.step.section
+        sign, word, style = _STEP_STATES[one.state]
+        words = f"{one.step.id} {one.step.title}"
+        yield Line(style, f"{sign} {word}{visible_line(redact(words))}")
+    if len(steps) > MAX_STEPS:
+        yield Line("dim", f"and {len(steps) - MAX_STEPS} more steps")
+    for todo in other_todos(todos, steps):
         sign, word, style = _STATES[todo.status]
         yield Line(style, f"{sign} {word}{visible_line(redact(todo.content))}")
 
 
-def todo_count(todos: Sequence[Todo]) -> str:
-    """Returns how many todos are done, of how many; empty if there are none."""
-    over = sum(todo.status in _OVER for todo in todos)
-    return f"{over}/{len(todos)}" if todos else ""
+def todo_count(todos: Sequence[Todo], steps: Sequence[StepStatus] = ()) -> str:
+    """Returns how many steps and other todos are done, of how many; empty if there are none."""
+    others = other_todos(todos, steps)
+    over = sum(todo.status in _OVER for todo in others) + sum(one.state in OVER for one in steps)
+    count = len(others) + len(steps)
+    return f"{over}/{count}" if count else ""
 
 
 Part: TypeAlias = Literal["plan", "operations", "todos", "context"]
@@ -415,7 +436,7 @@ class Sidebar(Vertical):
         trouble = [Section(ABOUT, (Line("risk", visible_line(values.trouble)),))]
         staged = Section(LIST, tuple(staged_lines(values.operations)))
         self._put("operations", *(trouble if values.trouble else ()), staged)
-        self._put("todos", Section(LIST, tuple(todo_lines(values.todos))))
+        self._put("todos", Section(LIST, tuple(todo_lines(values.todos, values.steps))))
         took = context_lines(values.took, values.total, values.cost, values.allowance)
         self._put("context", Section(LIST, tuple(took)))
 
@@ -429,7 +450,7 @@ class Sidebar(Vertical):
             case "operations":
                 return str(len(values.operations) or "")
             case "todos":
-                return todo_count(values.todos)
+                return todo_count(values.todos, values.steps)
             case "context":
                 return token_count_text(values.took.used) if values.took.used else ""
             case "plan":

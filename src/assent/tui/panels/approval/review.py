@@ -32,6 +32,7 @@ from assent.render.review import (
     operation_header_lines,
     operation_lines,
     operation_part,
+    progress_lines,
     reviewed_mark,
     risk_lines,
     text_part,
@@ -76,6 +77,7 @@ def review_sections(
     yield from _filled("declined", excluded_lines(review.declined, unsure=review.unsure))
     yield from _filled("missing", missing_note_lines(review.missing))
     yield from _filled("gone", outdated_comment_lines(review.comments))
+    yield from _filled("steps", progress_lines(review))
     yield from _filled("declared", declared_lines(review))
     yield text_section(review)
     for number in range(1, len(review.operations) + 1):
