@@ -21,8 +21,9 @@ from assent.core.errors import AssentError
 from assent.core.event import Event
 from assent.core.llm import PROVIDERS
 from assent.core.permission.sensitive_paths import EXECUTED_LATER, PROTECTED_PATHS
-from assent.core.plan.operation import RISK_CODES
+from assent.core.plan.operation import RISK_CODES, RISK_LEVELS
 from assent.core.plan.record import TRANSITIONS, PlanAction, PlanState
+from assent.core.plan.structure import HEADINGS
 from assent.core.run.journal import JournalEntry
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
@@ -155,7 +156,14 @@ def settings() -> str:
 
 def risk_codes() -> str:
     """A row per risk, the most severe first."""
-    return _table(("Code", "Meaning"), [(f"`{code}`", words) for code, words in RISK_CODES.items()])
+    rows = [(f"`{code}`", RISK_LEVELS[code], words) for code, words in RISK_CODES.items()]
+    return _table(("Code", "Level", "Meaning"), rows)
+
+
+def plan_sections() -> str:
+    """A row per section of a plan, with the headings that name it."""
+    rows = [(f"`{kind}`", names) for kind, names in HEADINGS.items()]
+    return _table(("Section", "Headings"), rows)
 
 
 def protected_paths() -> str:
@@ -275,6 +283,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "journal": journal,
     "errors": error_words,
     "settings": settings,
+    "plan-sections": plan_sections,
     "risks": risk_codes,
     "protected": protected_paths,
     "executed": executed_paths,

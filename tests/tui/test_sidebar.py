@@ -21,6 +21,7 @@ from assent.tui.sidebar.sidebar import OperationPanel, Sidebar
 
 LOW, HIGH = (44, 20), (60, 46)
 TODOS = (Todo("Read", "completed"), Todo("Write", "in_progress"), Todo("Test"))
+STEPS = "# Fix\n\n## Write\n- [ ] 1 Write a.txt\n\n## Check\n- [ ] 2 Test it (after 1)\n"
 STEP = (
     StepStarted(1, "plan", "anthropic/one", "plan"),
     StepEnded(StopReason.END, TokenUsage(48_213, 1_200, 40_000, 2_000, 300), 0.25),
@@ -170,6 +171,25 @@ def test_f127_todos_show_their_states_by_signs_and_words(here: Here) -> None:
         await sight.pilot.pause()
         lines = [line.removeprefix("│").strip() for line in sight.lines()[1:5]]
         assert lines == ["✓ done: Read", "▶ now: Write", "○ Test", "✗ dropped: Drop"]
+
+    here.show(act)
+
+
+def test_f25_steps_are_shown_with_the_todos(here: Here) -> None:
+    here.file.write_text(STEPS, encoding="utf-8")
+    here.engine.drafts.write(here.plan, b"a.txt", [b"x\n"], None)
+    here.note(TodosChanged((Todo("2 Test it", "in_progress"), Todo("Look around"))))
+
+    async def act(sight: Sight) -> None:
+        here.side.turn("todos")
+        await sight.pilot.pause()
+        lines = [line.removeprefix("│").strip() for line in sight.lines()[1:6]]
+        assert lines == ["Write", "○ 1 Write a.txt", "Check", "▶ now: 2 Test it", "○ Look around"]
+        here.build()
+        await here.look(sight)
+        await sight.until(lambda: "✓ done: 1 Write a.txt" in sight.text())
+        await sight.resize(*HIGH)
+        assert "Todos (1/3)" in sight.text()
 
     here.show(act)
 
