@@ -71,12 +71,11 @@ def status(call: StatusCall) -> None:
 
 
 def _progress(call: StatusCall, record: PlanRecord) -> Row:
-    """Returns how far the steps of a plan are; nothing if it has none, or its text is gone."""
+    """Returns how far the steps of a plan are; null if it has none, or its text is gone."""
     try:
-        progress = progress_row(call.workspace.plan_steps.current(record))
+        return {"progress": progress_row(call.workspace.plan_steps.current(record))}
     except AssentError:
-        return {}
-    return {"progress": progress} if progress else {}
+        return {"progress": None}
 
 
 def _session(call: StatusCall) -> Row | None:
