@@ -112,7 +112,7 @@ def comments(story: Story) -> None:
     screen.shows("▸ Risks", "1 approve (at the end")
     screen.answer("End", "1 approve · 2 feedback")
     screen.answer("Home", "▸ Risks")
-    screen.press(*["Down"] * 5)
+    screen.press(*["Down"] * 7)  # past two hints about the text
     screen.shows("▸ │ Say hello in greet.py.")
     comment(screen, "Be polite.")
     screen.shows("Be polite.", "1 pending, sent with feedback")

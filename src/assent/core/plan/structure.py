@@ -74,7 +74,7 @@ class MarkdownLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class SectionLine(msgspec.Struct, frozen=True, gc=False):
-    """A line that is no heading, with the heading above it and what kinds of section it is in."""
+    """A line other than a heading, with the heading above it and what kinds of section it is in."""
 
     number: int
     text: str
