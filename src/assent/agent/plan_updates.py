@@ -12,6 +12,7 @@ from assent.core.digest import operation_ids, sha256
 from assent.core.errors import StoreError
 from assent.core.event import (
     DraftChanged,
+    DraftEdited,
     Event,
     OperationsDeclined,
     PlanApproved,
@@ -295,9 +296,11 @@ class PlanUpdates:
         partly = {one.seq - 1 for one in said}
         for recorded in events:
             match recorded.event:
-                case DraftChanged() if recorded.seq in partly:
+                case DraftChanged() | DraftEdited() if recorded.seq in partly:
                     pass  # what comes next says it better
-                case DraftChanged() as change if own is None or change.draft != own.draft:
+                case DraftChanged() | DraftEdited() as change if (
+                    own is None or change.draft != own.draft
+                ):
                     yield self._draft(recorded, change)
                 case OperationsDeclined() as partial:
                     yield "declined", self._partly(recorded, partial)
@@ -326,15 +329,12 @@ class PlanUpdates:
         diff = text_diff(before, after, "before", "after")
         return ("edited", edited_text(plan, diff)) if before != after else None
 
-    def _draft(self, recorded: StoredEvent, change: DraftChanged) -> UpdateText:
+    def _draft(self, recorded: StoredEvent, change: DraftChanged | DraftEdited) -> UpdateText:
         if change.added:
             return "staged", staged_text(change.added)
         plan_id = recorded.stream.rpartition("/")[2]
         history = self._history(plan_id, recorded.seq)
-        drafts = [event.draft for event in history if isinstance(event, DraftChanged)]
-        # The versions of a draft are not kept for ever once its plan is over.
-        known = drafts and self._services.ports.blobs.has(drafts[-1])
-        operations = self._repository.draft_operations(drafts[-1]) if known else ()
+        operations = self._repository.draft_after(history)
         ids = operation_ids(operations)
         gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
         return "declined", declined_text(gone)

@@ -167,11 +167,11 @@ class SessionContext:
         """Returns the files with a plan's draft applied; the same draft is applied once."""
         draft = plan.draft if plan else ""
         if self._overlay is None or self._overlay[0] != draft:
-            operations = self._services.plans.operations(plan) if plan else ()
+            staged = self._services.plans.staged(plan).index if plan else ()
             ports = self._services.ports
             self._overlay = (
                 draft,
-                Overlay(ports.files, ports.blobs, operations, largest=MAX_FILE_BYTES),
+                Overlay(ports.files, ports.blobs, staged, largest=MAX_FILE_BYTES),
             )
         return self._overlay[1]
 

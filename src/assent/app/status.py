@@ -85,6 +85,7 @@ class WorkspaceStatus:
         return self._ports.store.stamp()
 
     def close(self) -> None:
+        self._projections.write_due()
         self._ports.blobs.close()
         self._ports.store.close()
 

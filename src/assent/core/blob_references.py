@@ -15,6 +15,7 @@ from assent.core.event import (
     CommandEnded,
     CommandStarted,
     DraftChanged,
+    DraftEdited,
     Event,
     JournalWritten,
     PermitGiven,
@@ -24,6 +25,7 @@ from assent.core.event import (
     StoredEvent,
     TextRevised,
 )
+from assent.core.plan.draft import decode_draft, fold_edits
 from assent.core.plan.record import PlanRecord, PlanState, fold_plan
 from assent.core.run.journal import CommandEndedEntry, CommandStartedEntry, FinishedEntry
 
@@ -58,6 +60,7 @@ class _ReferenceCollector:
         self._read = read
         self._has = has
         self.plans: dict[str, PlanRecord] = {}
+        self._edits: dict[str, list[DraftEdited]] = {}  # of drafts since they were stored whole
         self._given_up: set[str] = set()
         self._finished: set[str] = set()  # runs, and commands of sessions
         self._began: dict[str, str] = {}  # what stood before the last command of each run
@@ -69,6 +72,10 @@ class _ReferenceCollector:
         if one.stream.startswith("plan/"):
             self.plans[_last(one.stream)] = fold_plan(self.plans.get(_last(one.stream)), one)
         match one.event:
+            case DraftChanged():
+                self._edits.pop(one.stream, None)
+            case DraftEdited() as edit:
+                self._edits.setdefault(one.stream, []).append(edit)
             case RunsDeleted(runs):
                 self._given_up.update(runs)
             case JournalWritten(FinishedEntry()):
@@ -85,17 +92,29 @@ class _ReferenceCollector:
                 pass
 
     def add_plan(self, record: PlanRecord) -> None:
-        self.name(record.draft, record.frozen)
+        self.name(record.whole_draft, record.frozen)
         if self._lives(record):
-            self.into(record.draft)
+            self._into_draft(record)
             self.into(record.frozen)
         for note in record.runs:
             self.name(note.frozen)
             if note.run not in self._given_up or note.outcome is None:
                 self.into(note.frozen)
 
+    def _into_draft(self, record: PlanRecord) -> None:
+        """Keeps all that the staged operations name, and what they are read from."""
+        if not record.edits:
+            self.into(record.draft)
+            return
+        whole = record.edits_of
+        staged = decode_draft(self._read(whole)) if whole else ()
+        now = fold_edits(whole, staged, self._edits[record.stream])
+        self.needed.update(_digests(msgspec.json.encode(now)))
+
     def add_event(self, one: StoredEvent) -> None:
         match one.event:
+            case DraftEdited():
+                pass  # what is staged in the end is kept with its plan
             case TextRevised() | DraftChanged() | PlanProposed() | ReviewShown() as event:
                 self._version(one, event)
             case PermitGiven(run=run) | CommandEnded(id=run) as event:

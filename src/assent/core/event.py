@@ -173,6 +173,18 @@ class DraftChanged(msgspec.Struct, frozen=True, tag="draft_changed"):
     added: tuple[Operation, ...]
 
 
+class DraftEdited(msgspec.Struct, frozen=True, tag="draft_edited"):
+    """As `draft_changed`, and `draft` names no blob: the draft follows from the one before.
+
+    What was at the places `cut` is gone, and what was added comes last (`core/plan/draft.py`).
+    """
+
+    draft: str
+    removed: tuple[str, ...]
+    added: tuple[Operation, ...]
+    cut: tuple[int, ...] = ()
+
+
 class PlanProposed(msgspec.Struct, frozen=True, tag="plan_proposed"):
     """The draft was frozen into a plan with a digest; `frozen` is the blob of the plan."""
 
@@ -320,6 +332,7 @@ PlanEvent: TypeAlias = (
     PlanCreated
     | TextRevised
     | DraftChanged
+    | DraftEdited
     | PlanProposed
     | PlanRebased
     | OperationsDeclined

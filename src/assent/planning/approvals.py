@@ -150,6 +150,7 @@ class Approvals:
         proposed = self._plans.repository().append(record, record.plan_id, *events)
         self._plans.select(proposed)
         self._projections.plan(proposed, text)
+        self._projections.write_due()
         self._projections.warnings += self._warnings(plan)
         self._tell(PLAN_PROPOSED, proposed, session)
         return proposed

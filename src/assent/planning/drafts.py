@@ -1,13 +1,13 @@
 """Drafts: stages exact operations with contents, composes them, and unstages them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from posixpath import normpath
 
 import msgspec
 
-from assent.core.digest import operation_ids, sha256
+from assent.core.digest import sha256
 from assent.core.errors import (
     AssentError,
     Busy,
@@ -22,7 +22,6 @@ from assent.core.errors import (
     UsageError,
     WorkspaceError,
 )
-from assent.core.event import DraftChanged
 from assent.core.paths import (
     base_name,
     casefolded,
@@ -33,14 +32,8 @@ from assent.core.paths import (
     refuse_deep_paths,
     refuse_own_paths,
 )
-from assent.core.plan.draft import (
-    check_dependencies,
-    check_tree,
-    content_sources,
-    refuse_similar_names,
-    stage,
-    without_operation,
-)
+from assent.core.plan.draft import check_tree, content_sources, refuse_similar_names, stage
+from assent.core.plan.draft_index import Draft, DraftIndex
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,
@@ -56,7 +49,7 @@ from assent.planning.path_checks import (
     FilenameCase,
     refuse_case_collisions,
     refuse_denied,
-    refuse_git_folders,
+    refuse_git_paths,
 )
 from assent.planning.plans import Plans, reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -115,7 +108,7 @@ class PlanContents:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
 
-    def overlay(self, operations: Sequence[Operation] = ()) -> Overlay:
+    def overlay(self, operations: Sequence[Operation] | DraftIndex = ()) -> Overlay:
         """Returns the files with these operations applied."""
         return Overlay(self._ports.files, self._ports.blobs, operations)
 
@@ -128,29 +121,45 @@ class PlanContents:
 
         The caller flushes, together with what names them.
         """
-        # A rename needs no copy: its inverse is a rename.
         every = tuple(added)
+        missing = self._missing(every)
+        if missing:
+            self._keep_from_disk(content_sources(operations), missing)
+
+    def keep_added(self, draft: DraftIndex, added: Iterable[Operation]) -> None:
+        """Does the same for a draft of which most was stored before."""
+        every = tuple(added)
+        missing = self._missing(every)
+        if not missing:
+            return
+        # Mostly the files themselves, unless an earlier operation already replaces them.
+        origin = content_sources(every)
+        if any(draft.is_changed_before(origin.get(state)) for state in missing):
+            origin = content_sources(draft.operations)
+        self._keep_from_disk(origin, missing)
+
+    def _missing(self, every: Sequence[Operation]) -> list[FileState]:
+        # A rename needs no copy: its inverse is a rename.
         old = [op.before for op in every if type(op) is WriteFile or type(op) is DeleteFile]
         new = [op.after for op in every if type(op) is WriteFile]
         # Old ones come last: of two with one content, those are where it can be read from.
         states = {state.digest: state for state in (*new, *old) if state}
-        missing = [states[digest] for digest in self._ports.blobs.missing(states)]
-        origin = content_sources(operations) if missing else {}
-        for state in missing:
-            self._keep_from_disk(origin.get(state), state)
+        return [states[digest] for digest in self._ports.blobs.missing(states)]
 
-    def _keep_from_disk(self, path: bytes | None, state: FileState) -> None:
-        if path is None:
-            raise StoreError(
-                f"The content {state.digest[:12]}… is neither stored nor on disk. Nothing was "
-                "changed.",
-                "assent status",
-            )
-        digest, _ = self._ports.blobs.keep(self.overlay().chunks(path))
-        if digest != state.digest:
-            raise Drift(
-                f"{display_path(path)} changed while it was being read.", "assent stage list"
-            )
+    def _keep_from_disk(self, origin: Mapping[FileState, bytes], wanted: list[FileState]) -> None:
+        for state in wanted:
+            path = origin.get(state)
+            if path is None:
+                raise StoreError(
+                    f"The content {state.digest[:12]}… is neither stored nor on disk. Nothing was "
+                    "changed.",
+                    "assent status",
+                )
+            digest, _ = self._ports.blobs.keep(self.overlay().chunks(path))
+            if digest != state.digest:
+                raise Drift(
+                    f"{display_path(path)} changed while it was being read.", "assent stage list"
+                )
 
 
 DEFAULT_MODE = 0o644
@@ -277,8 +286,8 @@ class Drafts:
     def remove(self, record: PlanRecord, reference: str) -> Staged:
         """Removes one operation from the draft."""
         reopening_events(record)
-        operations = self.plans.operations(record)
-        ids = operation_ids(operations)
+        draft = self.plans.staged(record)
+        operations, ids = draft.operations, draft.index.ids
         found = [op for op in ids if op.startswith(reference)] if reference else []
         if len(found) != 1:
             raise NotFound(
@@ -286,15 +295,14 @@ class Drafts:
                 "assent stage list",
             )
         at = ids.index(found[0])
-        left = without_operation(operations, at)
-        replaced = self._replace(record, left)
+        replaced = self._replace(record, draft, draft.index.without(at))
         return Staged(replaced.record, replaced.added, ((found[0], operations[at]),))
 
     def clear(self, record: PlanRecord) -> Staged:
         """Removes every operation from the draft."""
-        operations = self.plans.operations(record)
-        gone = tuple(zip(operation_ids(operations), operations, strict=True))
-        return Staged(self._replace(record, ()).record, (), gone)
+        draft = self.plans.staged(record)
+        gone = tuple(zip(draft.index.ids, draft.operations, strict=True))
+        return Staged(self._replace(record, draft, DraftIndex()).record, (), gone)
 
     def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
         """Adds operations to the draft, composed with earlier ones; contents are stored first.
@@ -308,10 +316,13 @@ class Drafts:
         refuse_denied(self._ports, operations, "Nothing was staged.")
         for _ in range(MAX_TRIES):
             try:
-                wanted = stage(self.plans.operations(record), operations)
-                refuse_similar_names(wanted)
-                refuse_case_collisions(self._ports.files, wanted)
-                return self._replace(record, wanted)
+                draft = self.plans.staged(record)
+                wanted = draft.index.staged(operations)
+                if wanted.has_similar_names:
+                    refuse_similar_names(wanted.operations)
+                if wanted.has_case_pairs:
+                    refuse_case_collisions(self._ports.files, wanted.operations)
+                return self._replace(record, draft, wanted)
             except ConcurrentChange:  # another writer staged meanwhile; that is no reason to stop
                 record = self.plans.repository().load(record.plan_id)
         raise Busy(
@@ -320,31 +331,29 @@ class Drafts:
 
     def _drafted(self, record: PlanRecord) -> Overlay:
         reopening_events(record)  # of a plan that cannot be changed, nothing else is said
-        return self._contents.overlay(self.plans.operations(record))
+        return self._contents.overlay(self.plans.staged(record).index)
 
-    def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
-        check_dependencies(wanted)
-        check_tree(wanted, self._ports.files.is_file, self._ports.files.below)
-        old, new = operation_ids(self.plans.operations(record)), operation_ids(wanted)
-        known, kept = set(old), set(new)
-        added = [(i, op) for i, op in zip(new, wanted, strict=True) if i not in known]
-        removed = tuple(i for i in old if i not in kept)
-        refuse_git_folders(self._ports.files, [op for _, op in added], wanted)
-        self._contents.keep_all(wanted, [op for _, op in added])
-        if not added and not removed:
+    def _replace(self, record: PlanRecord, draft: Draft, wanted: DraftIndex) -> Staged:
+        """Makes another draft of one; what did not change was checked when it was staged."""
+        files = self._ports.files
+        wanted.check(draft.index, files.is_file, files.below)
+        change = wanted.change_from(draft.index)
+        added = [op for _, op in change.added]
+        refuse_git_paths(files, added, wanted.coming, wanted.going)
+        self._contents.keep_added(wanted, added)
+        if not change.added and not change.removed:
             return Staged(self.plans.draft(record), ())
-        draft = self.plans.repository().keep_draft(wanted)
-        changed = DraftChanged(draft, removed, tuple(op for _, op in added))
-        record = self.plans.draft(record, changed)
-        self.plans.last_draft = (draft, tuple(wanted))
-        self._projections.draft(record, wanted)
-        return Staged(record, tuple(added))
+        changed, event = self.plans.repository().change_draft(draft, wanted, change)
+        record = self.plans.draft(record, event)
+        self.plans.last_draft = changed
+        self._projections.draft(record, wanted.operations)
+        return Staged(record, change.added)
 
     def _stage_write(
         self, record: PlanRecord, path: bytes, before: FileState | None, after: FileState
     ) -> Staged:
         if before == after:
-            return self._replace(record, self.plans.operations(record))
+            return Staged(self.plans.draft(record), ())
         staged = self.stage(record, [WriteFile(path, before, after)])
         about_it = [pair for pair in staged.added if _touches(pair[1], path)]
         rest = [pair for pair in staged.added if not _touches(pair[1], path)]

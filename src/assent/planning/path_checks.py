@@ -1,6 +1,6 @@
 """What a plan may not touch: git's own folders, two names of one file, and what rules deny."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -177,6 +177,16 @@ def refuse_git_folders(
     steps = [(path, after) for op in (*draft, *added) for path, _, after in footprint(op)]
     coming = {path for path, after in steps if after is not None}
     going = {path for path, after in steps if after is None}
+    refuse_git_paths(files, added, coming, going)
+
+
+def refuse_git_paths(
+    files: WorkspaceFiles,
+    added: Iterable[Operation],
+    coming: Collection[bytes],
+    going: Collection[bytes],
+) -> None:
+    """Refuses operations on what git treats as a repository; all that comes and goes is known."""
     known: dict[bytes, bool] = {}
     for path in [path for op in added for path, *_ in footprint(op)]:
         for folder in (*ancestors(path), b""):
@@ -191,14 +201,14 @@ def refuse_git_folders(
                 )
 
 
-def _takes_a_files_place(files: WorkspaceFiles, folder: bytes, going: set[bytes]) -> bool:
+def _takes_a_files_place(files: WorkspaceFiles, folder: bytes, going: Collection[bytes]) -> bool:
     """Tells whether a folder is, or lies, where a file or symlink goes: nothing is in it yet."""
     above = (*reversed(ancestors(folder)), folder)
     outermost = next((path for path in above if path in going), None)
     return outermost is not None and files.is_file(outermost)
 
 
-def _is_repository(files: WorkspaceFiles | None, folder: bytes, coming: set[bytes]) -> bool:
+def _is_repository(files: WorkspaceFiles | None, folder: bytes, coming: Collection[bytes]) -> bool:
     prefix = folder + b"/" if folder else b""
     head = prefix + b"HEAD"
     if head not in coming and not (files and folder and files.is_file(head)):

@@ -28,6 +28,7 @@ from assent.core.event import (
 from assent.core.ids import plan_name, session_name, slug
 from assent.core.paths import base_name as name_of
 from assent.core.paths import display_path, parent
+from assent.core.plan.draft_index import Draft
 from assent.core.plan.operation import Operation
 from assent.core.plan.plan import is_template_text, plan_template
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
@@ -130,7 +131,7 @@ class Plans:
         self._projections = projections
         self._repository: PlanRepository | None = None
         self._notes = ApprovalNotes(workspaces)
-        self.last_draft: tuple[str, tuple[Operation, ...]] = ("", ())  # the one that was used last
+        self.last_draft = Draft("", ())  # the version that was used last
         # Between a plan's file and its record, no other thread may take the file for another plan.
         self._alone = RLock()
 
@@ -240,10 +241,14 @@ class Plans:
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns the staged operations."""
+        return self.staged(record).operations
+
+    def staged(self, record: PlanRecord) -> Draft:
+        """Returns the staged operations as the record's version has them."""
         last = self.last_draft  # others may look at the same time
-        if last[0] != record.draft:
-            last = self.last_draft = (record.draft, self.repository().operations(record))
-        return last[1]
+        if last.name != record.draft:
+            last = self.last_draft = self.repository().draft(record)
+        return last
 
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""

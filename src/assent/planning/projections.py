@@ -25,6 +25,7 @@ MakeContent: TypeAlias = Callable[[], bytes]
 
 NEW_PLAN_EVENTS = 2  # events of a plan that was just created: it has no todos yet
 INTERVAL_S = 1.0  # between two times that copies are written while a session works
+MAX_AT_ONCE = 64  # operations of a draft that is copied with each change; a longer one costs time
 
 _TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
 
@@ -45,6 +46,8 @@ class PlanProjections:
         self._todos: dict[str, tuple[Todo, ...]] = {}
         self.todos_of: Callable[[PlanRecord], tuple[Todo, ...]] = lambda plan: ()
         self._due: dict[tuple[str, str], MakeContent] = {}  # by plan and file
+        self._long: dict[tuple[str, str], MakeContent] = {}  # copies of long drafts
+        self._long_written = -INTERVAL_S
         self._alone = Lock()  # children work at the same time
         self._at_once = True
         self._written = 0.0
@@ -58,6 +61,14 @@ class PlanProjections:
             yield
         finally:
             self._at_once = True
+            self.write_due()
+
+    def write_due(self) -> None:
+        """Writes every copy that is outdated."""
+        with self._alone:
+            self._due |= self._long
+            self._long = {}
+        if self._due:
             self._catch_up()
 
     def plan(self, record: PlanRecord, text: bytes | None = None) -> None:
@@ -78,8 +89,16 @@ class PlanProjections:
         self.plan(plan, text)
 
     def draft(self, record: PlanRecord, operations: Sequence[Operation]) -> None:
-        """Copies the staged operations."""
-        self._write(record.plan_id, {"operations.json": partial(_operations, record, operations)})
+        """Copies the staged operations; many of them, that change quickly, once a second."""
+        key, content = (record.plan_id, "operations.json"), partial(_operations, record, operations)
+        with self._alone:
+            self._long.pop(key, None)
+            if len(operations) > MAX_AT_ONCE:
+                if monotonic() - self._long_written < INTERVAL_S:
+                    self._long[key] = content
+                    return
+                self._long_written = monotonic()
+        self._write(record.plan_id, {"operations.json": content})
 
     def backups(
         self, plan_id: str, run: str, operations: Sequence[Operation], end: FinishedEntry

@@ -17,6 +17,8 @@ from assent.core.errors import (
     WorkspaceMismatch,
 )
 from assent.core.event import (
+    DraftChanged,
+    DraftEdited,
     Event,
     FactForgotten,
     FactRemembered,
@@ -31,6 +33,8 @@ from assent.core.event import (
     WorkspaceMinted,
     WorkspaceMoved,
 )
+from assent.core.plan.draft import decode_draft, draft_name, fold_edits, is_due_whole
+from assent.core.plan.draft_index import Draft, DraftChange, DraftIndex
 from assent.core.plan.operation import Operation
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun, fold_plan, fold_plan_events
@@ -62,7 +66,6 @@ USED_HERE: Final = "The approval was already used on this machine."
 _decode = msgspec.json.Decoder(PlanRecord).decode
 _decode_book = msgspec.json.Decoder(PermitLog).decode
 _decode_plan = msgspec.json.Decoder(Plan).decode
-_decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
 
 
 class PlanRepository:
@@ -149,11 +152,56 @@ class PlanRepository:
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns the staged operations."""
-        return self.draft_operations(record.draft) if record.draft else ()
+        return self.draft(record).operations
 
-    def draft_operations(self, draft: str) -> tuple[Operation, ...]:
-        """Returns the operations of one version of a draft."""
-        return _decode_draft(self._ports.blobs.read(draft))
+    def draft(self, record: PlanRecord) -> Draft:
+        """Returns the staged operations as the record's version has them."""
+        edits: list[DraftEdited] = []
+        if record.edits:
+            later = self._ports.store.read(record.stream, record.edits_after)
+            found = [one.event for one in later if one.seq <= record.seq]
+            edits = [event for event in found if isinstance(event, DraftEdited)]
+        draft = self._edited(record.whole_draft, edits)
+        if draft.name != record.draft:
+            raise StoreError(
+                "Changes of the stored draft are missing, so it was not used. Nothing was changed.",
+                "assent log --verify",
+            )
+        return draft
+
+    def draft_after(self, events: Sequence[Event]) -> tuple[Operation, ...]:
+        """Returns the operations of a plan after its first events; none if they are not kept."""
+        at = [n for n, event in enumerate(events) if isinstance(event, DraftChanged)]
+        first = events[at[-1]] if at else None
+        whole = first.draft if isinstance(first, DraftChanged) else ""
+        if whole and not self._ports.blobs.has(whole):
+            return ()  # versions of a draft are not kept for ever once its plan is over
+        later = events[at[-1] + 1 :] if at else events
+        edits = [event for event in later if isinstance(event, DraftEdited)]
+        return self._edited(whole, edits).operations
+
+    def _edited(self, whole: str, edits: Sequence[DraftEdited]) -> Draft:
+        staged = decode_draft(self._ports.blobs.read(whole)) if whole else ()
+        changed = sum(len(edit.cut) + len(edit.added) for edit in edits)
+        name = edits[-1].draft if edits else whole
+        return Draft(name, fold_edits(whole, staged, edits), len(staged), changed)
+
+    def change_draft(
+        self, draft: Draft, wanted: DraftIndex, change: DraftChange
+    ) -> tuple[Draft, DraftChanged | DraftEdited]:
+        """Returns the next version of a draft, with the event that records it.
+
+        An edit is in the event itself; a version that is stored whole is on disk before it.
+        """
+        operations, cut, put = wanted.operations, change.cut, change.put
+        removed, size = change.removed, len(operations)
+        if is_due_whole(draft.whole, draft.changed, len(cut), len(put), size):
+            name, added = self.keep_draft(operations), tuple(op for _, op in change.added)
+            return Draft(name, operations, size, 0, wanted), DraftChanged(name, removed, added)
+        self._ports.blobs.flush()
+        name, changed = draft_name(draft.name, cut, put), draft.changed + len(cut) + len(put)
+        edited = DraftEdited(name, removed, put, cut)
+        return Draft(name, operations, draft.whole, changed, wanted), edited
 
     def keep_draft(self, operations: Sequence[Operation]) -> str:
         """Stores staged operations as a blob and returns its digest."""

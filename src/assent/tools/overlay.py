@@ -1,6 +1,6 @@
 """The overlay: the user's files with the draft applied; it only reads."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.paths import (
@@ -13,6 +13,7 @@ from assent.core.paths import (
     parent,
 )
 from assent.core.plan.draft import content_sources
+from assent.core.plan.draft_index import DraftIndex
 from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.run.slot_move import PathState, prunable_folders
 from assent.ports import BlobStore, WorkspaceFiles
@@ -31,7 +32,7 @@ class Overlay:
         self,
         files: WorkspaceFiles,
         blobs: BlobStore,
-        operations: Sequence[Operation] = (),
+        operations: Sequence[Operation] | DraftIndex = (),
         readable_own: Sequence[bytes] = (),
         largest: int = 0,
     ) -> None:
@@ -40,11 +41,22 @@ class Overlay:
         self._largest = largest
         self._blobs = blobs
         self._own = (OUTPUT, *readable_own)
-        self._drafted: dict[bytes, FileState | None] = {}
-        self._origins = content_sources(operations)  # where a moved file's content still lies
-        self.has_links = False  # whether the draft touches a symlink, so that paths lead elsewhere
+        self._operations = operations
+        self._origins: dict[FileState, bytes] | None = None  # few ask for it
+        if isinstance(operations, DraftIndex):
+            self._drafted: Mapping[bytes, FileState | None] = operations.drafted
+            self._made: Collection[bytes] = operations.made
+            self._pruned: Collection[bytes] = operations.pruned
+            # Whether the draft touches a symlink, so that paths lead elsewhere.
+            self.has_links = operations.has_links
+        else:
+            self._apply(operations)
+
+    def _apply(self, operations: Sequence[Operation]) -> None:
+        self._drafted = drafted = dict[bytes, FileState | None]()
+        self.has_links = False
         for path, before, after in [step for op in operations for step in footprint(op)]:
-            self._drafted[path] = after
+            drafted[path] = after
             self.has_links |= "link" in (before and before.kind, after and after.kind)
         # Folders that the draft makes, and those that go if it leaves them empty.
         coming = [path for path, after in self._drafted.items() if after]
@@ -113,7 +125,15 @@ class Overlay:
             return self._from_disk(path)
         if self._blobs.has(state.digest):
             return self._blobs.chunks(state.digest)
-        return self._from_disk(self._origins.get(state, path))
+        return self._from_disk(self._sources().get(state, path))
+
+    def _sources(self) -> dict[FileState, bytes]:
+        """Returns where contents still are that the draft moves and that are not stored."""
+        if self._origins is None:
+            whole = self._operations
+            staged = whole.operations if isinstance(whole, DraftIndex) else whole
+            self._origins = content_sources(staged)
+        return self._origins
 
     def is_file(self, path: bytes) -> bool:
         """Tells whether a path is a file or symlink, without reading it."""

@@ -1,10 +1,13 @@
-"""The draft: operations being staged, composed per segment, and what depends on what."""
+"""The draft: operations being staged, composed per segment, what depends on what, and its edits."""
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from assent.core.digest import operation_ids
-from assent.core.errors import ImpossibleOperations, Refused
+import msgspec
+
+from assent.core.digest import canonical_bytes, operation_ids, pack, sha256
+from assent.core.errors import ImpossibleOperations, Refused, StoreError
+from assent.core.event import DraftEdited
 from assent.core.paths import ancestors, display_path, one_line, parent, similarity_key
 from assent.core.plan.operation import (
     DeleteFile,
@@ -96,20 +99,24 @@ def check_tree(
     for segment in segments(operations):
         changes = net_changes(segment)
         gone = gone - changes.keys() | {p for p, (_, after) in changes.items() if after is None}
-        _check_segment(changes.keys() - gone, gone, is_file, files_below)
+        check_paths(changes.keys() - gone, gone.__contains__, is_file, files_below)
 
 
-def _check_segment(
+def check_paths(
     kept: Set[bytes],
-    gone: Set[bytes],
+    is_gone: Callable[[bytes], bool],
     is_file: Callable[[bytes], bool],
     files_below: Callable[[bytes], Iterable[bytes]],
 ) -> None:
+    """Refuses paths to be written that need a file's name for a folder, or a folder's for a file.
+
+    `is_gone` tells what the draft deletes, and the other two what is on disk.
+    """
     in_the_way: dict[bytes, bool] = {}
     for path in sorted(kept):
         folders = ancestors(path)
         # Where a file or symlink goes, nothing lies below its name.
-        free = next((at for at in reversed(range(len(folders))) if folders[at] in gone), -1) + 1
+        free = next((at for at in reversed(range(len(folders))) if is_gone(folders[at])), -1) + 1
         for at, above in enumerate(folders):
             if above not in in_the_way:
                 in_the_way[above] = above in kept or (at >= free and is_file(above))
@@ -118,7 +125,7 @@ def _check_segment(
                     f"{display_path(path)} needs a folder, but {display_path(above)} is a file.",
                     f"assent stage delete {display_path(above)}",
                 )
-        left = [] if free else [file for file in files_below(path) if file not in gone]
+        left = [] if free else [file for file in files_below(path) if not is_gone(file)]
         if left:
             raise ImpossibleOperations(
                 f"{display_path(path)} is a folder that contains {display_path(left[0])} "
@@ -156,8 +163,8 @@ class _DraftSegment:
         group = [*[self._ops.pop(owner) for owner in sorted(owners)], op]
         for path, *_ in [step for merged in group for step in footprint(merged)]:
             self._owner.pop(path, None)
-        for composed in _composed(group) if owners else group:
-            self._append(composed)
+        for each in composed(group) if owners else group:
+            self._append(each)
 
     def _append(self, op: FileOperation) -> None:
         self._ops[self._next] = op
@@ -166,7 +173,7 @@ class _DraftSegment:
         self._next += 1
 
 
-def _composed(group: list[FileOperation]) -> list[FileOperation]:
+def composed(group: list[FileOperation]) -> list[FileOperation]:
     """Returns the fewest operations that do what the group does one after another."""
     changes: NetChanges = {}
     prune: dict[bytes, int] = {}
@@ -201,18 +208,18 @@ def _moves(changes: NetChanges) -> dict[bytes, bytes]:
 def _operations(
     changes: NetChanges, moves: dict[bytes, bytes], prune: dict[bytes, int]
 ) -> list[FileOperation]:
-    composed: list[FileOperation] = []
+    fewest: list[FileOperation] = []
     for path, (before, after) in changes.items():
         if before == after or path in moves.values():
             continue
         if after is None and before is not None:
-            composed.append(DeleteFile(path, before, prune.get(path, 0)))
+            fewest.append(DeleteFile(path, before, prune.get(path, 0)))
         elif after is not None and path in moves:
             source = moves[path]
-            composed.append(MoveFile(source, path, after, prune.get(source, 0)))
+            fewest.append(MoveFile(source, path, after, prune.get(source, 0)))
         elif after is not None:
-            composed.append(WriteFile(path, before, after))
-    return composed
+            fewest.append(WriteFile(path, before, after))
+    return fewest
 
 
 # Dependencies between the operations of a draft, within and across segments.
@@ -261,3 +268,70 @@ def without_operation(operations: Sequence[Operation], index: int) -> tuple[Oper
                 f"assent stage remove {operation_ids(operations)[at][:_SHORT]}",
             )
     return stage((), [op for at, op in enumerate(operations) if at != index])
+
+
+# Edits of a draft: how one version follows from the one before, and when it is stored whole.
+#
+# A version that is stored whole is a blob and named by its digest. An edit says which operations of
+# the version before leave and which are added at its end, and names the result after both.
+
+
+SMALLEST: Final = 64  # operations that come and go before a small draft is stored whole again
+
+decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
+
+
+def draft_edit(
+    before: tuple[Operation, ...], after: tuple[Operation, ...]
+) -> tuple[tuple[int, ...], tuple[Operation, ...]]:
+    """Returns where operations leave a draft and what is added at its end to get another one."""
+    size, most = len(before), len(after)
+    if before == after[:size]:  # nearly always, and compared without a step for each operation
+        return (), after[size:]
+    cut, kept = [], 0
+    for at, op in enumerate(before):
+        if kept < most and (op is after[kept] or op == after[kept]):
+            kept += 1
+        else:
+            cut.append(at)
+    return tuple(cut), after[kept:]
+
+
+def draft_name(before: str, cut: Sequence[int], added: Iterable[Operation]) -> str:
+    """Returns the name of the version that an edit makes of the one with the name `before`."""
+    places = pack(*[b"%d" % at for at in cut])
+    return sha256(pack(b"assent.draft.1", before.encode(), places, *map(canonical_bytes, added)))
+
+
+def fold_edits(
+    name: str, operations: Iterable[Operation], edits: Iterable[DraftEdited]
+) -> tuple[Operation, ...]:
+    """Returns a draft after edits; refuses edits that do not follow from each other."""
+    draft = list(operations)
+    for edit in edits:
+        name = draft_name(name, edit.cut, edit.added)
+        if name != edit.draft or not _fits(edit.cut, len(draft)):
+            raise StoreError(
+                "The stored draft does not match its changes, so it was not used. Nothing was "
+                "changed.",
+                "assent log --verify",
+            )
+        for at in reversed(edit.cut):
+            del draft[at]
+        draft += edit.added
+    return tuple(draft)
+
+
+def is_due_whole(whole: int, changed: int, cut: int, added: int, size: int) -> bool:
+    """Tells whether the next version is stored whole instead of as an edit.
+
+    `whole` operations were stored whole last, and `changed` came or went since. To wait until as
+    many have changed as were stored keeps what all whole versions take in proportion to the draft,
+    and what has to be read for one, too.
+    """
+    return changed + cut + added >= max(SMALLEST, whole) or cut + added > size
+
+
+def _fits(cut: Sequence[int], size: int) -> bool:
+    """Tells whether these are places of a draft, in order and each once."""
+    return all(a < b for a, b in zip((-1, *cut), (*cut, size), strict=True))

@@ -10,6 +10,7 @@ import msgspec
 from assent.core.errors import IllegalState
 from assent.core.event import (
     DraftChanged,
+    DraftEdited,
     Event,
     OperationsDeclined,
     PlanApproved,
@@ -185,7 +186,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     created_at: str
     seq: int
     state: PlanState = PlanState.DRAFTING
-    draft: str = ""  # the blob that holds the staged operations
+    draft: str = ""  # the version of the staged operations: their blob, or named by the last edit
     revisions: tuple[TextRevision, ...] = ()
     digest: str = ""
     frozen: str = ""
@@ -200,11 +201,19 @@ class PlanRecord(msgspec.Struct, frozen=True):
     denied: tuple[str, ...] = ()  # of an undo: those among them whose paths rules denied
     updated_at: str = ""  # when its last event was recorded; empty in what older versions kept
     root: bytes = b""  # where the workspace was when it was last proposed or approved
+    edits: int = 0  # of the draft since it was last stored whole
+    edits_of: str = ""  # the blob with the operations before the first of them; empty: none
+    edits_after: int = 0  # the event before it
 
     @property
     def stream(self) -> str:
         """Where its events are kept."""
         return f"plan/{self.workspace}/{self.plan_id}"
+
+    @property
+    def whole_draft(self) -> str:
+        """The blob with the operations that were last stored whole; empty if there is none."""
+        return self.edits_of if self.edits else self.draft
 
     @property
     def content_hash(self) -> str:
@@ -287,7 +296,10 @@ def _changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
             revision = TextRevision(len(record.revisions) + 1, recorded.at, content_hash)
             return {"revisions": (*record.revisions, revision)}
         case DraftChanged(draft):
-            return {"draft": draft}
+            return {"draft": draft, "edits": 0, "edits_of": "", "edits_after": 0}
+        case DraftEdited(draft):
+            first = {} if record.edits else {"edits_of": record.draft, "edits_after": record.seq}
+            return {"draft": draft, "edits": record.edits + 1, **first}
         case OperationsDeclined():
             return {"declined": (*record.declined, event), "consents": _voided(record)}
         case RunStarted() | RunHalted() | RunResumed() | RunEnded():
