@@ -14,6 +14,7 @@ WRITER = (
     "---\ndescription: Writes at once\nmode: subagent\npermission: allow\n"
     "tools:\n  write: true\n  bash: true\n---\nWrite without asking.\n"
 )
+DRAFTED = frozenset({"draft_changed", "draft_edited"})
 DEEP = PATIENT.replace("[tasks]\n", "[tasks]\ndepth = 2\n")
 
 
@@ -65,7 +66,7 @@ def test_f101_no_child_writes_in_plan_mode(family: Stage, kind: str) -> None:
         end["verdict"] for end in ended(family) if end["tool"] in ("write", "edit")
     }
     assert family.everything() == before
-    assert "draft_changed" not in family.logged()
+    assert DRAFTED.isdisjoint(family.logged())
     assert not CONSENT & set(family.logged())
 
 
@@ -91,7 +92,7 @@ def test_f103_no_child_writes_when_it_is_resumed(family: Stage, kind: str, mode:
     assert answer.code in (0, 3, 4), answer
     assert len(ended(family)) == len(made)
     assert family.everything() == before
-    assert "draft_changed" not in family.logged()
+    assert DRAFTED.isdisjoint(family.logged())
     assert not (CONSENT - {"mode_changed"}) & set(family.logged())
 
 
@@ -106,7 +107,7 @@ def test_f101_no_grandchild_writes_in_plan_mode(family: Stage) -> None:
     assert answer.code in (0, 3, 4), answer
     assert len(ended(family)) == len(made) + 1
     assert family.everything() == before
-    assert "draft_changed" not in family.logged()
+    assert DRAFTED.isdisjoint(family.logged())
     assert not CONSENT & set(family.logged())
 
 
@@ -119,7 +120,7 @@ def test_f31_three_children_side_by_side_write_nothing(family: Stage) -> None:
     assert answer.code in (0, 3, 4), answer
     assert len(ended(family)) == 3 * len(made)
     assert family.everything() == before
-    assert "draft_changed" not in family.logged()
+    assert DRAFTED.isdisjoint(family.logged())
     assert not CONSENT & set(family.logged())
 
 
@@ -131,7 +132,7 @@ def test_f104_a_child_in_the_background_writes_nothing(family: Stage) -> None:
     assert answer.code in (0, 3, 4), answer
     assert len(ended(family)) == len(made)
     assert family.everything() == before
-    assert "draft_changed" not in family.logged()
+    assert DRAFTED.isdisjoint(family.logged())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -147,7 +148,7 @@ def test_f43_no_child_presents_or_approves(family: Stage, kind: str) -> None:
     kinds = [event["kind"] for event in events(answer)]
     assert "plan_proposed" not in [*kinds, *family.logged()]
     assert family.everything() == before
-    assert "draft_changed" not in family.logged()
+    assert DRAFTED.isdisjoint(family.logged())
     assert not CONSENT & set(family.logged())
 
 
@@ -165,5 +166,5 @@ def test_a_project_s_sub_agent_is_no_wider_than_its_parent(family: Stage) -> Non
     answer = family.play(task("evil"), {"text": "Done."}, children=children)
     assert answer.code in (0, 3, 4), answer
     assert family.everything() == before
-    assert "draft_changed" not in family.logged()
+    assert DRAFTED.isdisjoint(family.logged())
     assert not CONSENT & set(family.logged())

@@ -5,7 +5,7 @@ from tests.support.engine import RacingStore, World
 from tests.support.session import PRESENTS, Person, Script, told, tooling, turn, work
 
 from assent.agent.plan_updates import APPROVED_WITH_NOTE
-from assent.core.event import DraftChanged
+from assent.core.event import DraftEdited
 from assent.core.llm import TextPart
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
@@ -294,7 +294,7 @@ def test_a_rejection_in_the_very_moment_of_staging_is_not_lost(world: World) -> 
         world.engine().approvals.reject(plan, "Stop!")
 
     record = world.engine().sessions.say(record, "Go on.")
-    store = RacingStore(world.store, DraftChanged, reject)
+    store = RacingStore(world.store, DraftEdited, reject)
     for _ in world.engine(store).sessions.work(record, Script([write("c")], "Done."), tooling()):
         pass
     assert [words[-5:] for words in told(world, record, "rejected")] == ["Stop!"]

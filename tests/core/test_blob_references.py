@@ -11,6 +11,7 @@ from assent.core.errors import StoreError
 from assent.core.event import (
     CommandEnded,
     DraftChanged,
+    DraftEdited,
     Event,
     JournalWritten,
     PermitGiven,
@@ -26,6 +27,7 @@ from assent.core.event import (
     TextRevised,
 )
 from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.draft import draft_name
 from assent.core.plan.operation import FileState, Operation, WriteFile
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import (
@@ -88,6 +90,13 @@ def drafted(store: Store, operations: Sequence[Operation], text: bytes = b"text"
     return Plan(text, tuple(operations))
 
 
+def edited(store: Store, added: Sequence[Operation], cut: tuple[int, ...] = ()) -> None:
+    """Adds an edit of the plan's draft."""
+    last = [one.event for one in store.events if isinstance(one.event, DraftChanged | DraftEdited)]
+    name = draft_name(last[-1].draft if last else "", cut, added)
+    store.add(PLAN, DraftEdited(name, (), tuple(added), cut))
+
+
 def proposed(store: Store, operations: Sequence[Operation]) -> Plan:
     plan = drafted(store, operations)
     frozen = store.keep(msgspec.json.encode(plan))
@@ -121,6 +130,38 @@ def test_a_draft_needs_what_is_in_it_and_no_more_what_was(store: Store) -> None:
     drafted(store, [store.write(b"old", b"first")])
     drafted(store, [store.write(b"old", b"second")])
     assert contents(store.needed()) == {b"old", b"second", b"text"}
+
+
+def test_a_draft_with_edits_needs_what_is_in_it_in_the_end(store: Store) -> None:
+    first, second, third = (store.write(b"old", after) for after in (b"1st", b"2nd", b"3rd"))
+    drafted(store, [first])
+    whole = msgspec.json.encode([first])
+    edited(store, [second])
+    assert contents(store.needed()) == {b"old", b"1st", b"2nd", b"text"}
+    assert whole in store.needed()  # the edits are of it
+    edited(store, [third], cut=(0,))
+    assert contents(store.needed()) == {b"old", b"2nd", b"3rd", b"text"}
+    assert whole in store.needed()
+    drafted(store, [])
+    assert contents(store.needed()) == {b"text"}
+    edited(store, [second])
+    assert contents(store.needed()) == {b"old", b"2nd", b"text"}
+    store.add(PLAN, PlanDiscarded())
+    assert contents(store.needed()) == {b"text"}
+
+
+def test_a_draft_of_edits_alone_needs_what_they_stage(store: Store) -> None:
+    store.add(PLAN, PlanCreated("p", "w", "s", "name", b"path"))
+    edited(store, [store.write(b"old", b"new")])
+    assert store.needed() == {b"old", b"new"}
+
+
+def test_nothing_is_collected_if_edits_of_a_draft_are_missing(store: Store) -> None:
+    drafted(store, [store.write(b"old", b"new")])
+    wrong = DraftEdited("0" * 64, (), (store.write(b"old", b"newer"),), ())
+    store.add(PLAN, wrong)
+    with pytest.raises(StoreError):
+        store.needed()
 
 
 def test_a_plan_that_waits_needs_everything(store: Store) -> None:

@@ -11,6 +11,7 @@ from tests.support.properties import examples
 from assent.core.errors import IllegalState
 from assent.core.event import (
     DraftChanged,
+    DraftEdited,
     Event,
     PlanApproved,
     PlanCreated,
@@ -84,6 +85,15 @@ RUNNING = {"digest": "d1", "frozen": "f1", "consents": SPENT}
             changed(2, revisions=(TextRevision(1, NOON, "c1"), TextRevision(2, NOON, "c2"))),
         ),
         ((DraftChanged("b1", (), ()), DraftChanged("b2", (), ())), changed(2, draft="b2")),
+        (
+            (DraftEdited("e1", (), ()), DraftEdited("e2", (), ())),
+            changed(2, draft="e2", edits=2, edits_after=1),
+        ),
+        (
+            (DraftChanged("b1", (), ()), PlanSelected("plan"), DraftEdited("e1", (), ())),
+            changed(3, draft="e1", edits=1, edits_of="b1", edits_after=3),
+        ),
+        ((DraftEdited("e1", (), ()), DraftChanged("b1", (), ())), changed(2, draft="b1")),
         ((PlanSelected("plan"),), changed(1)),
         ((ONE,), changed(1, state=PlanState.AWAITING_APPROVAL, digest="d1", frozen="f1")),
         ((ONE, PlanRevised()), changed(2)),
@@ -252,6 +262,7 @@ NEXT: dict[PlanState, list[Callable[[int], Event]]] = {
     PlanState.DRAFTING: [
         lambda n: TextRevised(f"c{n}", n),
         lambda n: DraftChanged(f"b{n}", (), ()),
+        lambda n: DraftEdited(f"e{n}", (), ()),
         lambda n: PlanProposed(f"d{n % 2}", "c", "o", f"f{n}"),
     ],
     PlanState.AWAITING_APPROVAL: [

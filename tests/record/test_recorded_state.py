@@ -29,7 +29,7 @@ Row = dict[str, Any]
 STATES = {"DRAFTING", "AWAITING_APPROVAL", "EXECUTING", "COMPLETED", "HALTED", "DISCARDED"}
 # Tags that are not in the record. Every tag of its time is, so only newer ones may ever stand here,
 # until another record has them.
-NEVER_RECORDED: frozenset[str] = frozenset()
+NEVER_RECORDED: frozenset[str] = frozenset({"draft_edited"})
 LARGEST = 1_000_000  # bytes of the whole record
 PUBLIC = (BASE.encode(), b"/bin/sh")
 # Paths below the folders that a machine has; the log's pages are binary, so others look like them.
@@ -184,6 +184,28 @@ def test_what_is_drafted_is_gone_on_with(recorded: Recorder) -> None:
     assert recorded.build()["outcome"] == "done"
     assert content(recorded, "drafting.txt") == b"not yet\n"
     assert (content(recorded, "gone.txt"), content(recorded, "other.txt")) == (None, b"name\n")
+
+
+def test_a_draft_that_was_stored_whole_is_edited(recorded: Recorder) -> None:
+    """What is staged on top is an edit of the recorded draft, and a new process finds both."""
+    recorded.ok("plan", "use", "drafting")
+    ids = [row["id"] for row in planned("drafting")["operations"]]
+    more = [
+        recorded.run("stage", "write", name, "--from", "-", "--json", stdin=b"more\n").json
+        for name in ("more1.txt", "more2.txt")
+    ]
+    added = [row["operation"]["id"] for row in more]
+    assert [row["id"] for row in recorded.ok("stage", "list")["operations"]] == [*ids, *added]
+    kinds = [row["kind"] for row in recorded.ok("log")["events"]]
+    assert [kind for kind in kinds if kind.startswith("draft_")][-2:] == ["draft_edited"] * 2
+    recorded.ok("stage", "remove", added[0])
+    recorded.ok("stage", "remove", ids[0])
+    forget_heads(recorded.base)
+    left = [*ids[1:], added[1]]
+    assert [row["id"] for row in recorded.ok("stage", "list")["operations"]] == left
+    assert recorded.ok("log", "--verify")["holds"] is True
+    assert recorded.build()["outcome"] == "done"
+    assert (content(recorded, "more1.txt"), content(recorded, "more2.txt")) == (None, b"more\n")
 
 
 def test_a_run_is_undone_and_done_again(recorded: Recorder) -> None:

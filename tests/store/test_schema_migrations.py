@@ -20,7 +20,7 @@ MOODS = "SELECT mood FROM events"
 def more_steps(folder: Path, next_step: str = NEXT) -> Migrations:
     """Migrations of a later version, which has one step more."""
     shutil.copytree(FOLDER, folder)
-    (folder / "0003_mood.sql").write_text(next_step, encoding="utf-8")
+    (folder / "0004_mood.sql").write_text(next_step, encoding="utf-8")
     return Migrations(str(folder))
 
 
@@ -50,7 +50,7 @@ def test_writing_brings_an_older_log_up_to_date(tmp_path: Path) -> None:
 def test_new_log_has_all_steps(tmp_path: Path) -> None:
     later = Database(str(tmp_path / "store.db"), 1, more_steps(tmp_path / "later"))
     with closing(later), later.transaction() as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
 
 
 def test_failed_step_changes_nothing(tmp_path: Path) -> None:
@@ -78,10 +78,39 @@ def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
             store.append(note("old words", 2))
     assert reading.value.message == writing.value.message
     assert reading.value.message == (
-        f"{path} was written by a newer version of Assent (format 3; this version supports 2). "
+        f"{path} was written by a newer version of Assent (format 4; this version supports 3). "
         "Nothing was changed."
     )
     assert reading.value.next == "pip install --upgrade assent"
+
+
+def test_version_before_edits_of_drafts_refuses_a_log_that_may_have_them(tmp_path: Path) -> None:
+    """It would read the head of a plan, and in it an old draft, without seeing the edits."""
+    path, older = tmp_path / "store.db", tmp_path / "older"
+    filled(path, 2)
+    older.mkdir()
+    for name in ("0001_log.sql", "0002_chain.sql"):
+        shutil.copy(Path(FOLDER) / name, older / name)
+    with (
+        closing(Database(str(path), 1, Migrations(str(older)))) as before,
+        pytest.raises(StoreError, match=r"newer version of Assent \(format 3; .* supports 2\)"),
+    ):
+        before.rows("SELECT body FROM heads", ())
+
+
+def test_log_without_that_step_is_opened_and_counted_up(tmp_path: Path) -> None:
+    path, older = tmp_path / "store.db", tmp_path / "older"
+    older.mkdir()
+    for name in ("0001_log.sql", "0002_chain.sql"):
+        shutil.copy(Path(FOLDER) / name, older / name)
+    before = Database(str(path), 1, Migrations(str(older)))
+    with closing(before), before.transaction() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    with closing(SqliteEventStore(path)) as store:
+        store.append(note("goes on", 0))
+        assert store.verify().broken == ""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_newer_version_that_comes_while_we_run_is_noticed(tmp_path: Path) -> None:

@@ -329,7 +329,8 @@ def is_due_whole(whole: int, changed: int, cut: int, added: int, size: int) -> b
     many have changed as were stored keeps what all whole versions take in proportion to the draft,
     and what has to be read for one, too.
     """
-    return changed + cut + added >= max(SMALLEST, whole) or cut + added > size
+    now = cut + added
+    return changed + now >= max(SMALLEST, whole) or now > max(SMALLEST, size)
 
 
 def _fits(cut: Sequence[int], size: int) -> bool:
