@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Unit: TypeAlias = Literal["time", "speed", "memory"]
+Unit: TypeAlias = Literal["time", "speed", "memory", "size"]
 
 WIDTHS = (59, 12, 12, 9, 21)
 NONE = "-"
@@ -120,4 +120,5 @@ _UNITS: dict[Unit, Callable[[float], str]] = {
     "time": _seconds,
     "speed": lambda value: f"{value:.0f} MiB/s",
     "memory": lambda value: f"{value:.1f} MiB",
+    "size": lambda value: f"{value:.2f} KiB",
 }

@@ -16,6 +16,7 @@ from bench.model_request import model_request_figures
 from bench.pace import FULL, QUICK, Scale, spread
 from bench.run_history import run_history_figures
 from bench.sandbox import sandbox_figures
+from bench.staging import staging_figures
 from bench.startup import startup_figures
 from bench.step import step_figures
 from bench.store import digest_figures, store_figures
@@ -35,6 +36,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "store": store_figures,
     "digest": digest_figures,
     "history": run_history_figures,
+    "staging": staging_figures,
     "sandbox": sandbox_figures,
     "request": model_request_figures,
     "step": step_figures,
