@@ -13,7 +13,7 @@ from assent.app.composition import open_engine
 from assent.config.paths import app_paths
 
 KIB = 1024
-MOST = 2.0  # KiB of state for a small operation, besides its content
+MOST = 2.0  # KiB of state for a small operation, without its content
 TENTH = 10
 
 

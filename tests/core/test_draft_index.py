@@ -210,15 +210,13 @@ def test_edits_that_do_not_follow_from_each_other_are_refused() -> None:
             fold_edits("", (), wrong)
 
 
-def test_whole_versions_take_in_all_no_more_than_twice_the_draft() -> None:
-    """However many calls there are: each is stored once as an edit, and twice at most with all."""
+def test_whole_versions_take_in_all_little_more_than_the_draft() -> None:
+    """However many calls there are, and no more is read for a draft than in proportion to it."""
     whole = changed = stored = 0
-    longest = 0
     for size in range(1, 20_001):
         if is_due_whole(whole, changed, 0, 1, size):
             whole, changed, stored = size, 0, stored + size
         else:
             changed += 1
-        longest = max(longest, changed - whole)
-        assert stored <= 2 * size
-    assert longest < SMALLEST  # no more is read for a draft than it is long, and a little
+        assert stored <= 1.5 * size
+        assert changed < max(SMALLEST, 2 * whole)

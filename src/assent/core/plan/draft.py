@@ -325,12 +325,12 @@ def fold_edits(
 def is_due_whole(whole: int, changed: int, cut: int, added: int, size: int) -> bool:
     """Tells whether the next version is stored whole instead of as an edit.
 
-    `whole` operations were stored whole last, and `changed` came or went since. To wait until as
-    many have changed as were stored keeps what all whole versions take in proportion to the draft,
-    and what has to be read for one, too.
+    `whole` operations were stored whole last, and `changed` came or went since. To wait until twice
+    as many have changed as were stored keeps what all whole versions take, and what has to be read
+    for one, in proportion to the draft.
     """
     now = cut + added
-    return changed + now >= max(SMALLEST, whole) or now > max(SMALLEST, size)
+    return changed + now >= max(SMALLEST, 2 * whole) or now > max(SMALLEST, size)
 
 
 def _fits(cut: Sequence[int], size: int) -> bool:
