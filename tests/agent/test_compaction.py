@@ -14,6 +14,7 @@ from assent.agent.loop.context import (
     context_window,
     estimated_tokens,
     kept_messages,
+    prunable_results,
     transcript_text,
 )
 from assent.agent.loop.loop import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
@@ -31,8 +32,16 @@ from assent.core.llm import (
     ToolCall,
     ToolResult,
 )
-from assent.core.session.event import Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded
-from assent.core.session.transcript import SUMMARY
+from assent.core.session.event import (
+    Compacted,
+    CompactionRejected,
+    MessageAdded,
+    ResultsPruned,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.core.session.transcript import PRUNED, SUMMARY
 from assent.ports import OpenedModel
 from assent.testing.memory_turn import MemoryTurn
 
@@ -212,7 +221,7 @@ def test_an_overflow_makes_room_and_asks_again_in_the_same_step() -> None:
 
 
 def test_an_overflow_that_stays_is_told_after_three_attempts() -> None:
-    turn = grown(SOME)
+    turn = grown(SOME * 2)
     turn.reminds = SOME
     over = [ContextOverflow("Too long.")]
     model = Spoken(over, says("Sum."), over, says("Sum."), over)
@@ -230,11 +239,127 @@ def test_an_overflow_with_nothing_to_summarise_is_told_at_once() -> None:
 
 def test_where_a_summary_does_not_help_it_is_not_made_in_every_step() -> None:
     turn = grown()
-    turn.reminds = LONG  # what holds now fills the window by itself
+    turn.reminds = "word " * 2_900  # what holds now nearly fills the window by itself
     steps = [says(ToolCall(f"c{n}", "read", {})) for n in range(5)]
     model = Spoken(says("Sum."), says("Sum."), says("Sum."), *steps, says("Done."))
     drive(driver(model, context=SMALL), turn)
     assert [prompt.kind for prompt in model.asked] == ["compact"] * 3 + ["main"] * 6
+
+
+def test_f120_a_summary_that_is_no_shorter_is_rejected_and_the_third_ends_the_turn() -> None:
+    turn = grown()
+    used = TokenUsage(100, 50)
+    model = Spoken(*[says(f"{n} {LONG}", usage=used) for n in range(3)], says("Never said."))
+    error = fails(driver(model, context=SMALL, prices=PRICES), turn)
+    assert [prompt.kind for prompt in model.asked] == ["compact"] * 3
+    assert type(error) is ContextOverflow
+    assert "3 summaries were not shorter" in error.message
+    assert error.next == LARGER_MODEL_COMMAND
+    rejected = [each for each in turn.events if isinstance(each, CompactionRejected)]
+    assert [(each.usage, each.cost, each.after > each.before) for each in rejected] == [
+        (used, 200.0, True)
+    ] * 3
+    assert not any(isinstance(each, Compacted) for each in turn.events)
+    assert isinstance(end := turn.events[-1], TurnEnded)
+    assert end.why == "failed"
+    assert turn.record.usage == TokenUsage(300, 150)  # what was thrown away was paid all the same
+    assert turn.messages[1].parts == (TextPart(LONG),)  # nothing is lost
+    # The second request says that the first summary was too long.
+    assert ["too long" in " ".join(each.system) for each in model.asked] == [False, True, True]
+
+
+def test_f120_a_shorter_summary_counts_after_a_rejected_one() -> None:
+    turn = grown()
+    model = Spoken(says(LONG * 2), says("Sum."), says("Done."))
+    drive(driver(model, context=SMALL), turn)
+    assert [prompt.kind for prompt in model.asked] == ["compact", "compact", "main"]
+    assert [each.summary for each in turn.events if isinstance(each, Compacted)] == ["Sum."]
+
+
+def test_f120_what_stays_too_long_for_a_known_window_is_an_error() -> None:
+    turn = grown(LONG * 3)
+    turn.reminds = LONG  # what holds now fills the window by itself
+    model = Spoken(*[says("Sum.")] * 3, says("Never said."))
+    error = fails(driver(model, context=SMALL), turn)
+    assert {prompt.kind for prompt in model.asked} == {"compact"}
+    assert len(model.asked) <= 3
+    assert "After compaction the conversation still has about" in error.message
+    assert error.next == LARGER_MODEL_COMMAND
+
+
+BIG = "x" * 80_000  # 20,000 tokens
+
+
+def worked(*sizes: int) -> MemoryTurn:
+    """A turn with one tool result of each size, in tokens; the model answered all of them."""
+    turn = MemoryTurn("Look", tools={"read": lambda args: "x" * (4 * args["size"])})
+    steps = [says(ToolCall(f"c{n}", "read", {"size": size})) for n, size in enumerate(sizes)]
+    drive(driver(Spoken(*steps, says("Seen."))), turn)
+    return turn
+
+
+@pytest.mark.parametrize(
+    ("sizes", "pruned"),
+    [
+        ((20_000, 20_000), None),  # all of it is protected
+        ((19_999, 20_000, 20_000), None),  # too little to gain
+        ((20_000, 20_000, 20_000), (1, 20_000)),
+        ((10, 20_000, 15_000, 20_000, 20_000), (2, 35_000)),  # a short one is left alone
+        ((5_000, 50_000), (2, 55_000)),  # more than is protected, but answered
+        ((25_000, 50_000), (2, 75_000)),
+    ],
+)
+def test_f121_the_newest_tool_results_are_protected(
+    sizes: tuple[int, ...], pruned: tuple[int, int] | None
+) -> None:
+    found = prunable_results(worked(*sizes).messages)
+    assert (found and (found.results, found.tokens)) == pruned
+
+
+def test_f121_what_the_model_has_not_answered_is_never_pruned() -> None:
+    messages = (said("Look"), calls(), results(BIG, BIG, BIG, BIG))
+    assert prunable_results(messages) is None
+    assert prunable_results((*messages, said("Seen.", "assistant"))) is not None
+
+
+def test_f121_old_results_go_first_and_that_may_be_enough() -> None:
+    turn = worked(30_000, 30_000, 30_000)
+    turn.begin("Now the rest")
+    model = Spoken(says("Done."))
+    drive(driver(model, context=110_000), turn)
+    assert [prompt.kind for prompt in model.asked] == ["main"]
+    pruned = next(each for each in turn.events if isinstance(each, ResultsPruned))
+    assert (pruned.results, pruned.tokens) == (2, 60_000)
+    texts = [p.text for m in turn.messages for p in m.parts if isinstance(p, ToolResult)]
+    assert texts == [PRUNED, PRUNED, "x" * 120_000]
+    assert not any(isinstance(each, Compacted) for each in turn.events)
+
+
+def test_f121_where_it_is_not_enough_a_summary_follows() -> None:
+    turn = worked(30_000, 30_000, 30_000)
+    turn.begin("Now the rest")
+    model = Spoken(says("Sum."), says("Done."))
+    drive(driver(model, context=40_000), turn)
+    assert [prompt.kind for prompt in model.asked] == ["compact", "main"]
+    kinds = [type(each) for each in turn.events]
+    assert kinds.index(ResultsPruned) < kinds.index(Compacted)
+    assert PRUNED in model.asked[0].messages[0].parts[0].text  # type: ignore[union-attr]
+
+
+def test_f134_hooks_add_to_the_instructions_or_keep_a_session_from_being_compacted() -> None:
+    turn = grown()
+    turn.instructions = "Keep every ticket number."
+    model = Spoken(says("Sum."), says("Done."))
+    drive(driver(model, context=SMALL), turn)
+    assert model.asked[0].system[1] == "Added by a user hook: Keep every ticket number."
+    turn = grown()
+    turn.objection = "not now"
+    model = Spoken(says("Done."))
+    drive(driver(model, context=SMALL), turn)
+    assert [prompt.kind for prompt in model.asked] == ["main"]
+    turn.begin("More")
+    error = fails(driver(Spoken([ContextOverflow("Too long.")]), context=SMALL), turn)
+    assert error.message == f"Too long. {CONTEXT_FULL}"
 
 
 def test_a_summary_that_overflows_itself_is_made_of_less() -> None:

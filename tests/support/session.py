@@ -1,6 +1,6 @@
 """Sessions for tests: a driver that follows a script, tools that wish, people who answer."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -280,6 +280,10 @@ class Script:
 
     def stop(self) -> None:
         """There is no request that could be under way."""
+
+    def compact(self, turn: Turn, model: str = "") -> Generator[StoredEvent, None, bool]:
+        yield from ()
+        return False  # it says what it was told to, and no summary
 
     def child_driver(self, steps: int = 0) -> "Script":
         return self

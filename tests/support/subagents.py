@@ -1,6 +1,6 @@
 """Families for tests: a real log, real locks, real threads; only the models follow a script."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -74,6 +74,10 @@ class Actor:
 
     def stop(self) -> None:
         self.stopped.set()
+
+    def compact(self, turn: Turn, model: str = "") -> Generator[StoredEvent, None, bool]:
+        yield from ()
+        return False  # it says what it was told to, and no summary
 
     def child_driver(self, steps: int = 0) -> "Actor":
         return Actor(self.cast, steps)

@@ -1,16 +1,18 @@
-"""Runs the user's hooks before and after every tool call."""
+"""Runs the user's hooks around tool calls, messages, answers and compactions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from assent.agent.services import AgentServices
 from assent.core.errors import Refused
-from assent.core.hook import AFTER_TOOL, BEFORE_TOOL, PROMPT
-from assent.core.llm import TextPart
+from assent.core.hook import AFTER_TOOL, BEFORE_COMPACT, BEFORE_TOOL, PROMPT, RESPONSE
+from assent.core.llm import TextPart, ToolCall
 from assent.core.session.event import MessageAdded, SessionEvent
+from assent.core.session.record import SessionRecord
 from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
+from assent.planning.hook_events import fire_hooks, session_hook_fields
 from assent.ports import HookRunner
 
 
@@ -66,6 +68,38 @@ def fire_prompt_hooks(
         return []
     words = (TextPart(f"Added by a user hook: {heard.words}"),)
     return [MessageAdded(services.ports.clock.new_id(), agent, words, synthetic="hook")]
+
+
+def fire_response_hooks(
+    services: AgentServices,
+    record: SessionRecord,
+    model: str,
+    text: str,
+    calls: Sequence[ToolCall],
+) -> None:
+    """Tells hooks about a model's answer; they can only add warnings."""
+    made = [{"call": one.id, "tool": one.tool, "arguments": one.args} for one in calls]
+    told = {**session_hook_fields(record), "model": model, "response": text, "calls": made}
+    fire_hooks(services.ports, services.projections, RESPONSE, told)
+
+
+def fire_compact_hooks(
+    services: AgentServices, record: SessionRecord, size: Mapping[str, int], *, asked: bool
+) -> str:
+    """Tells hooks about a compaction; returns what they add to the summary's instructions.
+
+    Raises Refused if one objects.
+    """
+    cause = "user" if asked else "auto"
+    told = {**session_hook_fields(record), **size, "cause": cause}
+    heard = services.ports.hooks.fire(BEFORE_COMPACT, told)
+    services.projections.warnings += heard.warnings
+    if not heard.objection:
+        return heard.words
+    blocked = f"A hook blocked the compaction of this session: {_sentence(heard.objection)}"
+    if not asked:
+        services.projections.warnings.append(blocked)
+    raise Refused(f"{blocked} Nothing was changed.")
 
 
 def _sentence(text: str) -> str:

@@ -16,7 +16,7 @@ from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewin
 from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionLookup, SessionRepository
 from assent.agent.turns import SessionTurn, last_turn_end, retry_message
-from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
+from assent.core.errors import AssentError, IllegalState, Interrupted, NotFound, UsageError
 from assent.core.event import StoredEvent
 from assent.core.ids import plan_name_of, slug
 from assent.core.llm import ImagePart, StreamDelta, TextPart, TokenUsage
@@ -29,6 +29,7 @@ from assent.core.session.event import (
     Compacted,
     MessageAdded,
     PartSaid,
+    ResultsPruned,
     SessionDeleted,
     SessionEvent,
     SessionRenamed,
@@ -62,7 +63,7 @@ from assent.render.rows import redacted_row
 
 _WORDS = (
     MessageAdded, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted, TodosChanged,
-    SessionRenamed, TurnEnded,
+    SessionRenamed, ResultsPruned, TurnEnded,
 )  # fmt: skip
 
 
@@ -345,6 +346,34 @@ class Sessions(SessionLookup):
             yield from turn.append_events() if turn.record.parent else turn.close()
             if not turn.record.parent:
                 self._services.last_edit.check_over(self._services.run_status)
+
+    def compact(
+        self, record: SessionRecord, driver: AgentDriver, tools: ToolEnvironment, model: str = ""
+    ) -> Iterator[StoredEvent | StreamDelta]:
+        """Replaces the older messages of a session that is not at work by a summary (F116).
+
+        Raises Busy if another process works in it, and IllegalState if it waits for an answer, or
+        if there is nothing to compact.
+        """
+        with (
+            self.locked(record, f"compaction of session {record.slug}"),
+            self._running.registered(record.session) as token,
+        ):
+            record = self._require(record)
+            turn = SessionTurn(self._services, self.repository(), record.session, tools)
+            if turn.is_waiting:
+                raise IllegalState(
+                    f"Session {record.slug} waits for an answer, and so cannot be compacted.",
+                    "assent questions list",
+                )
+            yield from turn.end_abandoned()
+            with token.attached(driver.stop):
+                done = yield from driver.compact(turn, model)
+            if not done:
+                raise IllegalState(
+                    f"Session {record.slug} is too short: there is nothing to compact.",
+                    f'assent -r {record.slug} "what comes next"',
+                )
 
     def _recover_unfinished(self, token: CancelToken[TurnEnded]) -> None:
         """Recovers what an earlier process left, which is hardly ever anything."""

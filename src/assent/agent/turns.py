@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from assent.agent.cancellation import cancellable_environment
 from assent.agent.effects import EffectDone
+from assent.agent.hook_guard import fire_compact_hooks, fire_response_hooks
 from assent.agent.permission_request import drain
 from assent.agent.plan_updates import OwnChanges, PlanUpdates
 from assent.agent.prompt import ReminderContext, reminder
@@ -31,6 +32,7 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.session.transcript import LOST, Transcript
 from assent.core.tool import PermissionContext
+from assent.planning.ports import NoHookRunner
 from assent.ports.cancellation import CancelToken
 from assent.tools.tool import ToolContext
 
@@ -171,6 +173,21 @@ class SessionTurn:
         if self._calls.ending:
             yield from self._end(self._calls.ending, self._calls.words)
 
+    def after_response(
+        self, model: str, text: str, calls: Sequence[ToolCall]
+    ) -> tuple[StoredEvent, ...]:
+        """Tells hooks about a model's answer, once it is stored."""
+        if isinstance(self._services.ports.hooks, NoHookRunner):
+            return ()
+        stored = self.append_events()
+        fire_response_hooks(self._services, self.record, model, text, calls)
+        return stored
+
+    def before_compaction(self, *, asked: bool) -> str:
+        """Tells hooks about a compaction; raises Refused if one objects."""
+        size = {"messages": len(self.messages), "compactions": self._record.compactions}
+        return fire_compact_hooks(self._services, self.record, size, asked=asked)
+
     def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         """Asks the user whether to continue, on record; only an explicit yes counts."""
         heard: list[StoredEvent] = []
@@ -199,20 +216,21 @@ class SessionTurn:
         now = ReminderContext(staged, approved, permissions.staging, scope, self._tools.modes)
         return reminder(self._record, plan, now)
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a call or a child of the session waits for an answer."""
+        return bool(self._waiting or self.children.left or self._record.questions)
+
+    def end_abandoned(self) -> tuple[StoredEvent, ...]:
+        """Ends the calls and the turn that a process left open when it died."""
+        return self.append_events(*self._abandoned())
+
     def open(self) -> Iterator[StoredEvent | StreamDelta]:
         """Ends what a process that died left open, starts the turn, and runs what waited."""
         again, left = self._waiting, bool(self.children.left)
         waited = left or self._record.ended == "waiting"
-        lost = [
-            abandoned_call(c, self._lost(c))
-            for c in self._transcript.pending_calls
-            if c not in again
-        ]
-        dead = [TurnEnded("waiting" if again or left else "interrupted", PROCESS_ENDED)]
-        dead = dead if self._record.working else []
-        yield from self.append_events(
-            *lost, *dead, TurnStarted(self._record.turns + 1, self._build)
-        )
+        started = TurnStarted(self._record.turns + 1, self._build)
+        yield from self.append_events(*self._abandoned(), started)
         if self._record.todos:
             self._services.show_todos(self._record, self._record.todos)
         self._services.projections.warnings += self._surroundings.warnings(self._record)
@@ -245,6 +263,17 @@ class SessionTurn:
         if plan and fresh and self._calls.effects.authoring.is_empty(plan):
             self._services.plans.delete([plan])
             yield from self.append_events(self._services.link(None))
+
+    def _abandoned(self) -> list[SessionEvent]:
+        """Returns the ends of what a process left open when it died."""
+        again, left = self._waiting, bool(self.children.left)
+        lost = [
+            abandoned_call(c, self._lost(c))
+            for c in self._transcript.pending_calls
+            if c not in again
+        ]
+        dead = TurnEnded("waiting" if again or left else "interrupted", PROCESS_ENDED)
+        return [*lost, *([dead] if self._record.working else [])]
 
     def _lost(self, call: ToolCall) -> str:
         """Returns what is known of a call that a process left when it died."""

@@ -15,6 +15,9 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.render.rows import Row, session_row
 from assent.render.sessions import (
+    compacted_lines,
+    compacted_row,
+    compaction_notices,
     halted_line,
     markdown_lines,
     rewind_point_lines,
@@ -85,6 +88,26 @@ def rename(call: Invocation, reference: str, title: str, model: str) -> None:
 def fork(call: Invocation, reference: str) -> None:
     """Copy messages and todos to a new session. Plans, approvals and grants are not copied."""
     _answer(call, call.engine.sessions.fork(_found(call, reference)))
+
+
+@sessions.command(
+    epilog=examples("assent sessions compact\nassent sessions compact add-login --json")
+)
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.option("--model", default="", help="Model that summarizes (default: the session's).")
+@with_invocation
+def compact(call: Invocation, reference: str, model: str) -> None:
+    """Compact a session: a summary replaces its older messages, so that requests get shorter.
+
+    Mode, plan, todos and approvals are kept. The messages stay in the log, but the session can no
+    longer be rewound to them.
+    """
+    from assent.cli.session_turn import compact_session
+
+    done = compact_session(call, _found(call, reference), model)
+    row = {**_row(call, done.record), **compacted_row(done)}
+    call.output.answer(row, [*session_lines(row), *compacted_lines(row)])
+    call.output.warn((*call.engine.warnings, *compaction_notices(done)))
 
 
 @sessions.command(epilog=examples("assent sessions export add-login --format markdown > login.md"))

@@ -60,8 +60,9 @@ class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of `[[hooks]]`: a program that runs on an event."""
 
     on: Literal[
-        "before_tool", "after_tool", "prompt", "plan_proposed", "plan_approved", "run_finished"
-    ]
+        "before_tool", "after_tool", "prompt", "response", "before_write", "before_compact",
+        "plan_proposed", "plan_approved", "run_finished",
+    ]  # fmt: skip
     run: tuple[str, ...]
     tool: str = "*"  # names of tools, with wildcards and |
     timeout_s: float = 10

@@ -10,6 +10,9 @@ from assent.core.shell.process import ProcessResult
 BEFORE_TOOL: Final = "before_tool"
 AFTER_TOOL: Final = "after_tool"
 PROMPT: Final = "prompt"
+RESPONSE: Final = "response"
+BEFORE_WRITE: Final = "before_write"
+BEFORE_COMPACT: Final = "before_compact"
 PLAN_PROPOSED: Final = "plan_proposed"
 PLAN_APPROVED: Final = "plan_approved"
 RUN_FINISHED: Final = "run_finished"
@@ -18,9 +21,9 @@ VERSION: Final = 1  # of the object that a hook reads
 EXIT_OBJECTS: Final = 2  # the exit code that denies
 
 # Where a denial counts, where a hook's output reaches the model, and where a failure denies.
-_CAN_OBJECT: Final = (BEFORE_TOOL, PROMPT)
-_CAN_SPEAK: Final = (BEFORE_TOOL, AFTER_TOOL, PROMPT)
-_FAILS_CLOSED: Final = (BEFORE_TOOL,)
+_CAN_OBJECT: Final = (BEFORE_TOOL, PROMPT, BEFORE_WRITE, BEFORE_COMPACT)
+_CAN_SPEAK: Final = (BEFORE_TOOL, AFTER_TOOL, PROMPT, BEFORE_COMPACT)
+_FAILS_CLOSED: Final = {BEFORE_TOOL: "The tool call", BEFORE_WRITE: "The change"}
 
 
 class Hook(msgspec.Struct, frozen=True):
@@ -54,10 +57,10 @@ class HookOutput(msgspec.Struct, frozen=True):
 
 
 def hook_failure(hook: Hook, why: str) -> HookOutput:
-    """Returns the output for a hook that failed; before a tool call it denies (law 9)."""
+    """Returns the output for a hook that failed; before a call or a change it denies (law 9)."""
     told = f"The hook {hook.name} ({hook.on}) {why}"
-    if hook.on in _FAILS_CLOSED:
-        return HookOutput(f"{told} The tool call was denied because the hook could not check it.")
+    if what := _FAILS_CLOSED.get(hook.on):
+        return HookOutput(f"{told} {what} was denied because the hook could not check it.")
     return HookOutput(warning=told)
 
 

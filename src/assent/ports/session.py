@@ -60,6 +60,17 @@ class Turn(Protocol):
     def reminder(self) -> str:
         """Returns a reminder of the current mode, plan and digest, todos and approval."""
 
+    def after_response(
+        self, model: str, text: str, calls: Sequence[ToolCall]
+    ) -> tuple[StoredEvent, ...]:
+        """Tells hooks about a model's answer, which is stored first; they cannot change it."""
+
+    def before_compaction(self, *, asked: bool) -> str:
+        """Tells hooks about a compaction; returns what they add to the summary's instructions.
+
+        Raises Refused if one objects; the user is warned of that unless they `asked` for it.
+        """
+
     def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         """Asks the user whether to continue, on record; only an explicit yes counts."""
 
@@ -77,6 +88,14 @@ class AgentDriver(Protocol):
         """Yields stored events, and streamed pieces.
 
         Raises ModelError or Interrupted after the turn was ended in the session.
+        """
+
+    def compact(
+        self, turn: Turn, model: str = ""
+    ) -> Generator[StoredEvent | StreamDelta, None, bool]:
+        """Compacts a session outside a turn; tells whether there was anything to compact.
+
+        `model` summarizes it; by default that is the session's own.
         """
 
     def stop(self) -> None:

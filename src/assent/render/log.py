@@ -20,8 +20,10 @@ from assent.core.session.event import (
     ChildEnded,
     ChildStarted,
     Compacted,
+    CompactionRejected,
     PartSaid,
     PlannedCall,
+    ResultsPruned,
     StepRetried,
     StepStarted,
 )
@@ -321,6 +323,31 @@ def live_row(kind: str, session: str, at: str, body: Row) -> Row:
     return {"seq": None, "at": at, "kind": kind, "session": session or None, "body": body}
 
 
+NOTICE_AFTER = 3  # compactions of a session (F123)
+COMPACTED = "Conversation summarized to free up context."
+
+
+def compaction_notice(count: int) -> str:
+    """Returns what a user should know of a session that was compacted often; else nothing."""
+    if count < NOTICE_AFTER:
+        return ""
+    return (
+        f"This session was compacted {count} times, and each summary loses details. Start a new "
+        "session for a new topic."
+    )
+
+
+def pruned_text(results: int, tokens: int) -> str:
+    """Says that old tool results were pruned."""
+    them = "1 old tool result" if results == 1 else f"{results} old tool results"
+    return f"Removed {them} (about {tokens:,} tokens) to free up context."
+
+
+def rejected_text(before: int, after: int) -> str:
+    """Says that a summary was not used."""
+    return f"A summary was not used: about {after:,} tokens instead of {before:,}."
+
+
 def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line]:
     """Renders what a model does apart from messages, on one line each; `kin` names children."""
     match event:
@@ -334,7 +361,11 @@ def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line
             again = f" Retrying in {wait:.0f} s (attempt {attempt + 1})." if wait else ""
             yield from wrapped_lines("dim", f"· {visible_line(redact(reason))}{again}")
         case Compacted():
-            yield Line("dim", "· Conversation summarized to free up context.")
+            yield Line("dim", f"· {COMPACTED}")
+        case ResultsPruned(results=results, tokens=tokens):
+            yield Line("dim", f"· {pruned_text(results, tokens)}")
+        case CompactionRejected(before, after):
+            yield Line("dim", f"· {rejected_text(before, after)}")
         case BatchPlanned(calls):
             yield from batch_lines(calls)
         case _:

@@ -25,11 +25,45 @@ from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible, visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
-from assent.render.log import ChildNames, batch_lines, collapse_repeats
+from assent.render.log import ChildNames, batch_lines, collapse_repeats, compaction_notice
 from assent.render.rows import Row, redacted_row
 
 SHORT = 12  # characters of an id in a list
 _FENCE = "~~~~"
+
+
+class CompactionReport(msgspec.Struct, frozen=True):
+    """What a compaction made of a session: tokens before and after, and the summary, if any."""
+
+    record: SessionRecord
+    before: int
+    after: int
+    results: int = 0  # of tools, that were pruned
+    summary: str = ""
+
+
+def compaction_notices(done: CompactionReport) -> list[str]:
+    """Says that a session was compacted often, if it was (F123)."""
+    notice = compaction_notice(done.record.compactions) if done.summary else ""
+    return [notice] if notice else []
+
+
+def compacted_row(done: CompactionReport) -> Row:
+    """Returns a compaction as JSON data."""
+    told = {"tokens_before": done.before, "tokens_after": done.after, "pruned": done.results}
+    row: Row = {**told, "summary": done.summary or None, "notices": compaction_notices(done)}
+    return redacted_row(row)
+
+
+def compacted_lines(row: Row) -> Iterator[Line]:
+    """Renders what a compaction came to."""
+    yield Line(
+        "plain",
+        f"Compacted: about {row['tokens_before']:,} tokens before, {row['tokens_after']:,} now.",
+    )
+    if row["pruned"]:
+        results = "1 old tool result" if row["pruned"] == 1 else f"{row['pruned']} old tool results"
+        yield Line("plain", f"Removed {results}.")
 
 
 def with_children(records: Sequence[SessionRecord]) -> list[SessionRecord]:

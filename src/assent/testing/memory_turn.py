@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from assent.core.errors import Refused
 from assent.core.event import StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, TextPart, ToolCall, ToolDefinition, ToolResult
 from assent.core.permission.mode import Mode
@@ -40,6 +41,7 @@ class MemoryTurn:
         self.reminds = ""
         self.answers: list[bool] = []  # of the user who is asked whether to go on; then no one is
         self.asked: list[tuple[str, str]] = []
+        self.objection = self.instructions = ""  # of hooks, before a compaction
         self.reports: list[SessionEvent] = []  # of children, each while the turn would rest
         self._tools = dict(tools or {})
         self._agents = {"plan": Agent("plan"), "build": Agent("build"), **(agents or {})}
@@ -113,6 +115,16 @@ class MemoryTurn:
             result = ToolResult(call.id, text, failed=does is None)
             yield from self.append_events(CallEnded(call.id, call.tool, result))
             self._over = self._over or call.tool in self.ends
+
+    def after_response(
+        self, model: str, text: str, calls: Sequence[ToolCall]
+    ) -> tuple[StoredEvent, ...]:
+        return ()
+
+    def before_compaction(self, *, asked: bool) -> str:
+        if self.objection:
+            raise Refused(self.objection)
+        return self.instructions
 
     def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         self.asked.append((header, question))

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from assent.core.errors import AssentError, Busy, ConcurrentChange, UsageError
+from assent.core.errors import AssentError, Busy, ConcurrentChange, Interrupted, UsageError
 from assent.core.permission.mode import MODES, Mode, resolve_mode
 from assent.core.session.event import Question, TurnEnded
 from assent.core.session.record import SessionRecord
@@ -68,6 +68,7 @@ class PanelAsker:
 
 
 BUSY = "The model is working. Press Esc to interrupt it first."
+NOT_COMPACTED = "Compaction interrupted. No message was replaced."
 BUILT = "The build stopped early. Its changes are kept, and continuing needs no new approval."
 
 OTHER_MODE = "The mode was changed to {} elsewhere. Your message was not sent."
@@ -221,6 +222,12 @@ class SessionController:
         """Has a model build an approved text plan, in the plan's session."""
         self._start(lambda: self._built(plan_id, digest))
 
+    def compact(self) -> None:
+        """Has a model summarize the older messages of the session; errors are reported."""
+        record = self.record
+        if record is not None:
+            self._start(lambda: self._compacted(record))
+
     def interrupt(self) -> bool:
         """Ends the turn that this screen drives; tells whether there is one.
 
@@ -346,6 +353,14 @@ class SessionController:
         self._began(record)
         work = self._opened()
         return self.engine.sessions.work(record, work.driver, work.tools)
+
+    def _compacted(self, record: SessionRecord) -> Events:
+        self._began(record)
+        work = self._opened()
+        try:
+            yield from self.engine.sessions.compact(record, work.driver, work.tools, self.model)
+        except Interrupted as error:
+            raise AssentError(NOT_COMPACTED, "/compact") from error
 
     def _built(self, plan_id: str, digest: str) -> Events:
         engine, work = self.engine, self._opened()

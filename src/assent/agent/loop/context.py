@@ -7,7 +7,7 @@ import msgspec
 from assent.agent.loop.budget import Budget
 from assent.agent.loop.step import ModelAnswer, ModelStep, RecordUsage, SessionOutput
 from assent.agent.prompt import prompt_layers, prompt_text, system_texts
-from assent.core.errors import AssentError, ContextOverflow, ModelError
+from assent.core.errors import AssentError, ContextOverflow, ModelError, Refused
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -26,13 +26,15 @@ from assent.core.llm import (
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.event import (
     Compacted,
+    CompactionRejected,
     MessageAdded,
     PartSaid,
+    ResultsPruned,
     SessionEvent,
     StepRetried,
     StepStarted,
 )
-from assent.core.session.transcript import SUMMARY
+from assent.core.session.transcript import SUMMARY, is_prunable
 from assent.core.tool import missing_tools
 from assent.ports import OpenedModel
 from assent.ports.session import Turn
@@ -101,6 +103,19 @@ KEPT_SHARES = (1, 0.25, 0)  # of that, if the one before was too much
 ATTEMPTS = len(KEPT_SHARES)
 MIN_TOKENS = 200  # tokens; less is not worth a request
 OMITTED = "(Earlier content omitted.)\n"
+PRUNE_PROTECTED = 40_000  # tokens of the newest tool results that are never pruned (F121)
+PRUNE_MINIMUM = (
+    20_000  # tokens; with less to gain, a prompt that a provider has cached is left alone
+)
+TOO_LONG = (
+    "Your previous summary had {size} characters, which is too long. Write a much shorter one."
+)
+NOT_SHORTER = (
+    "The conversation (about {before} tokens) could not be compacted: {count} not shorter."
+)
+STILL_FULL = (
+    "After compaction the conversation still has about {used} tokens; {name} accepts {room}."
+)
 
 
 def context_window(opened: OpenedModel) -> int:
@@ -126,40 +141,96 @@ def kept_messages(messages: Sequence[ChatMessage], most: int) -> int:
     return stay
 
 
-class Compaction:
-    """Compacts the session of a turn; each attempt keeps fewer of the newest messages."""
+def prunable_results(messages: Sequence[ChatMessage]) -> ResultsPruned | None:
+    """Returns which old tool results are worth pruning, if any (F121).
 
-    def __init__(self, turn: Turn, opened: OpenedModel, pay: RecordUsage) -> None:
+    The newest 40,000 tokens of them stay, and whatever the model has not answered yet.
+    """
+    kept, held, answered = 0, 0, False
+    for message in reversed(messages):
+        held += _result_tokens(message)
+        answered = answered or message.role == "assistant"
+        if held > PRUNE_PROTECTED and answered:
+            break
+        kept += 1
+    old = messages[: len(messages) - kept]
+    found = [part for one in old for part in one.parts if is_prunable(part)]
+    tokens = sum(map(_tokens, found))
+    return ResultsPruned(kept, len(found), tokens) if tokens >= PRUNE_MINIMUM else None
+
+
+def _result_tokens(message: ChatMessage) -> int:
+    return sum(_tokens(part) for part in message.parts if isinstance(part, ToolResult))
+
+
+class Compaction:
+    """One compaction of a session: old tool results go first, then all that is old.
+
+    Each attempt at a summary keeps fewer of the newest messages. `told` is what hooks add to the
+    instructions for it.
+    """
+
+    def __init__(self, turn: Turn, opened: OpenedModel, pay: RecordUsage, told: str = "") -> None:
         self._turn = turn
         self._opened = opened
         self._pay = pay
+        self._told = told
+        self.attempt = 0  # the next one
+        self._done = False  # a summary of this compaction is in use
 
-    def run(self, attempt: int = 0) -> Generator[SessionOutput, None, bool]:
-        """Summarizes the older messages; tells whether there were enough to summarize."""
-        messages = self._turn.messages
+    def prune(self) -> Generator[SessionOutput, None, bool]:
+        """Prunes old tool results; tells whether there were enough of them."""
+        pruned = prunable_results(self._turn.messages)
+        if pruned is not None:
+            yield from self._turn.append_events(pruned)
+        return pruned is not None
+
+    def summarise(self) -> Generator[SessionOutput, None, bool]:
+        """Summarizes the older messages; tells whether there were enough to summarize.
+
+        A summary that would make the request no shorter is thrown away; raises ContextOverflow if
+        that was the last attempt, and none before it helped (F120).
+        """
+        messages, size, rejected = self._turn.messages, 0, 0
         room = context_window(self._opened)
-        for share in KEPT_SHARES[attempt:]:
-            stay = kept_messages(messages, int(min(KEPT_TOKENS, room // 4) * share))
-            old = messages[: len(messages) - stay]
-            if (
-                sum(estimated_tokens(message) for message in old if not _summary(message))
-                >= MIN_TOKENS
-            ):
-                done = yield from self._summarise(old, stay, room * CHARS_PER_TOKEN)
-                yield from self._turn.append_events(done, *self._reminder())
+        before = sum(map(estimated_tokens, messages))
+        while self.attempt < ATTEMPTS:
+            most = int(min(KEPT_TOKENS, room // 4) * KEPT_SHARES[self.attempt])
+            self.attempt += 1
+            stay = kept_messages(messages, most)
+            old, new = messages[: len(messages) - stay], messages[len(messages) - stay :]
+            if sum(estimated_tokens(one) for one in old if not _summary(one)) < MIN_TOKENS:
+                continue
+            done = yield from self._summarise(old, stay, room * CHARS_PER_TOKEN, size)
+            reminder = self._reminder()
+            size = len(done.summary)
+            after = (len(SUMMARY) + size) // CHARS_PER_TOKEN + sum(map(estimated_tokens, new))
+            after += sum(_tokens(part) for one in reminder for part in one.parts)
+            if after < before:
+                yield from self._turn.append_events(done, *reminder)
+                self._done = True
                 return True
+            rejected += 1
+            told = CompactionRejected(before, after, done.usage, done.cost)
+            yield from self._turn.append_events(told)
+        if rejected and not self._done:
+            raise ContextOverflow(NOT_SHORTER.format(count=_times(rejected), before=before))
         return False
 
     def _summarise(
-        self, old: Sequence[ChatMessage], stay: int, most: int
+        self, old: Sequence[ChatMessage], stay: int, most: int, rejected: int
     ) -> Generator[SessionOutput, None, Compacted]:
-        """Asks for a summary, of fewer messages if the model cannot read them all."""
+        """Asks for a summary, of fewer messages if the model cannot read them all.
+
+        `rejected` is the length of the one before, if that was too long.
+        """
+        system = [prompt_text("compact")]
+        system += [f"Added by a user hook: {self._told}"] if self._told else []
+        system += [TOO_LONG.format(size=rejected)] if rejected else []
         for attempt in range(1, ATTEMPTS + 1):
             told = ChatMessage("user", (TextPart(transcript_text(old, most >> attempt)),))
             try:
-                return (
-                    yield from self._ask(ModelRequest((prompt_text("compact"),), (told,)), stay)
-                )
+                return (yield from self._ask(ModelRequest(tuple(system), (told,)), stay))
             except ContextOverflow as error:
                 trouble = error
         raise trouble
@@ -242,6 +313,10 @@ def _summary(message: ChatMessage) -> bool:
             return False
 
 
+def _times(count: int) -> str:
+    return "the summary was" if count == 1 else f"{count} summaries were"
+
+
 def _checked(summary: str, name: str) -> str:
     if not summary.strip():
         raise ModelError(f"{name} returned no summary of the session.")
@@ -281,10 +356,12 @@ class ModelRequests:
             StepStarted(number, agent.name, opened.name, turn.record.mode)
         )
         self._step = step = ModelStep(turn, opened, self._payer(opened), self._clock)
+        compaction: Compaction | None = None
         for attempt in range(ATTEMPTS):
-            # The first time the newest stay as they are, the second time nothing does.
-            if attempt and not (yield from self._compact(opened, 2 * (attempt - 1))):
-                break
+            if attempt:
+                compaction = compaction or self._compaction(opened)
+                if compaction is None or not (yield from self._shrink(compaction)):
+                    break
             prompt = self._prompt(opened, number)
             try:
                 answered = yield from step.ask(_without_tools(prompt) if last else prompt)
@@ -309,23 +386,53 @@ class ModelRequests:
         """Returns the events to record after a failure."""
         return self._step.failed(error) if self._step else ()
 
+    def compact(self, opened: OpenedModel) -> Generator[SessionOutput, None, bool]:
+        """Compacts the session because the user wants it; tells whether that was possible.
+
+        Raises Refused if a hook objects.
+        """
+        told = self._turn.before_compaction(asked=True)
+        compaction = Compaction(self._turn, opened, self._payer(opened), told)
+        pruned = yield from compaction.prune()
+        return (yield from compaction.summarise()) or pruned
+
     def _make_room(self, opened: OpenedModel) -> Iterator[SessionOutput]:
         """Compacts the session before the context is full; not again if that did not help."""
-        attempt = 0
-        while self._is_full(opened) and not self._stuck:
-            done = yield from self._compact(opened, attempt)
-            attempt += 1
-            self._stuck = not done or attempt == ATTEMPTS
+        if self._stuck or not self._is_full(opened):
+            return
+        compaction = self._compaction(opened)
+        if compaction is None:
+            self._stuck = True
+            return
+        if (yield from compaction.prune()):
+            self._gauge.restart()
+        while self._is_full(opened) and (yield from compaction.summarise()):
+            self._gauge.restart()
+        self._stuck = self._is_full(opened)
+        if self._stuck and opened.context and self._used > context_window(opened):
+            room = context_window(opened)
+            raise ContextOverflow(STILL_FULL.format(used=self._used, name=opened.name, room=room))
+
+    def _compaction(self, opened: OpenedModel) -> Compaction | None:
+        """Returns a compaction; None if a hook objects, of which the user is warned."""
+        try:
+            told = self._turn.before_compaction(asked=False)
+        except Refused:
+            return None
+        return Compaction(self._turn, opened, self._payer(opened), told)
+
+    def _shrink(self, compaction: Compaction) -> Generator[SessionOutput, None, bool]:
+        """Makes a request shorter that a model could not read; the last time nothing stays."""
+        done = not compaction.attempt and (yield from compaction.prune())
+        if not done:
+            done = yield from compaction.summarise()
+            compaction.attempt = max(compaction.attempt, ATTEMPTS - 1)
+        self._gauge.restart()
+        return done
 
     def _is_full(self, opened: OpenedModel) -> bool:
         self._used = self._gauge.estimate(self._system(opened), self._turn.messages)
         return is_full(self._used, opened)
-
-    def _compact(self, opened: OpenedModel, attempt: int) -> Generator[SessionOutput, None, bool]:
-        compaction = Compaction(self._turn, opened, self._payer(opened))
-        done = yield from compaction.run(attempt)
-        self._gauge.restart()
-        return done
 
     def _prompt(self, opened: OpenedModel, number: int) -> ModelRequest:
         turn = self._turn

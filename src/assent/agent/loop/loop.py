@@ -36,6 +36,7 @@ KEPT_STAGED = (
 )
 KEPT_DONE = f"Messages and changes are kept; `{CONTINUE_COMMAND}` continues."
 CONTEXT_FULL = "Messages and staged changes are kept, but they exceed this model's context."
+NOT_COMPACTED = "No message was replaced."
 LARGER_MODEL_COMMAND = "assent -c --model PROVIDER/MODEL, with a larger context"
 ANSWER_CUT_OFF = (
     "The answer reached the output limit before this call was complete, so it was not run. Make "
@@ -138,6 +139,21 @@ class AgentLoop:
         finally:
             self._token = CancelToken()
 
+    def compact(self, turn: Turn, model: str = "") -> Generator[SessionOutput, None, bool]:
+        """Compacts a session outside a turn; tells whether there was anything to compact.
+
+        No message is replaced if the user interrupts, or the model fails.
+        """
+        asking = ModelRequests(turn, self._briefing, self.purse, self._clock)
+        try:
+            return (yield from asking.compact(self._model(turn, model)))
+        except ContextOverflow as error:
+            raise type(error)(f"{error.message} {NOT_COMPACTED}", CONTINUE_COMMAND) from error
+        except (ModelError, UsageError) as error:
+            raise error_with_advice(error, turn.record.mode) from error
+        finally:
+            self._token = CancelToken()
+
     def _turn(self, turn: Turn, asking: ModelRequests) -> Iterator[SessionOutput]:
         steps, cut = StepLimit(self._limits.max_turns or 0, self._steps), 0
         while True:
@@ -153,6 +169,7 @@ class AgentLoop:
             answered = yield from asking.answer(opened, last=last)
             cut = cut + 1 if answered.stop is StopReason.LENGTH else 0
             asking.hand_over()
+            yield from turn.after_response(opened.name, answered.text, answered.calls)
             if _is_at_rest(answered, last=last) and (yield from turn.wait_for_children()):
                 continue
             if (
@@ -182,9 +199,9 @@ class AgentLoop:
             self.purse.extend(reached)
         return ""
 
-    def _model(self, turn: Turn) -> OpenedModel:
+    def _model(self, turn: Turn, name: str = "") -> OpenedModel:
         """Returns the model that the newest message asks for, else its agent, else the settings."""
-        name = turn.record.model or turn.agent.model
+        name = name or turn.record.model or turn.agent.model
         if name not in self._opened:
             self._opened[name] = self._open_model(name)
         opened = self._opened[name]

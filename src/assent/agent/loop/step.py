@@ -17,6 +17,7 @@ from assent.core.llm import (
     StreamDelta,
     StreamEnded,
     StreamPaused,
+    TextPart,
     TokenUsage,
     ToolCall,
     ToolResult,
@@ -44,6 +45,7 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
     usage: TokenUsage = TokenUsage()
     words: str = ""
+    text: str = ""  # what the model said to the user
 
 
 class ModelStep:
@@ -136,7 +138,8 @@ class ModelStep:
         cost = self._pay(answer.usage, self._said)
         self._open = False
         self._turn.defer_events(StepEnded(answer.stop, answer.usage, cost, answer.words))
-        return ModelAnswer(answer.stop, self._calls, answer.usage, answer.words)
+        text = "".join(one.part.text for one in self._said if isinstance(one.part, TextPart))
+        return ModelAnswer(answer.stop, self._calls, answer.usage, answer.words, text)
 
 
 def normalized_call(call: ToolCall, taken: Set[str], step: int) -> ToolCall:

@@ -31,6 +31,7 @@ from assent.cli.goal.result import (
     TurnTotals,
     add_child_event,
     add_event,
+    compaction_notices,
     draft_notices,
     exit_code,
     is_of_session,
@@ -326,7 +327,7 @@ class GoalTurn:
         self._output.warn((*self._work.warnings, *self._engine.warnings))
         if self._goal.form == "text":
             self._output.warn(refused_notices(ending))
-        self._output.warn(draft_notices(ending))
+        self._output.warn((*draft_notices(ending), *compaction_notices(ending)))
         error = turn_error(ending)
         if error is not None and self._goal.form == "text":
             self._output.fail(error)

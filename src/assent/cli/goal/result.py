@@ -15,6 +15,7 @@ from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     Compacted,
+    CompactionRejected,
     PartSaid,
     Question,
     QuestionAnswered,
@@ -29,7 +30,12 @@ from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.core.tool import MISSING_CAPABILITY
 from assent.render.lines import BLANK, Line, wrapped_lines
-from assent.render.log import batch_row, count_repeated_rows, times_suffix
+from assent.render.log import (
+    batch_row,
+    compaction_notice,
+    count_repeated_rows,
+    times_suffix,
+)
 from assent.render.questions import open_questions_lines
 from assent.render.rows import Row, redacted_row
 
@@ -74,6 +80,7 @@ class TurnTotals(msgspec.Struct, frozen=True):
     ] = ()  # calls that were not made, because no one could be asked
     unrun: tuple[str, ...] = ()  # commands that were neither run nor staged: no sandbox holds here
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
+    compacted: bool = False  # older messages were replaced by a summary
 
 
 class TurnResult(msgspec.Struct, frozen=True):
@@ -105,7 +112,11 @@ def is_of_session(recorded: StoredEvent, session: str) -> bool:
 def add_child_event(tally: TurnTotals, event: Event) -> TurnTotals:
     """Returns the sum with what a child cost; its words are its parent's to tell."""
     match event:
-        case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+        case (
+            StepEnded(usage=usage, cost=cost)
+            | Compacted(usage=usage, cost=cost)
+            | CompactionRejected(usage=usage, cost=cost)
+        ):
             return _counted(tally, usage, cost)
         case QuestionAsked() | QuestionAnswered() | BatchPlanned():
             return _closed(tally, event)
@@ -129,6 +140,8 @@ def add_event(tally: TurnTotals, event: Event) -> TurnTotals:
         case StepEnded(usage=usage, cost=cost):
             return _counted(_spoken(tally), usage, cost)
         case Compacted(usage=usage, cost=cost):
+            return _counted(changed(tally, compacted=True), usage, cost)
+        case CompactionRejected(usage=usage, cost=cost):
             return _counted(tally, usage, cost)
         case _:
             return _closed(tally, event)
@@ -246,6 +259,8 @@ def turn_result_row(ending: TurnResult) -> Row:
         "batches": [batch_row(batch) for batch in tally.batches],
         "waiting": _open_questions(ending),
         "children": session.children,
+        "compactions": session.compactions,
+        "notices": compaction_notices(ending),
         "error": error.word if error else None,
         "message": _valid(error.message if error else tally.words),
         "next": _valid(error.next if error else _next(ending)),
@@ -259,6 +274,12 @@ def questions_of(tally: TurnTotals) -> list[Row]:
     return count_repeated_rows(
         redacted_row([msgspec.to_builtins(one.question) for one in asked]), ""
     )
+
+
+def compaction_notices(ending: TurnResult) -> list[str]:
+    """Says that a session was compacted often, if this turn did so once more (F123)."""
+    count = ending.session.compactions if ending.tally.compacted else 0
+    return [words] if (words := compaction_notice(count)) else []
 
 
 def refused_notices(ending: TurnResult) -> list[str]:

@@ -275,6 +275,26 @@ class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
     cost: float | None = None
 
 
+class CompactionRejected(msgspec.Struct, frozen=True, tag="compaction_rejected"):
+    """A summary was thrown away, because with it the messages would not have become shorter.
+
+    `before` and `after` are estimates of the tokens without it and with it.
+    """
+
+    before: int
+    after: int
+    usage: TokenUsage = TokenUsage()
+    cost: float | None = None
+
+
+class ResultsPruned(msgspec.Struct, frozen=True, tag="results_pruned"):
+    """Long tool results in all messages but the last `kept` became a short placeholder."""
+
+    kept: int
+    results: int
+    tokens: int  # that they had, about
+
+
 class TurnEnded(msgspec.Struct, frozen=True, tag="turn_ended"):
     """A turn ended; the session is idle."""
 
@@ -306,6 +326,8 @@ SessionEvent: TypeAlias = (
     | ChildEnded
     | TodosChanged
     | Compacted
+    | CompactionRejected
+    | ResultsPruned
     | TurnEnded
 )
 

@@ -8,6 +8,7 @@ from assent.core.permission.mode import CustomModes, Mode, missing_mode
 from assent.core.session.event import (
     ChildStarted,
     Compacted,
+    CompactionRejected,
     MessageAdded,
     ModeChanged,
     PlanLinked,
@@ -63,6 +64,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     halt: str = ""  # paused or cancelled: a person wants, or wanted, the work to stop
     ended: str = ""  # how the last turn ended
     rewound: bool = False  # the user went back, and has said nothing since
+    compactions: int = 0  # summaries that replaced older messages
 
 
 def with_current_mode(record: SessionRecord, modes: CustomModes) -> SessionRecord:
@@ -111,8 +113,11 @@ def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return {"turns": turn, "working": True, "build": build, "halt": "", "ended": ""}
         case StepStarted(step):
             return {"steps": step, "waiting": False}
-        case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+        case StepEnded(usage=usage, cost=cost) | CompactionRejected(usage=usage, cost=cost):
             return {"usage": add_usage(record.usage, usage), "cost": _sum(record.cost, cost)}
+        case Compacted(usage=usage, cost=cost):
+            paid = {"usage": add_usage(record.usage, usage), "cost": _sum(record.cost, cost)}
+            return {**paid, "compactions": record.compactions + 1}
         case TurnEnded(why):
             return {"working": False, "build": "", "ended": why}
         case SessionDeleted():

@@ -20,6 +20,7 @@ from assent.core.session.event import (
     Compacted,
     MessageAdded,
     PartSaid,
+    ResultsPruned,
     SessionRewound,
     StepEnded,
     StepRetried,
@@ -157,6 +158,7 @@ LOST = (
     "repeat it."
 )
 NEVER_BEGAN = "The call was interrupted before it started. It was not run."
+PRUNED = "(Old tool output was removed to free up context. Call the tool again if you need it.)"
 SUMMARY = "Summary of the conversation so far, replacing the original messages:\n\n"
 
 
@@ -220,6 +222,10 @@ class Transcript:
             case Compacted(summary=summary, kept=kept):
                 self._close()
                 self._shorten(summary, kept)
+            case ResultsPruned(kept=kept):
+                self._close()
+                old = max(0, len(self._messages) - kept)
+                self._messages[:old] = map(pruned_message, self._messages[:old])
             case SessionRewound(message=message):
                 self._close()
                 self._rewind(message)
@@ -317,6 +323,24 @@ class Transcript:
             self._messages.append(ChatMessage("user", results))
             self._unread = False
         self._open, self._results = [], {}
+
+
+def is_prunable(part: MessagePart) -> bool:
+    """Tells whether a part is a tool result that is longer than its placeholder."""
+    return isinstance(part, ToolResult) and (len(part.text) > len(PRUNED) or bool(part.images))
+
+
+def pruned_message(message: ChatMessage) -> ChatMessage:
+    """Returns a message without long tool results; the same object if it has none."""
+    if not any(map(is_prunable, message.parts)):
+        return message
+    parts = [
+        ToolResult(part.call, PRUNED, part.failed)
+        if isinstance(part, ToolResult) and is_prunable(part)
+        else part
+        for part in message.parts
+    ]
+    return msgspec.structs.replace(message, parts=tuple(parts))
 
 
 def _has_results(message: ChatMessage) -> bool:

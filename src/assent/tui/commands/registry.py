@@ -49,6 +49,7 @@ COMMANDS: Final = (
             act=session.retitle),
     BuiltinCommand("/rewind", "", "rewind to an earlier message", "session",
             act=session.rewind),
+    BuiltinCommand("/compact", "", "summarize older messages", "session", act=session.compact),
     BuiltinCommand("/export", "[FILE]", "export the session", "session", act=session.export),
     BuiltinCommand("/mode", "[MODE]", "plan, ask, auto-edit, yolo, custom", "choose",
             act=session.mode),

@@ -72,6 +72,13 @@ def retitle(app: AppContext, rest: str) -> None:
     )
 
 
+def compact(app: AppContext, rest: str) -> None:
+    """Replaces the session's older messages by a summary."""
+    current(app.session_controller.record)
+    app.session_controller.compact()
+    app.draw_status()
+
+
 def rewind(app: AppContext, rest: str) -> None:
     """Opens the list of the user's messages, to rewind to before one of them."""
     app.open("rewind", require_session(app.session_controller.record))

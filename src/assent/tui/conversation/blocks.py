@@ -14,16 +14,19 @@ from assent.core.llm import TextPart, TokenUsage, ToolCall
 from assent.core.session.event import (
     CallEnded,
     Compacted,
+    CompactionRejected,
     MessageAdded,
     ModeChanged,
     PlannedCall,
     Question,
+    ResultsPruned,
     SessionRenamed,
     StepEnded,
     StepRetried,
     WorkHalted,
 )
 from assent.core.text.secrets import redact
+from assent.render.log import COMPACTED, pruned_text, rejected_text
 
 CallState: TypeAlias = Literal["pending", "running", "completed", "error", "declined"]
 QuestionState: TypeAlias = Literal["open", "answered", "unanswered"]
@@ -228,7 +231,11 @@ def event_note(event: Event) -> tuple[NoteKind, str, str] | None:
             again = f" Retrying in {wait:.0f} s (attempt {attempt + 1})." if wait else ""
             return "retry", f"{first_line(reason)}{again}", ""
         case Compacted(summary=summary):
-            return "compacted", "Conversation summarized to free up context.", summary
+            return "compacted", COMPACTED, summary
+        case ResultsPruned(results=results, tokens=tokens):
+            return "compacted", pruned_text(results, tokens), ""
+        case CompactionRejected(before, after):
+            return "compacted", rejected_text(before, after), ""
         case WorkHalted(how, reason):
             why = f": {first_line(reason)}" if reason else ""
             return "halted", f"Session {how}{why}", ""

@@ -17,6 +17,7 @@ from assent.core.session.event import (
     ChildEnded,
     ChildStarted,
     Compacted,
+    CompactionRejected,
     MessageAdded,
     PartSaid,
     PlannedCall,
@@ -32,7 +33,7 @@ from assent.core.session.event import (
 from assent.core.session.question import is_permission, read_permission_answer
 from assent.core.session.record import add_usage
 from assent.core.text.secrets import redact
-from assent.render.log import ChildNames
+from assent.render.log import ChildNames, compaction_notice
 from assent.render.rows import StreamRedactor
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
@@ -122,6 +123,7 @@ class Timeline:
         self.blocks: dict[str, Block] = {}
         self._full: dict[str, str] = {}  # long texts, as they came
         self._heard: dict[str, _TimelineEvents] = {}  # by session
+        self._compactions = 0
         self._fresh: dict[str, None] = {}
         self._live: dict[str, tuple[str, StreamingText]] = {}  # kind and pieces by key
         self._printed: dict[str, list[str]] = {}  # by calls that run, and not in their blocks yet
@@ -258,16 +260,28 @@ class Timeline:
             case StepRetried():
                 self._void()
                 self._note(event)
-            case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+            case (
+                StepEnded(usage=usage, cost=cost)
+                | Compacted(usage=usage, cost=cost)
+                | CompactionRejected(usage=usage, cost=cost)
+            ):
                 self._usage = add_usage(self._usage, usage)
                 known = self._cost is not None and cost is not None
                 self._cost = (self._cost or 0.0) + (cost or 0.0) if known else None
                 self._note(event)
+                self._compacted(event)
             case BatchPlanned(calls):
                 for call in calls:
                     self._planned(call)
             case _:
                 self._take_call(event)
+
+    def _compacted(self, event: Event) -> None:
+        """Counts compactions, and says when there were many (F123)."""
+        if isinstance(event, Compacted):
+            self._compactions += 1
+            if words := compaction_notice(self._compactions):
+                self._put(NoteBlock(self._new(), "compacted", words, 0))
 
     def _take_call(self, event: Event) -> None:
         match event:
