@@ -18,7 +18,10 @@ ALLOWING: dict[str, Any] = {
     "other arguments": {"updatedInput": {"path": "pwned", "content": "pwned"}, "args": {}},
     "a grant": {"grant": {"reach": "project", "patterns": [["edit", "*"]]}, "answer": "Yes"},
 }
-MOMENTS = ("before_tool", "after_tool", "prompt", "plan_proposed", "plan_approved", "run_finished")
+MOMENTS = (
+    "before_tool", "after_tool", "prompt", "response", "before_write", "before_compact",
+    "plan_proposed", "plan_approved", "run_finished",
+)  # fmt: skip
 
 
 def program(folder: Path, name: str, body: str) -> str:

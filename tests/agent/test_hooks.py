@@ -49,6 +49,9 @@ class Ears:
         self.heard.append((on, dict(facts)))
         return self.answers.get(on, HookResults())
 
+    def listens(self, on: str) -> bool:
+        return on in self.answers
+
     @property
     def moments(self) -> list[str]:
         return [on for on, _ in self.heard]

@@ -6,8 +6,10 @@ from assent.core.hook import Hook, HookOutput, hook_output
 from assent.core.shell.process import ProcessResult
 
 MOMENTS = (
-    "before_tool", "after_tool", "prompt", "plan_proposed", "plan_approved", "run_finished",
+    "before_tool", "after_tool", "prompt", "response", "before_write", "before_compact",
+    "plan_proposed", "plan_approved", "run_finished",
 )  # fmt: skip
+CLOSED = ("before_tool", "before_write")  # where a failure denies
 FAILURES = (
     ProcessResult(1), ProcessResult(3), ProcessResult(126, "start"), ProcessResult(137),
     ProcessResult(124, "time"), ProcessResult(137, "output"), ProcessResult(2, "processes"),
@@ -20,10 +22,10 @@ def test_only_a_plain_0_is_no_objection_before_a_call(on: str) -> None:
     hook = Hook(on, ("look",))
     for end in FAILURES:
         found = hook_output(hook, end, b"fine", b"")
-        assert bool(found.objection) == (on == "before_tool"), end
-        assert bool(found.warning) == (on != "before_tool"), end
+        assert bool(found.objection) == (on in CLOSED), end
+        assert bool(found.warning) == (on not in CLOSED), end
         assert found.words == ""
-    speaks = on in ("before_tool", "after_tool", "prompt")
+    speaks = on in ("before_tool", "after_tool", "prompt", "before_compact")
     assert hook_output(hook, ProcessResult(0), b" yes\n", b"noise") == HookOutput(
         words="yes" if speaks else ""
     )
@@ -32,7 +34,7 @@ def test_only_a_plain_0_is_no_objection_before_a_call(on: str) -> None:
 @pytest.mark.parametrize("on", MOMENTS)
 def test_a_no_counts_where_it_can_still_be_heard(on: str) -> None:
     found = hook_output(Hook(on, ("look",)), ProcessResult(2), b"out", b"err")
-    if on in ("before_tool", "prompt"):
+    if on in ("before_tool", "prompt", "before_write", "before_compact"):
         assert found == HookOutput("err")
     else:
         warning = f'The hook look ({on}) exited with code 2. Error output: "err".'

@@ -42,6 +42,9 @@ class NoHookRunner:
     def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         return NO_HOOK_RESULT
 
+    def listens(self, on: str) -> bool:
+        return False
+
 
 class NoTrustedKeys:
     """Implements ports.TrustedKeys where no other key is trusted."""

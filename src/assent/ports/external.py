@@ -238,3 +238,6 @@ class HookRunner(Protocol):
 
         For hooks that run before something, one that is missing, slow or fails is an objection.
         """
+
+    def listens(self, on: str) -> bool:
+        """Tells whether there is a hook for an event whose facts are costly to collect."""

@@ -15,6 +15,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
 from assent.executor.drift import drifted_paths
 from assent.planning.drafts import PlanContents
+from assent.planning.hook_events import session_hook_fields
 from assent.planning.path_checks import refuse_git_folders
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.repositories import PlanRepository
@@ -54,6 +55,8 @@ class Permits:
             self._check_files(plan, operations)
             self._runs.check_slots(operations)
             self._keep(edit)
+            facts = {**session_hook_fields(session), "call": call}
+            self._runs.check_write(operations, facts, "Nothing was changed.")
             clock = self._ports.clock
             permit = Permit(
                 clock.new_id(), session.session, call, source, detail, plan.digest, clock.now(),

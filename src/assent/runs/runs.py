@@ -1,9 +1,9 @@
 """Builds an approved plan, recovers an unfinished run, and reports how it ended."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -46,7 +46,12 @@ from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
 from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.planning.approvals import Approvals, check_digest
-from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
+from assent.planning.hook_events import (
+    check_write_hooks,
+    fire_hooks,
+    plan_hook_fields,
+    session_hook_fields,
+)
 from assent.planning.path_checks import refuse_denied
 from assent.planning.plan_status import imported_plan_drift
 from assent.planning.plans import Plans
@@ -135,6 +140,9 @@ class Runs(RunStatus):
                 return NO_RUN
             refuse_repeated_undo(UndoTargets(self._ports, repository), record, fitting.plan)
             self._orphans.check(fitting.plan.operations)
+            if not exempt:  # what has begun can always be rolled back
+                facts = plan_hook_fields(record)
+                self.check_write(fitting.plan.operations, facts, APPROVAL_UNUSED)
             run, journal = self._ports.clock.new_id(), StoreJournal(self._ports, repository)
             warnings = self._cautioned(record)
             try:
@@ -455,6 +463,12 @@ class Runs(RunStatus):
     def _reckon_under(self, repository: PlanRepository) -> None:
         if self._lacks_an_end(repository) and (told := record_lost_end(self._ports, repository)):
             self._projections.warnings.append(told)
+
+    def check_write(
+        self, operations: Sequence[Operation], facts: Mapping[str, Any], left: str
+    ) -> None:
+        """Tells hooks what is about to change; raises Refused if one objects, or fails."""
+        check_write_hooks(self._ports, self._projections, operations, facts, left)
 
     def fire_hooks(self, report: RunReport, session: SessionRecord) -> None:
         """Tells hooks how a permitted run ended, which has a session but no plan."""

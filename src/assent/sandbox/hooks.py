@@ -55,6 +55,9 @@ class LocalHookRunner:
             tuple(answer.warning for answer in answers if answer.warning),
         )
 
+    def listens(self, on: str) -> bool:
+        return any(hook.on == on for hook in self._hooks)
+
     def _heard(self, hook: Hook, facts: Mapping[str, Any]) -> HookOutput:
         site = self._site
         fixed = {
