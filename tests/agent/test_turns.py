@@ -22,7 +22,7 @@ from tests.support.session import (
 
 from assent.agent.tool_call_runner import AFTER_THE_END, INTERRUPTED
 from assent.core.errors import InvalidPlan
-from assent.core.event import StoredEvent
+from assent.core.event import OutputKept, StoredEvent
 from assent.core.llm import StopReason, StreamDelta, ToolCall, ToolResult
 from assent.core.run.journal import drive_to_end
 from assent.core.session.event import (
@@ -43,6 +43,7 @@ from assent.core.session.transcript import LOST
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import EventBatch
 from assent.ports.session import Turn
+from assent.tools.outcome import output_handle
 from assent.tools.tool import Tool, ToolContext
 
 GOAL = "Greet"
@@ -131,13 +132,19 @@ def test_after_the_plan_was_presented_nothing_more_is_done(world: World) -> None
     assert events(world)[-1] == TurnEnded("presented")
 
 
-def test_a_long_output_is_kept_in_a_file_that_is_named(world: World) -> None:
+def test_f122_a_long_output_is_kept_in_the_store_and_named(world: World) -> None:
     record = turn(world, GOAL, [("long", {})], "Done.")
     [ended] = [e for e in events(world) if isinstance(e, CallEnded)]
-    path = ended.metadata["output"]
-    assert results(world, record)[0].text.startswith("the beginning\n\nThe whole output is in ")
-    assert path in results(world, record)[0].text
-    assert (world.root / path).read_bytes() == b"all of it"
+    handle = ended.metadata["output"]
+    assert results(world, record)[0].text == (
+        f"the beginning\n\nThe rest is kept: call `read` with path `{handle}` and offset 1 (last "
+        "line: 1)."
+    )
+    [kept] = world.store.read(f"output/{record.workspace}/{record.session}")
+    assert isinstance(kept.event, OutputKept)
+    assert (output_handle(kept.event.output), kept.event.size) == (handle, len(b"all of it"))
+    assert world.blobs.read(kept.event.digest) == b"all of it"
+    assert world.files() == {}
 
 
 def test_what_the_model_saw_is_known_in_later_turns(world: World) -> None:

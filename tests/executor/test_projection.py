@@ -11,7 +11,7 @@ from tests.executor.disk_doubles import WatchedDisk, content_of, failing, put, t
 
 from assent.core.errors import InvalidPlan, Refused, UsageError, WorkspaceError
 from assent.executor.disk import Disk
-from assent.executor.projection import LIMIT, MAX_OUTPUTS, LocalProjection, hiding_state
+from assent.executor.projection import LIMIT, LocalProjection, hiding_state
 from assent.ports import PlanFile, Projection
 
 IGNORE = b".opencode/.gitignore"
@@ -315,29 +315,6 @@ def test_the_agent_is_read_and_written(tmp_path: Path, own: Projection) -> None:
         own.write_agent(text)
         assert own.read_agent() == text
         assert content_of(tmp_path, b".opencode/agents/plan.md") == text
-
-
-def test_an_output_is_kept_and_named(tmp_path: Path, own: Projection) -> None:
-    path = own.write_output("01abc", b"all of it")
-    assert path == b".opencode/assent/output/01abc"
-    assert content_of(tmp_path, path) == b"all of it"
-    own.write_output("01abc", b"once more")
-    assert content_of(tmp_path, path) == b"once more"
-
-
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc/x", "a\0b", "a b", "\n"])
-def test_an_output_with_another_name_is_refused(tmp_path: Path, own: Projection, name: str) -> None:
-    with pytest.raises(Refused):
-        own.write_output(name, b"x")
-    assert tree(tmp_path) == {}
-
-
-def test_the_oldest_outputs_go_first(tmp_path: Path, own: Projection) -> None:
-    names = [f"{number:04}" for number in range(MAX_OUTPUTS + 3)]
-    for name in names:
-        own.write_output(name, name.encode())
-    folder = tmp_path / ".opencode/assent/output"
-    assert sorted(path.name for path in folder.iterdir()) == names[3:]
 
 
 def test_the_marker_comes_back(tmp_path: Path, own: Projection) -> None:

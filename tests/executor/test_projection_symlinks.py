@@ -22,7 +22,6 @@ CALLS: dict[str, Callable[[Projection], object]] = {
     "write_state": lambda own: own.write_state("0abc", {"a.json": b"x", "backups/b.json": b"x"}),
     "read_agent": lambda own: own.read_agent(),
     "write_agent": lambda own: own.write_agent(b"x"),
-    "write_output": lambda own: own.write_output("01abc", b"x"),
     "marker": lambda own: own.marker(),
     "write_marker": lambda own: own.write_marker("01abc"),
 }
@@ -33,14 +32,10 @@ FOLDER_LINKS = [
     *[(".opencode", call) for call in CALLS],
     *[(".opencode/plans", call) for call in (*PLAN_CALLS, "prepare")],
     *[(".opencode/plans/add-login", call) for call in PLAN_CALLS if call != "find_plans"],
-    *[
-        (".opencode/assent", call)
-        for call in ("prepare", "write_state", "write_output", "marker", "write_marker")
-    ],
+    *[(".opencode/assent", call) for call in ("prepare", "write_state", "marker", "write_marker")],
     (".opencode/assent/plans", "write_state"),
     (".opencode/assent/plans/0abc", "write_state"),
     (".opencode/assent/plans/0abc/backups", "write_state"),
-    (".opencode/assent/output", "write_output"),
     (".opencode/agents", "read_agent"),
     (".opencode/agents", "write_agent"),
 ]
@@ -49,7 +44,6 @@ FILE_LINKS = [
     *[(PLAN.decode(), call) for call in PLAN_CALLS if call != "find_plans"],
     (".opencode/.gitignore", "prepare"),
     (".opencode/assent/plans/0abc/a.json", "write_state"),
-    (".opencode/assent/output/01abc", "write_output"),
     (".opencode/agents/plan.md", "read_agent"),
     (".opencode/agents/plan.md", "write_agent"),
     (".opencode/assent/workspace.json", "marker"),

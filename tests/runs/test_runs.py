@@ -199,9 +199,6 @@ class BlindProjection:
     def write_agent(self, text: bytes) -> None:
         self._real.write_agent(text)
 
-    def write_output(self, name: str, content: bytes) -> bytes:
-        return self._real.write_output(name, content)
-
     def marker(self) -> str:
         return self._real.marker()
 

@@ -7,6 +7,7 @@ import msgspec
 
 from assent.agent.cancellation import run_cancellable
 from assent.agent.services import AgentServices, ToolEnvironment
+from assent.agent.session_repository import SessionOutputs
 from assent.agent.subagents.ancestry import parent_sessions, subagents
 from assent.core.errors import NotFound
 from assent.core.paths import display_path
@@ -127,7 +128,13 @@ class SessionContext:
             session=record.session,
             kinds=tuple(agent.name for agent in subagents(self._tools.agents)),
             attend=partial(run_cancellable, self._tools.cancel_reason),
+            output=partial(self._output, record),
         )
+
+    def _output(self, record: SessionRecord, output: str) -> bytes | None:
+        """Returns a kept output of a session or of its parents, and of no other session."""
+        own = [each.session for each in (record, *(self._above(record) or ()))]
+        return SessionOutputs(self._services.ports, record.workspace).read(own, output)
 
     def _known(self, record: SessionRecord) -> Agent:
         agents = self._tools.agents

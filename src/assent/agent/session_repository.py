@@ -1,13 +1,16 @@
 """Loads sessions as folds of their event streams, finds and lists them, and appends events."""
 
+from collections.abc import Iterable
+from contextlib import suppress
+
 import msgspec
 from msgspec.structs import replace
 
 from assent.core.errors import Busy, ConcurrentChange, NotFound
-from assent.core.event import StoredEvent
+from assent.core.event import MAX_OUTPUTS, OutputKept, OutputsDeleted, StoredEvent
 from assent.core.permission.mode import CustomModes, missing_mode
 from assent.core.plan.record import PlanRecord
-from assent.core.session.event import SessionEvent, SessionStarted, Todo
+from assent.core.session.event import SessionDeleted, SessionEvent, SessionStarted, Todo
 from assent.core.session.question import QUESTIONS_COMMAND, PendingQuestion, stored_questions
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
 from assent.planning.ports import Ports
@@ -84,6 +87,20 @@ class SessionRepository:
         assert record is not None, "there is at least one event"
         return record, EventBatch(self.stream(session), after, at, events, _encode(record))
 
+    def delete(self, record: SessionRecord) -> SessionRecord:
+        """Marks a session as deleted, and its outputs with it, in one transaction."""
+        outputs = SessionOutputs(self._ports, self.workspace)
+        for _ in range(MAX_TRIES):
+            with suppress(ConcurrentChange):
+                changed, batch = self.batch(record, record.session, (SessionDeleted(),))
+                self._ports.store.append(batch, *outputs.deletion(record.session))
+                return changed
+            record = self.load(record.session)
+        raise Busy(
+            "Another process keeps changing this session; it was not deleted. Retry.",
+            "assent sessions list",
+        )
+
     def _append(
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
     ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
@@ -95,6 +112,56 @@ class SessionRepository:
         for recorded in self._ports.store.read(stream, record.seq if record else 0):
             record = _fold(record, recorded)
         return record
+
+
+class SessionOutputs:
+    """The outputs of a workspace's sessions that were cut; each belongs to one session (F122)."""
+
+    def __init__(self, ports: Ports, workspace: str) -> None:
+        self._ports = ports
+        self._workspace = workspace
+
+    def keep(self, session: str, content: bytes) -> str:
+        """Stores the whole of an output, durably, and returns its id."""
+        digest, size = self._ports.blobs.keep([content])
+        self._ports.blobs.flush()
+        kept = OutputKept(self._ports.clock.new_id(), digest, size)
+        stream = self._stream(session)
+        for _ in range(MAX_TRIES):
+            with suppress(ConcurrentChange):
+                after = len(self._ports.store.read(stream))
+                batch = EventBatch(stream, after, self._ports.clock.now(), (kept,))
+                self._ports.store.append(batch)
+                return kept.output
+        raise Busy("Another process keeps changing this session. Retry.", "assent sessions list")
+
+    def read(self, sessions: Iterable[str], output: str) -> bytes | None:
+        """Returns an output of one of these sessions; None if they do not have it (any more)."""
+        for session in sessions:
+            for kept in self._kept(session):
+                if kept.output == output:
+                    return self._ports.blobs.read(kept.digest)
+        return None
+
+    def deletion(self, session: str) -> tuple[EventBatch, ...]:
+        """Returns what deletes all outputs of a session, if it has any."""
+        events = self._ports.store.read(self._stream(session))
+        if not events:
+            return ()
+        at = self._ports.clock.now()
+        return (EventBatch(self._stream(session), len(events), at, (OutputsDeleted(),)),)
+
+    def _kept(self, session: str) -> list[OutputKept]:
+        found: list[OutputKept] = []
+        for one in self._ports.store.read(self._stream(session)):
+            if isinstance(one.event, OutputsDeleted):
+                found.clear()
+            elif isinstance(one.event, OutputKept):
+                found.append(one.event)
+        return found[-MAX_OUTPUTS:]
+
+    def _stream(self, session: str) -> str:
+        return f"output/{self._workspace}/{session}"
 
 
 def folded_session(record: SessionRecord, events: list[StoredEvent]) -> SessionRecord:

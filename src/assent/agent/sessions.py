@@ -14,7 +14,7 @@ from assent.agent.hook_guard import fire_prompt_hooks
 from assent.agent.prompt import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
 from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewind_preview
 from assent.agent.services import AgentServices, ToolEnvironment
-from assent.agent.session_repository import SessionLookup, SessionRepository
+from assent.agent.session_repository import SessionLookup, SessionOutputs, SessionRepository
 from assent.agent.turns import SessionTurn, last_turn_end, retry_message
 from assent.core.errors import AssentError, IllegalState, Interrupted, NotFound, UsageError
 from assent.core.event import StoredEvent
@@ -30,7 +30,6 @@ from assent.core.session.event import (
     MessageAdded,
     PartSaid,
     ResultsPruned,
-    SessionDeleted,
     SessionEvent,
     SessionRenamed,
     SessionStarted,
@@ -216,10 +215,20 @@ class Sessions(SessionLookup):
         return diary.start(started, self._services.link(None), *copied, told)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
-        """Removes a session and its children from lists; plans stay, and runs can be undone."""
+        """Removes a session and its children from lists; plans stay, and runs can be undone.
+
+        Their kept outputs can no longer be read, and the next collection removes them.
+        """
         for child in [each for each in self.all() if each.parent == record.session]:
             self.delete(child)
-        return self._append(self._require(record), SessionDeleted())
+        record = self._require(record)
+        return SessionRepository(self._services.ports, record.workspace).delete(record)
+
+    def has_outputs(self, record: SessionRecord) -> bool:
+        """Tells whether outputs of a session or of its children are kept."""
+        outputs = SessionOutputs(self._services.ports, record.workspace)
+        children = [each for each in self.all() if each.parent == record.session]
+        return bool(outputs.deletion(record.session)) or any(map(self.has_outputs, children))
 
     def halt(
         self, record: SessionRecord, how: Literal["paused", "cancelled"], reason: str = ""

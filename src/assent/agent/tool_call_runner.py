@@ -14,12 +14,12 @@ from assent.agent.hook_guard import HookGuard
 from assent.agent.permission_request import PermissionRequest as Asked
 from assent.agent.permission_request import decision_line, drain
 from assent.agent.services import AgentServices, ToolEnvironment
+from assent.agent.session_repository import SessionOutputs
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.worker import declined_children
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, ToolCall, ToolResult
-from assent.core.paths import one_line
 from assent.core.permission.mode import custom_mode_name
 from assent.core.permission.sensitive_paths import configures_agents
 from assent.core.session.agent import Agent
@@ -55,6 +55,7 @@ from assent.tools.dispatcher import (
     ToolPermissionRequest,
     notify_guards,
 )
+from assent.tools.outcome import CutOutput, cut_output, output_handle, output_lines
 from assent.tools.tool import ToolContext
 
 # Runs several read-only pieces of work in parallel threads.
@@ -98,6 +99,9 @@ def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
 
 INTERRUPTED = "The user interrupted the call. It may have had effects; check before you repeat it."
 AFTER_THE_END = "The turn ended with the previous call; this one was not run."
+READ_ON = (
+    "The rest is kept: call `read` with path `{handle}` and offset {line} (last line: {lines})."
+)
 STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
@@ -385,11 +389,17 @@ class ToolCallRunner:
         outcome, carried, mask = result.outcome, done.carried, self._tools.redact
         title = mask(outcome.title)
         metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
+        rest = outcome.rest or done.rest
+        cut = cut_output(carried.text, rest, mask) if rest else None
         last = ToolOutcome(
-            mask(carried.text), title, carried.failed, images=outcome.images, metadata=metadata
+            cut.text if cut else mask(carried.text),
+            title,
+            carried.failed,
+            images=outcome.images,
+            metadata=metadata,
         )
         last = notify_guards(self._guards, result, last)
-        text, kept = self._kept(last.text, outcome.rest or done.rest)
+        text, kept = self._kept(last.text, cut) if cut else (last.text, {})
         decision = result.decision
         ended = CallEnded(
             call.id,
@@ -405,20 +415,19 @@ class ToolCallRunner:
             self.ending = "presented"
         return [ended, *done.events, *(self._turn.plan_updates(done) if done.changed else [])]
 
-    def _kept(self, text: str, rest: bytes) -> tuple[str, dict[str, str]]:
-        """Stores a long output in a file, and says where it is."""
-        if not rest:
+    def _kept(self, text: str, cut: CutOutput) -> tuple[str, dict[str, str]]:
+        """Stores the whole of an output that was cut, and says how to read on."""
+        if "read" in self._tools.dispatcher.absent(self._context.posture, self._turn.agent):
             return text, {}
-        whole = self._tools.redact(rest.decode("utf-8", "surrogateescape"))
-        name = f"{self._services.ports.clock.new_id()}.txt"
+        record, ports = self._turn.record, self._services.ports
+        content = cut.whole.encode("utf-8", "backslashreplace")
         try:
-            content = whole.encode("utf-8", "surrogateescape")
-            path = one_line(self._services.ports.projection.write_output(name, content))
+            output = SessionOutputs(ports, record.workspace).keep(record.session, content)
         except (AssentError, OSError) as error:
             return f"{text}\n\nThe rest could not be saved: {error}", {}
-        absent = self._tools.dispatcher.absent(self._context.posture, self._turn.agent)
-        how = "" if "read" in absent else "; use `read` to see any part of it"
-        return f"{text}\n\nThe whole output is in {path}{how}.", {"output": path}
+        handle, lines = output_handle(output), len(output_lines(cut.whole))
+        told = READ_ON.format(handle=handle, line=cut.line, lines=lines)
+        return f"{text}\n\n{told}", {"output": handle}
 
     def _refused(self, batch: Sequence[PreparedCall]) -> list[CallEnded]:
         halted = self.ending in ("paused", "cancelled", "interrupted")

@@ -133,8 +133,16 @@ def export(call: Invocation, reference: str, form: str, out: str) -> None:
 @click.argument("reference", metavar="ID", callback=reference_option)
 @with_invocation
 def delete(call: Invocation, reference: str) -> None:
-    """Remove a session from the lists. Its plans stay, and its runs can still be undone."""
-    _answer(call, call.engine.sessions.delete(_found(call, reference)))
+    """Remove a session from the lists. Its plans stay, and its runs can still be undone.
+
+    Tool output that was kept for it, and for its children, is removed.
+    """
+    record = _found(call, reference)
+    outputs = call.engine.sessions.has_outputs(record)
+    _answer(call, call.engine.sessions.delete(record))
+    if outputs:
+        call.engine.retention.tidy()
+        call.output.warn(call.engine.warnings)
 
 
 @sessions.command(epilog=examples('assent sessions pause add-login --reason "Not today."'))

@@ -1,7 +1,8 @@
 """Finds which blobs the events of a store still need, for garbage collection.
 
 Every blob that an event names is needed, except those known to be of no further use: kept by a
-deleted run, held by an old version of a draft, or part of a plan that is over. Anything that cannot
+deleted run, held by an old version of a draft, part of a plan that is over, or an output of a
+deleted session. Anything that cannot
 be read raises, so that no blob is taken for unneeded by mistake.
 """
 
@@ -12,12 +13,15 @@ from typing import Final
 import msgspec
 
 from assent.core.event import (
+    MAX_OUTPUTS,
     CommandEnded,
     CommandStarted,
     DraftChanged,
     DraftEdited,
     Event,
     JournalWritten,
+    OutputKept,
+    OutputsDeleted,
     PermitGiven,
     PlanProposed,
     ReviewShown,
@@ -65,8 +69,11 @@ class _ReferenceCollector:
         self._finished: set[str] = set()  # runs, and commands of sessions
         self._began: dict[str, str] = {}  # what stood before the last command of each run
         self._open: set[tuple[str, str]] = set()  # of those whose changes are unknown
+        self._outputs: dict[str, list[str]] = {}  # of sessions, by stream
         for one in events:
             self._note(one)
+        for digests in self._outputs.values():
+            self.name(*digests[-MAX_OUTPUTS:])
 
     def _note(self, one: StoredEvent) -> None:
         if one.stream.startswith("plan/"):
@@ -86,6 +93,10 @@ class _ReferenceCollector:
             case JournalWritten(CommandEndedEntry(changes=changes)) if changes:
                 run = _last(one.stream)
                 self._open.discard((run, self._began.get(run, "")))
+            case OutputKept(digest=digest):
+                self._outputs.setdefault(one.stream, []).append(digest)
+            case OutputsDeleted():
+                self._outputs.pop(one.stream, None)
             case CommandEnded(id=name, changed=changed, changes=changes):
                 self._finished.update([name] if changes or changed is not None else ())
             case _:
@@ -124,7 +135,7 @@ class _ReferenceCollector:
                 self._all(msgspec.structs.replace(event, before="") if over else event)
             case JournalWritten(entry):
                 self._entry(_last(one.stream), entry)
-            case RunsDeleted():
+            case RunsDeleted() | OutputKept() | OutputsDeleted():
                 pass
             case event:
                 self._all(event)

@@ -1,6 +1,6 @@
 """Events: everything durable that happens, as plain data. State is their fold (law 8)."""
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -328,6 +328,23 @@ class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):
     entry: JournalEntry
 
 
+class OutputKept(msgspec.Struct, frozen=True, tag="output_kept"):
+    """The whole of a tool's output that a model got only the beginning of, without secrets.
+
+    `digest` names its content.
+    """
+
+    output: str
+    digest: str
+    size: int
+
+
+class OutputsDeleted(msgspec.Struct, frozen=True, tag="outputs_deleted"):
+    """The session was deleted; its kept outputs can no longer be read."""
+
+
+MAX_OUTPUTS: Final = 100  # of one session that are kept; the oldest go first
+
 PlanEvent: TypeAlias = (
     PlanCreated
     | TextRevised
@@ -361,6 +378,7 @@ WorkspaceEvent: TypeAlias = (
     | RunsWeighed
 )
 CommentEvent: TypeAlias = CommentAdded | CommentRemoved | CommentsSent
+OutputEvent: TypeAlias = OutputKept | OutputsDeleted
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (
     PlanEvent
@@ -369,6 +387,7 @@ Event: TypeAlias = (
     | GrantEvent
     | PermitEvent
     | CommentEvent
+    | OutputEvent
     | ReviewShown
     | KeyTrusted
     | KeyRevoked

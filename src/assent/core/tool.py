@@ -218,7 +218,7 @@ class ToolOutcome(msgspec.Struct, frozen=True):
     effect: Effect | None = None
     images: tuple[ImagePart, ...] = ()
     metadata: dict[str, Any] = {}
-    rest: bytes = b""  # the whole output where `text` is only its beginning; kept in a file
+    rest: bytes = b""  # the whole output where `text` is only its beginning; kept in the store
 
 
 class EffectResult(msgspec.Struct, frozen=True):

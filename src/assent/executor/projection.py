@@ -211,8 +211,6 @@ _IGNORE = TREE + b"/.gitignore"
 _AGENTS = TREE + b"/agents"
 _MARKER = STATE + b"/workspace.json"
 _COPIES = STATE + b"/plans"
-OUTPUT = STATE + b"/output"
-MAX_OUTPUTS = 200  # outputs that are kept; the oldest go first
 
 _PLAN_FILE = re.compile(rb"PLAN_(.+)\.md", re.DOTALL)
 _ID = re.compile(r"[0-9a-z_-]{1,64}")
@@ -303,17 +301,6 @@ class LocalProjection:
         if not _ID.fullmatch(plan_id) or not _COPY.fullmatch(name):
             raise Refused(f"{plan_id!a} and {name!a} do not name a copy of a plan's state.")
         self._tree.remove(_COPIES + b"/" + plan_id.encode() + b"/" + name.encode())
-
-    def write_output(self, name: str, content: bytes) -> bytes:
-        """Stores the whole output of a call; returns its path. Old outputs are removed."""
-        if not _COPY.fullmatch(name) or "/" in name:
-            raise Refused(f"{name!a} is not a valid name for a call's output.")
-        kept = sorted(entry for entry, _ in self._tree.entries(OUTPUT))
-        for old in kept[: max(0, len(kept) - MAX_OUTPUTS + 1)]:  # their names sort by time
-            self._tree.remove(OUTPUT + b"/" + old)
-        path = OUTPUT + b"/" + name.encode()
-        self._tree.replace(path, content, durable=False)
-        return path
 
     def read_agent(self) -> bytes | None:
         """Returns the plan agent's definition in the workspace, if it has one."""

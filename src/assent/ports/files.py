@@ -161,9 +161,6 @@ class Projection(Protocol):
     def write_agent(self, text: bytes) -> None:
         """Writes the plan agent's definition."""
 
-    def write_output(self, name: str, content: bytes) -> bytes:
-        """Stores the whole output of a call; returns its path, and removes old outputs."""
-
     def marker(self) -> str:
         """Returns the workspace id in the tree, or an empty string."""
 

@@ -134,6 +134,10 @@ class RunRetention:
         """Removes contents that nothing needs any more, for all workspaces."""
         return self._collecting.collect()
 
+    def tidy(self) -> None:
+        """Removes contents that nothing needs any more; a failure is only a warning."""
+        self._quietly(())
+
     def retain(self, *, daily: bool = False) -> PrunedRuns:
         """Prunes what exceeds the settings, oldest first; the newest run always stays.
 

@@ -4,7 +4,8 @@ The text comes from a command's output, a refusal or an error.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from posixpath import commonprefix
 from typing import Any
 
 import msgspec
@@ -53,7 +54,8 @@ def _next(step: str) -> str:
 
 
 LINES, BYTES = 2000, 50 << 10  # of a result that a model reads
-KEPT_BYTES = 1 << 20  # bytes of the whole result that are kept in a file
+KEPT_BYTES = 1 << 20  # bytes of the whole result that are kept in the store
+CUT_MARK = "\n[Truncated: "
 
 
 def limited_outcome(
@@ -69,10 +71,70 @@ def limited_outcome(
         return ToolOutcome(whole, title, failed, metadata=metadata)
     lines, size = _counted(text)
     shown = begun.count("\n") + 1
-    cut = f"[Truncated: {shown} of {lines} lines, {len(begun.encode())} of {size} bytes shown.]"
+    cut = f"{CUT_MARK}{shown} of {lines} lines, {len(begun.encode())} of {size} bytes shown.]"
     rest = text.encode("utf-8", "backslashreplace")[:KEPT_BYTES]
-    whole = "\n".join([begun, cut, *[f"[{note}]" for note in notes]])
+    whole = "\n".join([f"{begun}{cut}", *[f"[{note}]" for note in notes]])
     return ToolOutcome(whole, title, failed, metadata=metadata, rest=rest)
+
+
+# Kept outputs: the whole of an output that was cut, for a model that reads on.
+
+
+OUTPUT_LINE_CHARS = 2000  # of a kept output; a longer line continues on the next
+LAST_CHARS = 1000  # dropped of one endless word that was cut: more than any secret has
+_HANDLE = re.compile(r"output:([0-9a-z]{26})")
+
+
+class CutOutput(msgspec.Struct, frozen=True):
+    """An output without secrets: what the model gets, the whole, and the first line to read on."""
+
+    text: str
+    whole: str
+    line: int
+
+
+def output_handle(output: str) -> str:
+    """Returns the name by which `read` finds a kept output."""
+    return f"output:{output}"
+
+
+def output_id(path: str) -> str:
+    """Returns the id of a kept output, if a path is the name of one; else nothing."""
+    found = _HANDLE.fullmatch(path)
+    return found[1] if found else ""
+
+
+def output_lines(text: str) -> list[str]:
+    """Returns the lines of a kept output as `read` counts them."""
+    return [
+        line[at : at + OUTPUT_LINE_CHARS]
+        for line in text.split("\n")
+        for at in range(0, len(line) or 1, OUTPUT_LINE_CHARS)
+    ]
+
+
+def cut_output(text: str, rest: bytes, mask: Callable[[str], str]) -> CutOutput:
+    """Masks the secrets of an output that was cut: in what the model gets, and in the whole.
+
+    Both agree: where a secret lies across the cut, its beginning is no longer shown, and where the
+    whole itself was cut, its last line is dropped.
+    """
+    kept = rest[:KEPT_BYTES].decode("utf-8", "ignore")
+    whole, shown = mask(_without_end(kept) if len(rest) >= KEPT_BYTES else kept), mask(text)
+    same = len(commonprefix([shown, whole]))
+    mark = shown.rfind(CUT_MARK)
+    if mark > same:
+        shown = shown[:same] + shown[mark:]
+    line = len(output_lines(whole[:same])) + (whole[same : same + 1] in ("", "\n") and same > 0)
+    return CutOutput(shown, whole, line)
+
+
+def _without_end(text: str) -> str:
+    """Returns a text that was cut without what may be the beginning of a secret."""
+    end = text.rfind("\n", -8 * LAST_CHARS)
+    if end < 0:
+        end = max(text.rfind(blank, -8 * LAST_CHARS) for blank in " \t")
+    return text[: end if end >= 0 else -LAST_CHARS]
 
 
 def truncated(text: str, lines: int = LINES, size: int = BYTES) -> str:

@@ -16,7 +16,14 @@ from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
 from assent.tools.files import existing_state, outside_path, read_accesses, resolve_path
-from assent.tools.outcome import BYTES, LINES, limited_outcome, numbered
+from assent.tools.outcome import (
+    BYTES,
+    LINES,
+    limited_outcome,
+    numbered,
+    output_id,
+    output_lines,
+)
 from assent.tools.overlay import WHOLE_FILE
 from assent.tools.text_search import BINARY_PROBE_BYTES
 from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
@@ -141,10 +148,14 @@ class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def touches(args: ReadArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    if output_id(args.path):
+        return (ResourceAccess(Action.READ, args.path),)
     return read_accesses(context, args.path)
 
 
 def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
+    if output := output_id(args.path):
+        return _output(output, args, context)
     if outer := outside_path(context, args.path):
         return _outside(*outer, args)
     path = resolve_path(context, args.path)
@@ -190,6 +201,20 @@ def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
     found = read_page((content,), max(1, args.offset), _limit(args))
     _check_offset(title, len(content), found)
     return ToolOutcome("\n".join(["\n".join(found.lines), *_notes(found)]), title)
+
+
+def _output(output: str, args: ReadArgs, context: ToolContext) -> ToolOutcome:
+    """Reads on in the output of an earlier call, which was cut."""
+    content = context.output(output)
+    if content is None:
+        raise NotFound(
+            f"{args.path} is not an output of this session, or is no longer kept. Nothing was "
+            "read; repeat the call that it came from."
+        )
+    lines = "\n".join(output_lines(content.decode("utf-8", "replace"))).encode()
+    found = read_page((lines,), max(1, args.offset), _limit(args))
+    _check_offset(args.path, len(lines), found)
+    return ToolOutcome("\n".join(["\n".join(found.lines), *_notes(found)]), args.path)
 
 
 def _check_offset(title: str, size: int, found: LinePage) -> None:

@@ -45,6 +45,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
     # Waits for an outcome that only others can bring about, for as long as the user waits.
     attend: Callable[[Callable[[], ToolOutcome]], ToolOutcome] = lambda work: work()
+    # Returns a kept output of this session or its parents by its id; None: they have none such.
+    output: Callable[[str], bytes | None] = lambda output: None
 
     @property
     def process(self) -> ProcessRunner:
