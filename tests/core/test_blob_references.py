@@ -9,11 +9,14 @@ from assent.core.blob_references import blob_references, streams_with_blobs
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.event import (
+    MAX_OUTPUTS,
     CommandEnded,
     DraftChanged,
     DraftEdited,
     Event,
     JournalWritten,
+    OutputKept,
+    OutputsDeleted,
     PermitGiven,
     PlanApproved,
     PlanCreated,
@@ -277,3 +280,22 @@ def test_law_9_what_cannot_be_read_lets_nothing_go(store: Store) -> None:
 def test_streams_that_name_no_contents_are_not_looked_through() -> None:
     streams = ["plan/w/p", "session/w/s", "grant/w", "run/w/r", "new/w"]
     assert streams_with_blobs(streams) == ["new/", "plan/", "run/"]
+
+
+def test_f122_outputs_of_a_session_are_needed_until_it_is_deleted() -> None:
+    store = Store()
+    one, other = store.keep(b"one"), store.keep(b"other")
+    store.add("output/w/s1", OutputKept("a", one, 3))
+    store.add("output/w/s2", OutputKept("b", one, 3), OutputKept("c", other, 5))
+    assert store.needed() == {b"one", b"other"}
+    store.add("output/w/s2", OutputsDeleted())
+    assert store.needed() == {b"one"}
+    store.add("output/w/s1", OutputsDeleted())
+    assert store.needed() == set()
+
+
+def test_f122_only_the_newest_outputs_of_a_session_are_needed() -> None:
+    store = Store()
+    digests = [store.keep(b"%d" % number) for number in range(MAX_OUTPUTS + 3)]
+    store.add("output/w/s", *[OutputKept(each[:9], each, 1) for each in digests])
+    assert store.needed() == {b"%d" % number for number in range(3, MAX_OUTPUTS + 3)}

@@ -3,10 +3,21 @@
 import msgspec
 import pytest
 
+from assent.core.text.secrets import redact
 from assent.tools.command_tools import GIT, SHELL
 from assent.tools.fetch import FETCH
 from assent.tools.find_tools import GLOB, GREP, LIST
-from assent.tools.outcome import BYTES, KEPT_BYTES, LINES, limited_outcome, truncated
+from assent.tools.outcome import (
+    BYTES,
+    CUT_MARK,
+    KEPT_BYTES,
+    LINES,
+    CutOutput,
+    cut_output,
+    limited_outcome,
+    output_lines,
+    truncated,
+)
 from assent.tools.read import READ, read_page
 from assent.tools.search import SEARCH
 from assent.tools.text_search import regex_reach
@@ -69,3 +80,67 @@ def test_expressions_that_people_use_are_fine(pattern: str) -> None:
 )  # fmt: skip
 def test_expressions_that_may_explode_are_not(pattern: str) -> None:
     assert regex_reach(pattern) == 0
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+PRIVATE = "-----BEGIN PRIVATE KEY-----\n" + "QUJD" * 16 + "\n"
+
+
+def cut(text: str) -> CutOutput:
+    outcome = limited_outcome(text, notes=["Exit code 1."])
+    assert outcome.rest
+    return cut_output(outcome.text, outcome.rest, redact)
+
+
+def read_on(found: CutOutput) -> str:
+    """What a model has read in the end: what it was shown, then the lines from there on."""
+    shown = output_lines(found.text[: found.text.index(CUT_MARK)])
+    rest = output_lines(found.whole)[found.line - 1 :]
+    return "".join([*shown[: found.line - 1], *rest])
+
+
+@pytest.mark.parametrize("before", range(0, 45, 4))
+def test_f122_no_part_of_a_secret_that_lies_across_the_cut_is_shown(before: int) -> None:
+    filled = "x " * ((BYTES - before) // 2)
+    found = cut(f"{filled}{TOKEN} {'y ' * 3_000}")
+    for text in (found.text, found.whole):
+        assert not any(TOKEN[at : at + 8] in text for at in range(len(TOKEN) - 7))
+    assert "[masked: GitHub token]" in found.whole
+    assert found.text.endswith("[Exit code 1.]")
+    assert read_on(found) == "".join(output_lines(found.whole))
+
+
+@pytest.mark.parametrize("lines", range(LINES - 4, LINES + 1))
+def test_f122_a_private_key_that_lies_across_the_cut_is_masked_in_both(lines: int) -> None:
+    key = PRIVATE + ("QUJD" * 16 + "\n") * 3 + "-----END PRIVATE KEY-----\n"
+    found = cut("line\n" * lines + key + "after\n" * 500)
+    assert "QUJD" not in found.text + found.whole
+    assert found.whole.count("[masked: private key]") == 1
+    assert read_on(found) == "".join(output_lines(found.whole))
+
+
+@pytest.mark.parametrize("before", range(0, 45, 4))
+@pytest.mark.parametrize("blank", [" ", "\n", "|"])
+def test_f122_what_is_kept_does_not_end_in_half_a_secret(before: int, blank: str) -> None:
+    filled = (f"{'x' * 99}{blank}" * KEPT_BYTES)[: KEPT_BYTES - before - 1] + blank
+    found = cut(f"{filled}{TOKEN} and more")
+    assert len(found.whole) <= KEPT_BYTES
+    assert not any(TOKEN[at : at + 8] in found.whole for at in range(len(TOKEN) - 7))
+    assert len(found.whole) > KEPT_BYTES - 10_000
+
+
+def test_f122_the_line_to_read_on_is_the_first_that_was_not_shown() -> None:
+    assert cut("line\n" * 2_500).line == LINES + 1
+    assert cut("ab\n" * 1_999 + "[Tru\n[Truncated: \n" * 9).line == LINES + 1
+    wide = cut("y" * 120_000)  # one line, which is read in pieces
+    assert (wide.line, len(output_lines(wide.whole))) == (BYTES // 2_000 + 1, 60)
+    assert cut_output("told", b"of something else", redact).line == 1
+    assert cut_output("", b"of something else", redact).line == 1
+
+
+def test_f122_lines_of_a_kept_output_are_short_enough_to_be_read_whole() -> None:
+    text = "a\n\n" + "b" * 4_001 + "\n" + "\u00e9" * 2_000
+    lines = output_lines(text)
+    assert lines == ["a", "", "b" * 2_000, "b" * 2_000, "b", "\u00e9" * 2_000]
+    page = read_page(("\n".join(lines).encode(),), 1, 99)
+    assert [line.partition(": ")[2] for line in page.lines] == lines

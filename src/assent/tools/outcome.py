@@ -123,7 +123,8 @@ def cut_output(text: str, rest: bytes, mask: Callable[[str], str]) -> CutOutput:
     whole, shown = mask(_without_end(kept) if len(rest) >= KEPT_BYTES else kept), mask(text)
     same = len(commonprefix([shown, whole]))
     mark = shown.rfind(CUT_MARK)
-    if mark > same:
+    if mark >= 0:  # where it is not, a plugin cut its output itself
+        same = min(same, mark)
         shown = shown[:same] + shown[mark:]
     line = len(output_lines(whole[:same])) + (whole[same : same + 1] in ("", "\n") and same > 0)
     return CutOutput(shown, whole, line)
