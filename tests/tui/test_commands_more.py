@@ -81,6 +81,7 @@ IMPOSSIBLE = (
     ("/rename", "Enter a title for the session."),
     ("/rename A title", "No session is open. Send a message"),
     ("/rewind", "No messages yet; nothing to rewind to."),
+    ("/compact", "No session is open. Send a message"),
     ("/export", "No session is open. Send a message"),
     ("/remember", "Say what to remember."),
     ("/theme neon", "Theme 'neon' not found."),
