@@ -15,7 +15,7 @@ TURNS = (
 KEYS = {
     "session", "slug", "title", "mode", "agent", "model", "plan_id", "created_at", "updated_at",
     "messages", "turns", "steps", "todos", "usage", "cost", "parent", "fork", "children", "state",
-    "failure", "custom_mode", "missing_mode", "compactions",
+    "failure", "custom_mode", "missing_mode",
 }  # fmt: skip
 
 

@@ -29,7 +29,9 @@ Row = dict[str, Any]
 STATES = {"DRAFTING", "AWAITING_APPROVAL", "EXECUTING", "COMPLETED", "HALTED", "DISCARDED"}
 # Tags that are not in the record. Every tag of its time is, so only newer ones may ever stand here,
 # until another record has them.
-NEVER_RECORDED: frozenset[str] = frozenset({"draft_edited"})
+NEVER_RECORDED = frozenset(
+    {"draft_edited", "compaction_rejected", "results_pruned", "output_kept", "outputs_deleted"}
+)
 LARGEST = 1_000_000  # bytes of the whole record
 PUBLIC = (BASE.encode(), b"/bin/sh")
 # Paths below the folders that a machine has; the log's pages are binary, so others look like them.

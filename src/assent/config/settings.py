@@ -245,7 +245,7 @@ MEANINGS = {
     "permission": "permissions in OpenCode's format: one action, or actions by permission and "
     "pattern; a project's allow rules apply once you trust its file",
     "rules": "rules with permission, pattern, action, reason, and examples in matches and misses",
-    "hooks": "programs that run on calls, prompts, plans and runs (if trusted)",
+    "hooks": "programs that run on calls, prompts, answers, changes, plans and runs (if trusted)",
     "mcp.NAME.command": "command that starts the MCP server, as a list (if trusted)",
     "mcp.NAME.environment": "environment variables for it; it inherits only a few (if trusted)",
     "mcp.NAME.reads": 'read-only tools, by the digest of their schema or "*" (if trusted)',

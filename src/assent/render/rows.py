@@ -271,7 +271,6 @@ def session_row(record: SessionRecord, failure: str = "", missing: str = "") -> 
         "parent": record.parent or None,
         "fork": record.fork or None,
         "children": record.children,
-        "compactions": record.compactions,
         "state": session_state(record),
         "failure": failure or None,
     }

@@ -50,7 +50,12 @@ def compaction_notices(done: CompactionReport) -> list[str]:
 
 def compacted_row(done: CompactionReport) -> Row:
     """Returns a compaction as JSON data."""
-    told = {"tokens_before": done.before, "tokens_after": done.after, "pruned": done.results}
+    told = {
+        "compactions": done.record.compactions,
+        "tokens_before": done.before,
+        "tokens_after": done.after,
+        "pruned": done.results,
+    }
     row: Row = {**told, "summary": done.summary or None, "notices": compaction_notices(done)}
     return redacted_row(row)
 
