@@ -134,6 +134,10 @@ def sessions(tell: Record) -> None:
     tell("delete", "sessions", "delete", slug)
     tell("delete-unknown", "sessions", "delete", "nobody", code=1)
     tell("log", "log")
+    here.script(turn("word " * 800))
+    here.do("-p", "Say much", "--model", here.model)
+    tell("compact", "sessions", "compact")
+    tell("compact-nothing", "sessions", "compact", code=1)
 
 
 def questions(tell: Record) -> None:
