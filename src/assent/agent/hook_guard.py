@@ -12,7 +12,6 @@ from assent.core.llm import TextPart, ToolCall
 from assent.core.session.event import MessageAdded, SessionEvent
 from assent.core.session.record import SessionRecord
 from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
-from assent.planning.hook_events import fire_hooks, session_hook_fields
 from assent.ports import HookRunner
 
 
@@ -79,8 +78,8 @@ def fire_response_hooks(
 ) -> None:
     """Tells hooks about a model's answer; they can only add warnings."""
     made = [{"call": one.id, "tool": one.tool, "arguments": one.args} for one in calls]
-    told = {**session_hook_fields(record), "model": model, "response": text, "calls": made}
-    fire_hooks(services.ports, services.projections, RESPONSE, told)
+    told = {**_session_fields(record), "model": model, "response": text, "calls": made}
+    services.projections.warnings += services.ports.hooks.fire(RESPONSE, told).warnings
 
 
 def fire_compact_hooks(
@@ -91,7 +90,7 @@ def fire_compact_hooks(
     Raises Refused if one objects.
     """
     cause = "user" if asked else "auto"
-    told = {**session_hook_fields(record), **size, "cause": cause}
+    told = {**_session_fields(record), **size, "cause": cause}
     heard = services.ports.hooks.fire(BEFORE_COMPACT, told)
     services.projections.warnings += heard.warnings
     if not heard.objection:
@@ -100,6 +99,10 @@ def fire_compact_hooks(
     if not asked:
         services.projections.warnings.append(blocked)
     raise Refused(f"{blocked} Nothing was changed.")
+
+
+def _session_fields(record: SessionRecord) -> dict[str, Any]:
+    return {"session": record.session, "agent": record.agent, "mode": record.mode}
 
 
 def _sentence(text: str) -> str:
