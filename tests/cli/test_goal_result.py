@@ -242,6 +242,8 @@ def test_the_whole_object() -> None:
         "batches": [],
         "waiting": [],
         "children": 0,
+        "compactions": 0,
+        "notices": [],
         "error": None,
         "message": "",
         "next": f"assent approve --digest {DIGEST} --build",

@@ -10,7 +10,7 @@ PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear", "run", "patch", "from")
 SESSIONS = (
     "list", "show", "rename", "fork", "export", "delete", "pause", "cancel", "resume", "retry",
-    "rewind", "diff",
+    "rewind", "diff", "compact",
 )  # fmt: skip
 GROUPS = {
     "plan": PLAN,
