@@ -97,7 +97,7 @@ def fork(call: Invocation, reference: str) -> None:
 @click.option("--model", default="", help="Model that summarizes (default: the session's).")
 @with_invocation
 def compact(call: Invocation, reference: str, model: str) -> None:
-    """Compact a session: a summary replaces its older messages, so that requests get shorter.
+    """Compact a session: a summary replaces older messages.
 
     Mode, plan, todos and approvals are kept. The messages stay in the log, but the session can no
     longer be rewound to them.
