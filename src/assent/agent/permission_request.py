@@ -224,6 +224,21 @@ class PermissionRequester:
             self._questions.expire(record, said.question)
         return (yield from self._taken(question, said))
 
+    def ask_access(
+        self,
+        record: SessionRecord,
+        requests: Sequence[ResourceAccess],
+        decision: Decision,
+        risk: tuple[str, ...],
+    ) -> Generator[SessionEvent, None, PermissionAnswer]:
+        """Asks about access that the user's own words need; it is allowed once, now or never."""
+        question = permission_question(requests, decision)
+        question = msgspec.structs.replace(question, risk=risk)
+        said = yield from self._put(record, NO_CALL, QuestionAsked("", "", (question,)))
+        if said.later:  # the message does not wait for the answer
+            self._questions.expire(record, said.question)
+        return (yield from self._taken(question, said))
+
     def ask_questions(
         self, record: SessionRecord, call: ToolCall, tool: str, questions: tuple[Question, ...]
     ) -> QuestionSteps:

@@ -25,6 +25,7 @@ from assent.runs.run_status import LastEdit, RunStatus
 from assent.tools.dispatcher import ToolDispatcher
 
 if TYPE_CHECKING:
+    from assent.agent.attachments import Attachments
     from assent.planning.approvals import Approvals
     from assent.planning.drafts import Drafts
     from assent.runs.permits import Permits
@@ -51,6 +52,7 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_runs: "Callable[[], Runs]"
     open_permits: "Callable[[], Permits]"
     open_session_commands: "Callable[[], SessionCommands]"
+    open_attachments: "Callable[[], Attachments]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -76,6 +78,11 @@ class AgentServices(msgspec.Struct, frozen=True):
     def session_commands(self) -> "SessionCommands":
         """What runs command lines outside plans."""
         return self.open_session_commands()
+
+    @property
+    def attachments(self) -> "Attachments":
+        """What reads the files that a user names with `@`."""
+        return self.open_attachments()
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""
@@ -185,6 +192,7 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     questions_s: int = 0  # questions.expires_s
     grants_s: int = 0  # questions.grants_expire_s
     redact: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say
+    home: bytes = b""  # what `~` means where the user types a path
     concurrency: ConcurrencyLimit | None = (
         None  # of the tree that a child works in; None: it is not a child
     )

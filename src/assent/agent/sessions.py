@@ -24,9 +24,11 @@ from assent.core.permission.mode import Mode, default_agent, effective_mode, res
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.core.session.event import (
+    NOT_TYPED,
     CallEnded,
     CallStarted,
     Compacted,
+    FilesAttached,
     MessageAdded,
     PartSaid,
     ResultsPruned,
@@ -40,6 +42,7 @@ from assent.core.session.event import (
     TodosChanged,
     TurnEnded,
     TurnStarted,
+    TypedText,
     WorkHalted,
     interrupted_turn,
 )
@@ -61,8 +64,8 @@ from assent.render.rows import redacted_row
 
 
 _WORDS = (
-    MessageAdded, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted, TodosChanged,
-    SessionRenamed, ResultsPruned, TurnEnded,
+    MessageAdded, FilesAttached, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted,
+    TodosChanged, SessionRenamed, ResultsPruned, TurnEnded,
 )  # fmt: skip
 
 
@@ -116,6 +119,7 @@ class Sessions(SessionLookup):
         agent: str = "",
         model: str = "",
         images: Sequence[ImagePart] = (),
+        typed: TypedText = NOT_TYPED,
     ) -> SessionRecord:
         """Starts a session in a mode with the goal as its message; plan mode adds a plan file."""
         mode, custom = resolve_mode(name, self._services.config.modes)
@@ -133,8 +137,8 @@ class Sessions(SessionLookup):
         first: list[SessionEvent] = [started, self._services.link(plan)]
         record = _folded(first, self._clock.now())
         if aim:
-            said = self._message(record, goal, agent, model, images)
-            first += [self._reminder(record, plan, said), *heard, said]
+            said = self._message(record, goal, agent, model, images, typed)
+            first += [self._reminder(record, plan, said), *heard, *_with_files(said, typed)]
         return diary.start(*first)
 
     def say(
@@ -144,15 +148,16 @@ class Sessions(SessionLookup):
         agent: str = "",
         model: str = "",
         images: Sequence[ImagePart] = (),
+        typed: TypedText = NOT_TYPED,
     ) -> SessionRecord:
         """Adds a user message; the default agent is the mode's, or the special one used before."""
         record = self._require(record)
-        said = self._message(record, text, agent, model, images)
+        said = self._message(record, text, agent, model, images, typed)
         heard = fire_prompt_hooks(self._services, record.session, record.mode, said.agent, text)
         if record.messages and not record.rewound and not self.missing_mode(record):
-            return self._append(record, *heard, said)
+            return self._append(record, *heard, *_with_files(said, typed))
         told = self._reminder(record, self._services.plan_of(record), said)
-        return self._append(record, told, *heard, said)
+        return self._append(record, told, *heard, *_with_files(said, typed))
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode on behalf of the user, and tells the model."""
@@ -414,12 +419,20 @@ class Sessions(SessionLookup):
         return current
 
     def _message(
-        self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[ImagePart]
+        self,
+        record: SessionRecord,
+        text: str,
+        agent: str,
+        model: str,
+        images: Sequence[ImagePart],
+        typed: TypedText,
     ) -> MessageAdded:
         mode = with_current_mode(record, self.modes).mode
         usual = default_agent(mode) if record.agent in _USUAL else record.agent
         parts: tuple[TextPart | ImagePart, ...] = (TextPart(text), *images)
-        return MessageAdded(self._clock.new_id(), agent or usual, parts, model=model)
+        new = self._clock.new_id()
+        named = self._services.attachments.mentions(typed.text) if "@" in typed.text else ()
+        return MessageAdded(new, agent or usual, parts, model=model, mentions=named)
 
     def _reminder(
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
@@ -442,6 +455,10 @@ class Sessions(SessionLookup):
             n += 1
             name = f"{wanted}-{n}"
         return name
+
+
+def _with_files(said: MessageAdded, typed: TypedText) -> list[SessionEvent]:
+    return [said, *([FilesAttached(said.id, typed.attached)] if typed.attached else [])]
 
 
 def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:

@@ -17,13 +17,14 @@ from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionOutputs
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.worker import declined_children
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, ToolCall, ToolResult
 from assent.core.permission.mode import custom_mode_name
 from assent.core.permission.sensitive_paths import configures_agents
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
+    INTERRUPTED_WORK,
     BatchPlanned,
     CallEnded,
     CallStarted,
@@ -31,7 +32,7 @@ from assent.core.session.event import (
     TurnEnded,
     TurnEndReason,
 )
-from assent.core.session.question import PermissionAnswer
+from assent.core.session.question import NO_CALL, PermissionAnswer
 from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import LOST
 from assent.core.tool import (
@@ -103,6 +104,7 @@ READ_ON = (
     "The rest is kept: call `read` with path `{handle}` and offset {line} (last line: {lines})."
 )
 STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
+READ_TOOL = "read"
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
     yes=True
@@ -153,9 +155,8 @@ class ToolCallRunner:
         self.effects = EffectRunner(services, tools)
         own, hooks = tools.guards(lambda: self._context.posture), services.ports.hooks
         heard_by = HookGuard(hooks, services.projections.warnings.append)
-        self._guards: Sequence[CallGuard] = (
-            own if isinstance(hooks, NoHookRunner) else (*own, heard_by)
-        )
+        self._hooks: Sequence[CallGuard] = () if isinstance(hooks, NoHookRunner) else (heard_by,)
+        self._guards: Sequence[CallGuard] = (*own, *self._hooks)
         self._pending: list[StoredEvent] = []  # recorded while the user was asked
         self._context = turn.tool_context()  # of the batch that is being run
         self.ending: TurnEndReason | None = None
@@ -297,6 +298,37 @@ class ToolCallRunner:
     def _begin(self, batch: Sequence[PreparedCall]) -> tuple[StoredEvent, ...]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
         return self._turn.append_events(*started)
+
+    def read_for_user(
+        self,
+        context: ToolContext,
+        heard: Callable[[Sequence[StoredEvent]], object],
+        path: str,
+    ) -> tuple[ToolOutcome, str]:
+        """Makes the `read` that the model would make, for a file that the user named.
+
+        Hooks judge it like any call. Where a call would be asked about, the user is asked, and
+        without an answer nothing is read; events that are stored meanwhile go to `heard`. Also
+        returned is who decided, and why.
+        """
+
+        def ask(doubt: ToolPermissionRequest) -> PermissionAnswer:
+            level, reasons = self._tools.gate.risk(doubt.requests)
+            work = self.effects.permission.ask_access(
+                self._turn.record, doubt.requests, doubt.decision, (level, *reasons)
+            )
+            return drain(work, lambda event: heard(self._turn.append_events(event)))
+
+        call = ToolCall(NO_CALL.id, READ_TOOL, {"path": path})
+        prepared = self._tools.dispatcher.prepare(call, context, self._turn.agent)
+        result = self._tools.dispatcher.run_call(prepared, context, ask, self._hooks)
+        if self._tools.cancel_reason() == "interrupted":  # that does not answer a question
+            raise Interrupted(INTERRUPTED_WORK)
+        mask, outcome, decision = self._tools.redact, result.outcome, result.decision
+        denied = outcome.failed and result.consent is not None and decision is not None
+        text = f"{decision.reason} {outcome.text}" if denied and decision else outcome.text
+        masked = msgspec.structs.replace(outcome, text=mask(text), title=mask(outcome.title))
+        return masked, mask(decision_line(result))
 
     def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
         """Asks the user, who sees what would be applied; recorded events are shown afterwards."""

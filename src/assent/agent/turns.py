@@ -1,6 +1,7 @@
 """The turn of a session, through which a driver reads it, appends events and runs calls."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import partial
 
 from assent.agent.cancellation import cancellable_environment
 from assent.agent.effects import EffectDone
@@ -21,7 +22,10 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
     INTERRUPTED_WORK,
+    AttachedFile,
     CallEnded,
+    FilesAttached,
+    MessageAdded,
     PlanLinked,
     SessionEvent,
     SessionRewound,
@@ -64,6 +68,7 @@ class SessionTurn:
         self._surroundings = SessionContext(services, tools)
         self._transcript = Transcript()
         self._seen: dict[str, str] = {}
+        self._mentions: dict[str, tuple[str, ...]] = {}  # that are not attached yet, by message
         self._called = False  # whether the session has ever made a call
         self._over = False
         self._plan: PlanRecord | None = None
@@ -137,7 +142,17 @@ class SessionTurn:
         )
         if halt and self._record.working:
             return (*told, *self._end(halt.why, halt.words))
-        return told
+        return (*told, *self._attach_files()) if self._mentions and not self._over else told
+
+    def _attach_files(self) -> tuple[StoredEvent, ...]:
+        """Reads the files that the user named with `@`; what would be asked is asked now."""
+        told: list[StoredEvent] = []
+        for message, mentions in tuple(self._mentions.items()):
+            context = self.tool_context()
+            read = partial(self._calls.read_for_user, context, told.extend)
+            files = self._services.attachments.attach(mentions, context, read)
+            told += self.append_events(FilesAttached(message, files))
+        return (*told, *self.read_updates())
 
     def halted(self) -> TurnEnded | None:
         """Returns the end that the user requested elsewhere, from the log; changes nothing.
@@ -319,11 +334,25 @@ class SessionTurn:
                 self._plan_is_known = False
             case SessionRewound():
                 self._seen.clear()  # the model has to look again
+                self._mentions.clear()
+            case MessageAdded(id=id, mentions=mentions) if mentions:
+                self._mentions[id] = mentions
+            case FilesAttached(message=message, files=files):
+                self._attached(message, files)
             case CallEnded(metadata=metadata):
                 self._called = True
                 self._seen.update(metadata.get("seen", {}))
             case _:
                 pass
+
+    def _attached(self, message: str, files: Sequence[AttachedFile]) -> None:
+        """Takes in what was attached: the model has seen it, and it is not attached again."""
+        done = {file.mention for file in files}
+        left = tuple(each for each in self._mentions.pop(message, ()) if each not in done)
+        if left:  # what a template attached came first
+            self._mentions[message] = left
+        for file in files:
+            self._seen.update(file.seen)
 
 
 def _is_broken_off(event: SessionEvent) -> bool:

@@ -15,8 +15,9 @@ from assent.core.session.custom_command import (
     joined_template,
     template_parts,
 )
+from assent.core.session.event import AttachedFile, AttachmentKind, TypedText
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
-from assent.tools.outcome import collect_output
+from assent.tools.outcome import collect_output, truncated
 from assent.tools.overlay import Overlay
 
 MAX_FILE_BYTES = 256 << 10  # bytes of a file that goes along
@@ -37,12 +38,20 @@ def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[st
 
 def expand_command(
     command: SlashCommand, arguments: str, folder: str, tools: ToolEnvironment
-) -> str:
-    """Returns the text of a command with these arguments; raises Refused for a denied read."""
+) -> tuple[str, TypedText]:
+    """Returns the text of a command with these arguments; raises Refused for a denied read.
+
+    What the user typed is the arguments; the files that the template names are in its text already.
+    """
     writer = _TemplateExpander(command, locate_workspace(folder)[1], tools)
     parts = template_parts(command.template, arguments)
     found = {part: text for part in parts if (text := writer.content(part)) is not None}
-    return joined_template(parts, found)
+    attached = tuple(
+        AttachedFile(part.path, writer.kind(part), part.path, size=len(text.encode()))
+        for part, text in found.items()
+        if isinstance(part, TemplateFile)
+    )
+    return joined_template(parts, found), TypedText(arguments, attached)
 
 
 class _TemplateExpander:
@@ -81,13 +90,22 @@ class _TemplateExpander:
         except Refused as refused:
             raise self._refused(f"!`{line}`", refused.message) from refused
 
+    def kind(self, part: TemplateFile) -> AttachmentKind:
+        """Tells whether a part that has content is a file or a folder."""
+        state = self._overlay.state(self._overlay.locate(part.path))
+        return "folder" if state == "folder" else "file"
+
     def _attached(self, argument: str) -> str | None:
         path = self._overlay.locate(argument)
-        if self._overlay.state(path) in (None, "folder"):
+        state = self._overlay.state(path)
+        if state is None:
             return None
-        self._check(ResourceAccess(Action.READ, display_path(path)), f"@{one_line(path)}")
+        self._check(ResourceAccess(Action.READ, display_path(path) or "."), f"@{one_line(path)}")
         if any(path == own or path.startswith(own + b"/") for own in self._private):
             raise self._refused(f"@{one_line(path)}", "It is one of Assent's own files.")
+        if state == "folder":
+            names = self._overlay.names(path).items()
+            return truncated("\n".join(one_line(name) + "/" * below for name, below in names))
         content = self._overlay.content(path, MAX_FILE_BYTES)
         if b"\0" in content:
             raise self._refused(f"@{one_line(path)}", "It is a binary file.")

@@ -15,6 +15,7 @@ from assent.planning.repositories import WorkspaceMemory
 from assent.runs.run_status import LastEdit
 
 if TYPE_CHECKING:
+    from assent.agent.attachments import Attachments
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
@@ -292,7 +293,14 @@ class Engine(WorkspaceStatus):
             open_runs=lambda: self.runs,
             open_permits=lambda: self.permits,
             open_session_commands=lambda: self.session_commands,
+            open_attachments=lambda: self._attachments,
         )
+
+    @opened_once
+    def _attachments(self) -> "Attachments":
+        from assent.agent.attachments import Attachments
+
+        return Attachments(self._ports.files)
 
     @opened_once
     def sessions(self) -> "Sessions":

@@ -113,6 +113,7 @@ def open_tool_environment(
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
         redact=Redactor(known_secrets(os.environ, settings.providers, servers)),
+        home=os.fsencode(Path.home()),
     )
     return tool_environment, close
 

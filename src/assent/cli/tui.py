@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
+    from assent.core.session.event import TypedText
     from assent.ports import ProcessRunner
     from assent.ports.session import Asker
     from assent.tui.app import TerminalApp
@@ -234,7 +235,7 @@ class LocalScreenHost:
 
     def expand_command(
         self, command: "SlashCommand", arguments: str, tools: "ToolEnvironment"
-    ) -> str:
+    ) -> "tuple[str, TypedText]":
         from assent.app.custom_commands import expand_command
 
         return expand_command(command, arguments, self._folder, tools)

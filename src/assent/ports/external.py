@@ -166,6 +166,9 @@ class OutsideFiles(Protocol):
     def real(self, path: bytes) -> bytes:
         """Returns the real path; raises Refused for files that are never shown, such as keys."""
 
+    def exists(self, path: bytes) -> bool:
+        """Tells whether anything is at a real path, without opening it."""
+
     def is_folder(self, path: bytes) -> bool:
         """Tells whether a real path is a folder, without listing it."""
 

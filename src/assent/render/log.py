@@ -14,6 +14,7 @@ import msgspec
 from assent.core.event import Event, JournalWritten, StoredEvent, event_tag
 from assent.core.llm import ImagePart, StreamDelta, ToolCall
 from assent.core.session.event import (
+    AttachedFile,
     BatchPlanned,
     CallEnded,
     CallStarted,
@@ -21,6 +22,7 @@ from assent.core.session.event import (
     ChildStarted,
     Compacted,
     CompactionRejected,
+    FilesAttached,
     PartSaid,
     PlannedCall,
     ResultsPruned,
@@ -366,10 +368,40 @@ def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line
             yield Line("dim", f"· {pruned_text(results, tokens)}")
         case CompactionRejected(before, after):
             yield Line("dim", f"· {rejected_text(before, after)}")
+        case FilesAttached(files=files):
+            for line in attached_texts(files):
+                yield Line("dim", f"· {visible_line(redact(line))}"[:SHORT])
         case BatchPlanned(calls):
             yield from batch_lines(calls)
         case _:
             yield from _child_lines(event, kin or ChildNames())
+
+
+KIB = 1024
+MAX_MISSING_SHOWN = 10  # mentions that are no files, in a note
+
+
+def attached_texts(files: Sequence[AttachedFile]) -> list[str]:
+    """Returns one line for each file that a message of the user attached."""
+    there = [file for file in files if file.kind not in ("refused", "missing")]
+    return [f"Attached {file.path} ({_attached_size(file)})" for file in there]
+
+
+def attachment_problems(files: Sequence[AttachedFile]) -> list[str]:
+    """Returns what the user should know about an `@path` that was not attached."""
+    refused = [f"@{file.mention} was not attached: {file.why}" for file in files
+               if file.kind == "refused"]  # fmt: skip
+    missing = [f"@{file.mention}" for file in files if file.kind == "missing"]
+    if not missing:
+        return refused
+    more = len(missing) - MAX_MISSING_SHOWN
+    listed = ", ".join([*missing[:MAX_MISSING_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    return [*refused, f"Not a file here, sent as text: {listed}"]
+
+
+def _attached_size(file: AttachedFile) -> str:
+    size = f"{file.size} bytes" if file.size < KIB else f"{round(file.size / KIB)} KiB"
+    return size if file.kind == "file" else f"{file.kind}, {size}"
 
 
 def child_lines(recorded: StoredEvent, kin: ChildNames) -> Iterator[Line]:

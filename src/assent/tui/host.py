@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.app.session import SessionRuntime
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
+    from assent.core.session.event import TypedText
     from assent.ports import ProcessRunner
     from assent.ports.session import Asker
 
@@ -80,8 +81,8 @@ class ScreenHost(Protocol):
 
     def expand_command(
         self, command: "SlashCommand", arguments: str, tools: "ToolEnvironment"
-    ) -> str:
-        """Returns the prompt of a custom command; raises Refused if it is not allowed."""
+    ) -> "tuple[str, TypedText]":
+        """Returns the prompt of a custom command, and what was typed; raises Refused."""
 
     def findings(self) -> SetupFindings:
         """Returns what was searched to find a model, and what was found."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy, ConcurrentChange, Interrupted, UsageError
 from assent.core.permission.mode import MODES, Mode, resolve_mode
-from assent.core.session.event import Question, TurnEnded
+from assent.core.session.event import Question, TurnEnded, TypedText
 from assent.core.session.record import SessionRecord
 from assent.render.questions import NotificationFilter
 from assent.tui.host import ScreenHost, StartOptions
@@ -205,7 +205,7 @@ class SessionController:
 
     def say(self, words: str) -> None:
         """Adds a message and drives the turn that follows; errors are reported."""
-        self._start(lambda: self._heard(self._said(words)), words)
+        self._start(lambda: self._heard(self._said(words, TypedText(words))), words)
 
     def say_custom(self, name: str, arguments: str) -> None:
         """Sends the prompt of a custom command, as `say` does."""
@@ -303,22 +303,24 @@ class SessionController:
         except AssentError:
             return ()
 
-    def _said(self, words: str, agent: str = "", model: str = "") -> SessionRecord:
+    def _said(
+        self, words: str, typed: TypedText, agent: str = "", model: str = ""
+    ) -> SessionRecord:
         """Adds a message; agent and model are the user's choice, or else these."""
         self._check_mode()
         work, sessions = self._opened(), self.engine.sessions
         agent, model = self.agent or agent, self.model or model
         if self.record is not None:
-            return sessions.say(self.record, words, agent, model)
-        return sessions.start(words, self.mode or work.mode, agent, model)
+            return sessions.say(self.record, words, agent, model, typed=typed)
+        return sessions.start(words, self.mode or work.mode, agent, model, typed=typed)
 
     def _said_own(self, name: str, arguments: str) -> SessionRecord:
         own = next((each for each in self.host.custom_commands() if each.name == name), None)
         if own is None:
             raise UsageError(f"/{name} no longer exists.", "/help")
         self._check_mode()  # before anything runs for it
-        words = self.host.expand_command(own, arguments, self._opened(own.model).tools)
-        return self._said(words, own.agent, own.model)
+        words, typed = self.host.expand_command(own, arguments, self._opened(own.model).tools)
+        return self._said(words, typed, own.agent, own.model)
 
     def _check_mode(self) -> None:
         """Refuses a message if the session's mode differs from the one the user was shown."""

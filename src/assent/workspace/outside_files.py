@@ -41,6 +41,11 @@ class LocalOutsideFiles:
                 raise Refused(f"{one_line(real)} {why} Nothing was read.")
         return real
 
+    def exists(self, path: bytes) -> bool:
+        """Tells whether anything is at a real path, without opening it."""
+        with readable_errors(path):
+            return self._kind(path) != "nothing"
+
     def is_folder(self, path: bytes) -> bool:
         """Tells whether a real path is a folder, without listing it."""
         with readable_errors(path):

@@ -31,6 +31,7 @@ from assent.cli.goal.result import (
     TurnTotals,
     add_child_event,
     add_event,
+    attachment_notices,
     compaction_notices,
     draft_notices,
     exit_code,
@@ -60,7 +61,7 @@ from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta
 from assent.core.permission.mode import MODES, Mode, default_agent
 from assent.core.plan.record import PlanRecord, PlanState
-from assent.core.session.event import TurnEnded
+from assent.core.session.event import FilesAttached, TurnEnded, TypedText
 from assent.core.session.record import SessionRecord
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
@@ -78,8 +79,8 @@ def run_goal(goal: Goal, output: CliOutput) -> int:
     return send_prompt(goal, output)
 
 
-# Makes the words that are said, with the tooling of the session that they are said in.
-PromptBuilder: TypeAlias = Callable[[Goal, Any], str]
+# Makes the words that are said, and which of them were typed, with the tooling of the session.
+PromptBuilder: TypeAlias = Callable[[Goal, Any], tuple[str, TypedText]]
 
 
 def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = None) -> int:
@@ -105,8 +106,11 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
         with closing(work):
             held = DeferredTurnOutput(turn_output(goal.form, output, asks=person.present), screen)
             shown = _ringing(held, work.notify, goal)
-            said = words if written is None else _filled(written(goal, work.tools), words, goal)
-            code = GoalTurn(goal, work, shown, output).turn(said)
+            said, typed = words, TypedText(goal.words)
+            if written is not None:
+                template, typed = written(goal, work.tools)
+                said = _filled(template, words, goal)
+            code = GoalTurn(goal, work, shown, output).turn(said, typed)
             work.engine.retention.retain(daily=True)
             output.warn(work.engine.warnings)
             return code
@@ -184,14 +188,18 @@ class GoalTurn:
         self._session = ""
         self._prefix = _prefix(goal.folder)
 
-    def turn(self, words: str) -> int:
+    def turn(self, words: str, typed: TypedText) -> int:
         """Says the words, lets the model work, and returns the exit code."""
         found = find_session(self._engine, self._goal)
         if found is not None and found.halt == "cancelled" and not self._goal.resume:
             way_on = f"{self._prefix} sessions resume {found.slug}"
             raise IllegalState(f"Session {found.slug} was cancelled. Nothing was sent.", way_on)
-        record = self._started(words) if found is None else self._went_on(found, words)
+        if found is None:
+            record = self._started(words, typed)
+        else:
+            record = self._went_on(found, words, typed)
         self._session = record.session
+        self._tally = TurnTotals(attached=typed.attached)
         self._shown.begin(record, fresh=found is None)
         if self._goal.form == "stream-json":
             for recorded in self._engine.sessions.events(record, found.seq if found else 0):
@@ -206,27 +214,29 @@ class GoalTurn:
             raise error from None  # the log still fails, and what failed first says more
         return self._end(ending)
 
-    def _started(self, words: str) -> SessionRecord:
+    def _started(self, words: str, typed: TypedText) -> SessionRecord:
         if not words:
             raise UsageError("No prompt given.", f"{self._prefix} -p 'WHAT'")
         self._engine.orphan_slots.check()  # else a session and a draft would begin for nothing
         goal, sessions = self._goal, self._engine.sessions
         mode = goal.mode or self._work.mode
         if not goal.plan:
-            return sessions.start(words, mode, goal.agent, goal.model)
+            return sessions.start(words, mode, goal.agent, goal.model, typed=typed)
         # The session has no plan yet, and takes over the one that the user chose.
         record = sessions.start("", mode)
         self._engine.plans.use(goal.plan)
-        return sessions.say(record, words, goal.agent, goal.model)
+        return sessions.say(record, words, goal.agent, goal.model, typed=typed)
 
-    def _went_on(self, record: SessionRecord, words: str) -> SessionRecord:
+    def _went_on(self, record: SessionRecord, words: str, typed: TypedText) -> SessionRecord:
         goal, sessions = self._goal, self._engine.sessions
         if goal.plan and self._engine.plans.find(goal.plan).plan_id != record.plan_id:
             self._engine.plans.use(goal.plan)
         if goal.mode:
             record = sessions.set_mode(record, goal.mode)
         words = words or self._owed(record)
-        return sessions.say(record, words, goal.agent, goal.model) if words else record
+        if not words:
+            return record
+        return sessions.say(record, words, goal.agent, goal.model, typed=typed)
 
     def _owed(self, record: SessionRecord) -> str:
         """Returns what to say if the user said nothing: usually nothing, if it can continue."""
@@ -273,6 +283,8 @@ class GoalTurn:
             own = is_of_session(heard, self._session)
             count = add_event if own else add_child_event
             self._tally = count(self._tally, heard.event)
+            if own and isinstance(heard.event, FilesAttached):
+                self._output.warn(attachment_notices(heard.event.files))
         self._shown.hear(heard)
 
     def _kept(self, error: AssentError, record: SessionRecord) -> AssentError:

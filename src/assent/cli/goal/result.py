@@ -1,7 +1,7 @@
 """The result of a turn: totals of its events, as a JSON object and as lines."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import Final
 
@@ -12,10 +12,12 @@ from assent.core.event import Event, StoredEvent
 from assent.core.llm import TextPart, TokenUsage
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import (
+    AttachedFile,
     BatchPlanned,
     CallEnded,
     Compacted,
     CompactionRejected,
+    FilesAttached,
     PartSaid,
     Question,
     QuestionAnswered,
@@ -31,6 +33,7 @@ from assent.core.text.secrets import redact
 from assent.core.tool import MISSING_CAPABILITY
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.log import (
+    attachment_problems,
     batch_row,
     compaction_notice,
     count_repeated_rows,
@@ -81,6 +84,7 @@ class TurnTotals(msgspec.Struct, frozen=True):
     unrun: tuple[str, ...] = ()  # commands that were neither run nor staged: no sandbox holds here
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
     compacted: bool = False  # older messages were replaced by a summary
+    attached: tuple[AttachedFile, ...] = ()  # what became of the user's `@path`
 
 
 class TurnResult(msgspec.Struct, frozen=True):
@@ -143,6 +147,8 @@ def add_event(tally: TurnTotals, event: Event) -> TurnTotals:
             return _counted(changed(tally, compacted=True), usage, cost)
         case CompactionRejected(usage=usage, cost=cost):
             return _counted(tally, usage, cost)
+        case FilesAttached(files=files):
+            return changed(tally, attached=(*tally.attached, *files))
         case _:
             return _closed(tally, event)
 
@@ -257,6 +263,7 @@ def turn_result_row(ending: TurnResult) -> Row:
         "approved": ending.approved,
         "questions": questions_of(tally),
         "batches": [batch_row(batch) for batch in tally.batches],
+        "attachments": [attachment_row(file) for file in tally.attached],
         "waiting": _open_questions(ending),
         "children": session.children,
         "compactions": session.compactions,
@@ -298,6 +305,22 @@ def refused_notices(ending: TurnResult) -> list[str]:
         "allow more with `--mode`."
     )
     return [f"{calls} denied, because you could not be asked.", *listed, *more, way]
+
+
+def attachment_row(file: AttachedFile) -> Row:
+    """Returns one `@path` as JSON shows it: its name and size, not its content."""
+    return {
+        "mention": _valid(file.mention),
+        "kind": file.kind,
+        "path": _valid(file.path) or None,
+        "bytes": file.size,
+        "why": _valid(file.why) or None,
+    }
+
+
+def attachment_notices(files: Sequence[AttachedFile]) -> list[str]:
+    """Says which files of a message the model did not get."""
+    return [visible_line(redact(line)) for line in attachment_problems(files)]
 
 
 def turn_result_lines(ending: TurnResult) -> Iterator[Line]:

@@ -26,7 +26,7 @@ class TemplateText(msgspec.Struct, frozen=True):
 
 
 class TemplateFile(msgspec.Struct, frozen=True):
-    """A file whose content is attached, written as `@path`."""
+    """A file whose content is attached, written as `@path` or `@"path"`."""
 
     path: str
 
@@ -39,7 +39,7 @@ class TemplateShell(msgspec.Struct, frozen=True):
 
 TemplatePart: TypeAlias = TemplateText | TemplateFile | TemplateShell
 
-_TOKEN = re.compile(r"!`([^`\n]+)`|(?<![\w`@/.])@([^\s`'\"<>()\[\]{},;]+)")
+_TOKEN = re.compile(r"!`([^`\n]+)`|(?<![\w`@/.\"'])@(?:\"([^\"\n]+)\"|([^\s`'\"<>()\[\]{},;]+))")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 _WORD = re.compile(r'"([^"]*)"|\'([^\']*)\'|(\S+)')
 
@@ -47,7 +47,8 @@ _WORD = re.compile(r'"([^"]*)"|\'([^\']*)\'|(\S+)')
 def template_parts(template: str, arguments: str) -> tuple[TemplatePart, ...]:
     """Splits a template into parts, with the user's arguments filled in.
 
-    What a user typed is never parsed: it attaches no file and runs nothing.
+    What a user typed is not parsed here: it runs nothing, and what it attaches is found like the
+    `@path` of any other message.
     """
     given = _TemplateArguments(template, arguments.strip())
     found: list[TemplatePart] = []
@@ -58,8 +59,11 @@ def template_parts(template: str, arguments: str) -> tuple[TemplatePart, ...]:
         if token[1]:
             found.append(TemplateShell(given.put_into(token[1], quoted=True)))
             continue
-        path = token[2].rstrip(".:!?")
-        at -= len(token[2]) - len(path)
+        if token[2]:
+            found.append(TemplateFile(given.put_into(token[2])))
+            continue
+        path = token[3].rstrip(".:!?")
+        at -= len(token[3]) - len(path)
         found.append(TemplateFile(given.put_into(path)))
     found.append(TemplateText(given.put_into(template[at:])))
     if given.text and not _PLACE.search(template):

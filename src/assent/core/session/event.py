@@ -24,6 +24,11 @@ TurnEndReason: TypeAlias = Literal[
     "paused", "cancelled",  # the user stopped the work from elsewhere
 ]  # fmt: skip
 RiskLevel: TypeAlias = Literal["low", "medium", "high"]
+AttachmentKind: TypeAlias = Literal[
+    "file", "folder", "image",
+    "refused",  # by a rule, an answer, or because it cannot be read
+    "missing",  # there is no such file: the `@` is literal
+]  # fmt: skip
 
 
 class Todo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,6 +117,41 @@ class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
     parts: tuple[TextPart | ImagePart, ...]
     synthetic: str = ""  # mode, run, rejected, plan_used, declined, build, reminder and such
     model: str = ""  # asked from here on; empty: the one of before, else the agent's own
+    mentions: tuple[str, ...] = ()  # paths that the user typed after `@`, to be attached
+
+
+class AttachedFile(msgspec.Struct, frozen=True):
+    """One `@path` of a message: what it became, and the very text that the model reads of it."""
+
+    mention: str  # as it was typed
+    kind: AttachmentKind
+    path: str = ""  # from the workspace's root; outside it absolute
+    text: str = ""  # empty where the message itself has the content
+    size: int = 0  # bytes that the model reads of it
+    images: tuple[ImagePart, ...] = ()
+    seen: dict[str, str] = {}  # digests of what it shows of the workspace, by path
+    why: str = ""  # it was not attached
+    decided: str = ""  # who decided, and why: layer, rule and reason on one line
+
+
+class TypedText(msgspec.Struct, frozen=True):
+    """What the user typed of a message; only there `@path` attaches a file.
+
+    `attached` is what the template of a custom command attached to it.
+    """
+
+    text: str = ""
+    attached: tuple[AttachedFile, ...] = ()
+
+
+NOT_TYPED: Final = TypedText()  # piped in, or made by a program: `@` is literal
+
+
+class FilesAttached(msgspec.Struct, frozen=True, tag="files_attached"):
+    """Files that the user named in a message were read for the model, or were not."""
+
+    message: str
+    files: tuple[AttachedFile, ...]
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
@@ -309,6 +349,7 @@ SessionEvent: TypeAlias = (
     | ModeChanged
     | PlanLinked
     | MessageAdded
+    | FilesAttached
     | TurnStarted
     | StepStarted
     | PartSaid

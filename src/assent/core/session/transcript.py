@@ -13,11 +13,21 @@ import msgspec
 
 from assent.core.errors import NotFound
 from assent.core.event import Event, StoredEvent
-from assent.core.llm import ChatMessage, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
 from assent.core.session.event import (
+    AttachedFile,
     CallEnded,
     CallStarted,
     Compacted,
+    FilesAttached,
     MessageAdded,
     PartSaid,
     ResultsPruned,
@@ -153,6 +163,22 @@ def _read(events: Iterable[StoredEvent]) -> _UserMessageFold:
     return hearing
 
 
+ATTACHED: Final = "attached"
+
+
+def attachment_parts(files: Iterable[AttachedFile]) -> tuple[TextPart | ImagePart, ...]:
+    """Returns what a model reads of attached files: each under its name, or why it is not there."""
+    found: list[TextPart | ImagePart] = []
+    for file in files:
+        if file.kind == "refused":
+            found.append(TextPart(f"@{file.mention} was not attached: {file.why}"))
+        elif file.text:
+            kind = "Folder" if file.kind == "folder" else "File"
+            found.append(TextPart(f"{kind} {file.path}, attached by the user:\n{file.text}"))
+            found += file.images
+    return tuple(found)
+
+
 LOST = (
     "The call was interrupted and has no result. Its effects are unknown; check before you "
     "repeat it."
@@ -199,6 +225,9 @@ class Transcript:
         match event:
             case MessageAdded() as said:
                 self._hear(said)
+            case FilesAttached(files=files):
+                if parts := attachment_parts(files):
+                    self._hear(MessageAdded("", "", parts, synthetic=ATTACHED))
             case PartSaid(part=part):
                 self._say(part)
             case StepRetried():

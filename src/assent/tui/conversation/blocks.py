@@ -12,9 +12,11 @@ import msgspec
 from assent.core.event import Event
 from assent.core.llm import TextPart, TokenUsage, ToolCall
 from assent.core.session.event import (
+    AttachedFile,
     CallEnded,
     Compacted,
     CompactionRejected,
+    FilesAttached,
     MessageAdded,
     ModeChanged,
     PlannedCall,
@@ -26,7 +28,13 @@ from assent.core.session.event import (
     WorkHalted,
 )
 from assent.core.text.secrets import redact
-from assent.render.log import COMPACTED, pruned_text, rejected_text
+from assent.render.log import (
+    COMPACTED,
+    attached_texts,
+    attachment_problems,
+    pruned_text,
+    rejected_text,
+)
 
 CallState: TypeAlias = Literal["pending", "running", "completed", "error", "declined"]
 QuestionState: TypeAlias = Literal["open", "answered", "unanswered"]
@@ -247,6 +255,8 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
     match event:
         case SessionRenamed(title, "person"):
             return "title", f"Session renamed to {first_line(title)}", ""
+        case FilesAttached(files=files):
+            return _attachments(files)
         case StepEnded(stop=stop, words=words) if str(stop) in _STOPS:
             return "halted", f"{_STOPS[str(stop)]} {first_line(words)}".rstrip(), ""
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:
@@ -256,6 +266,13 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
             return "told", f"{about} sent{f': {words}' if words else ''}", text
         case _:
             return None
+
+
+def _attachments(files: Sequence[AttachedFile]) -> tuple[NoteKind, str, str] | None:
+    """Returns a note about attached files, unfolded with what the model reads of them."""
+    lines = [*attached_texts(files), *attachment_problems(files)]
+    full = "\n\n".join(f"{file.path}:\n{file.text}" for file in files if file.text)
+    return ("told", " · ".join(map(first_line, lines)), full) if lines else None
 
 
 def _quoted_feedback(text: str) -> str:
