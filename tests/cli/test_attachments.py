@@ -205,12 +205,14 @@ def test_f138_a_rewind_takes_the_file_back(asked: Asked) -> None:
     assert "print(" not in asked.request
 
 
-def test_f138_an_attached_file_can_be_edited_without_reading_it_again(talker: Talker) -> None:
-    talker.world.put("src/a.py", b"print('a')\n")
-    edit = ("edit", {"path": "src/a.py", "old": "'a'", "new": "'b'"})
-    talker.script(turn("Done.", edit), turn("Fine."))
-    talker.json("Change @src/a.py", "--mode", "auto-edit")
-    assert (talker.world.root / "src/a.py").read_bytes() == b"print('b')\n"
+def test_f138_an_edit_notices_that_an_attached_file_changed_since(talker: Talker) -> None:
+    talker.world.put("a.py", b"print('a')\n")
+    edit = ("edit", {"path": "a.py", "old": "'a'", "new": "'b'"})
+    talker.script(turn("Seen."), turn("Now.", edit), turn("Fine."))
+    talker.json("Look at @a.py", "--mode", "auto-edit")
+    talker.world.put("a.py", b"print('a')  # of somebody else\n")
+    talker.json("-c", "Change it")
+    assert (talker.world.root / "a.py").read_bytes() == b"print('a')  # of somebody else\n"
 
 
 def test_f138_the_arguments_of_a_command_attach_and_its_own_files_are_named(asked: Asked) -> None:

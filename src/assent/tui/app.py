@@ -288,12 +288,15 @@ class TerminalApp(BaseApp):
 
     # What everybody may ask for.
 
-    def say(self, words: str) -> None:
-        """Sends text to the model, as if it was typed at the prompt."""
+    def say(self, words: str, typed: str | None = None) -> None:
+        """Sends text to the model, as if it was typed at the prompt.
+
+        In `typed`, long pastes are placeholders: an `@` in what nobody saw attaches nothing.
+        """
         with self.failing():
             if self.session_controller.at_work:
                 self._put_below(words)  # it is refused, and what was typed is not lost
-            self.session_controller.say(words)
+            self.session_controller.say(words, words if typed is None else typed)
             self.prompt.history.add(words)
             self.draw_status()
 
@@ -598,7 +601,7 @@ class TerminalApp(BaseApp):
     # What the prompt says.
 
     def on_prompt_input_submitted(self, event: PromptInput.Submitted) -> None:
-        self.deferred.do(partial(self.say, event.words))
+        self.deferred.do(partial(self.say, event.words, event.typed))
 
     def on_prompt_input_slash(self, event: PromptInput.Slash) -> None:
         self.deferred.slash(event.text)

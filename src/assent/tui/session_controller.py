@@ -203,9 +203,12 @@ class SessionController:
         known = [mode for mode in MODES if mode == name]
         return modes[name].base if name in modes else known[0] if known else MODES[0]
 
-    def say(self, words: str) -> None:
-        """Adds a message and drives the turn that follows; errors are reported."""
-        self._start(lambda: self._heard(self._said(words, TypedText(words))), words)
+    def say(self, words: str, typed: str = "") -> None:
+        """Adds a message and drives the turn that follows; errors are reported.
+
+        Files are attached that are named with `@` in what was typed of it.
+        """
+        self._start(lambda: self._heard(self._said(words, TypedText(typed))), words)
 
     def say_custom(self, name: str, arguments: str) -> None:
         """Sends the prompt of a custom command, as `say` does."""

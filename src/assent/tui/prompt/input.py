@@ -149,11 +149,12 @@ class PromptInput(Vertical):
     """
 
     class Submitted(Message):
-        """The user sent a message to the model."""
+        """The user sent a message to the model; `typed` is what they saw of it in the prompt."""
 
-        def __init__(self, words: str) -> None:
+        def __init__(self, words: str, typed: str | None = None) -> None:
             super().__init__()
             self.words = words
+            self.typed = words if typed is None else typed
 
     class Slash(Message):
         """The user typed a slash command, such as `/mode plan`."""
@@ -317,7 +318,7 @@ class PromptInput(Vertical):
         if editor.text[: editor.index].endswith("\\"):
             editor.put("\n", editor.index - 1, editor.index)
             return
-        text = self.text
+        text, typed = self.text, editor.text
         if not text.strip():
             return
         self.history.add(text)
@@ -329,7 +330,7 @@ class PromptInput(Vertical):
             case "slash":
                 self.post_message(self.Slash(text.strip()))
             case "said":
-                self.post_message(self.Submitted(text))
+                self.post_message(self.Submitted(text, typed))
 
     def _look(self) -> None:
         """Updates the prompt's sign and the completion list from its text."""

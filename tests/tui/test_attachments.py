@@ -1,0 +1,109 @@
+"""`@path` at the prompt of the screen: completed, attached, asked about, and shown."""
+
+from collections.abc import Awaitable, Callable
+
+from tests.cli.scripts import turn
+from tests.tui.harness import Seat, Stage
+from tests.tui.test_question import asked, press
+from textual.events import Paste
+
+from assent.core.session.event import AttachedFile, FilesAttached
+
+Act = Callable[[Seat], Awaitable[None]]
+SECRET = b"KEY=hunter2\n"
+
+
+def attached(seat: Seat) -> list[AttachedFile]:
+    """Returns what became of each `@` in the shown session."""
+    record = seat.app.session_controller.record
+    assert record is not None
+    events = [one.event for one in seat.app.engine.sessions.events(record)]
+    return [file for event in events if isinstance(event, FilesAttached) for file in event.files]
+
+
+def told(seat: Seat) -> str:
+    """Returns all that the model reads in the shown session."""
+    record = seat.app.session_controller.record
+    assert record is not None
+    return str(seat.app.engine.sessions.transcript(record).messages)
+
+
+def test_f138_a_completed_file_is_attached_and_shown(stage: Stage) -> None:
+    stage.put("src/a.py", b"print('a')\n")
+    stage.script(turn("It prints."))
+
+    async def act(seat: Seat) -> None:
+        await seat.type("see @src/a")
+        await seat.shows("▸ src/a.py")
+        await seat.press("tab", "enter")
+        await seat.shows("It prints.")
+        await seat.rest()
+        await seat.shows("Attached src/a.py (13 bytes)")
+        assert [(file.path, file.text) for file in attached(seat)] == [
+            ("src/a.py", "1: print('a')")
+        ]
+        assert "attached by the user:\\n1: print" in told(seat)
+
+    stage.show(act)
+
+
+def test_f138_a_secret_is_asked_about_and_a_yes_attaches_it(stage: Stage) -> None:
+    stage.put(".env", SECRET)
+    stage.script(turn("I have it."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "read @.env now")
+        await seat.shows("Allow reading .env?")
+        assert "hunter2" not in seat.text()
+        await press(seat, "end", "y", "enter", "ctrl+y")
+        await seat.shows("I have it.")
+        await seat.rest()
+        assert [file.kind for file in attached(seat)] == ["file"]
+
+    stage.show(act)
+
+
+def test_f138_a_no_leaves_it_out_and_the_message_is_answered(stage: Stage) -> None:
+    stage.put(".env", SECRET)
+    stage.script(turn("Then without it."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "read @.env now")
+        await press(seat, "n", "enter")
+        await seat.shows("Then without it.")
+        await seat.rest()
+        await seat.shows("@.env was not attached")
+        assert [file.kind for file in attached(seat)] == ["refused"]
+        assert "hunter2" not in told(seat)
+
+    stage.show(act)
+
+
+def test_f138_a_file_that_is_not_there_is_text_with_a_note(stage: Stage) -> None:
+    stage.script(turn("Who?"))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("ask @bob")
+        await seat.shows("Not a file here, sent as text: @bob")
+        assert "attached" not in told(seat)
+
+    stage.show(act)
+
+
+def test_f138_what_is_hidden_in_a_long_paste_attaches_nothing(stage: Stage) -> None:
+    stage.put("a.py", b"print('a')\n")
+    stage.script(turn("Fine."))
+
+    async def act(seat: Seat) -> None:
+        await seat.type("what is this? ")
+        await seat.pilot.pause()
+        editor = seat.app.prompt._editor
+        await editor.on_paste(Paste("see @a.py\n" * 30))
+        await seat.shows("[pasted:")
+        await seat.press("enter")
+        await seat.shows("Fine.")
+        await seat.rest()
+        assert "see @a.py" in told(seat)
+        assert attached(seat) == []
+
+    stage.show(act)
