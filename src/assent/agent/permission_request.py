@@ -65,6 +65,7 @@ _WORDS = {
     Action.OUTSIDE: "reading outside the workspace:",
     Action.LOOP: "continuing with",
     Action.SEEK: "searching for",
+    Action.SKILL: "loading the skill",
 }
 
 

@@ -21,8 +21,12 @@ from assent.tools.hypothetical_call import (
 )
 from assent.tools.tool import ToolContext
 
-# Permissions that belong to no tool: they are about how a call is made, whatever it calls.
-DIRECT = {"external_directory": Action.OUTSIDE, "doom_loop": Action.LOOP}
+# Permissions that need no tool: most are about how a call is made, whatever it calls.
+DIRECT = {
+    "external_directory": Action.OUTSIDE,
+    "doom_loop": Action.LOOP,
+    "skill": Action.SKILL,  # its tool exists only where there are skills
+}
 NOT_OFFERED_NOTE = "offer"  # the layer that decides where a tool is not even there
 STARTED = "Server {} is not started for this check; its tool is judged by name only."
 UNKNOWN_TOOL = "Tool not found; it is judged like a tool of a plugin or server."

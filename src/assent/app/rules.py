@@ -22,7 +22,7 @@ from assent.core.errors import UsageError
 from assent.core.permission.rule import WILDCARD_CHARS, PermissionPolicy, PermissionRule
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.session.agent import Agent
-from assent.core.tool import PERMISSIONS, mcp_tool_name
+from assent.core.tool import PERMISSIONS, Action, mcp_tool_name
 from assent.permissions.gate import RuleGate
 from assent.tools.aliases import is_reserved_name
 from assent.tools.registry import TOOLS
@@ -31,7 +31,7 @@ from assent.tools.registry import TOOLS
 
 
 # OpenCode's words that nothing here uses: rules for them may be in shared files.
-OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
+OPENCODE = ("lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
 
 
 def unknown_rule_warnings(rules: Iterable[PermissionRule], settings: Settings) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def check_rule_names(rules: Iterable[PermissionRule], settings: Settings) -> Non
 
 def unknown_tool_warnings(settings: Settings, here: AppPaths) -> tuple[str, ...]:
     """Returns a warning for each mode that lists tools that do not exist."""
-    names = [tool.name for tool in TOOLS]
+    names = [*(tool.name for tool in TOOLS), PERMISSIONS[Action.SKILL]]
     found = []
     for mode in settings.modes.values():
         tools = [tool for tool in mode.tools or () if tool not in names]

@@ -17,7 +17,7 @@ from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_t
 from assent.app.settings import known_secrets
 from assent.app.shell import only_reads, open_process, read_only_shell
 from assent.config.loader import LoadedSettings
-from assent.config.paths import AppPaths
+from assent.config.paths import PROJECT_SKILLS, AppPaths
 from assent.config.settings import Settings
 from assent.core.permission.rule import parse_rule_argument
 from assent.core.session.agent import Agent
@@ -167,16 +167,27 @@ def _loop_limits(settings: Settings) -> LoopLimits:
 
 
 def _tools(setup: WorkspaceSetup) -> tuple[Tool, ...]:
-    """Returns the built-in tools and those of plugins that the user enabled."""
-    plugins = setup.loaded.settings.plugins
+    """Returns the built-in tools, the one for skills, and those of plugins that are enabled."""
+    plugins, own = setup.loaded.settings.plugins, (*TOOLS, *_skill_tool(setup))
     if not plugins.enabled:
-        return TOOLS
+        return own
     from assent.app.plugins import plugin_tools
 
     found, remarks = plugin_tools(plugins)
     for words in remarks:
         setup.warn(words)
-    return (*TOOLS, *found)
+    return (*own, *found)
+
+
+def _skill_tool(setup: WorkspaceSetup) -> tuple[Tool, ...]:
+    """Returns the tool for skills, if there is a folder that could have some."""
+    root = os.fsdecode(setup.root)
+    places = [os.fspath(setup.here.skills), *(os.path.join(root, at) for at in PROJECT_SKILLS)]
+    if not any(map(os.path.isdir, places)):
+        return ()
+    from assent.app.skills import open_skill_tool
+
+    return open_skill_tool(setup.root, setup.here, setup.warn)
 
 
 def _servers(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+PROJECT_SKILLS = (".opencode/skills", ".claude/skills")  # the first takes precedence
+
 
 class AppPaths(msgspec.Struct, frozen=True):
     """The two folders of Assent outside every workspace, and the system's file."""
@@ -18,6 +20,11 @@ class AppPaths(msgspec.Struct, frozen=True):
     def file(self) -> Path:
         """The user's configuration."""
         return self.config / "config.toml"
+
+    @property
+    def skills(self) -> Path:
+        """The user's own skills, a folder each."""
+        return self.config / "skills"
 
     @property
     def keys(self) -> Path:

@@ -15,9 +15,10 @@ import msgspec
 from assent.config.config_file import BadJson, Opener, parse_toml, read_content, read_jsonc
 from assent.config.front_matter import UnusableFile, split_front_matter
 from assent.config.loader import PROJECT
-from assent.config.paths import path_within
+from assent.config.paths import PROJECT_SKILLS, path_within
 from assent.config.permissions import PROJECT_FILES
 from assent.config.settings import NEVER, Settings
+from assent.config.skills import parse_skill, project_skill_files
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
@@ -32,7 +33,7 @@ MAX_FILES = 200  # files of a folder
 def project_files(root: bytes, opener: Opener) -> tuple[tuple[ProjectFile, ...], tuple[str, ...]]:
     """Returns the existing files, each read once, and a warning for each that cannot be read."""
     found, warnings = list[ProjectFile](), list[str]()
-    for path in (PROJECT, *PROJECT_FILES, *_commands(root)):
+    for path in (PROJECT, *PROJECT_FILES, *_commands(root), *project_skill_files(root)):
         try:
             file = project_file(root, path, opener)
         except UsageError as error:
@@ -93,6 +94,8 @@ def consequences(file: ProjectFile) -> tuple[Consequence, ...]:
             found = [*_settings(parse_toml(Path(file.path), file.content))]
         elif file.path in PROJECT_FILES:
             found = [*_allows(read_jsonc(file.content).get("permission", {}))]
+        elif file.path.startswith(PROJECT_SKILLS):
+            found = [*_skill(file)]
         else:
             found = [*_command(file)]
     except (UnusableFile, BadJson, InvalidRuleTable, msgspec.ValidationError) as error:
@@ -214,6 +217,15 @@ def _command(file: ProjectFile) -> Consequences:
     yield Consequence(f"adds the command /{name}, which sends its text to a model", risk=False)
     for model in _MODEL.findall(front):
         yield Consequence(f"uses model {model.strip()} for it", risk=False)
+
+
+def _skill(file: ProjectFile) -> Consequences:
+    """Yields what a skill of the project would tell a model, and what of it has no effect."""
+    skill = parse_skill(file.content)
+    words = f"offers the skill {skill.name} to a model, which may load its text"
+    yield Consequence(f"{words}: {skill.description}", risk=False)
+    for field in skill.ignored:
+        yield Consequence(f"sets {field}, which has no effect", risk=False, counts=False)
 
 
 def _runs(when: str, words: tuple[str, ...]) -> Consequence:

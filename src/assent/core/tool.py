@@ -39,6 +39,7 @@ class Action(StrEnum):
     OUTSIDE = "outside"  # a folder outside the workspace is looked into
     LOOP = "loop"  # the same thing once more
     SEEK = "seek"  # a tool that searches: what it is asked to find, usually not a path
+    SKILL = "skill"  # the text of a skill is loaded
 
 
 # The names of actions in OpenCode's tables, and so in ours. A tool may have its own name.
@@ -54,6 +55,7 @@ PERMISSIONS: dict[Action, str] = {
     Action.OUTSIDE: "external_directory",
     Action.LOOP: "doom_loop",
     Action.SEEK: "seek",
+    Action.SKILL: "skill",
 }
 
 

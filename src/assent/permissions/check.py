@@ -280,6 +280,7 @@ CHECK_BUILDERS: dict[Action, CheckBuilder] = {
     Action.OUTSIDE: _outside,
     Action.LOOP: _loop,
     Action.SEEK: _free,
+    Action.SKILL: _free,
 }
 
 

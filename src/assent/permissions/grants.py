@@ -160,4 +160,5 @@ PATTERN_BUILDERS: dict[Action, PatternBuilder] = {
     Action.OUTSIDE: _outside,
     Action.LOOP: _nothing,
     Action.SEEK: _exact,
+    Action.SKILL: _exact,
 }

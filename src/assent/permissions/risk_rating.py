@@ -91,4 +91,5 @@ RISK_RULES: dict[Action, RiskRule] = {
     Action.OUTSIDE: _outside,
     Action.LOOP: _loop,
     Action.SEEK: _none,
+    Action.SKILL: _none,
 }

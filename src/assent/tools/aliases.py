@@ -453,6 +453,7 @@ UNSUPPORTED: dict[str, str] = {
 }
 
 EDITOR_COMMANDS = {"view": "read", "create": "write", "str_replace": "edit"}
+SKILL = "skill"  # a tool that is there only where there are skills
 EDITOR_TOOLS = ("strreplaceeditor", "strreplacebasededittool", "texteditor")
 
 
@@ -464,7 +465,7 @@ def aliases_of(tool: str) -> list[str]:
 def is_reserved_name(name: str) -> bool:
     """Tells whether a name is already in use here, however it is spelled."""
     short = normalized_name(name)
-    return short in ALIASES or short in UNSUPPORTED or short in EDITOR_TOOLS
+    return short in ALIASES or short in UNSUPPORTED or short in (*EDITOR_TOOLS, SKILL)
 
 
 def resolve_alias(call: ToolCall, tools: Mapping[str, Tool]) -> ToolCall:

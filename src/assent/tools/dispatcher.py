@@ -148,7 +148,7 @@ def inferred_access(call: ToolCall, tool: Tool | None) -> tuple[ResourceAccess, 
     return tuple(ResourceAccess(tool.action, value) for value in named or (tool.name,))
 
 
-READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH)
+READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH, Action.SKILL)
 SHELL = "shell"
 LOOP = "loop"  # the layer of a guard that noticed one
 MAX_QUOTED_CHARS = 120  # characters of what is repeated, in a question
