@@ -234,9 +234,8 @@ def test_f138_a_stream_has_the_attachment_as_an_event(asked: Asked) -> None:
     rows = Talker.rows(answer)
     [body] = [row["body"] for row in rows if row["kind"] == "files_attached"]
     assert body["files"][0]["text"] == "1: print('a')\n2: print('b')"
-    [said] = [row["body"] for row in rows if row["kind"] == "message_added" and row["body"]["id"]
-              == body["message"]]  # fmt: skip
-    assert said["mentions"] == ["src/a.py"]
+    [named] = [row["body"] for row in rows if row["kind"] == "files_mentioned"]
+    assert named == {"message": body["message"], "mentions": ["src/a.py"]}
 
 
 @pytest.mark.parametrize(

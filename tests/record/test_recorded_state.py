@@ -30,8 +30,11 @@ STATES = {"DRAFTING", "AWAITING_APPROVAL", "EXECUTING", "COMPLETED", "HALTED", "
 # Tags that are not in the record. Every tag of its time is, so only newer ones may ever stand here,
 # until another record has them.
 NEVER_RECORDED = frozenset(
-    {"draft_edited", "compaction_rejected", "results_pruned", "output_kept", "outputs_deleted"}
-)
+    {
+        "compaction_rejected", "draft_edited", "files_attached", "files_mentioned", "output_kept",
+        "outputs_deleted", "results_pruned",
+    }
+)  # fmt: skip
 LARGEST = 1_000_000  # bytes of the whole record
 PUBLIC = (BASE.encode(), b"/bin/sh")
 # Paths below the folders that a machine has; the log's pages are binary, so others look like them.

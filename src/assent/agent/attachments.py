@@ -36,12 +36,12 @@ class Attachments:
         return mentioned_paths(typed)
 
     def attach(
-        self, mentions: Sequence[str], context: ToolContext, read: UserRead
+        self, mentions: Sequence[str], context: ToolContext, read: UserRead, home: bytes
     ) -> tuple[AttachedFile, ...]:
-        """Returns what became of each mention."""
+        """Returns what became of each mention; `home` is what `~` means."""
         found: list[AttachedFile] = []
         for mention in mentions:
-            argument, kind = self._meant(context, mention)
+            argument, kind = self._meant(context, mention, home)
             if not kind:
                 found.append(AttachedFile(mention, "missing"))
             elif why := _why_full(found):
@@ -51,15 +51,15 @@ class Attachments:
         return tuple(found)
 
     def _meant(
-        self, context: ToolContext, mention: str
+        self, context: ToolContext, mention: str, home: bytes
     ) -> tuple[str, Literal["file", "folder", ""]]:
         """Returns the path that a mention means, and what is there; empty: nothing.
 
         It is relative to the workspace's root, as tools and completion have it, else to the folder
         that the user is in.
         """
-        if context.home and (mention == "~" or mention.startswith("~/")):
-            mention = display_path(context.home) + mention[1:]
+        if home and (mention == "~" or mention.startswith("~/")):
+            mention = display_path(home) + mention[1:]
         kind = _kind(context, mention)
         if kind or mention.startswith("/"):
             return mention, kind

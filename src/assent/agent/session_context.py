@@ -126,7 +126,6 @@ class SessionContext:
             is_readable,
             self._tools.outside,
             session=record.session,
-            home=self._tools.home,
             kinds=tuple(agent.name for agent in subagents(self._tools.agents)),
             attend=partial(run_cancellable, self._tools.cancel_reason),
             output=partial(self._output, record),

@@ -29,6 +29,7 @@ from assent.core.session.event import (
     CallStarted,
     Compacted,
     FilesAttached,
+    FilesMentioned,
     MessageAdded,
     PartSaid,
     ResultsPruned,
@@ -64,8 +65,8 @@ from assent.render.rows import redacted_row
 
 
 _WORDS = (
-    MessageAdded, FilesAttached, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted,
-    TodosChanged, SessionRenamed, ResultsPruned, TurnEnded,
+    MessageAdded, FilesMentioned, FilesAttached, TurnStarted, StepStarted, PartSaid, StepRetried,
+    CallStarted, TodosChanged, SessionRenamed, ResultsPruned, TurnEnded,
 )  # fmt: skip
 
 
@@ -137,8 +138,8 @@ class Sessions(SessionLookup):
         first: list[SessionEvent] = [started, self._services.link(plan)]
         record = _folded(first, self._clock.now())
         if aim:
-            said = self._message(record, goal, agent, model, images, typed)
-            first += [self._reminder(record, plan, said), *heard, *_with_files(said, typed)]
+            said = self._message(record, goal, agent, model, images)
+            first += [self._reminder(record, plan, said), *heard, *self._with_files(said, typed)]
         return diary.start(*first)
 
     def say(
@@ -152,12 +153,12 @@ class Sessions(SessionLookup):
     ) -> SessionRecord:
         """Adds a user message; the default agent is the mode's, or the special one used before."""
         record = self._require(record)
-        said = self._message(record, text, agent, model, images, typed)
+        said = self._message(record, text, agent, model, images)
         heard = fire_prompt_hooks(self._services, record.session, record.mode, said.agent, text)
         if record.messages and not record.rewound and not self.missing_mode(record):
-            return self._append(record, *heard, *_with_files(said, typed))
+            return self._append(record, *heard, *self._with_files(said, typed))
         told = self._reminder(record, self._services.plan_of(record), said)
-        return self._append(record, told, *heard, *_with_files(said, typed))
+        return self._append(record, told, *heard, *self._with_files(said, typed))
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode on behalf of the user, and tells the model."""
@@ -419,20 +420,22 @@ class Sessions(SessionLookup):
         return current
 
     def _message(
-        self,
-        record: SessionRecord,
-        text: str,
-        agent: str,
-        model: str,
-        images: Sequence[ImagePart],
-        typed: TypedText,
+        self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[ImagePart]
     ) -> MessageAdded:
         mode = with_current_mode(record, self.modes).mode
         usual = default_agent(mode) if record.agent in _USUAL else record.agent
         parts: tuple[TextPart | ImagePart, ...] = (TextPart(text), *images)
         new = self._clock.new_id()
-        named = self._services.attachments.mentions(typed.text) if "@" in typed.text else ()
-        return MessageAdded(new, agent or usual, parts, model=model, mentions=named)
+        return MessageAdded(new, agent or usual, parts, model=model)
+
+    def _with_files(self, said: MessageAdded, typed: TypedText) -> list[SessionEvent]:
+        """Returns a message with what is attached to it, and with what will be."""
+        events: list[SessionEvent] = [said]
+        if typed.attached:
+            events.append(FilesAttached(said.id, typed.attached))
+        if "@" in typed.text and (named := self._services.attachments.mentions(typed.text)):
+            events.append(FilesMentioned(said.id, named))
+        return events
 
     def _reminder(
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
@@ -455,10 +458,6 @@ class Sessions(SessionLookup):
             n += 1
             name = f"{wanted}-{n}"
         return name
-
-
-def _with_files(said: MessageAdded, typed: TypedText) -> list[SessionEvent]:
-    return [said, *([FilesAttached(said.id, typed.attached)] if typed.attached else [])]
 
 
 def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:

@@ -22,10 +22,9 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
     INTERRUPTED_WORK,
-    AttachedFile,
     CallEnded,
     FilesAttached,
-    MessageAdded,
+    FilesMentioned,
     PlanLinked,
     SessionEvent,
     SessionRewound,
@@ -150,7 +149,8 @@ class SessionTurn:
         for message, mentions in tuple(self._mentions.items()):
             context = self.tool_context()
             read = partial(self._calls.read_for_user, context, told.extend)
-            files = self._services.attachments.attach(mentions, context, read)
+            attach = self._services.attachments.attach
+            files = attach(mentions, context, read, self._tools.home)
             told += self.append_events(FilesAttached(message, files))
         return (*told, *self.read_updates())
 
@@ -335,24 +335,17 @@ class SessionTurn:
             case SessionRewound():
                 self._seen.clear()  # the model has to look again
                 self._mentions.clear()
-            case MessageAdded(id=id, mentions=mentions) if mentions:
-                self._mentions[id] = mentions
-            case FilesAttached(message=message, files=files):
-                self._attached(message, files)
+            case FilesMentioned(message, mentions):
+                self._mentions[message] = mentions
+            case FilesAttached(message, files):
+                self._mentions.pop(message, None)
+                for file in files:
+                    self._seen.update(file.seen)
             case CallEnded(metadata=metadata):
                 self._called = True
                 self._seen.update(metadata.get("seen", {}))
             case _:
                 pass
-
-    def _attached(self, message: str, files: Sequence[AttachedFile]) -> None:
-        """Takes in what was attached: the model has seen it, and it is not attached again."""
-        done = {file.mention for file in files}
-        left = tuple(each for each in self._mentions.pop(message, ()) if each not in done)
-        if left:  # what a template attached came first
-            self._mentions[message] = left
-        for file in files:
-            self._seen.update(file.seen)
 
 
 def _is_broken_off(event: SessionEvent) -> bool:

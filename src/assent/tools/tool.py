@@ -42,7 +42,6 @@ class ToolContext(msgspec.Struct, frozen=True):
     absent: frozenset[str] = frozenset()  # tools that the model does not have here
     judged: tuple[ResourceAccess, ...] = ()  # what the gate has seen of this call, once it may run
     session: str = ""
-    home: bytes = b""  # what `~` means where the user types a path
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
     # Waits for an outcome that only others can bring about, for as long as the user waits.
     attend: Callable[[Callable[[], ToolOutcome]], ToolOutcome] = lambda work: work()

@@ -117,7 +117,13 @@ class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
     parts: tuple[TextPart | ImagePart, ...]
     synthetic: str = ""  # mode, run, rejected, plan_used, declined, build, reminder and such
     model: str = ""  # asked from here on; empty: the one of before, else the agent's own
-    mentions: tuple[str, ...] = ()  # paths that the user typed after `@`, to be attached
+
+
+class FilesMentioned(msgspec.Struct, frozen=True, tag="files_mentioned"):
+    """The user typed paths after `@` in a message; they are attached before the next step."""
+
+    message: str
+    mentions: tuple[str, ...]
 
 
 class AttachedFile(msgspec.Struct, frozen=True):
@@ -349,6 +355,7 @@ SessionEvent: TypeAlias = (
     | ModeChanged
     | PlanLinked
     | MessageAdded
+    | FilesMentioned
     | FilesAttached
     | TurnStarted
     | StepStarted
