@@ -24,7 +24,7 @@ from assent.core.permission.mode import Mode, default_agent, effective_mode, res
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.core.session.event import (
-    NOT_TYPED,
+    NOTHING_TYPED,
     CallEnded,
     CallStarted,
     Compacted,
@@ -43,7 +43,7 @@ from assent.core.session.event import (
     TodosChanged,
     TurnEnded,
     TurnStarted,
-    TypedText,
+    UserTyped,
     WorkHalted,
     interrupted_turn,
 )
@@ -120,7 +120,7 @@ class Sessions(SessionLookup):
         agent: str = "",
         model: str = "",
         images: Sequence[ImagePart] = (),
-        typed: TypedText = NOT_TYPED,
+        typed: UserTyped = NOTHING_TYPED,
     ) -> SessionRecord:
         """Starts a session in a mode with the goal as its message; plan mode adds a plan file."""
         mode, custom = resolve_mode(name, self._services.config.modes)
@@ -149,7 +149,7 @@ class Sessions(SessionLookup):
         agent: str = "",
         model: str = "",
         images: Sequence[ImagePart] = (),
-        typed: TypedText = NOT_TYPED,
+        typed: UserTyped = NOTHING_TYPED,
     ) -> SessionRecord:
         """Adds a user message; the default agent is the mode's, or the special one used before."""
         record = self._require(record)
@@ -428,7 +428,7 @@ class Sessions(SessionLookup):
         new = self._clock.new_id()
         return MessageAdded(new, agent or usual, parts, model=model)
 
-    def _with_files(self, said: MessageAdded, typed: TypedText) -> list[SessionEvent]:
+    def _with_files(self, said: MessageAdded, typed: UserTyped) -> list[SessionEvent]:
         """Returns a message with what is attached to it, and with what will be."""
         events: list[SessionEvent] = [said]
         if typed.attached:

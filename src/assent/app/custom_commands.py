@@ -15,7 +15,7 @@ from assent.core.session.custom_command import (
     joined_template,
     template_parts,
 )
-from assent.core.session.event import AttachedFile, AttachmentKind, TypedText
+from assent.core.session.event import AttachedFile, AttachmentKind, UserTyped
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.tools.outcome import collect_output, truncated
 from assent.tools.overlay import Overlay
@@ -38,7 +38,7 @@ def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[st
 
 def expand_command(
     command: SlashCommand, arguments: str, folder: str, tools: ToolEnvironment
-) -> tuple[str, TypedText]:
+) -> tuple[str, UserTyped]:
     """Returns the text of a command with these arguments; raises Refused for a denied read.
 
     What the user typed is the arguments; the files that the template names are in its text already.
@@ -51,7 +51,7 @@ def expand_command(
         for part, text in found.items()
         if isinstance(part, TemplateFile)
     )
-    return joined_template(parts, found), TypedText(arguments, attached)
+    return joined_template(parts, found), UserTyped(arguments, attached)
 
 
 class _TemplateExpander:

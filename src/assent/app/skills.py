@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from assent.app.settings import open_workspace_trust
 from assent.config.paths import AppPaths
-from assent.config.skills import SkillFiles, SkillFolders, load_skills
+from assent.config.skills import SkillFolders, load_skills
 from assent.executor.disk import Disk
 from assent.tools.skill import skill_tool
 from assent.tools.tool import Tool
+from assent.workspace.skill_files import SkillFiles
 
 
 def open_skill_tool(root: bytes, here: AppPaths, warn: Callable[[str], object]) -> tuple[Tool, ...]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
-    from assent.core.session.event import TypedText
+    from assent.core.session.event import UserTyped
     from assent.ports import ProcessRunner
     from assent.ports.session import Asker
     from assent.tui.app import TerminalApp
@@ -235,7 +235,7 @@ class LocalScreenHost:
 
     def expand_command(
         self, command: "SlashCommand", arguments: str, tools: "ToolEnvironment"
-    ) -> "tuple[str, TypedText]":
+    ) -> "tuple[str, UserTyped]":
         from assent.app.custom_commands import expand_command
 
         return expand_command(command, arguments, self._folder, tools)

@@ -291,7 +291,7 @@ class TerminalApp(BaseApp):
     def say(self, words: str, typed: str | None = None) -> None:
         """Sends text to the model, as if it was typed at the prompt.
 
-        In `typed`, long pastes are placeholders: an `@` in what nobody saw attaches nothing.
+        In `typed`, long pastes are placeholders: an `@` in what is not shown attaches nothing.
         """
         with self.failing():
             if self.session_controller.at_work:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.app.session import SessionRuntime
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
-    from assent.core.session.event import TypedText
+    from assent.core.session.event import UserTyped
     from assent.ports import ProcessRunner
     from assent.ports.session import Asker
 
@@ -81,7 +81,7 @@ class ScreenHost(Protocol):
 
     def expand_command(
         self, command: "SlashCommand", arguments: str, tools: "ToolEnvironment"
-    ) -> "tuple[str, TypedText]":
+    ) -> "tuple[str, UserTyped]":
         """Returns the prompt of a custom command, and what was typed; raises Refused."""
 
     def findings(self) -> SetupFindings:

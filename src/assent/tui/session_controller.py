@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy, ConcurrentChange, Interrupted, UsageError
 from assent.core.permission.mode import MODES, Mode, resolve_mode
-from assent.core.session.event import Question, TurnEnded, TypedText
+from assent.core.session.event import Question, TurnEnded, UserTyped
 from assent.core.session.record import SessionRecord
 from assent.render.questions import NotificationFilter
 from assent.tui.host import ScreenHost, StartOptions
@@ -208,7 +208,7 @@ class SessionController:
 
         Files are attached that are named with `@` in what was typed of it.
         """
-        self._start(lambda: self._heard(self._said(words, TypedText(typed))), words)
+        self._start(lambda: self._heard(self._said(words, UserTyped(typed))), words)
 
     def say_custom(self, name: str, arguments: str) -> None:
         """Sends the prompt of a custom command, as `say` does."""
@@ -307,7 +307,7 @@ class SessionController:
             return ()
 
     def _said(
-        self, words: str, typed: TypedText, agent: str = "", model: str = ""
+        self, words: str, typed: UserTyped, agent: str = "", model: str = ""
     ) -> SessionRecord:
         """Adds a message; agent and model are the user's choice, or else these."""
         self._check_mode()

@@ -61,7 +61,7 @@ from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta
 from assent.core.permission.mode import MODES, Mode, default_agent
 from assent.core.plan.record import PlanRecord, PlanState
-from assent.core.session.event import FilesAttached, TurnEnded, TypedText
+from assent.core.session.event import FilesAttached, TurnEnded, UserTyped
 from assent.core.session.record import SessionRecord
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
@@ -80,7 +80,7 @@ def run_goal(goal: Goal, output: CliOutput) -> int:
 
 
 # Makes the words that are said, and which of them were typed, with the tooling of the session.
-PromptBuilder: TypeAlias = Callable[[Goal, Any], tuple[str, TypedText]]
+PromptBuilder: TypeAlias = Callable[[Goal, Any], tuple[str, UserTyped]]
 
 
 def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = None) -> int:
@@ -106,7 +106,7 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
         with closing(work):
             held = DeferredTurnOutput(turn_output(goal.form, output, asks=person.present), screen)
             shown = _ringing(held, work.notify, goal)
-            said, typed = words, TypedText(goal.words)
+            said, typed = words, UserTyped(goal.words)
             if written is not None:
                 template, typed = written(goal, work.tools)
                 said = _filled(template, words, goal)
@@ -188,7 +188,7 @@ class GoalTurn:
         self._session = ""
         self._prefix = _prefix(goal.folder)
 
-    def turn(self, words: str, typed: TypedText) -> int:
+    def turn(self, words: str, typed: UserTyped) -> int:
         """Says the words, lets the model work, and returns the exit code."""
         found = find_session(self._engine, self._goal)
         if found is not None and found.halt == "cancelled" and not self._goal.resume:
@@ -214,7 +214,7 @@ class GoalTurn:
             raise error from None  # the log still fails, and what failed first says more
         return self._end(ending)
 
-    def _started(self, words: str, typed: TypedText) -> SessionRecord:
+    def _started(self, words: str, typed: UserTyped) -> SessionRecord:
         if not words:
             raise UsageError("No prompt given.", f"{self._prefix} -p 'WHAT'")
         self._engine.orphan_slots.check()  # else a session and a draft would begin for nothing
@@ -227,7 +227,7 @@ class GoalTurn:
         self._engine.plans.use(goal.plan)
         return sessions.say(record, words, goal.agent, goal.model, typed=typed)
 
-    def _went_on(self, record: SessionRecord, words: str, typed: TypedText) -> SessionRecord:
+    def _went_on(self, record: SessionRecord, words: str, typed: UserTyped) -> SessionRecord:
         goal, sessions = self._goal, self._engine.sessions
         if goal.plan and self._engine.plans.find(goal.plan).plan_id != record.plan_id:
             self._engine.plans.use(goal.plan)

@@ -14,7 +14,7 @@ from assent.cli.output import CliOutput
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES, mode_names
 from assent.core.session.custom_command import SlashCommand
-from assent.core.session.event import TypedText
+from assent.core.session.event import UserTyped
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 
@@ -50,7 +50,7 @@ class CustomCommandCall(msgspec.Struct, frozen=True):
             model=goal.model or self.command.model,
         )
 
-    def prompt(self, goal: Goal, tools: ToolEnvironment) -> tuple[str, TypedText]:
+    def prompt(self, goal: Goal, tools: ToolEnvironment) -> tuple[str, UserTyped]:
         """Returns the text that is said to the model; raises Refused for what may not be read."""
         return expand_command(self.command, self.arguments, goal.folder, tools)
 

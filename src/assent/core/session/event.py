@@ -140,7 +140,7 @@ class AttachedFile(msgspec.Struct, frozen=True):
     decided: str = ""  # who decided, and why: layer, rule and reason on one line
 
 
-class TypedText(msgspec.Struct, frozen=True):
+class UserTyped(msgspec.Struct, frozen=True):
     """What the user typed of a message; only there `@path` attaches a file.
 
     `attached` is what the template of a custom command attached to it.
@@ -150,7 +150,7 @@ class TypedText(msgspec.Struct, frozen=True):
     attached: tuple[AttachedFile, ...] = ()
 
 
-NOT_TYPED: Final = TypedText()  # piped in, or made by a program: `@` is literal
+NOTHING_TYPED: Final = UserTyped()  # piped in, or made by a program: `@` is literal
 
 
 class FilesAttached(msgspec.Struct, frozen=True, tag="files_attached"):
