@@ -1,4 +1,4 @@
-"""A stage for the tests of the screen, on which the same style sheet is parsed only once."""
+"""A stage for the tests of the screen: a style sheet is parsed once, and paints are fewer."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.tui.harness import Stage
 from tests.tui.tmux import Tmux, tmux
+from textual import screen
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
@@ -23,6 +24,8 @@ def _parsed_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[
 
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
+# What changes is painted at most 20 times a second instead of 60: nobody watches.
+screen.UPDATE_PERIOD = 1 / 20  # type: ignore[misc]
 
 
 @pytest.fixture
