@@ -99,6 +99,17 @@ def undone_text(
     return f"{back}{_listed(results)}{_rest(left)}"
 
 
+def restored_text(
+    results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
+) -> str:
+    """Reports that the files went back to before a message; the runs since are not remembered."""
+    return (
+        "The user went back to an earlier message. What was changed in files after that message "
+        f"is undone{_but(left)}. Read a file again before you rely on it."
+        f"{_listed(results)}{_rest(left)}"
+    )
+
+
 def redone_text(
     run: str, results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
 ) -> str:
@@ -378,6 +389,11 @@ class PlanUpdates:
             if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
                 continue
             undo = self._repository.load(recorded.stream.rpartition("/")[2])
+            if undo.rewound_to:
+                if undo.session == record.slug:
+                    left = [reason for _, reason in undo.left_alone]
+                    yield "run", restored_text(self._results(undo, recorded.event.run), left)
+                continue
             taken, again = self._taken_back(undo)
             if not self._runs(record).isdisjoint(taken):
                 results = self._results(undo, recorded.event.run)

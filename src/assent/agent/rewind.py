@@ -1,11 +1,14 @@
 """Rewinds a session to before a message of the user; plan and files stay."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from assent.agent.services import AgentServices
+from assent.agent.session_repository import SessionRepository
 from assent.core.errors import Busy, IllegalState
 from assent.core.event import StoredEvent
-from assent.core.session.event import SessionEvent, SessionRewound, TodosChanged
+from assent.core.session.event import PlanLinked, SessionEvent, SessionRewound, TodosChanged
 from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import (
     MAX_MESSAGE_CHARS,
@@ -15,7 +18,7 @@ from assent.core.session.transcript import (
     rewind_targets,
 )
 from assent.core.text.secrets import redact
-from assent.runs.undo.targets import UndoTargets
+from assent.runs.undo.targets import UndoTarget, UndoTargets
 
 
 class RewindPreview(msgspec.Struct, frozen=True):
@@ -63,14 +66,49 @@ def rewind_preview(
 ) -> RewindPreview:
     """Returns the turns that began with a message or after it, and the runs since then."""
     back = UndoTargets(services.ports, services.runs.repository())
-    plans = {record.plan_id} - {""}
-    later = [
-        target
-        for target in back.targets()
-        if (target.record.session == record.session or target.record.plan_id in plans)
-        and back.began[target.runs[0]] > spoken.position
-        and back.undone_of(target) != "all"
-    ]
+    later = changes_since(services, back, record, spoken)
     later.sort(key=lambda target: back.began[target.runs[-1]], reverse=True)
     turns = tuple(range(spoken.turn, record.turns + 1))
     return RewindPreview(turns, tuple(target.name for target in later))
+
+
+def changes_since(
+    services: AgentServices, back: UndoTargets, record: SessionRecord, spoken: UserMessage
+) -> list[UndoTarget]:
+    """Returns what a session did since a message and what is not undone, each with those runs.
+
+    That includes its child sessions, the builds of its plans, and what the user ran in it.
+    """
+    since = [_after(back, one, spoken) for one in _own(services, back.targets(), record)]
+    return [one for one in since if one.runs and back.undone_of(one) != "all"]
+
+
+def pruned_since(
+    services: AgentServices, back: UndoTargets, record: SessionRecord, spoken: UserMessage
+) -> dict[str, str]:
+    """Returns the runs since a message whose old contents were pruned, with when."""
+    own = _own(services, back.units(), record) if back.pruned else []
+    since = [run for one in own for run in _after(back, one, spoken).runs]
+    return {run: back.pruned[run] for run in since if run in back.pruned}
+
+
+def _after(back: UndoTargets, target: UndoTarget, spoken: UserMessage) -> UndoTarget:
+    """Leaves the runs that began after a message, which may be said in the middle of a turn."""
+    left = [run for run in target.runs if back.began[run] > spoken.position]
+    left = [run for run in left if not back.undone.is_over(run, target.whole)]
+    return msgspec.structs.replace(target, runs=tuple(left))
+
+
+def _own(
+    services: AgentServices, targets: Iterable[UndoTarget], record: SessionRecord
+) -> list[UndoTarget]:
+    """Returns what a session, its children and the builds of its plans did."""
+    diary = SessionRepository(services.ports, record.workspace)
+    sessions, plans = {record.session, record.slug}, {record.plan_id}
+    children = [each for each in diary.all() if each.parent]
+    while more := {c.session for c in children if c.parent in sessions} - sessions:
+        sessions |= more
+    linked = [one.event for one in diary.read(record.session)]
+    plans |= {event.plan_id for event in linked if isinstance(event, PlanLinked)}
+    own = [one for one in targets if not one.record.undoes]
+    return [t for t in own if t.record.session in sessions or t.record.plan_id in plans - {""}]

@@ -4,7 +4,7 @@ Each session is driven by one process at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Literal
 
 import msgspec
@@ -274,12 +274,22 @@ class Sessions(SessionLookup):
 
         The default is the user's last message. Plan and files stay as they are.
         """
+        with self.rewinding(record) as held:
+            return self.rewind_held(held, message)
+
+    @contextmanager
+    def rewinding(self, record: SessionRecord) -> Iterator[SessionRecord]:
+        """Holds a session that can be rewound now, so that no turn begins; raises if it cannot."""
         record = self._require(record)
         check_rewind(self._services, record, at_work=self.is_at_work(record))
         with self.locked(record, f"rewind of session {record.slug}"):
-            back = rewind_event(self.events(record), message)
-            self._hang_up(record)
-            record = self._append(self._require(record), *back)
+            yield self._require(record)
+
+    def rewind_held(self, record: SessionRecord, message: str = "") -> SessionRecord:
+        """Rewinds a session that `rewinding` holds."""
+        back = rewind_event(self.events(record), message)
+        self._hang_up(record)
+        record = self._append(self._require(record), *back)
         self._services.show_todos(record, record.todos)
         return record
 

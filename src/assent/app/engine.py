@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
+    from assent.agent.rewind_files import FileRewinds
     from assent.agent.services import AgentServices, ToolEnvironment
     from assent.agent.session_context import SessionContext
     from assent.agent.sessions import Sessions
@@ -308,6 +309,13 @@ class Engine(WorkspaceStatus):
         from assent.agent.sessions import Sessions
 
         return Sessions(self._services)
+
+    @property
+    def file_rewinds(self) -> "FileRewinds":
+        """Sessions that are rewound together with their files."""
+        from assent.agent.rewind_files import FileRewinds
+
+        return FileRewinds(self._services, self.sessions, self.undo)
 
     @opened_once
     def _decisions(self) -> "PendingDecisions":

@@ -21,7 +21,7 @@ from assent.core.text.secrets import redact
 from assent.core.undo import NOT_APPLIED
 from assent.render.command_output import progress_brief
 from assent.render.lines import Line
-from assent.render.rows import operation_row, run_row, still_running_row, warning_rows
+from assent.render.rows import Row, operation_row, run_row, still_running_row, warning_rows
 from assent.render.status import (
     NO_LEFTOVERS,
     RemovedLeftovers,
@@ -74,6 +74,15 @@ def answer_run(
 
 def answer_undo(call: Invocation, preview: UndoPlan, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
+    row, lines, code = undo_answer(call, preview, report)
+    call.output.answer(row, lines)
+    return code
+
+
+def undo_answer(
+    call: Invocation, preview: UndoPlan, report: RunReport
+) -> tuple[Row, Iterable[Line], int]:
+    """Returns how an undo ended, as JSON and as lines, and the exit code that says it."""
     notes = tuple(map(redact, report.notes))
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
@@ -105,8 +114,7 @@ def answer_undo(call: Invocation, preview: UndoPlan, report: RunReport) -> int:
         lines = _not_done(lines, preview, _way_back(call, preview, report))
     elif report.onward:
         row, lines = {**row, "next": [report.onward]}, stopped_run_lines(lines, report.onward)
-    call.output.answer({**row, **more}, lines)
-    return EXIT_CODES[outcome]
+    return {**row, **more}, lines, EXIT_CODES[outcome]
 
 
 def _way_back(call: Invocation, preview: UndoPlan, report: RunReport) -> str:

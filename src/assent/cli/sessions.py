@@ -8,6 +8,7 @@ from assent.app.exports import write_new_export
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
 from assent.cli.output import CliOutput, encoded
+from assent.cli.rewind import rewind
 from assent.cli.stdin import argument_text
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
@@ -20,10 +21,6 @@ from assent.render.sessions import (
     compaction_notices,
     halted_line,
     markdown_lines,
-    rewind_point_lines,
-    rewind_point_rows,
-    rewound_lines,
-    rewound_row,
     session_lines,
     session_list_lines,
     transcript_lines,
@@ -198,35 +195,7 @@ def _continue(call: Invocation, record: SessionRecord, words: str) -> int:
     return continue_session(call, record, words)
 
 
-@sessions.command(
-    epilog=examples(
-        "assent sessions rewind add-login\nassent sessions rewind add-login --list\n"
-        "assent sessions rewind add-login --to 01k9"
-    )
-)
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
-@click.option(
-    "--to", "message", default="", metavar="MESSAGE", help="Id of the message to rewind to."
-)
-@click.option("--list", "listing", is_flag=True, help="Only list your messages, with ids.")
-@with_invocation
-def rewind(call: Invocation, reference: str, message: str, listing: bool) -> None:
-    """Rewind to an earlier message. Without --to, to before your last one.
-
-    That message and everything after it leave the model's context. Plan and files stay as they are,
-    and the log is kept; later runs are listed so that you can undo them with `assent undo`.
-    """
-    sessions, record = call.engine.sessions, _found(call, reference)
-    if listing:
-        rows = rewind_point_rows(sessions.messages(record))
-        about = {"session": record.session, "slug": record.slug}
-        call.output.answer({**about, "messages": rows}, rewind_point_lines(rows))
-        return
-    spoken = sessions.user_message(record, argument_text(message))
-    since = sessions.since(record, spoken.id)
-    back = sessions.rewind(record, spoken.id)
-    row = {**_row(call, back), **rewound_row(spoken, since.turns, since.runs)}
-    call.output.answer(row, [*session_lines(row), *rewound_lines(row)])
+sessions.add_command(rewind)
 
 
 @sessions.command(

@@ -290,6 +290,7 @@ class UndoExtent(msgspec.Struct, frozen=True):
     guessed: tuple[str, ...] = ()  # what it undoes that may be the user's own work
     overwrites: tuple[str, ...] = ()  # what changed since, and its commands may overwrite
     recorded: bool = False  # commands did some of it: only what was recorded of that goes back
+    rewind: str = ""  # the command that it is a part of: a session goes back to a message, too
 
 
 FILES_ONLY = UndoExtent()
@@ -302,6 +303,8 @@ STILL_DIFFERENT = "Still different from before the command"
 
 def undo_command(run: str, extent: UndoExtent) -> str:
     """Returns the command that undoes just that."""
+    if extent.rewind:
+        return extent.rewind
     only = f" --operation {extent.only}" if extent.only else ""
     return f"assent {'redo' if extent.again else 'undo'} {run}{only}"
 

@@ -151,11 +151,14 @@ def rewound_row(spoken: UserMessage, turns: Sequence[int], runs: Sequence[str]) 
     return redacted_row({**words, "turns_since": list(turns), "runs_since": list(runs)})
 
 
-def rewound_lines(row: Row) -> Iterator[Line]:
-    """Renders what the model no longer sees, and what still exists of it."""
-    yield Line("plain", "Removed from the model's context, with everything after it:")
+def rewound_lines(row: Row, *, would: bool = False) -> Iterator[Line]:
+    """Renders what the model no longer sees, or would not, and what still exists of it."""
+    removed = "Would be removed" if would else "Removed"
+    yield Line("plain", f"{removed} from the model's context, with everything after it:")
     yield from untrusted_lines(str(row["text"]))
     runs = row["runs_since"]
+    if row.get("files") == "restored":
+        return  # the undo says which
     if not isinstance(runs, list) or not runs:
         yield Line("plain", "No files changed since.")
         return

@@ -36,7 +36,8 @@ def undo_lines(
     """
     verb = "redo" if extent.again else "undo"
     name = visible_line(run)
-    yield Line("heading", f"{verb.capitalize()} of run {name}")
+    what = name if extent.rewind else f"run {name}"  # a rewind undoes several at once
+    yield Line("heading", f"{verb.capitalize()} of {what}")
     for own, command in zip(plan.ids, extent.commands, strict=False):
         yield from wrapped_lines(
             "plain", f"{own[:SHORT]}  {operation_kind(command):<6}  {operation_subject(command)}"

@@ -33,6 +33,7 @@ from assent.tui.messages import (
     Deliver,
     NoModel,
     QuestionArrived,
+    RewoundSession,
     RunActivity,
     RunBegan,
     RunOver,
@@ -262,12 +263,22 @@ class TerminalApp(BaseApp):
             self.fail(message.error)
         elif message.report is not None:
             done = message.report
+            if message.rewound is not None:
+                self._rewound(message.rewound)
             if done.outcome == "needs_you":
                 self.notice(HALTED, self.run_controller.took_s)
             for words in done.warnings:
                 self.add_note(Line("risk", visible_line(words)))
             self.add_note(*run_ended_lines(message.verb, done.outcome, done.about))
         self._rest()
+
+    def _rewound(self, rewound: RewoundSession) -> None:
+        """Shows the session that went back with its files, and its message in the prompt again."""
+        if rewound.record.session != self.session_controller.session:
+            return
+        self.open_session(rewound.record)
+        self.prompt.load(rewound.text)
+        self.deferred.add_note(Line("heading", "Rewound, files too."))
 
     def _shell_activity(self, message: ShellPrinted | ShellOver) -> None:
         """Shows a command's output where it was typed; elsewhere only that it ended."""

@@ -65,6 +65,13 @@ class RunActivity(Message):
     live: RunUpdate
 
 
+class RewoundSession(msgspec.Struct, frozen=True):
+    """A session after a rewind, and the text of the message that it went back to."""
+
+    record: "SessionRecord"
+    text: str
+
+
 @dataclass
 class RunOver(Message):
     """A run stopped: with a report, or with the error that prevented it from continuing."""
@@ -72,6 +79,7 @@ class RunOver(Message):
     verb: str
     report: "RunReport | None" = None
     error: AssentError | None = None
+    rewound: "RewoundSession | None" = None  # the session that went back with it
 
 
 class ShellOrigin(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ UNDO_HINTS: Final = {
     "build": "/undo reverts it.",
     "recover": "/undo reverts it.",
     "redo": "/undo reverts it.",
+    "rewind": "/redo applies the file changes again.",
     "undo": "/redo applies it again.",
 }
 OUTCOMES: Final[dict[ReportedOutcome, tuple[Style, str]]] = {

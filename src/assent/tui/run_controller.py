@@ -27,10 +27,11 @@ from assent.render.lines import GUTTER, Line
 from assent.render.rows import operation_brief, operation_kind
 from assent.tui.hints import next_on_screen, with_screen_commands
 from assent.tui.host import ScreenHost
-from assent.tui.messages import RunActivity, RunBegan, RunOver
+from assent.tui.messages import RewoundSession, RunActivity, RunBegan, RunOver
 from assent.tui.workers import Coalescer
 
 if TYPE_CHECKING:
+    from assent.agent.rewind_files import FileRewind
     from assent.app.engine import Engine
     from assent.runs.run_status import RunReport
     from assent.runs.undo.service import UndoPlan
@@ -176,6 +177,7 @@ class RunController:
         self.at_work = False  # cleared as the end is reported, so that receivers see it
         self.watched: RunProgressView | None = None  # the current run, or the last one
         self.report: RunReport | None = None  # how that one ended
+        self._rewinds: FileRewind | None = None  # what the last rewind was about
 
     def build(self, plan_id: str, digest: str = "") -> None:
         """Applies an approved plan of operations; with a digest, only that one."""
@@ -190,6 +192,12 @@ class RunController:
         verb = "redo" if preview.extent.again else "undo"
         engine = self._host.engine()
         self._start(verb, "", lambda: _taken_back(engine, preview, channel))
+
+    def rewind(self, shown: "FileRewind", channel: str) -> None:
+        """Applies the undo that the user saw and approved, and rewinds the session with it."""
+        rewinds = self._host.engine().file_rewinds
+        self._rewinds = shown
+        self._start("rewind", "", lambda: rewinds.apply(shown, channel))
 
     def end(self) -> None:
         """Stops the current run and waits for it: its command ends, its files are finished.
@@ -241,7 +249,15 @@ class RunController:
         finally:
             if error is not None and self.watched is not None:
                 self.watched.fail(_on_screen(error))
-            self._messages.post(RunOver(verb, self.report, error), self._rest)
+            self._messages.post(RunOver(verb, self.report, error, self._rewound(verb)), self._rest)
+
+    def _rewound(self, verb: str) -> RewoundSession | None:
+        """Returns the session that was rewound with the run, if that came to its end."""
+        done = self.report is not None and self.report.outcome in DONE
+        if verb != "rewind" or not done or self._rewinds is None:
+            return None
+        record = self._host.engine().sessions.load(self._rewinds.session.session)
+        return RewoundSession(record, self._rewinds.message.text)
 
     def _rest(self) -> None:
         self.at_work = False

@@ -173,6 +173,9 @@ class PlanRun(msgspec.Struct, frozen=True):
     session: str = ""  # of a text plan: the session whose turn carries it out
 
 
+REWIND_GOAL: Final = "Rewind to message "  # of an undo plan; the message's id follows
+
+
 class PlanRecord(msgspec.Struct, frozen=True):
     """A plan, folded from its events; `seq` is the last event included."""
 
@@ -214,6 +217,13 @@ class PlanRecord(msgspec.Struct, frozen=True):
     def whole_draft(self) -> str:
         """The blob with the operations that were last stored whole; empty if there is none."""
         return self.edits_of if self.edits else self.draft
+
+    @property
+    def rewound_to(self) -> str:
+        """Of an undo: the id of the user's message that a session goes back to with it."""
+        if not self.undoes or not self.goal.startswith(REWIND_GOAL):
+            return ""
+        return self.goal.removeprefix(REWIND_GOAL)
 
     @property
     def content_hash(self) -> str:

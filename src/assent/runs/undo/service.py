@@ -9,7 +9,7 @@ from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevi
 from assent.core.paths import ancestors, one_line
 from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import PlanRecord, PlanRun, PlanState
+from assent.core.plan.record import REWIND_GOAL, PlanRecord, PlanRun, PlanState
 from assent.core.run.journal import DONE, OperationResult
 from assent.core.run.slot_move import PathState
 from assent.core.shell.process import shell_line
@@ -23,6 +23,7 @@ from assent.core.undo import (
     Inversion,
     UndoContext,
     UndoExtent,
+    UndoGap,
     behind_foreign_links,
     combined_operations,
     has_state,
@@ -105,6 +106,12 @@ class UndoService:
         wanted = select_operation(back, target, operation) if operation else target
         return self._inverse(back, wanted, exempt=exempt)
 
+    def preview_target(
+        self, back: UndoTargets, target: UndoTarget, gaps: Iterable[UndoGap] = ()
+    ) -> UndoPlan:
+        """Creates the inverse plan of runs that were chosen; `gaps` are what it does not cover."""
+        return self._inverse(back, target, UndoExtent(gaps=tuple(gaps)))
+
     def redo(self, reference: str = "") -> UndoPlan:
         """Creates the plan that reverts an undo; it does not run commands again.
 
@@ -167,7 +174,8 @@ class UndoService:
             return redo
         redone = {token.partition(":")[0] for token in target.record.undoes.split()}
         # Of what was pruned nothing is known any more; what redid it can be undone.
-        known = back.pruned.keys().isdisjoint(redone)
+        # And after a rewind, the newest run that can be undone is only one of those that it redid.
+        known = back.pruned.keys().isdisjoint(redone) and not target.record.rewound_to
         return "assent undo" if known else f"assent undo {report.run}"
 
     def _recalled(self, record: PlanRecord, note: PlanRun) -> UndoPlan | None:
@@ -307,6 +315,7 @@ class UndoService:
             spared=skipped_changes(UndoTargets(self._ports, repository), target, left),
             left_alone=tuple((undo.ids[at], reason) for at, reason in alone),
             denied=tuple(undo.ids[at] for at, _ in undo.inversion.denied),
+            goal=f"{REWIND_GOAL}{target.rewound_to}" if target.rewound_to else "",
         )
         # One transaction: an undo plan without its approval would stay pending forever.
         return repository.append(

@@ -32,6 +32,14 @@ class UndoTarget(msgspec.Struct, frozen=True):
     record: PlanRecord  # their plan; of a turn without one, only a name for it
     whole: str = ""  # a run of prose that they are all of
     only: str = ""  # the one deed that is meant, by its token
+    rewound_to: str = ""  # the message of the user that everything here came after
+
+    @property
+    def rewind(self) -> str:
+        """The command that undoes it, if a session is rewound with it."""
+        if not self.rewound_to:
+            return ""
+        return f"assent sessions rewind {self.record.session} --to {self.rewound_to} --files"
 
 
 class UndoTargets:
@@ -67,6 +75,8 @@ class UndoTargets:
     def target_of_undo(self, record: PlanRecord) -> UndoTarget:
         """Returns the target of an undo, as its own record names it."""
         tokens = record.undoes.split()
+        if record.rewound_to:
+            return self.since_message(record.session, record.name, record.rewound_to, tokens)
         only = tokens[0] if ":" in tokens[0] else ""
         named = [token.partition(":")[0] for token in tokens]
         unit = next((one for one in self.units() if named[-1] in one.runs), None)
@@ -79,6 +89,14 @@ class UndoTargets:
             return msgspec.structs.replace(unit, runs=runs, only=only)
         name = named[0] if len(named) == 1 else unit.name
         return msgspec.structs.replace(unit, name=name, runs=tuple(named), whole="")
+
+    def since_message(self, slug: str, name: str, message: str, runs: Iterable[str]) -> UndoTarget:
+        """Returns runs that are undone together because a session goes back to a message.
+
+        They may be of several turns, plans and child sessions; a plan's record is none of theirs.
+        """
+        record = PlanRecord("", self._repository.workspace, slug, name, b"", "", "", "", 0)
+        return UndoTarget(name, tuple(runs), record, rewound_to=message)
 
     def _newest_first(self, plan_id: str) -> list[UndoTarget]:
         """Returns what has finished and was not undone yet."""
@@ -445,8 +463,11 @@ def selected_changes(back: UndoTargets, target: UndoTarget) -> list[AppliedChang
 def undo_without_commands(back: UndoTargets, target: UndoTarget) -> str:
     """Returns the command that undoes the newest change without running a command, if any.
 
-    The undo of a whole run begins with the undo commands that its plan names.
+    The undo of a whole run begins with the undo commands that its plan names. A rewind has no
+    such part: its runs can be undone one by one.
     """
+    if target.rewound_to:
+        return ""
     plain = {
         change.token
         for change in selected_changes(back, target)
@@ -494,6 +515,7 @@ def undo_extent(
         changes[0].id[:SHORT_ID] if target.only and changes else "",
         attribution_warnings(changes),
         recorded=any(change.ordered for change in changes),
+        rewind=target.rewind,
     )
 
 

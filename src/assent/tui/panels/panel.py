@@ -214,8 +214,14 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
 # A panel that asks for confirmation before something that is hard to undo.
 
 
+INSTEAD_KEY: Final = "ctrl+f"
+
+
 class ConfirmPanel(DebouncedPanel[bool]):
-    """Asks for confirmation: Ctrl+Y gives True, any other key None; Enter confirms nothing."""
+    """Asks for confirmation: Ctrl+Y gives True, any other key None; Enter confirms nothing.
+
+    `instead` names another way, which Ctrl+F opens: it gives False and decides nothing yet.
+    """
 
     DEFAULT_CSS = """
     ConfirmPanel > #frame { height: auto; max-height: 100%; max-width: 90; }
@@ -224,10 +230,12 @@ class ConfirmPanel(DebouncedPanel[bool]):
     AUTO_FOCUS = None
     for_one_session = True
 
-    def __init__(self, heading: str, about: Sequence[Line], deed: str) -> None:
+    def __init__(self, heading: str, about: Sequence[Line], deed: str, instead: str = "") -> None:
         super().__init__()
         self.heading = heading
-        self.keys = f"Ctrl+Y {deed} · Esc cancel"
+        more = f" · Ctrl+F {instead}" if instead else ""
+        self.keys = f"Ctrl+Y {deed}{more} · Esc cancel"
+        self._instead = bool(instead)
         self._about = tuple(about)
 
     def body(self) -> list[Widget]:
@@ -252,6 +260,8 @@ class ConfirmPanel(DebouncedPanel[bool]):
             self.cancel_question()
         elif event.key == CONFIRM_KEY:
             self.hold(event.time, partial(self.dismiss, True))
+        elif event.key == INSTEAD_KEY and self._instead:
+            self.hold(event.time, partial(self.dismiss, False))
 
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted decides nothing

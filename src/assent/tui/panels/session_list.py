@@ -4,6 +4,7 @@ A rewind goes back to before an earlier message.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from assent.core.errors import NotFound
@@ -15,12 +16,16 @@ from assent.render.lines import BLANK, Line, local_time, untrusted_lines
 from assent.render.rows import redacted_row, session_row, session_state
 from assent.render.sessions import session_lines, transcript_lines, with_children
 from assent.tui.hints import lines_with_screen_commands
+from assent.tui.panels.approval.review import TERMINAL, title_lines
+from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
 from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.panels.picker import Picker, PickerRow
 from assent.tui.panels.text_input import TextInputPanel
+from assent.tui.panels.undo import FILES_CHANGED, DisplayedUndo, UndoPanel, displayed_undo
 
 if TYPE_CHECKING:
     from assent.agent.rewind import RewindPreview
+    from assent.agent.rewind_files import FileRewind
 
 PLANS_STAY = "Its plans stay, and its runs can still be undone."
 
@@ -137,6 +142,7 @@ def _row(record: SessionRecord, here: str) -> PickerRow:
 
 MODEL_FORGETS = "The model forgets this message and everything after it."
 MAX_MESSAGE_CHARS = 40  # letters of what was said, in the question
+NOTHING_TO_RESTORE = "No file can be restored; Esc, then rewind and keep the files."
 FILES_STAY = "Plan and files stay as they are; nothing is removed from the log."
 
 
@@ -180,14 +186,27 @@ class RewindPanel(Picker):
                 Line("dim", FILES_STAY),
                 *changes_since_lines(cast("RewindPreview", since)),
             ]
+            files = bool(cast("RewindPreview", since).runs)
+            ways = ("rewind, keep files", "rewind files too") if files else ("rewind", "")
             panel = ConfirmPanel(
-                f"Rewind to before: {row.cells[-1][:MAX_MESSAGE_CHARS]}?", about, "rewind"
+                f"Rewind to before: {row.cells[-1][:MAX_MESSAGE_CHARS]}?", about, *ways
             )
-            self.terminal.open_panel(panel, lambda yes: self._go_back(row) if yes else None)
+            self.terminal.open_panel(panel, lambda yes: self._decided(row, yes))
 
         self.in_thread(
             "Reading", lambda: sessions.since(sessions.load(record.session), row.key), asked
         )
+
+    def _decided(self, row: PickerRow, yes: bool | None) -> None:
+        if yes:
+            self._go_back(row)
+        elif yes is False:  # what would be undone is shown and approved first
+            panel = RewindFilesPanel(self._record, row.key)
+            self.terminal.open_panel(panel, partial(self._began, row))
+
+    def _began(self, row: PickerRow, begun: str | None) -> None:
+        if begun:
+            self.dismiss(row.key)
 
     def _go_back(self, row: PickerRow) -> None:
         app, sessions, record = self.terminal, self.terminal.engine.sessions, self._record
@@ -217,6 +236,56 @@ def changes_since_lines(since: "RewindPreview") -> list[Line]:
         return [*lines, Line("plain", "No runs changed files since then.")]
     names = [Line("plain", f"  /undo {visible_line(run)}") for run in since.runs]
     return [*lines, Line("risk", "Files changed since then. To undo:"), *names]
+
+
+class RewindFilesPanel(UndoPanel):
+    """Previews the undo of everything since a message, and rewinds files and conversation."""
+
+    def __init__(self, record: SessionRecord, message: str) -> None:
+        super().__init__()
+        self.standing = ApprovalState(undo=True, rewind=True)
+        self._record = record
+        self._message = message
+        self._rewind: FileRewind | None = None
+
+    def load(self, told: str = "") -> None:
+        self.work(self._read, lambda found: self._read_done(found, told), ApprovalStage.LOADING)
+
+    def titles(self, width: int) -> Sequence[Line]:
+        if self._preview is None or self._rewind is None:
+            return [Line("heading", "Rewind with files")]
+        words = visible_line(" ".join(redact(self._rewind.message.text).split()))
+        head = Line("heading", f"Rewind with files to before: {words[:MAX_MESSAGE_CHARS]}")
+        return [head, *title_lines(self._preview.review, width)[1:]]
+
+    def _read(self) -> "tuple[FileRewind, DisplayedUndo]":
+        engine = self.terminal.engine
+        engine.runs.record_lost_command()
+        record = engine.sessions.load(self._record.session)
+        found = engine.file_rewinds.preview(record, self._message)
+        return found, displayed_undo(engine, found.undo)
+
+    def _read_done(self, found: "tuple[FileRewind, DisplayedUndo]", told: str) -> None:
+        self._rewind, displayed = found
+        blocked = NOTHING_TO_RESTORE if not self._rewind.has_files else ""
+        self._show(displayed, told or blocked)
+
+    def _take_back(self) -> None:
+        """Computes the undo again: what was shown must still be what would happen."""
+        shown = self._preview
+
+        def done(found: "tuple[FileRewind, DisplayedUndo]") -> None:
+            rewind, displayed = found
+            if shown is None or displayed.undo.plan.digest != shown.undo.plan.digest:
+                self._read_done(found, FILES_CHANGED)
+                return
+            app = self.terminal
+            self.dismiss("rewound")
+            with app.failing():
+                app.run_controller.rewind(rewind, TERMINAL)
+                app.show_run()
+
+        self.work(self._read, done, ApprovalStage.RECORDING)
 
 
 def _message_row(spoken: UserMessage) -> PickerRow:

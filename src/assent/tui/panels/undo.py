@@ -141,6 +141,11 @@ def load_undo(engine: "Engine", reference: str, operation: str, *, again: bool) 
     engine.runs.record_lost_command()
     undoing = engine.undo
     undo = undoing.redo(reference) if again else undoing.preview(reference, operation=operation)
+    return displayed_undo(engine, undo)
+
+
+def displayed_undo(engine: "Engine", undo: "UndoPlan") -> DisplayedUndo:
+    """Returns an undo with everything that is shown of it."""
     review = engine.reviews.undo_review(undo.source, undo.plan, again=undo.extent.again)
     takers = frozenset(note.run for _, note in engine.history.undos_of(undo.target))
     return DisplayedUndo(undo, review, (*_left_alone(undo), *review_sections(review)), takers)
@@ -206,7 +211,7 @@ class UndoPanel(DecisionPanel):
     def do(self, act: ApprovalAction) -> None:
         """Runs the action of a key."""
         if act in _ACTS:
-            _ACTS[act](self)
+            getattr(self, _ACTS[act])()
 
     @property
     def _what(self) -> str:
@@ -228,6 +233,7 @@ class UndoPanel(DecisionPanel):
             again=self._again,
             marked=one,
             part=one,
+            rewind=bool(found.undo.extent.rewind),
         )
         self.show(found.sheets, standing, told or ("" if some else self._nothing_text))
 
@@ -288,12 +294,12 @@ class UndoPanel(DecisionPanel):
         self.told = self._nothing_text
 
 
-_ACTS: Final[dict[ApprovalAction, Callable[[UndoPanel], None]]] = {
-    ApprovalAction.BUILD: UndoPanel._take_back,
-    ApprovalAction.MARK: UndoPanel._only,
-    ApprovalAction.WHOLE: UndoPanel._whole,
-    ApprovalAction.HISTORY: UndoPanel._choose,
-    ApprovalAction.CLOSED: UndoPanel._nothing,
+_ACTS: Final[dict[ApprovalAction, str]] = {  # by name: a rewind carries out its undo otherwise
+    ApprovalAction.BUILD: "_take_back",
+    ApprovalAction.MARK: "_only",
+    ApprovalAction.WHOLE: "_whole",
+    ApprovalAction.HISTORY: "_choose",
+    ApprovalAction.CLOSED: "_nothing",
 }
 
 

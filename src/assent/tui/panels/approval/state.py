@@ -70,6 +70,7 @@ class ApprovalState(msgspec.Struct, frozen=True):
     part: bool = False  # what is shown is the plan without them
     undo: bool = False  # what is shown undoes a run: there is no plan to talk about
     again: bool = False  # of an undo: it is a redo
+    rewind: bool = False  # of an undo: the session is rewound with it, so it is all or nothing
 
 
 APPROVING: Final = frozenset({ApprovalAction.BUILD, ApprovalAction.APPROVE, ApprovalAction.START})
@@ -154,6 +155,8 @@ def _reading(standing: ApprovalState, key: str) -> Answer:
             return _at(standing, ApprovalStage.SKIPPING)
         case "3" if standing.open and not standing.undo:
             return _at(standing, ApprovalStage.EXITING)
+        case "space" | "w" | "h" if standing.rewind:
+            return standing, ApprovalAction.NOTHING
         case "space" | "w":
             return standing, _left_out(standing, key)
         case _ if key in PLAN_ACTIONS and not standing.undo:
@@ -263,6 +266,8 @@ def key_line(standing: ApprovalState) -> str:
     """Returns the keys that move and work on the plan; none while a question is open."""
     if standing.stage in ASKING:
         return "Keys for the plan are off until you decide or go back."
+    if standing.rewind:
+        return MOVES.replace(" · h history", "")
     if standing.undo:
         return f"space only this operation · w all · {MOVES.replace('history', 'runs')}"
     return (
@@ -322,6 +327,8 @@ def _actions(standing: ApprovalState) -> list[Line]:
 
 
 def _verb(standing: ApprovalState) -> str:
+    if standing.rewind:
+        return "rewind with files"
     return "redo" if standing.again else "undo"
 
 
