@@ -326,6 +326,18 @@ def test_f38_a_plan_of_prose_is_approved_and_handed_to_a_model(stage: Stage) -> 
     assert (stage.root / "hello.txt").read_bytes() == b"hello\n"
 
 
+def test_g15_a_text_plan_shows_what_its_build_is_expected_to_take(stage: Stage) -> None:
+    text = "---\nscope:\n  files: [hello.txt]\n---\n# Greet\n\n- [ ] write hello.txt\n"
+    stage.script(turn("A plan.", ("write_plan", {"text": text})), turn("Here.", PRESENT))
+
+    async def act(reader: Reader) -> None:
+        await planned(reader)
+        await reader.seat.shows("expected")
+        await reader.seat.shows("tokens, cost unknown")
+
+    stage.show(read_by(act), StartOptions(mode="plan"))
+
+
 def test_a_merge_in_progress_is_said_in_the_review_and_when_it_is_built(stage: Stage) -> None:
     stage.put(".git/HEAD", b"ref: refs/heads/main\n")
     stage.put(".git/MERGE_HEAD", b"0" * 40 + b"\n")

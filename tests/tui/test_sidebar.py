@@ -211,7 +211,9 @@ def test_f128_todos_go_back_on_the_screen_when_a_run_is_undone(here: Here) -> No
     here.show(act)
 
 
-def test_f126_the_window_the_last_step_the_money_and_the_budget(here: Here) -> None:
+def test_f126_g15_the_window_the_last_step_the_money_what_is_expected_and_the_budget(
+    here: Here,
+) -> None:
     here.note(*STEP)
 
     def allowance(model: str) -> UsageLimits:
@@ -221,7 +223,7 @@ def test_f126_the_window_the_last_step_the_money_and_the_budget(here: Here) -> N
     async def act(sight: Sight) -> None:
         here.side.turn("context")
         await here.look(sight, allowance)
-        lines = [line.removeprefix("│").strip() for line in sight.lines()[1:14]]
+        lines = [line.removeprefix("│").strip() for line in sight.lines()[1:16]]
         assert lines == [
             "anthropic/one",
             "█████░░░░░░░░░░░░░░░ 25%",
@@ -234,8 +236,10 @@ def test_f126_the_window_the_last_step_the_money_and_the_budget(here: Here) -> N
             "cache write         2k       2k",
             "reasoning          300      300",
             "",
-            "spent   $0.25",
-            "budget  $0.75 left of $1.00",
+            "spent     $0.25",
+            "expected  50.6k to 220.5k tokens",
+            "cost unknown",
+            "budget    $0.75 left of $1.00",
         ]
 
     here.show(act)

@@ -1,12 +1,15 @@
 """Context and cost: a bar that does not lie, numbers that people read, and what is left."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.event import StoredEvent
 from assent.core.llm import StopReason, TokenUsage
+from assent.core.session.estimate import WorkEstimate
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, TurnEnded
+from assent.render.estimate import dollars_text, token_count_text
 from assent.render.lines import BLANK, Line
 from assent.tui.sidebar.context import (
     EMPTY,
@@ -14,8 +17,6 @@ from assent.tui.sidebar.context import (
     SessionUsage,
     UsageLimits,
     context_lines,
-    dollars_text,
-    token_count_text,
     usage_bar,
 )
 from assent.tui.sidebar.context import add_usage as taken_one
@@ -111,3 +112,17 @@ def test_f126_a_window_that_is_nearly_full_says_so_in_words() -> None:
         Line("plain", "spent   unknown"),
         Line("plain", "budget  0 tokens left of 500"),
     ]
+
+
+def test_g15_what_is_expected_stands_next_to_what_was_spent() -> None:
+    took = taken(StepStarted(1, "plan", "a/one", "plan"))
+    coming = WorkEstimate(2, (2, 8), (20_000, 160_000), (0.006, 0.5))
+    lines = [line.text for line in context_lines(took, TokenUsage(), 0.0123, UsageLimits(), coming)]
+    assert lines[-3:] == [
+        "spent     $0.0123",
+        "expected  20k to 160k tokens",
+        "          $0.0060 to $0.50",
+    ]
+    free = msgspec.structs.replace(coming, cost=None)
+    *_, last = context_lines(took, TokenUsage(), None, UsageLimits(), free)
+    assert last.text.strip() == "cost unknown"

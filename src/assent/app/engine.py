@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from assent.agent.sessions import Sessions
     from assent.agent.text_plan_builds import TextPlanBuilds
     from assent.agent.turn_changes import SessionTurnChanges
+    from assent.core.plan.record import PlanRecord
+    from assent.core.session.estimate import WorkEstimate
     from assent.planning.approvals import Approvals
     from assent.planning.bundles import Bundles, KeyLog
     from assent.planning.comments import Comments
@@ -145,7 +147,14 @@ class Engine(WorkspaceStatus):
             self._ports, self._config, self.reviews, self.partial_approvals, self._projections
         )
         readings.commented = lambda record, review: self.comments.shown(record, review)
+        readings.estimated = lambda record, review: self.estimate_of_build(record, review.text)
         return readings
+
+    def estimate_of_build(self, record: "PlanRecord", text: bytes) -> "WorkEstimate":
+        """Estimates what the build of a text plan takes: its steps, in the plan's session."""
+        from assent.agent.text_plan_builds import plan_steps
+
+        return self.estimate(self.sessions.of_plan(record), len(plan_steps(text)))
 
     @property
     def comments(self) -> "Comments":

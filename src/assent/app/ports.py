@@ -184,6 +184,8 @@ def _workspace_config(
         independent=_independent(root, here, settings),
         account=machine.account(),
         known_as=known_as,
+        model=settings.model,
+        models=settings.models,
     )
 
 

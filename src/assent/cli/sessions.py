@@ -13,6 +13,7 @@ from assent.cli.stdin import argument_text
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
+from assent.render.estimate import dollars_text, estimate_row, estimate_text
 from assent.render.lines import Line
 from assent.render.rows import Row, session_row
 from assent.render.sessions import (
@@ -51,9 +52,12 @@ def list_sessions(call: Invocation) -> None:
 def show(call: Invocation, reference: str) -> None:
     """Show a session and its messages. By id, start of an id or slug (default: the last one)."""
     record = _found(call, reference)
-    row = _row(call, record)
+    estimate = call.engine.estimate(record)
+    row = {**_row(call, record), "estimate": estimate_row(estimate)}
     events = call.engine.sessions.events(record)
-    call.output.answer(row, [*session_lines(row), *transcript_lines(events)])
+    spent = f"{dollars_text(record.cost)} spent, expected next: {estimate_text(estimate)}"
+    lines = [*session_lines(row), Line("dim", spent), *transcript_lines(events)]
+    call.output.answer(row, lines)
 
 
 @sessions.command(

@@ -18,6 +18,7 @@ from assent.render.approval import (
     excluded_ids,
     pending_note_lines,
 )
+from assent.render.estimate import estimate_row
 from assent.render.lines import Line, wrapped_lines
 from assent.render.review_warnings import REBASE, DriftedFile, drift_lines, drift_rows
 from assent.render.rows import Row, plan_row, session_row
@@ -89,7 +90,8 @@ def _session(call: StatusCall) -> Row | None:
         call.output.warn([f"{record.slug}: {gone}"])
     row = session_row(sessions.now(record), missing=sessions.missing_mode(record))
     names = ("session", "slug", "state", "mode", "custom_mode", "missing_mode")
-    return {name: row[name] for name in names}
+    estimate = estimate_row(call.workspace.estimate(record))
+    return {**{name: row[name] for name in names}, "estimate": estimate}
 
 
 def _shell() -> dict[str, str] | None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assent.core.llm import ModelSettings
 from assent.core.permission.mode import CustomModes
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.run.workspace_changes import SnapshotLimits
@@ -143,6 +144,8 @@ class WorkspaceConfig(msgspec.Struct, frozen=True):
     independent: bool | tuple[str, ...] = False  # approve.independent
     account: str = ""  # the account that runs the process, whatever name it uses
     known_as: bytes = b""  # the path that the log knows the folder by; empty: the root
+    model: str = ""  # model: what is used unless another one is named
+    models: Mapping[str, ModelSettings] = {}  # [models]: known properties, with prices
 
     @property
     def recorded_root(self) -> bytes:

@@ -8,6 +8,7 @@ from assent.core.errors import AssentError, ConcurrentChange
 from assent.core.event import ReviewShown
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.session.estimate import WorkEstimate
 from assent.planning.partial_approval import PartialApproval, PartialApprovals
 from assent.planning.plans import notes_of
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -41,6 +42,8 @@ class ReviewHistory:
         self._plans = partials.plans
         self._copies = copies
         self.commented: Callable[[PlanRecord, Review], Review] = lambda _, review: review
+        # What the build of a text plan is expected to use.
+        self.estimated: Callable[[PlanRecord, Review], WorkEstimate | None] = lambda *_: None
 
     def review(self, record: PlanRecord) -> Review:
         """Returns a plan's review with its comments, and what changed since the last review."""
@@ -53,6 +56,8 @@ class ReviewHistory:
             found, declined=declined, unsure=unsure, notes=notes, missing=missing
         )
         found = self._with_comments(record, found)
+        if found.prose:
+            found = msgspec.structs.replace(found, estimate=self.estimated(record, found))
         return self._compared(found, plan) if plan else found
 
     def partial(self, partial: PartialApproval, next: str) -> Review:

@@ -28,6 +28,7 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import ReliedOnFile, Scope, misspelled_keys
 from assent.core.plan.record import PlanState
+from assent.core.session.estimate import WorkEstimate
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.approval import (
     ApprovalNote,
@@ -46,6 +47,7 @@ from assent.render.comments import (
     with_comments,
 )
 from assent.render.diff import diff_lines, diff_text
+from assent.render.estimate import estimate_row, estimate_text
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.review_changes import (
     FIRST_REVIEW,
@@ -115,6 +117,7 @@ class Review(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()  # about the place where it would be built
     of: str = ""  # what names it in a command; nothing for the current plan
     outline: PlanOutline | None = None  # None for an undo: its text is generated
+    estimate: WorkEstimate | None = None  # of a text plan: what a model is expected to use
 
 
 EMPTY_SCOPE: Final = (
@@ -201,6 +204,7 @@ def review_json(review: Review) -> Row:
         **({"drifted": drift_rows(review.drifted)} if review.drifted else {}),
         **({"comments": comment_rows(review.comments)} if review.comments else {}),
         **warning_rows(review.warnings),
+        **({"estimate": estimate_row(review.estimate)} if review.estimate else {}),
     }
 
 
@@ -418,6 +422,8 @@ def _state(state: FileState | None) -> tuple[str, str, str]:
 
 def _end(review: Review, *, asking: bool) -> Iterator[Line]:
     yield Line("plain", operation_counts_text(operation.op for operation in review.operations))
+    if review.estimate:
+        yield Line("plain", f"Expected for the build: {estimate_text(review.estimate)}.")
     if review.digest:
         yield Line("heading", "Digest")
         yield Line("digest", review.digest)

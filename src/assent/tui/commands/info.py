@@ -105,7 +105,7 @@ def context(app: AppContext, rest: str) -> None:
     engine, record = app.engine, app.session_controller.record
 
     def shown(found: SidebarData) -> None:
-        lines = context_lines(found.took, found.total, found.cost, found.allowance)
+        lines = context_lines(found.took, found.total, found.cost, found.allowance, found.estimate)
         show_lines(app, "Context", list(lines))
 
     app.tasks.run("Reading", lambda: read_sidebar_data(engine, record, allowance), shown)

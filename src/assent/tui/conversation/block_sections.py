@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from assent.core.llm import TokenUsage
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
+from assent.render.estimate import dollars_text
 from assent.render.lines import BLANK, Line, Style
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
@@ -310,7 +311,7 @@ def cost_text(cost: float | None) -> str:
     """Returns a cost in dollars; an unknown cost is never shown as free."""
     if cost is None:
         return "cost unknown"
-    return f"${cost:.4f}" if 0 < cost < CENT else f"${cost:.2f}"
+    return dollars_text(cost) if 0 < cost < CENT else f"${cost:.2f}"
 
 
 def duration_text(took: float) -> str:

@@ -5,10 +5,11 @@ from typing import Final
 
 from assent.core.permission.mode import mode_names
 from assent.core.text.hidden_chars import visible_line
+from assent.render.estimate import token_count_text
 from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.rows import redacted_row
 from assent.tui.panels.picker import Picker, PickerRow
-from assent.tui.sidebar.context import model_name, token_count_text
+from assent.tui.sidebar.context import model_name
 from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES
 
 # The list of modes, from the strictest on, with what each allows without asking.

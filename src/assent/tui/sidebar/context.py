@@ -7,16 +7,15 @@ import msgspec
 
 from assent.core.event import StoredEvent
 from assent.core.llm import TokenUsage
+from assent.core.session.estimate import WorkEstimate
 from assent.core.session.event import StepEnded, StepStarted
 from assent.core.text.hidden_chars import visible_line
+from assent.render.estimate import dollars_text, estimate_texts, token_count_text
 from assent.render.lines import BLANK, Line, Style, table_lines
 
 FULL, EMPTY = "█", "░"
 BAR: Final = 20  # characters
 NEARLY_FULL: Final = 0.8  # of a window; a summary comes soon
-UNKNOWN: Final = "unknown"
-_THOUSAND, _MILLION = 1_000, 1_000_000
-_CENTS: Final = 0.1  # dollars; less is shown with more digits
 
 
 class UsageLimits(msgspec.Struct, frozen=True):
@@ -58,9 +57,16 @@ def add_usage(before: SessionUsage, recorded: StoredEvent) -> SessionUsage:
 
 
 def context_lines(
-    took: SessionUsage, total: TokenUsage, cost: float | None, allowance: UsageLimits
+    took: SessionUsage,
+    total: TokenUsage,
+    cost: float | None,
+    allowance: UsageLimits,
+    estimate: WorkEstimate | None = None,
 ) -> Iterator[Line]:
-    """Renders the context with a bar, tokens of the last step and in total, cost and budget."""
+    """Renders the context with a bar, tokens of the last step and in total, cost and budget.
+
+    What the open steps are expected to take stands next to what was spent.
+    """
     if took.model:
         yield Line("dim", visible_line(model_name(took.model)))
     yield from _window(took.used, allowance.window)
@@ -68,7 +74,10 @@ def context_lines(
         yield BLANK
         yield from _step(took, total)
     yield BLANK
-    yield from table_lines("plain", [("spent", dollars_text(cost)), *_left(allowance)])
+    texts = estimate_texts(estimate) if estimate else ()
+    coming = list(zip(("expected", ""), texts, strict=False))
+    rows = [("spent", dollars_text(cost)), *coming, *_left(allowance)]
+    yield from table_lines("plain", rows)
 
 
 def model_name(name: str) -> str:
@@ -85,26 +94,6 @@ def usage_bar(used: int, most: int, width: int = BAR) -> str:
     if used < most:
         filled = min(filled, width - 1)
     return FULL * filled + EMPTY * (width - filled)
-
-
-def token_count_text(number: int) -> str:
-    """Returns a number of tokens in short form: 950, 12.3k, 1.05M."""
-    if number < _THOUSAND:
-        return str(number)
-    if number < _MILLION - _THOUSAND // 2:
-        return _short(number / _THOUSAND, 1) + "k"
-    return _short(number / _MILLION, 2) + "M"
-
-
-def dollars_text(dollars: float | None) -> str:
-    """Returns a cost in dollars, with more digits if it is small."""
-    if dollars is None:
-        return UNKNOWN
-    return f"${dollars:.4f}" if 0 < dollars < _CENTS else f"${dollars:.2f}"
-
-
-def _short(number: float, digits: int) -> str:
-    return f"{number:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def _window(used: int, window: int) -> Iterator[Line]:

@@ -17,6 +17,7 @@ from assent.core.errors import AssentError
 from assent.core.llm import TokenUsage
 from assent.core.plan.record import PlanRecord
 from assent.core.plan.steps import StepStatus
+from assent.core.session.estimate import WorkEstimate
 from assent.core.session.event import Todo
 from assent.core.session.record import SessionRecord
 from assent.render.review import OperationReview
@@ -52,6 +53,7 @@ class SidebarData(msgspec.Struct, frozen=True):
     total: TokenUsage = TokenUsage()
     cost: float | None = 0.0
     allowance: UsageLimits = UsageLimits()
+    estimate: WorkEstimate | None = None  # of what the open todos will take
     trouble: str = ""  # why the operations could not be read
     undone: "Undone" = ""  # how much of what the plan did last was undone
 
@@ -89,6 +91,7 @@ def read_sidebar_data(
         total=record.usage,
         cost=record.cost,
         allowance=allowance(took.model),
+        estimate=engine.estimate(record),
     )
 
 

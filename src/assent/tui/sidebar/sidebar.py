@@ -39,6 +39,7 @@ from assent.core.text.hidden_chars import (
 )
 from assent.core.text.line_diff import line_changes
 from assent.core.text.secrets import redact
+from assent.render.estimate import token_count_text
 from assent.render.lines import BLANK, GUTTER, Line, Style
 from assent.render.review import (
     OperationReview,
@@ -50,7 +51,7 @@ from assent.render.status import state_text
 from assent.tui.context import AppContext
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
-from assent.tui.sidebar.context import context_lines, token_count_text
+from assent.tui.sidebar.context import context_lines
 from assent.tui.sidebar.data import (
     PlanFileText,
     PlanFileWatcher,
@@ -437,7 +438,9 @@ class Sidebar(Vertical):
         staged = Section(LIST, tuple(staged_lines(values.operations)))
         self._put("operations", *(trouble if values.trouble else ()), staged)
         self._put("todos", Section(LIST, tuple(todo_lines(values.todos, values.steps))))
-        took = context_lines(values.took, values.total, values.cost, values.allowance)
+        took = context_lines(
+            values.took, values.total, values.cost, values.allowance, values.estimate
+        )
         self._put("context", Section(LIST, tuple(took)))
 
     def _draw_tabs(self) -> None:

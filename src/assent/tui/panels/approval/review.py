@@ -22,6 +22,7 @@ from assent.core.text.hidden_chars import (
 from assent.core.text.secrets import redact
 from assent.render.approval import approval_note_lines, excluded_lines, missing_note_lines
 from assent.render.comments import MARK, outdated_comment_lines, with_comments
+from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
 from assent.render.review import (
     OperationReview,
@@ -171,6 +172,8 @@ def context_lines(review: Review, context: ReviewContext, width: int) -> list[Li
         ("changed", _changed(review.since)),
         ("excluded", _names(review, context.marked) or "nothing"),
     ]
+    if review.estimate:
+        rows.append(("expected", estimate_text(review.estimate)))
     if review.comments:
         rows.append(("comments", f"{len(review.comments)} pending, sent with feedback (2)"))
     if context.note:
