@@ -26,6 +26,7 @@ class Scale(msgspec.Struct, frozen=True):
     records: int = 400
     steps: int = 50
     history: int = 800_000  # characters, four to a token
+    files: int = 100_000  # of a large workspace
 
 
 # Flags of a folder on Linux, and the one that says: what is made in here has nothing to do with
@@ -37,7 +38,15 @@ ENOUGH = 60.0  # seconds for the rounds of one figure
 
 FULL = Scale()
 QUICK = Scale(
-    starts=2, rounds=1, few=10, many=100, large=1 << 24, records=20, steps=5, history=8_000
+    starts=2,
+    rounds=1,
+    few=10,
+    many=100,
+    large=1 << 24,
+    records=20,
+    steps=5,
+    history=8_000,
+    files=1_000,
 )
 
 

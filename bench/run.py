@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.apply import apply_figures, review_figures
 from bench.apply_reference import git_is_here
+from bench.command import command_figures
 from bench.figure import Figure, figure_line, head_line, missed_line
 from bench.model_request import model_request_figures
 from bench.pace import FULL, QUICK, Scale, spread
@@ -37,6 +38,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "digest": digest_figures,
     "history": run_history_figures,
     "staging": staging_figures,
+    "command": command_figures,
     "sandbox": sandbox_figures,
     "request": model_request_figures,
     "step": step_figures,

@@ -36,6 +36,8 @@ ROWS = (
     "stage one by one: 10 / 1 calls",
     "state of 10 calls / of 1",
     "state per staged operation of 10",
+    "first command in 1,000 files, processor time",
+    "later command in 1,000 files: added processor time",
     "confined true: added",
     "first byte of a first request / bare Python",
     "gap per step, 5 steps / http.client",

@@ -160,3 +160,48 @@ def test_a_pack_that_somebody_removed_is_noticed(tmp_path: Path) -> None:
     the_pack(tmp_path).unlink()
     with pytest.raises(StoreError, match="is missing"):
         blobs.read(sha256(TOGETHER[5]))
+
+
+def test_a_holder_holds_what_it_held_as_long_as_it_is_there(tmp_path: Path) -> None:
+    kept(tmp_path)
+    sizes = {sha256(content): len(content) for content in CONTENTS}
+    holders = FileBlobStore(tmp_path).holders(sizes)
+    assert holders.keys() == sizes.keys()
+    assert len({holders[sha256(content)] for content in TOGETHER}) == 1
+    assert len({*holders.values()}) == len(ALONE) + 1
+    assert FileBlobStore(tmp_path).lost(holders.values()) == []
+    pack, alone = the_pack(tmp_path), sha256(ALONE[0])
+    pack.unlink()
+    (tmp_path / alone[:2] / alone[2:]).write_bytes(b"")
+    gone = {holders[sha256(TOGETHER[0])], holders[alone]}
+    assert {*FileBlobStore(tmp_path).lost(holders.values())} == gone
+    assert FileBlobStore(tmp_path).holders(sizes).keys() == {*map(sha256, ALONE[1:])}
+
+
+def test_nothing_outside_the_store_is_a_holder(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"1")
+    blobs = kept(tmp_path / "blobs")
+    names = ["../other:1", "packs/../../other:1", "packs/:0", "", "aa/..:1"]
+    assert blobs.lost(names) == names
+
+
+def test_a_holder_is_durable_after_the_next_flush(tmp_path: Path) -> None:
+    """Its writer may have died between giving it a name and making that durable."""
+    kept(tmp_path)
+    disk = WatchedDisk()
+    blobs = FileBlobStore(tmp_path, disk)
+    (held,) = blobs.holders({sha256(TOGETHER[0]): len(TOGETHER[0])}).values()
+    assert blobs.lost([held]) == []
+    folder = ("fsync", f"{tmp_path}/packs")
+    assert folder not in disk.calls
+    blobs.flush()
+    assert folder in disk.calls
+
+
+def test_few_contents_are_found_without_noting_all(tmp_path: Path) -> None:
+    kept(tmp_path)
+    blobs = FileBlobStore(tmp_path)
+    assert blobs.read(sha256(TOGETHER[7])) == TOGETHER[7]
+    assert len(blobs._packs.places) == 1
+    assert [blobs.read(sha256(content)) for content in TOGETHER] == TOGETHER
+    assert blobs.missing(["0" * 64]) == ["0" * 64]

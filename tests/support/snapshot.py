@@ -15,7 +15,7 @@ from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges
 from assent.executor.disk import Disk
 from assent.planning.ports import WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
-from assent.store.memory import MemoryBlobStore
+from assent.ports import BlobStore, CacheFile, NoCacheFile
 from assent.workspace.files import LocalWorkspaceFiles
 
 Act = Callable[[Path], object]
@@ -43,19 +43,27 @@ class Folder(msgspec.Struct, frozen=True):
     """A workspace of plain files."""
 
     root: Path
-    blobs: MemoryBlobStore
+    blobs: BlobStore
     closed: bytes = b""  # a name that nobody may open
     plans: bytes = b".opencode/plans"
 
     def recorder(
-        self, bounds: SnapshotLimits | None = None, clock: Callable[[], int] = time.time_ns
+        self,
+        bounds: SnapshotLimits | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        cache: CacheFile | None = None,
+        disk: Disk | None = None,
     ) -> SnapshotRecorder:
         root = os.fsencode(self.root)
         place = WorkspaceConfig(
             root, 0, self.plans, "me", snapshot_limits=bounds or SnapshotLimits()
         )
         return SnapshotRecorder(
-            LocalWorkspaceFiles(root, root, Closing(self.closed)), self.blobs, place, clock
+            LocalWorkspaceFiles(root, root, disk or Closing(self.closed)),
+            self.blobs,
+            place,
+            clock,
+            lambda: cache or NoCacheFile(),
         )
 
     def put(self, files: dict[str, bytes]) -> None:

@@ -8,7 +8,12 @@ import os
 import msgspec
 
 from assent.app.engine import Engine
-from assent.app.ports import PlanRulesReader, open_ports, remove_leftover_folders
+from assent.app.ports import (
+    PlanRulesReader,
+    open_ports,
+    remove_leftover_folders,
+    snapshot_cache,
+)
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.app.shell import open_hooks, open_process_at
 from assent.config.paths import AppPaths
@@ -47,7 +52,8 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> En
     ) -> PlanCommandRunner:
         from assent.runs.plan_commands import LocalPlanCommandRunner
 
-        return LocalPlanCommandRunner(open_process, files, blobs, config, rules=rules)
+        cache = snapshot_cache(root, here)
+        return LocalPlanCommandRunner(open_process, files, blobs, config, rules=rules, cache=cache)
 
     ports, config = open_ports(cwd, root, here, settings, rules, open_commander)
     hooks = open_hooks(root, here, settings, config.user) if settings.hooks else NoHookRunner()

@@ -23,7 +23,15 @@ from assent.core.permission.rule import CommandLimits, PathLimits, PermissionPol
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.planning.ports import NoPlanRules, Ports, RetentionLimits, WorkspaceConfig
-from assent.ports import BlobStore, Journal, LogCheck, PlanCommandRunner, PlanRules, WorkspaceFiles
+from assent.ports import (
+    BlobStore,
+    CacheFile,
+    Journal,
+    LogCheck,
+    PlanCommandRunner,
+    PlanRules,
+    WorkspaceFiles,
+)
 from assent.ports.external import NoPlanCommandRunner
 
 if TYPE_CHECKING:
@@ -77,6 +85,8 @@ HOST: ContextVar[HostIdentity] = ContextVar("machine", default=THIS_HOST)
 
 
 MOUNT_POINTS = "mountpoints"  # where the state records which ones are in which workspace
+
+SNAPSHOTS = "snapshots"  # caches, by workspace
 
 NO_RULES = NoPlanRules()
 
@@ -153,8 +163,26 @@ def open_ports(
         classify_command_line=line_classifier(os.fsdecode(root), str(Path.home())),
         no_sandbox_reason=_unheld,
         git_state=partial(git_state, root),
+        snapshot_cache=snapshot_cache(root, here),
     )
     return ports, config
+
+
+def snapshot_cache(root: bytes, here: AppPaths) -> Callable[[], CacheFile]:
+    """Returns what opens the cache of a workspace's snapshots: most commands take none."""
+
+    def about() -> bytes:
+        found = os.stat(root)  # another folder, or disk, may be under this path since
+        return repr((root, found.st_dev, found.st_ino)).encode()
+
+    @cache
+    def opened() -> CacheFile:
+        from assent.store.cache_file import LocalCacheFile
+
+        path = here.state / SNAPSHOTS / folder_name(root)
+        return LocalCacheFile(os.fspath(path), about)
+
+    return opened
 
 
 def folder_name(root: bytes) -> str:

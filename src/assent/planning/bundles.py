@@ -172,6 +172,13 @@ class BundleBlobs:
     def missing(self, digests: Iterable[str]) -> list[str]:
         return [digest for digest in digests if digest not in self._contents]
 
+    def holders(self, sizes: Mapping[str, int]) -> dict[str, str]:
+        there = self._contents
+        return {each: each for each in sizes if each in there and len(there[each]) == sizes[each]}
+
+    def lost(self, holders: Iterable[str]) -> list[str]:
+        return self.missing(holders)
+
     def read(self, digest: str) -> bytes:
         if digest not in self._contents:
             raise StoreError(f"The bundle lacks the content {digest[:12]}….", "assent review FILE")

@@ -11,6 +11,7 @@ from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.ports import (
     BlobStore,
+    CacheFile,
     Clock,
     CollectionResult,
     DisplacedFiles,
@@ -21,6 +22,7 @@ from assent.ports import (
     HookRunner,
     Journal,
     Locks,
+    NoCacheFile,
     PlanCommandRunner,
     PlanRules,
     Projection,
@@ -118,6 +120,7 @@ class Ports(msgspec.Struct, frozen=True):
         ""
     )  # why no sandbox holds here, as far as that is known
     git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
+    snapshot_cache: Callable[[], CacheFile] = NoCacheFile  # what snapshots need not read again
 
     @property
     def command_runner(self) -> PlanCommandRunner:

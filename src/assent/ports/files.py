@@ -71,7 +71,7 @@ class WorkspaceFiles(PathStateReader, Protocol):
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         """Returns what shows a change of each name in a folder; None if unknown.
 
-        That is mtime, ctime, size, inode and mode.
+        That is mtime, ctime, size, inode and mode, and the device unless it is the workspace's.
         """
 
 

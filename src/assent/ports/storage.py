@@ -1,6 +1,6 @@
 """Ports to storage: the event log, blobs, keys, locks and the clock."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -102,11 +102,44 @@ class BlobStore(Protocol):
     def missing(self, digests: Iterable[str]) -> list[str]:
         """Returns the digests that are not stored, in their order."""
 
+    def holders(self, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Returns for each content that is stored the name of what holds it, maybe with others.
+
+        For contents that are not read again: one of another size than given is not intact, and the
+        rest is durable after the next flush.
+        """
+
+    def lost(self, holders: Iterable[str]) -> list[str]:
+        """Returns which of these hold nothing any more; the rest is durable after the next flush.
+
+        A holder never changes: as long as it exists, it holds what it held.
+        """
+
     def read(self, digest: str) -> bytes:
         """Returns the content, checked; raises StoreError if it is missing or damaged."""
 
     def chunks(self, digest: str) -> Iterator[bytes]:
         """Streams the content; raises StoreError at the end if it does not match its digest."""
+
+
+class CacheFile(Protocol):
+    """A file that may be lost at any time: whoever uses it can do without, only more slowly."""
+
+    def read(self) -> bytes:
+        """Returns what was written last; empty if that is missing, damaged or of something else."""
+
+    def write(self, content: bytes) -> None:
+        """Replaces the content in one step, if that is possible."""
+
+
+class NoCacheFile:
+    """Implements CacheFile where nothing is cached."""
+
+    def read(self) -> bytes:
+        return b""
+
+    def write(self, content: bytes) -> None:
+        """Does nothing."""
 
 
 class CollectionResult(msgspec.Struct, frozen=True):

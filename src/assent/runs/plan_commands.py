@@ -25,7 +25,14 @@ from assent.core.text.hidden_chars import visible_line
 from assent.planning.path_checks import command_limits
 from assent.planning.ports import NoPlanRules, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
-from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
+from assent.ports import (
+    BlobStore,
+    CacheFile,
+    NoCacheFile,
+    PlanRules,
+    ProcessRunner,
+    WorkspaceFiles,
+)
 from assent.render.rows import operation_brief
 from assent.runs.git_commit import GitCommitter
 
@@ -42,17 +49,19 @@ class LocalPlanCommandRunner:
         blobs: BlobStore,
         config: WorkspaceConfig,
         rules: PlanRules = NO_RULES,
+        cache: Callable[[], CacheFile] = NoCacheFile,
     ) -> None:
         """`open_process` returns what holds programs to the fence that rules make.
 
-        It is opened with the first command. `rules` judge the line itself.
+        It is opened with the first command. `rules` judge the line itself; `cache` is for
+        snapshots.
         """
         self._open_process = open_process
         self._opened: ProcessRunner | None = None
         self._rules = rules
         self._files = files
         self._root = config.root
-        self._recorder = SnapshotRecorder(files, blobs, config)
+        self._recorder = SnapshotRecorder(files, blobs, config, cache=cache)
         self._committing = GitCommitter(self._process, files, blobs, config.root)
         self._stopped: Callable[[], bool] = never_stopped
 

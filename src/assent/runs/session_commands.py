@@ -119,7 +119,9 @@ class SessionCommands:
         self._config = config
         self._runs = runs
         self._workspaces = workspaces
-        self._recorder = SnapshotRecorder(ports.files, ports.blobs, config)
+        self._recorder = SnapshotRecorder(
+            ports.files, ports.blobs, config, cache=ports.snapshot_cache
+        )
         self._own = CancelRegistry[str]()
         # Tells the model of a session what its person did themselves.
         self.told: Callable[[SessionRecord, str], object] = lambda record, words: None

@@ -6,7 +6,7 @@ A blob is durable before it is visible, and its time of last use is recorded.
 import os
 import shlex
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from itertools import chain
@@ -15,6 +15,7 @@ from threading import RLock
 from assent.core.errors import StoreError
 from assent.store.files import SAFE, system_error
 from assent.store.packs import (
+    FEW,
     SYNCFS_THRESHOLD,
     BlobDisk,
     BlobWriter,
@@ -137,6 +138,55 @@ class FileBlobStore:
             for digest, location in zip(asked, found, strict=True)
             if (location is None or location[0] not in there) and not self.has(digest)
         ]
+
+    def holders(self, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Returns the file of each blob that is stored, below the root, with the file's size."""
+        if len(sizes) > FEW:
+            self._all_packs()
+        absent = {*self.missing(sizes), *self._crowd, *self._pending}
+        names: dict[str, str] = {}  # of packs
+        found: dict[str, str] = {}
+        for digest in sizes.keys() - absent:
+            location = self._packs.places.get(digest)
+            if location is None:
+                alone = self._holder(self._path(digest))
+                name = alone if alone.endswith(f":{sizes[digest]}") else ""
+            else:
+                path = location[0]
+                name = names[path] = names[path] if path in names else self._holder(path)
+                name = name if location[2] == sizes[digest] else ""
+            if name:
+                found[digest] = name
+        return found
+
+    def lost(self, holders: Iterable[str]) -> list[str]:
+        """Returns the files that do not exist, or are of another size and so damaged."""
+        found = {name: self._holder(self._holder_path(name)) for name in holders}
+        return [name for name, there in found.items() if not name or there != name]
+
+    def _holder(self, path: str) -> str:
+        """Returns the name of a file as a holder, and marks it as used; empty if it is gone."""
+        try:
+            found = self._disk.stat(path)
+            if not self._marks.set(path, found.st_mtime):
+                return ""
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise system_error("read", path, error) from error
+        self._writer.mark_unsynced(path)  # its writer may have died before it was durable
+        return f"{path.removeprefix(self._below)}:{found.st_size}"
+
+    def _holder_path(self, name: str) -> str:
+        folder, _, last = name.partition(":")[0].partition("/")
+        whole = last if folder == "packs" else folder + last
+        return f"{self._below}{folder}/{last}" if _is_name(whole) else f"{self._below}packs/none"
+
+    def _all_packs(self) -> None:
+        try:
+            self._packs.load()
+        except OSError as error:
+            raise system_error("read", self._packs.folder, error) from error
 
     def read(self, digest: str) -> bytes:
         location = self._packs.places.get(digest)

@@ -1,6 +1,6 @@
 """The event store and the blob store in memory, with the same guarantees except durability."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
@@ -125,6 +125,13 @@ class MemoryBlobStore:
 
     def missing(self, digests: Iterable[str]) -> list[str]:
         return [digest for digest in digests if digest not in self.contents]
+
+    def holders(self, sizes: Mapping[str, int]) -> dict[str, str]:
+        there = self.contents
+        return {each: each for each in sizes if each in there and len(there[each]) == sizes[each]}
+
+    def lost(self, holders: Iterable[str]) -> list[str]:
+        return self.missing(holders)
 
     def read(self, digest: str) -> bytes:
         content = self.contents.get(digest)

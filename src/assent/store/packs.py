@@ -226,6 +226,8 @@ class BlobWriter:
 WINDOW = 1 << 20  # read ahead if contents are requested in stored order, or in reverse
 OPEN = 4  # packs that are read at the same time, as old and new contents are
 
+FEW = 32  # blobs that are searched for in an index; with more, all of it is noted
+
 PackLocation: TypeAlias = tuple[str, int, int]  # the pack's path, offset and size
 Window: TypeAlias = tuple[int, bytes]  # where some bytes of a pack begin, and the bytes
 
@@ -248,6 +250,8 @@ class Packs:
             str, PackLocation
         ] = {}  # of contents, as far as packs have been looked at
         self._loaded: frozenset[str] = frozenset()
+        self._indexes: dict[str, bytes] = {}  # of packs, as they are stored, until many are asked
+        self._asked = 0
         self._windows: dict[str, Window] = {}  # what was read last, by pack
         self._alone = RLock()  # several threads may look for packs at the same time
 
@@ -255,7 +259,16 @@ class Packs:
         """Returns where a blob is, after checking for new packs."""
         with self._alone:
             self._refresh()
-            return self.places.get(digest)
+            self._asked += 1
+            if self._asked > FEW:
+                self._unfold()
+            return self.places.get(digest) or self._searched(digest)
+
+    def load(self) -> None:
+        """Looks at all packs, where very many blobs are asked for."""
+        with self._alone:
+            self._refresh()
+            self._unfold()
 
     def read(self, location: PackLocation) -> bytes:
         """Returns the bytes at a location, unchecked; fewer if the pack was cut off."""
@@ -284,6 +297,7 @@ class Packs:
         """Lists each pack's blobs with their sizes."""
         with self._alone:
             self._refresh()
+            self._unfold()
             found: dict[str, list[tuple[str, int]]] = {path: [] for path in self._loaded}
             for digest, (path, _, size) in self.places.items():
                 found[path].append((digest, size))
@@ -293,6 +307,7 @@ class Packs:
         """Forgets a pack that was removed."""
         with self._alone:
             self._loaded -= {path}
+            self._indexes.pop(path, None)
             self.places = {
                 d: location for d, location in self.places.items() if location[0] != path
             }
@@ -304,13 +319,37 @@ class Packs:
             names = []
         paths = {f"{self.folder}/{name}" for name in names if _is_name(name)}
         for path in sorted(paths - self._loaded):
-            self.places |= self._index(path)
+            self._indexes[path] = self._index(path)
             self._loaded |= {path}
         for path in self._loaded - paths:
             self.forget(path)
 
-    def _index(self, path: str) -> dict[str, PackLocation]:
-        """Returns the locations of a pack's blobs; empty if its index is damaged."""
+    def _unfold(self) -> None:
+        """Notes where every blob is: that takes longer than to search for a few."""
+        for path, index in self._indexes.items():
+            self.places |= {
+                raw.hex(): (path, at, length) for raw, at, length in _ENTRY.iter_unpack(index)
+            }
+        self._indexes.clear()
+
+    def _searched(self, digest: str) -> PackLocation | None:
+        """Searches the indexes as they are stored for one blob."""
+        try:
+            raw = bytes.fromhex(digest)
+        except ValueError:
+            return None
+        for path, index in self._indexes.items():
+            at = index.find(raw)
+            while at >= 0 and at % _ENTRY.size:
+                at = index.find(raw, at + 1)
+            if at >= 0:
+                _, offset, length = _ENTRY.unpack_from(index, at)
+                location = self.places[digest] = (path, offset, length)
+                return location
+        return None
+
+    def _index(self, path: str) -> bytes:
+        """Returns the entries of a pack's blobs; empty if its index is damaged."""
         size = self._disk.stat(path).st_size
         count, hashed, mark = 0, b"", b""
         if size >= _END.size:
@@ -318,11 +357,11 @@ class Packs:
             count, hashed, mark = _END.unpack(end) if len(end) == _END.size else (0, b"", b"")
         length = count * _ENTRY.size
         if mark != _MARK or length > size - _END.size:
-            return {}
+            return b""
         index = self._read_at(path, size - _END.size - length, length)
         if hashlib.sha256(index).digest() != hashed or hashed.hex() != os.path.basename(path):
-            return {}
-        return {raw.hex(): (path, at, length) for raw, at, length in _ENTRY.iter_unpack(index)}
+            return b""
+        return index
 
     def _read_at(self, path: str, offset: int, size: int) -> bytes:
         pieces = []

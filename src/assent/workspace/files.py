@@ -35,35 +35,36 @@ from assent.workspace.root import locate
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
-def folder_stamps(folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+def folder_stamps(folder: bytes, device: int) -> dict[bytes, tuple[int, ...]] | None:
     """Returns times, size, inode and mode of each name in a folder; None if unknown.
 
-    Symlinks in it are not followed; a folder that no longer exists is empty.
+    What is on another device than `device` has that, too, since inodes count per device. Symlinks
+    in it are not followed; a folder that no longer exists is empty.
     """
-    found: dict[bytes, tuple[int, ...]] = {}
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                found[entry.name] = _stamp(entry)
+            return _stamps(entries, device)
     except _ABSENT:
         return {}
     except OSError:  # no right to look, or a path that is too long for the system
         return None
-    return {name: stamp for name, stamp in found.items() if stamp}
 
 
-def _stamp(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
-    """Returns what shows a change of an entry; if that cannot be read, only that it exists."""
-    try:
-        state = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return ()  # it has just gone
-    except OSError:
-        kind = S_IFDIR if entry.is_dir(follow_symlinks=False) else 0
-        return (0, 0, 0, entry.inode(), kind)
-    # Any program can set mtime; only the system sets ctime.
-    times = (state.st_mtime_ns, state.st_ctime_ns)
-    return (*times, state.st_size, state.st_ino, state.st_mode)
+def _stamps(entries: Iterable[os.DirEntry[bytes]], device: int) -> dict[bytes, tuple[int, ...]]:
+    found: dict[bytes, tuple[int, ...]] = {}
+    for entry in entries:
+        try:
+            at = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue  # it has just gone
+        except OSError:  # all that can be said is that it exists
+            kind = S_IFDIR if entry.is_dir(follow_symlinks=False) else 0
+            found[entry.name] = (0, 0, 0, entry.inode(), kind)
+            continue
+        # Any program can set mtime; only the system sets ctime.
+        stamp = (at.st_mtime_ns, at.st_ctime_ns, at.st_size, at.st_ino, at.st_mode)
+        found[entry.name] = stamp if at.st_dev == device else (*stamp, at.st_dev)
+    return found
 
 
 # Finds slots on disk: in the folder of slots, and next to the user's files.
@@ -262,7 +263,11 @@ class LocalWorkspaceFiles:
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         """Returns what shows a change of each name in a folder; None if unknown."""
-        return folder_stamps(self._root + b"/" + folder if folder else self._root)
+        try:
+            device = os.stat(self._root).st_dev
+        except OSError:
+            device = -1
+        return folder_stamps(self._root + b"/" + folder if folder else self._root, device)
 
     def _plainly(self, argument: bytes) -> bytes | None:
         """Returns the typed path itself, if no symlink and no dots can lead elsewhere."""

@@ -16,6 +16,7 @@ from assent.core.paths import GIT, OWN_FILES, STATE, TREE, ancestors, casefolded
 from assent.core.plan.operation import FileState, Operation, footprint
 from assent.core.run.workspace_changes import SkipReason
 from assent.planning.ports import WorkspaceConfig
+from assent.planning.snapshot.snapshot import SnapshotSection, SnapshotStamp, folder_key
 from assent.ports import BlobStore, WorkspaceFiles
 from assent.tools.overlay import Overlay
 from assent.tools.path_patterns import EXCLUDE, IGNORE_FILE_NAMES, IgnoreMatcher
@@ -23,7 +24,6 @@ from assent.tools.path_patterns import EXCLUDE, IGNORE_FILE_NAMES, IgnoreMatcher
 # Which names in a folder `.gitignore` and `.ignore` exclude, cached.
 
 
-SnapshotStamp = tuple[int, ...]
 RuleStamps = tuple[object, ...]  # the rules on the way to a folder, as their stamps
 
 _MODE = 4
@@ -51,12 +51,18 @@ class IgnoreRules:
         self._ignored = IgnoreMatcher(self._overlay, self._present)
         self._settled = settled
 
-    def among(self, folder: bytes, names: Mapping[bytes, SnapshotStamp]) -> dict[bytes, bool]:
-        """Tells for each name in a folder whether it is ignored; no folder above it is."""
+    def enter(self, folder: bytes, names: Mapping[bytes, SnapshotStamp]) -> RuleStamps:
+        """Returns the rules for a folder, by the ignore files in it and above; none is ignored."""
         prefix = folder + b"/" if folder else b""
         chain = self._chain(folder, prefix, names)
         was, known = self._last.get(folder, (None, {}))
-        old = known if was == chain else {}
+        self._now[folder] = (chain, known if was == chain else {})
+        return chain
+
+    def among(self, folder: bytes, names: Mapping[bytes, SnapshotStamp]) -> dict[bytes, bool]:
+        """Tells for each name in a folder that was entered whether it is ignored."""
+        prefix = folder + b"/" if folder else b""
+        chain, old = self._now[folder]
         marked = {name: name + b"/" if S_ISDIR(at[_MODE]) else name for name, at in names.items()}
         found = {
             mark: old[mark]
@@ -94,6 +100,16 @@ _PLAN = re.compile(rb"([a-z0-9-]+/)?PLAN_[a-z0-9_-]+\.md")
 _DRAFT = re.compile(rb"((?:.*/)?)\.([^/]+)\.[0-9]+\.[0-9]+", re.DOTALL)
 
 
+class FolderListing(msgspec.Struct, frozen=True):
+    """One folder as it was found, where it is not as remembered."""
+
+    key: bytes  # see `SnapshotPart`; empty: the rules for it may change unnoticed
+    files: list[bytes]  # paths, sorted
+    folders: list[tuple[bytes, int]]  # names with modes
+    ignored: list[bytes]  # names
+    left_out: list[bytes]  # files beyond the limit
+
+
 class WalkResult(msgspec.Struct, frozen=True):
     """The files of a workspace, without git's own and Assent's own."""
 
@@ -101,6 +117,8 @@ class WalkResult(msgspec.Struct, frozen=True):
     ignored: set[bytes]
     folders: dict[bytes, int]  # with their modes
     unseen: dict[bytes, SkipReason]  # folders of which not everything is here
+    listings: dict[bytes, FolderListing] = {}
+    same: dict[bytes, SnapshotSection] = {}  # folders as remembered; their files are not in `files`
 
     @property
     def known(self) -> bool:
@@ -121,6 +139,7 @@ class RecordedPaths(msgspec.Struct, frozen=True):
 
 
 NO_RECORDED_PATHS: Final = RecordedPaths()
+NOTHING_REMEMBERED: Final[Mapping[bytes, SnapshotSection]] = {}
 
 
 class FoldersAfterOperations:
@@ -180,11 +199,14 @@ class WorkspaceWalker:
         self._plans = config.plan_dir + b"/" if is_inside(config.plan_dir, TREE) else b""
 
     def go(
-        self, settled: Callable[[SnapshotStamp], bool], known: RecordedPaths = NO_RECORDED_PATHS
+        self,
+        settled: Callable[[SnapshotStamp], bool],
+        known: RecordedPaths = NO_RECORDED_PATHS,
+        remembered: Mapping[bytes, SnapshotSection] = NOTHING_REMEMBERED,
     ) -> WalkResult:
-        """Returns what exists now."""
+        """Returns what exists now; folders that are as remembered are not looked into closely."""
         self.ignoring.begin(settled)
-        return _WorkspaceWalk(self, known).found()
+        return _WorkspaceWalk(self, known, remembered).found()
 
     def is_ours(self, path: bytes, *, folder: bool) -> bool:
         """Tells whether only Assent writes a path, so that no command changed it."""
@@ -200,15 +222,21 @@ class WorkspaceWalker:
 
 
 class _WorkspaceWalk:
-    def __init__(self, walk: WorkspaceWalker, known: RecordedPaths) -> None:
+    def __init__(
+        self,
+        walk: WorkspaceWalker,
+        known: RecordedPaths,
+        remembered: Mapping[bytes, SnapshotSection],
+    ) -> None:
         self._walk = walk
         self._known = known
+        self._remembered = remembered
         self._room = {False: walk.limit, True: walk.limit}  # by whether a file is ignored
         self._full = {False: False, True: False}
         # Each folder with the ignored one that it is in, if any.
         self._open: deque[tuple[bytes, bytes | None]] = deque([(b"", None)])
         self._out: deque[tuple[bytes, bytes | None]] = deque()
-        self._found = WalkResult({}, set(), {b"": 0}, {})
+        self._found = WalkResult({}, set(), {b"": 0}, {}, {}, {})
 
     def found(self) -> WalkResult:
         while waiting := self._open or self._out:
@@ -226,23 +254,67 @@ class _WorkspaceWalk:
 
     def _enter(self, folder: bytes, top: bytes | None, names: dict[bytes, SnapshotStamp]) -> None:
         prefix = folder + b"/" if folder else b""
-        own = self._own(prefix, names)
+        rules = self._rules(prefix, names) if top is None else {}
+        chain = self._walk.ignoring.enter(folder, rules) if top is None else None
+        key = folder_key(chain, names)
+        section = self._remembered.get(folder)
+        same = section is not None and section.sure and section.key == key
+        if section is not None and same and self._has_room(folder, section):
+            self._pass(folder, top, section)
+            return
+        listing = FolderListing(key, [], [], [], [])
+        self._found.listings[folder] = listing
+        own = self._own(prefix, names, listing)
         outs = {} if top is not None else self._walk.ignoring.among(folder, own)
         for name, stamp in own.items():
             path = prefix + name
             ignored = outs.get(name, True)
             if ignored:
-                self._found.ignored.add(path)
+                listing.ignored.append(name)
             if S_ISDIR(stamp[MODE]):
-                self._found.folders[path] = stamp[MODE]
-                above = top if top is not None or not ignored else path
-                (self._out if ignored else self._open).append((path, above))
+                listing.folders.append((name, stamp[MODE]))
             elif self._fits(path, ignored=ignored):
                 self._found.files[path] = stamp
+                listing.files.append(path)
             else:
+                listing.left_out.append(path)
                 self._leave(folder, top, ignored=ignored)
+        self._queue(prefix, top, listing)
 
-    def _own(self, prefix: bytes, names: dict[bytes, SnapshotStamp]) -> dict[bytes, SnapshotStamp]:
+    def _pass(self, folder: bytes, top: bytes | None, section: SnapshotSection) -> None:
+        """Takes a folder as it is remembered; what is in its folders is looked at all the same."""
+        self._found.same[folder] = section
+        if folder not in self._known.folders:
+            for ignored, count in zip((False, True), section.counts, strict=True):
+                self._room[ignored] -= count
+        self._queue(folder + b"/" if folder else b"", top, section)
+
+    def _queue(
+        self, prefix: bytes, top: bytes | None, listed: FolderListing | SnapshotSection
+    ) -> None:
+        outs = frozenset(listed.ignored)
+        self._found.ignored.update([prefix + name for name in outs])
+        for name, mode in listed.folders:
+            path, ignored = prefix + name, name in outs
+            self._found.folders[path] = mode
+            above = top if top is not None or not ignored else path
+            (self._out if ignored else self._open).append((path, above))
+
+    def _rules(
+        self, prefix: bytes, names: Mapping[bytes, SnapshotStamp]
+    ) -> dict[bytes, SnapshotStamp]:
+        """Returns the ignore files among names, except Assent's own."""
+        found = {name: names[name] for name in IGNORE_FILE_NAMES if name in names}
+        ours = self._walk.is_ours
+        return {
+            name: at
+            for name, at in found.items()
+            if not ours(prefix + name, folder=S_ISDIR(at[MODE]))
+        }
+
+    def _own(
+        self, prefix: bytes, names: dict[bytes, SnapshotStamp], listing: FolderListing
+    ) -> dict[bytes, SnapshotStamp]:
         """Returns the user's names, sorted; a nested repository is noted on the way."""
         found: dict[bytes, SnapshotStamp] = {}
         for name, stamp in sorted(names.items()):
@@ -251,7 +323,14 @@ class _WorkspaceWalk:
                     found[name] = stamp
             elif prefix:  # a new one obeys whatever was written into it
                 self._found.files[prefix + name] = (stamp[INODE],)
+                listing.files.append(prefix + name)
         return found
+
+    def _has_room(self, folder: bytes, section: SnapshotSection) -> bool:
+        if folder in self._known.folders:
+            return True  # all of its files are recorded
+        kept, ignored = section.counts
+        return kept <= self._room[False] and ignored <= self._room[True]
 
     def _fits(self, path: bytes, *, ignored: bool) -> bool:
         if path in self._known.files:
