@@ -123,7 +123,7 @@ class BlobStore(Protocol):
 
 
 class CacheFile(Protocol):
-    """A file that may be lost at any time: whoever uses it can do without, only more slowly."""
+    """A file that may be lost at any time: its user can do without it, only more slowly."""
 
     def read(self) -> bytes:
         """Returns what was written last; empty if that is missing, damaged or of something else."""
