@@ -32,6 +32,7 @@ from assent.core.session.event import (
     TurnEndReason,
     TurnStarted,
 )
+from assent.core.session.offered_tools import OfferedTools
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.session.transcript import LOST, Transcript
 from assent.core.tool import PermissionContext
@@ -66,6 +67,7 @@ class SessionTurn:
         self._build = build
         self._surroundings = SessionContext(services, tools)
         self._transcript = Transcript()
+        self._offered = OfferedTools()
         self._seen: dict[str, str] = {}
         self._mentions: dict[str, tuple[str, ...]] = {}  # that are not attached yet, by message
         self._called = False  # whether the session has ever made a call
@@ -107,8 +109,14 @@ class SessionTurn:
         return self._over
 
     def available_tools(self) -> tuple[ToolDefinition, ...]:
-        """Returns the tools that the model may see in this mode, as this agent."""
-        return self._tools.dispatcher.available_tools(self._permissions(), self.agent)
+        """Returns the tools that the model sees in this mode, as this agent, at this point."""
+        return self._tools.dispatcher.available_tools(
+            self._permissions(), self.agent, self._offered.names
+        )
+
+    def absent_tools(self) -> frozenset[str]:
+        """Returns Assent's own tools that the model can neither call nor ask for here."""
+        return self._tools.dispatcher.absent(self._permissions(), self.agent)
 
     def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
         """Appends events to the session, after those that others appended."""
@@ -329,6 +337,7 @@ class SessionTurn:
 
     def _count(self, event: Event) -> None:
         self._transcript.add(event)
+        self._offered.add(event)
         match event:
             case PlanLinked():
                 self._plan_is_known = False

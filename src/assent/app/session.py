@@ -12,7 +12,6 @@ from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
 from assent.agent.prompt import PromptLayer, ReminderContext, prompt_layers, reminder
 from assent.agent.services import ToolEnvironment
-from assent.agent.subagents.ancestry import subagents_line
 from assent.app.composition import engine_of
 from assent.app.engine import Engine
 from assent.app.models import ModelRegistry
@@ -101,7 +100,7 @@ def open_session_runtime(
         if chosen.warm:
             chosen.warm()  # the connection is made while the rest is put together
     engine = opened or engine_of(cwd, root, here, settings)
-    briefing = _briefing(engine, here, (cwd, root), agents)
+    briefing = _briefing(engine, here, (cwd, root))
     driver = AgentLoop(open_model, briefing, _limits(wanted.limits, settings))
     ground = WorkspaceSetup(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
     tools, end = open_tool_environment(ground, asker, agents, driver, wanted.choices)
@@ -152,9 +151,7 @@ def _agents(here: AppPaths, root: bytes, own: str) -> tuple[dict[str, Agent], tu
     return agents, remarks
 
 
-def _briefing(
-    engine: Engine, here: AppPaths, where: tuple[bytes, bytes], agents: dict[str, Agent]
-) -> PromptContext:
+def _briefing(engine: Engine, here: AppPaths, where: tuple[bytes, bytes]) -> PromptContext:
     cwd, root = where
     on = current_branch(root)
     lines = [
@@ -163,7 +160,6 @@ def _briefing(
         f"Platform: {sys.platform}",
         f"Date: {time.strftime('%Y-%m-%d')}",
         f"Git branch: {on}" if on else "",
-        subagents_line(agents),
     ]
     instructions = read_instructions(root, cwd, os.fsencode(here.config))
     facts = tuple(fact.text for fact in engine.memory.all())

@@ -13,6 +13,7 @@ import msgspec
 
 from assent.agent.loop_guard import LoopGuard, LoopLimits
 from assent.agent.services import ProgramOpeners, TaskLimits, ToolEnvironment
+from assent.agent.subagents.ancestry import subagents, subagents_line
 from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_tool_warnings
 from assent.app.settings import known_secrets
 from assent.app.shell import only_reads, open_process, read_only_shell
@@ -34,6 +35,8 @@ from assent.workspace.outside_files import LocalOutsideFiles
 
 if TYPE_CHECKING:
     from assent.sandbox.process_runner import LocalProcessRunner
+
+TASK = "task"
 
 # Opens files outside the workspace for reading, except Assent's own and credentials.
 
@@ -94,7 +97,15 @@ def open_tool_environment(
         fetch=HttpPageFetcher(HttpClient(wrap_tls, dict(os.environ), settings.http.idle_s)),
         gate=gate,
         asker=asker,
-        dispatcher=ToolDispatcher(tools, gate, suggest=settings.plan.suggest, more=more),
+        dispatcher=ToolDispatcher(
+            tools,
+            gate,
+            suggest=settings.plan.suggest,
+            more=more,
+            notes={TASK: subagents_line(agents)},
+            # Agents of the user or the project are there to be used: the model has to know them.
+            at_once=() if all(each.source == "builtin" for each in subagents(agents)) else (TASK,),
+        ),
         agents=agents,
         hosts=settings.fetch.hosts,
         staging=settings.plan.staging,

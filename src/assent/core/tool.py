@@ -263,7 +263,7 @@ Edit, Outcome, Request = EditEffect, ToolOutcome, ResourceAccess
 TOOL_NAMES: Final = (
     "read", "list", "glob", "grep", "search", "git", "shell", "fetch", "write", "edit",
     "multi_edit", "patch", "delete", "move", "notebook_edit", "write_plan", "todo", "question",
-    "remember", "task", "present_plan", "enter_plan",
+    "remember", "task", "present_plan", "enter_plan", "more_tools",
 )  # fmt: skip
 _MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list
 _SENTENCE: Final = r"(?<=[.!?])\s+"

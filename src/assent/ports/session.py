@@ -39,6 +39,9 @@ class Turn(Protocol):
     def is_over(self) -> bool:
         """Whether a call ended the turn."""
 
+    def absent_tools(self) -> frozenset[str]:
+        """Returns Assent's own tools that the model can neither call nor ask for here."""
+
     def available_tools(self) -> tuple[ToolDefinition, ...]:
         """Returns the tools that the model may see in this mode, as this agent."""
 

@@ -18,6 +18,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord, fold_session
 from assent.core.session.transcript import Transcript
+from assent.core.tool import missing_tools
 
 AT = "2026-01-01T00:00:00.000Z"
 NO_TOOL = "Tool not found."
@@ -80,6 +81,9 @@ class MemoryTurn:
         self._over = False
         self.say(text)
         self.append_events(TurnStarted(self.record.turns + 1))
+
+    def absent_tools(self) -> frozenset[str]:
+        return missing_tools(self._tools)
 
     def available_tools(self) -> tuple[ToolDefinition, ...]:
         return tuple(

@@ -137,4 +137,4 @@ def _path(args: GitArgs, context: ToolContext) -> str:
     return f"./{display_path(resolve_path(context, args.path))}" if args.path else ""
 
 
-GIT = Tool("git", GitArgs, git_touches, run_git, action=Action.SHELL)
+GIT = Tool("git", GitArgs, git_touches, run_git, Action.SHELL, on_demand="log, diff, blame")

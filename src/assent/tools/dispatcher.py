@@ -3,7 +3,7 @@
 It also decides which tools a model is offered.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -38,12 +38,15 @@ from assent.ports.session import CallGuard, PermissionGate
 from assent.tools.aliases import aliases_of, normalized_name, resolve_alias
 from assent.tools.files import outside_accesses
 from assent.tools.outcome import access_line, failed_outcome, refused_outcome
+from assent.tools.session_tools import MORE_TOOLS_ACCESS
 from assent.tools.tool import Tool, ToolContext, decode_arguments, tool_definition
 
 # Tool availability: why a tool is not offered in a mode, to an agent, or in a child session.
 
 
 ENTER = "enter_plan"
+MORE = "more_tools"
+NOTHING_MORE = "Every available tool is offered at once here."
 # A child's words and wishes belong to its parent's plan, which the parent writes.
 ROOT_ONLY = (ENTER, "write_plan", "todo", "remember")
 # What agents' files of other programs call the family of a tool.
@@ -169,6 +172,8 @@ class ToolPermissionRequest(msgspec.Struct, frozen=True):
     edit: EditEffect | None = None
 
 
+# Who is offered tools, and which of those on demand the session came to need.
+_Asker: TypeAlias = tuple[PermissionContext, Agent, tuple[str, ...]]
 AskPermission: TypeAlias = Callable[[ToolPermissionRequest], PermissionAnswer]
 
 
@@ -182,6 +187,7 @@ class PreparedCall(msgspec.Struct, frozen=True):
     decision: Decision | None = None
     failure: ToolOutcome | None = None
     absent: frozenset[str] = frozenset()  # tools that no advice about it may name
+    on_demand: tuple[str, ...] = ()  # tools that it can ask for, if that is what it does
 
 
 class ToolCallResult(msgspec.Struct, frozen=True):
@@ -194,8 +200,15 @@ class ToolCallResult(msgspec.Struct, frozen=True):
     attempt: GuardedCall | None = None  # as guards saw it
 
 
+class ToolSets(msgspec.Struct, frozen=True):
+    """The tools that a model cannot have, with the reasons, and those that it has to ask for."""
+
+    unavailable: dict[str, str]
+    on_demand: tuple[str, ...] = ()
+
+
 class ToolDispatcher:
-    """The tools of a session; nothing runs that was not offered, or that the gate did not pass."""
+    """The tools of a session; nothing runs that is unavailable, or that the gate did not pass."""
 
     def __init__(
         self,
@@ -204,43 +217,114 @@ class ToolDispatcher:
         *,
         suggest: bool = False,
         more: Callable[[str], Sequence[Tool]] = lambda mode: (),
+        notes: Mapping[str, str] = {},
+        at_once: Collection[str] = (),
     ) -> None:
-        """`more` returns the MCP tools that are available in a mode, and starts their servers."""
+        """`more` returns the MCP tools that are available in a mode, and starts their servers.
+
+        `notes` are additions to descriptions, by tool. Tools `at_once` need not be asked for.
+        """
         self._tools = {tool.name: tool for tool in tools}
         self._gate = gate
         self._suggest = suggest
         self._more = more
-        self._offered: dict[tuple[str, ...], tuple[ToolDefinition, ...]] = {}
-        self._asked: tuple[PermissionContext, Agent, tuple[ToolDefinition, ...]] | None = None
+        self._notes = notes
+        self._at_once = at_once
+        self._made: dict[tuple[str, frozenset[str], str], ToolDefinition] = {}
+        self._offered: dict[object, tuple[ToolDefinition, ...]] = {}
+        self._asked: tuple[_Asker, tuple[ToolDefinition, ...]] | None = None
+        self._sets: tuple[tuple[PermissionContext, Agent, int], ToolSets] | None = None
         self._absent: tuple[PermissionContext, Agent, frozenset[str]] | None = None
 
     def available_tools(
+        self, permissions: PermissionContext, agent: Agent, requested: tuple[str, ...] = ()
+    ) -> tuple[ToolDefinition, ...]:
+        """Returns the tools that a request offers; an unchanged set is the same object.
+
+        Those on demand come last, in the order in which the session came to need them.
+        """
+        asked = self._asked  # children ask, too, each in a separate thread
+        if asked is None or asked[0] != (permissions, agent, requested):
+            sets = self.tool_sets(permissions, agent)
+            hidden = {*sets.unavailable, *sets.on_demand}
+            names = [name for name in self._tools if name not in hidden]
+            names += [name for name in requested if name in sets.on_demand]
+            key = (tuple(names), frozenset(sets.unavailable), sets.on_demand)
+            if key not in self._offered:
+                self._offered[key] = tuple(self._definition(name, sets) for name in names)
+            asked = self._asked = ((permissions, agent, requested), self._offered[key])
+        return asked[1]
+
+    def on_demand_tools(
         self, permissions: PermissionContext, agent: Agent
     ) -> tuple[ToolDefinition, ...]:
-        """Returns the tools that a model may see; an unchanged set is the same object."""
-        asked = self._asked  # children ask, too, each in a separate thread
-        if asked is None or asked[:2] != (permissions, agent):
-            self._learn(permissions)
-            absent = self.unavailable_tools(permissions, agent)
-            names = tuple(name for name in self._tools if name not in absent)
-            if names not in self._offered:
-                self._offered[names] = tuple(tool_definition(self._tools[n], absent) for n in names)
-            asked = self._asked = (permissions, agent, self._offered[names])
-        return asked[2]
+        """Returns the tools that a model has to ask for."""
+        sets = self.tool_sets(permissions, agent)
+        return tuple(self._definition(name, sets) for name in sets.on_demand)
+
+    def tool_sets(self, permissions: PermissionContext, agent: Agent) -> ToolSets:
+        """Returns which tools are unavailable, and which are offered on demand.
+
+        None are on demand where asking for them would not simply run: then all are offered.
+        """
+        self._learn(permissions)
+        key = (permissions, agent, len(self._tools))
+        known = self._sets
+        if known is None or known[0] != key:
+            known = self._sets = (key, self._divided(permissions, agent))
+        return known[1]
+
+    def _divided(self, permissions: PermissionContext, agent: Agent) -> ToolSets:
+        why = {n: self._withheld(tool, permissions, agent) for n, tool in self._tools.items()}
+        why = {name: reason for name, reason in why.items() if reason}
+        rare = [
+            name
+            for name, tool in self._tools.items()
+            if tool.on_demand and name not in why and not self._is_at_once(name, permissions, agent)
+        ]
+        if MORE not in self._tools or MORE in why or not self._may_ask(permissions):
+            rare = []
+        if not rare and MORE in self._tools:
+            why.setdefault(MORE, NOTHING_MORE)
+        return ToolSets(why, tuple(rare))
 
     def unavailable_tools(self, permissions: PermissionContext, agent: Agent) -> dict[str, str]:
-        """Returns which tools are not offered, and why."""
-        why = {n: self._withheld(tool, permissions, agent) for n, tool in self._tools.items()}
-        return {name: reason for name, reason in why.items() if reason}
+        """Returns which tools a model cannot have, and why."""
+        return self.tool_sets(permissions, agent).unavailable
 
     def absent(self, permissions: PermissionContext, agent: Agent) -> frozenset[str]:
-        """Returns the built-in tools that a model does not have, so that no advice names them."""
+        """Returns the built-in tools that a model cannot have, so that no advice names them."""
         known = self._absent
         if known is None or known[:2] != (permissions, agent):
             withheld = self.unavailable_tools(permissions, agent)
             absent = missing_tools([name for name in self._tools if name not in withheld])
             known = self._absent = (permissions, agent, absent)
         return known[2]
+
+    def _definition(self, name: str, sets: ToolSets) -> ToolDefinition:
+        """Returns a tool as a model sees it; the same object as long as it is the same."""
+        note = self._notes.get(name, "")
+        if name == MORE:
+            rare = [(each, self._tools[each].on_demand) for each in sets.on_demand]
+            note = ", ".join(f"{each} ({purpose})" for each, purpose in rare) + "."
+        key = (name, frozenset(sets.unavailable), note)
+        if key not in self._made:
+            self._made[key] = tool_definition(self._tools[name], sets.unavailable, note)
+        return self._made[key]
+
+    def _is_at_once(self, name: str, permissions: PermissionContext, agent: Agent) -> bool:
+        """Tells whether settings, an agent's file or a mode name a tool to be offered at once."""
+        names = {normalized_name(name), *aliases_of(name)}
+        on = [each for each, wanted in agent.tools.items() if wanted]
+        on += [each for mode in permissions.custom for each in mode.tools or ()]
+        return name in self._at_once or any(normalized_name(each) in names for each in on)
+
+    def _may_ask(self, permissions: PermissionContext) -> bool:
+        """Tells whether a model may ask for tools without anyone being asked."""
+        try:
+            return self._gate.decide((MORE_TOOLS_ACCESS,), permissions).verdict is Verdict.RUN
+        except Exception:  # law 9: then it does not run; nothing is lost, as all are offered
+            return False
 
     def name(self, call: ToolCall) -> str:
         """Returns the name of the tool that a call means."""
@@ -296,7 +380,8 @@ class ToolDispatcher:
             outcome = _advised(failed_outcome(tool.name, error), absent)
             decision = Decision(Verdict.DENY, outcome.text)
             return PreparedCall(call, tool, decision=decision, failure=outcome)
-        return PreparedCall(call, tool, args, requests, decision, absent=absent)
+        rare = self.tool_sets(context.posture, agent).on_demand if tool.name == MORE else ()
+        return PreparedCall(call, tool, args, requests, decision, absent=absent, on_demand=rare)
 
     def planned(self, prepared: PreparedCall) -> PlannedCall:
         """Returns what a call is going to do, as users see it before it runs."""
@@ -355,6 +440,7 @@ class ToolDispatcher:
             readable=partial(self._readable, context),
             judged=prepared.requests,
             absent=prepared.absent,
+            on_demand=prepared.on_demand,
         )
         loop = " ".join(each.reason for each in objections if each.layer == LOOP)
         asked = _CallQuestions(ask, prepared, decision, loop)
@@ -390,7 +476,8 @@ class ToolDispatcher:
     def _known(self, call: ToolCall, permissions: PermissionContext, agent: Agent) -> Tool:
         tool = self._tools.get(call.tool)
         if tool is None:
-            names = ", ".join(each.name for each in self.available_tools(permissions, agent))
+            absent = self.unavailable_tools(permissions, agent)
+            names = ", ".join(name for name in self._tools if name not in absent)
             raise AssentError(f"Unknown tool `{call.tool}`. Available: {names}.")
         if why := self._withheld(tool, permissions, agent):
             raise AssentError(f"`{tool.name}` is not available, so nothing was done. {why}")

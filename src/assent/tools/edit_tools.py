@@ -163,7 +163,14 @@ def _found(text: str, piece: TextEdit, which: str) -> list[TextReplacement]:
         raise NoMatch(f"{which}{error.message}") from error
 
 
-MULTI_EDIT = Tool("multi_edit", MultiEditArgs, multi_edit_touches, run_multi_edit, Action.EDIT)
+MULTI_EDIT = Tool(
+    "multi_edit",
+    MultiEditArgs,
+    multi_edit_touches,
+    run_multi_edit,
+    Action.EDIT,
+    on_demand="several edits, one file",
+)
 
 
 # edit: replaces a piece of text in a file.

@@ -190,4 +190,4 @@ def _decoded(got: FetchResponse) -> str:
         return got.content.decode("utf-8", "replace")
 
 
-FETCH = Tool("fetch", FetchArgs, touches, run, action=Action.FETCH)
+FETCH = Tool("fetch", FetchArgs, touches, run, Action.FETCH, on_demand="web pages")

@@ -72,4 +72,5 @@ ARGUMENT_BUILDERS: Final[dict[str, Callable[[str], Args]]] = {
     "enter_plan": lambda resource: {},
     "remember": _one("fact"),
     "task": _one("agent", prompt="x"),
+    "more_tools": lambda resource: {"names": [resource]},
 }

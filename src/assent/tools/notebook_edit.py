@@ -243,4 +243,6 @@ def _unit(text: str) -> str:
     return rest[: len(rest) - len(rest.lstrip(" \t"))] if first.strip() == "{" else ""
 
 
-NOTEBOOK_EDIT = Tool("notebook_edit", NotebookEditArgs, touches, run, Action.EDIT)
+NOTEBOOK_EDIT = Tool(
+    "notebook_edit", NotebookEditArgs, touches, run, Action.EDIT, on_demand="cells of .ipynb"
+)

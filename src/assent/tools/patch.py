@@ -441,4 +441,4 @@ def _added(each: LocatedFilePatch) -> EditedFile:
     return EditedFile(each.path, None, text.encode(), f"new file, {len(lines)} {noun}.")
 
 
-PATCH = Tool("patch", PatchArgs, touches, run, Action.EDIT)
+PATCH = Tool("patch", PatchArgs, touches, run, Action.EDIT, on_demand="a diff of several files")

@@ -10,6 +10,7 @@ from assent.tools.read import READ
 from assent.tools.search import SEARCH
 from assent.tools.session_tools import (
     ENTER_PLAN,
+    MORE_TOOLS,
     PRESENT_PLAN,
     QUESTION,
     REMEMBER,
@@ -42,4 +43,5 @@ TOOLS: tuple[Tool, ...] = (
     ENTER_PLAN,
     REMEMBER,
     TASK,
+    MORE_TOOLS,
 )

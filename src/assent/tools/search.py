@@ -246,4 +246,6 @@ def _nowhere(found: SearchResult, name: str) -> str:
     return f"No definition of {name} found; {used}. Use grep to see them."
 
 
-SEARCH = Tool("search", SearchArgs, touches, run, action=Action.READ)
+SEARCH = Tool(
+    "search", SearchArgs, touches, run, Action.READ, on_demand="where a symbol is defined"
+)

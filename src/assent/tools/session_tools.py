@@ -1,6 +1,6 @@
-"""The tools of the session itself: `todo`, `question`, `remember`, `task`, and those of its plan.
+"""The tools of the session itself: `todo`, `question`, `remember`, `task`, `more_tools`.
 
-These are `write_plan`, `present_plan` and `enter_plan`.
+And those of its plan: `write_plan`, `present_plan` and `enter_plan`.
 """
 
 from typing import Annotated
@@ -9,6 +9,7 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.session.event import Question, QuestionOption, Todo, TodoStatus
+from assent.core.session.offered_tools import OFFERS
 from assent.core.tool import (
     Action,
     EnterPlanEffect,
@@ -21,8 +22,9 @@ from assent.core.tool import (
     TodosEffect,
     ToolOutcome,
 )
+from assent.tools.aliases import aliases_of, normalized_name
 from assent.tools.file_edit import check_plan_text
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 # todo: replaces the todo list (F127).
 
@@ -82,7 +84,7 @@ class QuestionChoiceArgs(msgspec.Struct, frozen=True):
 
 class SingleQuestionArgs(msgspec.Struct, frozen=True):
     question: str
-    header: str = ""
+    header: Annotated[str, HIDDEN_FIELD] = ""  # where it is missing, it comes from the question
     options: list[QuestionChoiceArgs] = []
     multiple: bool = False
     custom: Annotated[bool, msgspec.Meta(description="free text, too")] = True
@@ -166,7 +168,14 @@ def run_remember(args: RememberArgs, context: ToolContext) -> ToolOutcome:
     return ToolOutcome(f"Remembered: {fact}", "fact", effect=MemoryEffect(fact))
 
 
-REMEMBER = Tool("remember", RememberArgs, remember_touches, run_remember, Action.PLAN)
+REMEMBER = Tool(
+    "remember",
+    RememberArgs,
+    remember_touches,
+    run_remember,
+    Action.PLAN,
+    on_demand="facts for later sessions",
+)
 
 
 # task: lets a sub-agent work on something in its own session (F100).
@@ -216,7 +225,15 @@ def _title(text: str) -> str:
     return words if len(words) <= MAX_TITLE_CHARS else f"{words[: MAX_TITLE_CHARS - 1]}…"
 
 
-TASK = Tool("task", TaskArgs, task_touches, run_task, Action.TASK, title=title_of)
+TASK = Tool(
+    "task",
+    TaskArgs,
+    task_touches,
+    run_task,
+    Action.TASK,
+    title=title_of,
+    on_demand="work for sub-agents",
+)
 
 
 # write_plan: replaces the plan's text.
@@ -295,3 +312,34 @@ def run_enter_plan(args: EnterPlanArgs, context: ToolContext) -> ToolOutcome:
 ENTER_PLAN = Tool(
     "enter_plan", EnterPlanArgs, enter_plan_touches, run_enter_plan, Action.PLAN, only="build"
 )
+
+
+# more_tools: asks for tools that the first request leaves out, because most sessions need none.
+
+
+class MoreToolsArgs(msgspec.Struct, frozen=True):
+    names: list[str]
+
+
+def more_tools_touches(args: MoreToolsArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (MORE_TOOLS_ACCESS,)
+
+
+def run_more_tools(args: MoreToolsArgs, context: ToolContext) -> ToolOutcome:
+    """Returns which of the named tools are offered from now on; the gate judges their calls."""
+    wanted = {normalized_name(name.strip()) for name in args.names}
+    found = [
+        name for name in context.on_demand if wanted & {normalized_name(name), *aliases_of(name)}
+    ]
+    if not found:
+        listed = ", ".join(context.on_demand) or "none"
+        raise UsageError(
+            f"names: choose from these: {listed}. All other tools that there are here are already "
+            "offered."
+        )
+    text = f"You can call these from your next answer on: {', '.join(found)}."
+    return ToolOutcome(text, ", ".join(found), metadata={OFFERS: found})
+
+
+MORE_TOOLS_ACCESS = ResourceAccess(Action.PLAN, "tools", "more_tools")
+MORE_TOOLS = Tool("more_tools", MoreToolsArgs, more_tools_touches, run_more_tools, Action.PLAN)

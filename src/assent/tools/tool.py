@@ -41,6 +41,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     outside: OutsideFiles | None = None
     absent: frozenset[str] = frozenset()  # tools that the model does not have here
     judged: tuple[ResourceAccess, ...] = ()  # what the gate has seen of this call, once it may run
+    on_demand: tuple[str, ...] = ()  # tools that the model can ask for, where a call may do that
     session: str = ""
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
     # Waits for an outcome that only others can bring about, for as long as the user waits.
@@ -77,6 +78,7 @@ class Tool(msgspec.Struct, frozen=True):
     text: str = ""  # its description, if no file next to it has one
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
+    on_demand: str = ""  # what it is for, in 2 to 4 words: then it is offered when it is asked for
 
 
 # As plugins know them from before `assent.plugins`.
@@ -125,10 +127,11 @@ HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def tool_definition(tool: Tool, absent: Collection[str] = ()) -> ToolDefinition:
-    """Returns a tool as a model sees it, without references to absent tools."""
+def tool_definition(tool: Tool, absent: Collection[str] = (), note: str = "") -> ToolDefinition:
+    """Returns a tool as a model sees it, with a note and without references to absent tools."""
     own = tool.schema if tool.schema is not None else schema(tool.args)
-    return ToolDefinition(tool.name, without_missing_tools(description(tool), absent), own)
+    told = without_missing_tools(description(tool), absent)
+    return ToolDefinition(tool.name, f"{told} {note}" if note else told, own)
 
 
 @cache

@@ -20,7 +20,6 @@ from assent.core.llm import (
     TextPart,
     TokenUsage,
     ToolCall,
-    ToolDefinition,
     ToolResult,
 )
 from assent.core.session.agent import Agent, PromptContext
@@ -35,7 +34,6 @@ from assent.core.session.event import (
     StepStarted,
 )
 from assent.core.session.transcript import SUMMARY, is_prunable
-from assent.core.tool import missing_tools
 from assent.ports import OpenedModel
 from assent.ports.session import Turn
 
@@ -341,9 +339,7 @@ class ModelRequests:
         self._stuck = False  # the context stays full, whatever is summarised
         self._step: ModelStep | None = None
         # The system prompt, with what it was made of.
-        self._told: tuple[tuple[Agent, str, tuple[ToolDefinition, ...]], tuple[str, ...]] | None = (
-            None
-        )
+        self._told: tuple[tuple[Agent, str, frozenset[str]], tuple[str, ...]] | None = None
 
     def answer(
         self, opened: OpenedModel, *, last: bool
@@ -446,11 +442,13 @@ class ModelRequests:
         )
 
     def _system(self, opened: OpenedModel) -> tuple[str, ...]:
-        """Returns the system prompt; it only changes with the agent, the model or the tools."""
-        agent, offers = self._turn.agent, self._turn.available_tools()
-        told = (agent, opened.name, offers)
+        """Returns the system prompt; it only changes with the agent, the model or the mode.
+
+        A tool that is offered later changes nothing in it, so that providers' caches hold.
+        """
+        agent, absent = self._turn.agent, self._turn.absent_tools()
+        told = (agent, opened.name, absent)
         if self._told is None or self._told[0] != told:
-            absent = missing_tools([each.name for each in offers])
             texts = system_texts(prompt_layers(agent, self._briefing, opened.name, absent=absent))
             self._told = (told, texts)
         return self._told[1]

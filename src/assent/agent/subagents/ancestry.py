@@ -147,9 +147,9 @@ def subagents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
 
 
 def subagents_line(agents: Mapping[str, Agent]) -> str:
-    """Returns one line that lists the types of sub-agents; nothing if there are none."""
+    """Returns the types of sub-agents, as `task` describes them; nothing if there are none."""
     told = [f"{each.name} ({each.description})".replace(" ()", "") for each in subagents(agents)]
-    return f"Sub-agents for `task`: {', '.join(told)}" if told else ""
+    return f"Agents: {', '.join(told)}" if told else ""
 
 
 def subagent(agents: Mapping[str, Agent], name: str) -> Agent:
