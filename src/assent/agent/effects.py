@@ -24,7 +24,7 @@ from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import NO_SCOPE, misspelled_keys
-from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
 from assent.core.run.permit import PermitSource
 from assent.core.session.event import Question, SessionEvent, TodosChanged
 from assent.core.session.question import yes_no_question
@@ -56,7 +56,6 @@ from assent.tools.outcome import missing_capability
 # Which plan a session writes to, and what is missing before it can be presented.
 
 
-CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)
 EMPTY_PLAN = (
     "The plan is empty, so there is nothing to decide. Write its text or stage operations, then "
     "present it."

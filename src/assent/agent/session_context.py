@@ -20,7 +20,7 @@ from assent.core.permission.mode import (
     stricter_mode,
     unknown_mode_text,
 )
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanRun
 from assent.core.session.agent import Agent
 from assent.core.session.record import SessionRecord
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
@@ -102,15 +102,19 @@ class SessionContext:
     def tool_context(
         self, record: SessionRecord, plan: PlanRecord | None, seen: Mapping[str, str]
     ) -> ToolContext:
-        """Returns the context of a call; in plan mode, files with the draft applied."""
+        """Returns the context of a call; in plan mode, files with the draft applied.
+
+        The draft of a plan that is over is not: what was built is on disk, or was undone.
+        """
         place, permissions = self._services.config, self.permission_context(record, plan)
+        staged = plan if plan is not None and plan.state not in CLOSED_STATES else None
 
         def is_readable(path: bytes) -> bool:
             request = ResourceAccess(Action.READ, display_path(path))
             return self._tools.gate.decide((request,), permissions).verdict is Verdict.RUN
 
         return ToolContext(
-            self._files(plan if permissions.mode == "plan" else None),
+            self._files(staged if permissions.mode == "plan" else None),
             *(
                 self._tools.with_path_limits(permissions)
                 or (self._tools.open_process, self._tools.open_shell)

@@ -24,7 +24,7 @@ from assent.core.plan.operation import (
     reversibility,
 )
 from assent.core.plan.plan import Plan, Scope, declared_scope
-from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
 from assent.core.plan.step_score import (
     OperationFacts,
     step_facts,
@@ -61,7 +61,6 @@ from assent.render.rows import undo_gaps
 from assent.render.steps import PlanOutline
 
 TextBasis = Literal["approved", "proposed", "recorded"]
-CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)
 NO_FACTS = ReplacementLoss()
 
 

@@ -48,6 +48,8 @@ class PlanState(StrEnum):
         return _LABELS[self]
 
 
+# A plan in one of these is over: what is staged next goes into another.
+CLOSED_STATES: Final = (PlanState.COMPLETED, PlanState.DISCARDED)
 _LABELS: Final = {
     PlanState.DRAFTING: "Draft",
     PlanState.AWAITING_APPROVAL: "Waiting for approval",
