@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Unit: TypeAlias = Literal["time", "speed", "memory", "size"]
+Unit: TypeAlias = Literal["time", "speed", "memory", "size", "count"]
 
 WIDTHS = (59, 12, 12, 9, 21)
 NONE = "-"
@@ -121,4 +121,5 @@ _UNITS: dict[Unit, Callable[[float], str]] = {
     "speed": lambda value: f"{value:.0f} MiB/s",
     "memory": lambda value: f"{value:.1f} MiB",
     "size": lambda value: f"{value:.2f} KiB",
+    "count": lambda value: f"{value:,.0f}",
 }

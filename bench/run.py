@@ -21,6 +21,7 @@ from bench.staging import staging_figures
 from bench.startup import startup_figures
 from bench.step import step_figures
 from bench.store import digest_figures, store_figures
+from bench.stories import story_figures
 from bench.terminal import terminal_figures
 
 from assent.cli import GC_THRESHOLD
@@ -42,6 +43,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "sandbox": sandbox_figures,
     "request": model_request_figures,
     "step": step_figures,
+    "stories": story_figures,
     "terminal": terminal_figures,
 }
 

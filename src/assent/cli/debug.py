@@ -66,21 +66,30 @@ def prompt_lines(row: Row) -> Iterator[Line]:
 
 
 def tools_row(
-    agent: str, mode: str, offers: Sequence[ToolDefinition], withheld: Mapping[str, str]
+    agent: str,
+    mode: str,
+    offers: Sequence[ToolDefinition],
+    withheld: Mapping[str, str],
+    on_demand: Sequence[ToolDefinition] = (),
 ) -> Row:
-    """Returns every tool: offered, or withheld and why."""
+    """Returns every tool: offered, at once or on demand, or withheld and why."""
+    rare = {offer.name for offer in on_demand}
     given = [
         {
             "name": offer.name,
             "offered": True,
+            "on_demand": offer.name in rare,
             "why": "",
             "tokens": estimate_tokens(_spelled(offer)),
             "description": offer.description,
             "schema": offer.schema,
         }
-        for offer in offers
+        for offer in (*offers, *on_demand)
     ]
-    kept = [{"name": n, "offered": False, "why": w, "tokens": 0} for n, w in withheld.items()]
+    kept = [
+        {"name": name, "offered": False, "on_demand": False, "why": why, "tokens": 0}
+        for name, why in withheld.items()
+    ]
     return {"agent": agent, "mode": mode, "tools": [*given, *kept]}
 
 
@@ -89,7 +98,9 @@ def tools_lines(row: Row) -> Iterator[Line]:
     tools = row["tools"]
     assert isinstance(tools, list), "tools_row made it"
     offered = sum(tool["offered"] for tool in tools)
-    told = f"{row['mode']} mode: {offered} tools offered, {len(tools) - offered} withheld"
+    rare = sum(tool["on_demand"] for tool in tools)
+    told = f"{row['mode']} mode: {offered - rare} tools offered, {rare} on demand, "
+    told += f"{len(tools) - offered} withheld"
     yield Line("heading", f"{told} (agent {visible_line(str(row['agent']))}).")
     if tools:
         yield from table_lines("plain", [_tool(tool) for tool in tools])
@@ -97,7 +108,9 @@ def tools_lines(row: Row) -> Iterator[Line]:
 
 def _tool(tool: Mapping[str, object]) -> tuple[str, ...]:
     name = visible_line(str(tool["name"]))
-    return (name, "offered", "") if tool["offered"] else (name, "withheld", str(tool["why"]))
+    if not tool["offered"]:
+        return name, "withheld", str(tool["why"])
+    return name, "on demand" if tool["on_demand"] else "offered", ""
 
 
 def _spelled(offer: ToolDefinition) -> str:
@@ -139,15 +152,17 @@ def prompt(call: Invocation, agent: str, mode: str) -> None:
 @_mode
 @with_invocation
 def tools(call: Invocation, agent: str, mode: str) -> None:
-    """List every tool: offered, or withheld in this mode and why."""
+    """List every tool: offered, offered on demand, or withheld in this mode and why."""
     with closing(_opened(call, agent)) as work:
         seat = explain_context(work, mode, agent)
         toolbox, permissions = work.tools.dispatcher, seat.context.posture
-        offers, withheld = (
+        row = tools_row(
+            seat.agent.name,
+            seat.mode,
             toolbox.available_tools(permissions, seat.agent),
             toolbox.unavailable_tools(permissions, seat.agent),
+            toolbox.on_demand_tools(permissions, seat.agent),
         )
-        row = tools_row(seat.agent.name, seat.mode, offers, withheld)
         call.output.answer(row, tools_lines(row))
         call.output.warn((*work.warnings, *work.engine.warnings))
 

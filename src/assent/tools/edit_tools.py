@@ -242,7 +242,9 @@ def with_states(paths: list[bytes], context: ToolContext) -> list[tuple[bytes, F
     return [(path, state) for path, state in states if state is not None]
 
 
-DELETE = Tool("delete", DeleteArgs, delete_touches, run_delete, Action.EDIT)
+DELETE = Tool(
+    "delete", DeleteArgs, delete_touches, run_delete, Action.EDIT, on_demand="a file or folder"
+)
 
 
 # move: renames a file or a folder.
@@ -297,4 +299,4 @@ def _check_free(operations: tuple[MoveFile, ...], context: ToolContext) -> None:
             raise ImpossibleOperations(f"{one_line(op.to)} already exists. Nothing was changed.")
 
 
-MOVE = Tool("move", MoveArgs, move_touches, run_move, Action.EDIT)
+MOVE = Tool("move", MoveArgs, move_touches, run_move, Action.EDIT, on_demand="a file or folder")

@@ -19,6 +19,8 @@ NOTEBOOK: Final = ".ipynb"
 _NEEDS: Final = re.compile(
     r"`(\w+)`"
     r"|\b(multi_edit|notebook_edit)\b"
+    r"|(?P<delete>\b(?:delet|remov)(?:es?|ed|ing)\b)"
+    r"|(?P<move>\b(?:renam|mov)(?:es?|ed|ing)\b)"
     r"|(?P<git>\b(?:git|commits?|committed|branch(?:es)?|blame)\b)"
     r"|(?P<fetch>\bhttps?://)"
     r"|(?P<notebook_edit>\.ipynb\b|\bnotebooks?\b)"
