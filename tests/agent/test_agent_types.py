@@ -25,7 +25,7 @@ LIMITS = TaskLimits(seconds=600, steps=60)
 
 def test_f100_agents_that_a_person_talks_to_are_no_kind() -> None:
     assert [agent.name for agent in subagents(AGENTS)] == ["explore", "general"]
-    assert subagents_line(AGENTS) == "Sub-agents for `task`: explore (Looks.), general (Works.)"
+    assert subagents_line(AGENTS) == "Agents: explore (Looks.), general (Works.)"
     assert (subagents_line({}), subagent(AGENTS, "explore")) == ("", AGENTS["explore"])
     with pytest.raises(UsageError, match=r"Available: explore, general\."):
         subagent(AGENTS, "plan")

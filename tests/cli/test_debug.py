@@ -1,13 +1,15 @@
 """`assent debug`: what a model is told and which tools it gets, without asking any."""
 
+import re
+
 import pytest
 from tests.cli.harness import World
 from tests.cli.scripts import Talker, turn
 from tests.llm.server import Turn, serving
 
-MOST = 2400  # tokens of the plan agent's first request
+MOST = 1750  # tokens of the plan agent's first request
 WRITERS = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
-READERS = {"read", "list", "glob", "grep", "search", "git", "shell", "task"}
+READERS = {"read", "list", "glob", "grep", "search", "git", "shell", "task", "more_tools"}
 PLANNERS = {"write_plan", "todo", "question", "present_plan", "remember"}
 
 
@@ -27,7 +29,8 @@ def test_f12_what_plan_mode_offers_and_withholds_and_why(world: World) -> None:
     assert set(tools(world)) - offered(world) == {"fetch", "enter_plan"}
     assert "fetch.hosts" in tools(world)["fetch"]
     text = world.run("debug", "tools").out.decode()
-    assert "plan mode: 20 tools offered, 2 withheld (agent plan)." in text
+    assert "plan mode: 12 tools offered, 9 on demand, 2 withheld (agent plan)." in text
+    assert re.search(r"^task +on demand$", text, re.MULTILINE)
 
 
 def test_f12_the_strict_form_offers_no_writer(world: World) -> None:
@@ -46,7 +49,7 @@ def test_outside_plan_mode_the_tools_of_planning_are_withheld(world: World) -> N
 def test_the_first_request_of_the_plan_agent_is_small(world: World) -> None:
     row = world.ok("debug", "prompt")
     assert row["tokens"] <= MOST
-    assert (row["agent"], row["mode"], row["tools"]["count"]) == ("plan", "plan", 20)
+    assert (row["agent"], row["mode"], row["tools"]["count"]) == ("plan", "plan", 12)
     assert [layer["name"] for layer in row["layers"] if layer["text"]][:2] == ["base", "agent"]
 
 

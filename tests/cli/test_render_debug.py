@@ -3,6 +3,7 @@
 from assent.cli.debug import estimate_tokens, prompt_lines, prompt_row, tools_lines, tools_row
 from assent.core.llm import ToolDefinition
 
+GIT = ToolDefinition("git", "Shows git.", {"type": "object"})
 READ = ToolDefinition("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters
 ESCAPE = bytes([27]).decode()
 
@@ -40,25 +41,37 @@ def test_a_project_cannot_steer_the_terminal_by_its_instructions() -> None:
 
 
 def test_f12_every_tool_is_offered_or_withheld_with_the_reason() -> None:
-    row = tools_row("plan", "plan", [READ], {"fetch": "No host may be fetched from."})
+    row = tools_row("plan", "plan", [READ], {"fetch": "No host may be fetched from."}, [GIT])
     assert row["tools"] == [
         {
             "name": "read",
             "offered": True,
+            "on_demand": False,
             "why": "",
             "tokens": 9,
             "description": "Reads a file.",
             "schema": {"type": "object"},
         },
         {
+            "name": "git",
+            "offered": True,
+            "on_demand": True,
+            "why": "",
+            "tokens": 8,
+            "description": "Shows git.",
+            "schema": {"type": "object"},
+        },
+        {
             "name": "fetch",
             "offered": False,
+            "on_demand": False,
             "why": "No host may be fetched from.",
             "tokens": 0,
         },
     ]
     assert [line.text for line in tools_lines(row)] == [
-        "plan mode: 1 tools offered, 1 withheld (agent plan).",
+        "plan mode: 1 tools offered, 1 on demand, 1 withheld (agent plan).",
         "read   offered",
-        "fetch  withheld  No host may be fetched from.",
+        "git    on demand",
+        "fetch  withheld   No host may be fetched from.",
     ]

@@ -41,7 +41,10 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def offered(desk: Desk, posture: PermissionContext, agent: Agent = AGENT) -> set[str]:
-    return {offer.name for offer in desk.toolbox.available_tools(posture, agent)}
+    """The tools that a model has or can ask for."""
+    toolbox = desk.toolbox
+    offers = toolbox.available_tools(posture, agent) + toolbox.on_demand_tools(posture, agent)
+    return {offer.name for offer in offers} - {"more_tools"}
 
 
 def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:

@@ -47,6 +47,7 @@ from assent.core.session.event import (
     WorkHalted,
     interrupted_turn,
 )
+from assent.core.session.offered_tools import OFFERS
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
 from assent.core.session.transcript import (
     Transcript,
@@ -70,6 +71,9 @@ _WORDS = (
 )  # fmt: skip
 
 
+_KEPT = ("seen", OFFERS)  # metadata of calls: what the model saw, and which tools it asked for
+
+
 def fork_events(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[SessionEvent]:
     """Yields what a fork inherits: messages and todos, never permissions, plan or cost."""
     for recorded in events:
@@ -77,8 +81,8 @@ def fork_events(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterato
             case StepEnded() | Compacted() as paid:
                 yield msgspec.structs.replace(paid, usage=TokenUsage(), cost=0.0)
             case CallEnded() as ended:
-                seen = {key: ended.metadata[key] for key in ("seen",) if key in ended.metadata}
-                yield msgspec.structs.replace(ended, metadata=seen)
+                kept = {key: ended.metadata[key] for key in _KEPT if key in ended.metadata}
+                yield msgspec.structs.replace(ended, metadata=kept)
             case event:
                 if isinstance(event, _WORDS):
                     yield event

@@ -433,6 +433,7 @@ ALIASES: dict[str, str] = {
         "remember": "savememory memory addmemory",
         "task": "agent subagent delegate delegatetoagent delegatetask newtask spawnagent "
         "runsubagent launchagent dispatchagent",
+        "more_tools": "",
     }.items()
     for alias in (tool.replace("_", ""), *names.split())
 }

@@ -41,13 +41,13 @@ class ToolContext(msgspec.Struct, frozen=True):
     outside: OutsideFiles | None = None
     absent: frozenset[str] = frozenset()  # tools that the model does not have here
     judged: tuple[ResourceAccess, ...] = ()  # what the gate has seen of this call, once it may run
-    on_demand: tuple[str, ...] = ()  # tools that the model can ask for, where a call may do that
     session: str = ""
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
     # Waits for an outcome that only others can bring about, for as long as the user waits.
     attend: Callable[[Callable[[], ToolOutcome]], ToolOutcome] = lambda work: work()
     # Returns a kept output of this session or its parents by its id; None: they have none such.
     output: Callable[[str], bytes | None] = lambda output: None
+    on_demand: tuple[str, ...] = ()  # tools that the model can ask for, where a call may do that
 
     @property
     def process(self) -> ProcessRunner:
