@@ -260,10 +260,16 @@ def catalog() -> str:
 def tools() -> str:
     """A row per tool: its arguments, those that may be left out in brackets, and its words."""
     rows = [
-        (f"`{it.name}`", _arguments(it.schema), tool.action, _sentence(it.description))
+        (
+            f"`{it.name}`",
+            _arguments(it.schema),
+            tool.action,
+            "on demand" if tool.on_demand else "at once",
+            _sentence(it.description),
+        )
         for tool, it in [(tool, tool_definition(tool)) for tool in TOOLS]
     ]
-    return _table(("Tool", "Arguments", "Action", "What the model reads about it"), rows)
+    return _table(("Tool", "Arguments", "Action", "Offered", "What the model reads about it"), rows)
 
 
 def aliases() -> str:

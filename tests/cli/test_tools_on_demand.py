@@ -81,7 +81,7 @@ def test_a_call_of_a_tool_that_was_not_offered_runs_if_the_gate_lets_it(
     assert world.files()[b"a.txt"][2] == b"a\n"
 
 
-def test_one_that_the_mode_does_not_allow_is_refused_and_never_listed(
+def test_f13_one_that_the_mode_does_not_allow_is_refused_and_never_listed(
     world: World, server: StoryServer
 ) -> None:
     world.config.write_text("[plan]\nstaging = false\n", encoding="utf-8")

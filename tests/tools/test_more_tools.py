@@ -45,7 +45,7 @@ def rare(desk: Desk, posture: PermissionContext = PLAN, agent: Agent = AGENT) ->
     return [each.name for each in desk.toolbox.on_demand_tools(posture, agent)]
 
 
-def test_the_first_request_leaves_out_what_most_sessions_never_call(desk: Desk) -> None:
+def test_f12_the_first_request_leaves_out_what_most_sessions_never_call(desk: Desk) -> None:
     assert names(desk) == FIRST
     assert rare(desk) == RARE
 
@@ -89,7 +89,7 @@ def test_asking_for_what_is_not_there_says_what_is(desk: Desk) -> None:
     assert "patch" not in told
 
 
-def test_a_call_of_a_tool_that_was_not_offered_yet_is_judged_like_any_other(desk: Desk) -> None:
+def test_f13_a_call_of_a_tool_that_was_not_offered_yet_is_judged_like_any_other(desk: Desk) -> None:
     desk.put("a.txt", "x\n")
     settled = desk.settle("delete", path="a.txt")
     assert (settled.outcome.failed, settled.tool) == (False, "delete")
