@@ -48,6 +48,8 @@ ROWS = (
     "gap per edit of a 2,000-line file",
     "the same in auto-edit",
     "memory of one turn",
+    "first request of the plan agent, tokens",
+    "fixed part at its largest, median story",
 )
 
 
