@@ -13,6 +13,7 @@ from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, TextPart
 from assent.core.permission.mode import MODES, Mode
 from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted, Todo
+from assent.ports import EventStore
 from assent.ports.session import Turn
 from assent.store.locks import FileLocks
 
@@ -279,10 +280,93 @@ class DamagedHeads(PassedOn):
         found = super().head(stream)
         return (found[0], b"{not json") if found else None
 
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        return {stream: (seq, b"{not json") for stream, (seq, _) in super().heads(prefix).items()}
+
 
 def test_a_damaged_head_is_no_loss(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "plan")
-    assert world.engine(DamagedHeads(world.store)).sessions.load(record.session) == record
+    sessions = world.engine(DamagedHeads(world.store)).sessions
+    assert sessions.load(record.session) == record
+    assert sessions.all() == [record]
+
+
+class OutdatedHeads(PassedOn):
+    """A store that has lost the heads of some streams, or never had those of their last events."""
+
+    def __init__(self, store: EventStore, stream: str) -> None:
+        super().__init__(store)
+        self._stream = stream
+
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        return {k: head for k, head in super().heads(prefix).items() if k != self._stream}
+
+
+def test_a_session_without_a_current_head_is_listed_as_its_events_say(world: World) -> None:
+    engine = world.engine()
+    first, second = engine.sessions.start(GOAL, "plan"), engine.sessions.start("More", "ask")
+    first = engine.sessions.retitle(first, "Another title")
+    stream = engine.sessions.repository().stream(first.session)
+    outdated = world.engine(OutdatedHeads(world.store, stream)).sessions
+    assert outdated.all() == engine.sessions.all() == [second, first]
+
+
+class CountingStore(PassedOn):
+    """A store that counts how often it is asked about streams, heads and events."""
+
+    def __init__(self, store: EventStore) -> None:
+        super().__init__(store)
+        self.asked = 0
+
+    def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
+        self.asked += 1
+        return super().read(stream, after)
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        self.asked += 1
+        return super().head(stream)
+
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        self.asked += 1
+        return super().heads(prefix)
+
+    def streams(self, prefix: str) -> list[str]:
+        self.asked += 1
+        return super().streams(prefix)
+
+
+def test_lists_ask_the_store_as_often_for_many_sessions_as_for_few(world: World) -> None:
+    def asked() -> list[int]:
+        counts = []
+        for look in (
+            lambda engine: engine.sessions.all(),
+            lambda engine: engine.sessions.last(),
+            lambda engine: engine.sessions.find(SLUG),
+            lambda engine: engine.pending_questions.pending(),
+            lambda engine: engine.plans.records(),
+            lambda engine: engine.sessions.start("Something else", "plan"),
+        ):
+            store = CountingStore(world.store)
+            look(world.engine(store))
+            counts.append(store.asked)
+        return counts
+
+    world.engine().sessions.start(GOAL, "plan")
+    few = asked()
+    for _ in range(10):
+        world.engine().sessions.start("More of it", "plan")
+    assert asked() == few
+
+
+def test_a_list_that_was_read_shows_what_others_record_later(world: World) -> None:
+    engine = world.engine()
+    record = engine.sessions.start(GOAL, "plan")
+    assert (engine.sessions.all(), len(engine.plans.records())) == ([record], 1)
+    other = world.engine()
+    renamed = other.sessions.retitle(record, "Another title")
+    new = other.sessions.start("More", "plan")
+    assert engine.sessions.all() == [new, renamed]
+    assert {plan.session for plan in engine.plans.records()} == {record.slug, new.slug}
 
 
 def test_a_session_begins_with_its_start_and_the_words_of_the_person(world: World) -> None:

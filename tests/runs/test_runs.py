@@ -172,8 +172,8 @@ class BlindProjection:
     def plan_path(self, session: str, name: str) -> bytes:
         return self._real.plan_path(session, name)
 
-    def find_plans(self) -> list[PlanFile]:
-        return self._real.find_plans()
+    def find_plans(self, session: str = "") -> list[PlanFile]:
+        return self._real.find_plans(session)
 
     def read_plan(self, path: bytes) -> bytes | None:
         return self._real.read_plan(path)

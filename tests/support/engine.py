@@ -103,8 +103,10 @@ class PassedOn:
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
         return self._store.read(stream, after)
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
-        return self._store.read_all(prefixes, after)
+    def read_all(
+        self, prefixes: Sequence[str], after: int = 0, kinds: Sequence[type[Event]] = ()
+    ) -> list[StoredEvent]:
+        return self._store.read_all(prefixes, after, kinds)
 
     def last(self) -> int:
         return self._store.last()

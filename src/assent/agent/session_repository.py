@@ -1,6 +1,6 @@
 """Loads sessions as folds of their event streams, finds and lists them, and appends events."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import msgspec
@@ -29,6 +29,7 @@ class SessionRepository:
     def __init__(self, ports: Ports, workspace: str) -> None:
         self._ports = ports
         self.workspace = workspace
+        self._all: tuple[int, list[SessionRecord]] = 0, []  # all, as of an event of the log
 
     def stream(self, session: str) -> str:
         return f"session/{self.workspace}/{session}"
@@ -44,9 +45,15 @@ class SessionRepository:
         """Returns every session of the workspace, newest first."""
         if not self.workspace:
             return []
-        streams = self._ports.store.streams(f"session/{self.workspace}/")
-        records = [self._load(stream) for stream in sorted(streams, reverse=True)]
-        return [record for record in records if record is not None]
+        store, prefix = self._ports.store, self.stream("")
+        last = store.last()  # before the sessions, which may change in between
+        known = self._all  # others may look at the same time
+        if not last or known[0] != last:
+            heads = store.heads(prefix)
+            streams = sorted(store.streams(prefix), reverse=True)
+            records = [decoded_head(heads.get(one), _decode) or self._load(one) for one in streams]
+            known = self._all = last, [record for record in records if record is not None]
+        return list(known[1])
 
     def read(self, session: str, after: int = 0) -> list[StoredEvent]:
         """Returns the events of a session."""
@@ -185,6 +192,7 @@ class SessionLookup:
         self._ports = ports
         self._workspaces = workspaces
         self.modes = modes  # of people's own that a session can be in here, by id
+        self._repository = SessionRepository(ports, "")
 
     def last(self) -> SessionRecord:
         """Returns the session with the newest event."""
@@ -241,15 +249,24 @@ class SessionLookup:
     def repository(self) -> SessionRepository:
         """Returns the sessions of this workspace; none in a folder that is not a workspace yet."""
         home = self._workspaces.find()
-        return SessionRepository(self._ports, home.workspace if home else "")
+        known, workspace = self._repository, home.workspace if home else ""
+        if known.workspace != workspace:
+            known = self._repository = SessionRepository(self._ports, workspace)
+        return known
 
 
 class PendingQuestionList:
     """Finds questions, open ones and others."""
 
-    def __init__(self, ports: Ports, workspaces: WorkspaceRepository) -> None:
+    def __init__(
+        self,
+        ports: Ports,
+        workspaces: WorkspaceRepository,
+        repository: Callable[[], SessionRepository] | None = None,
+    ) -> None:
         self._ports = ports
         self._workspaces = workspaces
+        self._repository = repository  # that others read, too, so that it is read once
         self.clock = ports.clock
 
     def pending(self, *, every: bool = False) -> list[PendingQuestion]:
@@ -289,6 +306,8 @@ class PendingQuestionList:
         ]
 
     def _diary(self) -> SessionRepository:
+        if self._repository is not None:
+            return self._repository()
         home = self._workspaces.find()
         return SessionRepository(self._ports, home.workspace if home else "")
 

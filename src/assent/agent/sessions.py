@@ -464,11 +464,10 @@ class Sessions(SessionLookup):
 
     def _slug(self, diary: SessionRepository, goal: str) -> str:
         """Returns a slug that no session and no plan folder has."""
-        wanted = slug(goal)
+        wanted, find_plans = slug(goal), self._services.ports.projection.find_plans
         taken = {record.slug for record in diary.all()}
-        taken |= {file.session for file in self._services.ports.projection.find_plans()}
         n, name = 1, wanted
-        while name in taken:
+        while name in taken or find_plans(name):
             n += 1
             name = f"{wanted}-{n}"
         return name

@@ -48,7 +48,8 @@ class WorkspaceStatus:
         self.run_status = RunStatus(ports, self.plans)
         self.plan_status = PlanStatus(ports, self.plans, self.run_status.next_after_run)
         self.session_list = SessionLookup(ports, self._workspaces, config.modes)
-        self.question_list = PendingQuestionList(ports, self._workspaces)
+        sessions = self.session_list.repository
+        self.question_list = PendingQuestionList(ports, self._workspaces, sessions)
 
     @property
     def plan_steps(self) -> "PlanSteps":

@@ -245,16 +245,18 @@ class LocalProjection:
         below = f"{session_name(session)}/{file}" if session else file
         return self._plans + b"/" + below.encode()
 
-    def find_plans(self) -> list[PlanFile]:
+    def find_plans(self, session: str = "") -> list[PlanFile]:
         """Lists the plan files, newest first; those that cannot be used are skipped."""
         self._skipped.clear()
+        if session:
+            return _newest_first(self._plans_of(session_name(session)))
         entries = self._tree.entries(self._plans)
         found = self._plans_among("", entries)
         for entry, kind in entries:
-            session = _name(session_name, entry)
-            if session and kind in ("folder", "link"):
-                found += self._plans_of(session)
-        return sorted(found, key=lambda plan: (-plan.changed, plan.path))
+            owner = _name(session_name, entry)
+            if owner and kind in ("folder", "link"):
+                found += self._plans_of(owner)
+        return _newest_first(found)
 
     def skipped(self) -> list[str]:
         """Describes which plan files could not be used at the last listing, and why."""
@@ -404,6 +406,10 @@ def _checked(plan_dir: bytes) -> bytes:
             f"plan.dir cannot be {display_path(plan_dir)}; the default is {display_path(PLANS)}."
         )
     return path
+
+
+def _newest_first(plans: list[PlanFile]) -> list[PlanFile]:
+    return sorted(plans, key=lambda plan: (-plan.changed, plan.path))
 
 
 def _name(check: Callable[[str], str], name: bytes) -> str:

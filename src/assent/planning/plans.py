@@ -3,6 +3,7 @@
 Notes that people attach to approvals are kept until a later plan lists them as items.
 """
 
+from collections.abc import Sequence
 from threading import RLock
 
 from assent.core.digest import sha256
@@ -51,15 +52,18 @@ class ApprovalNotes:
     def __init__(self, workspaces: WorkspaceRepository) -> None:
         self._workspaces = workspaces
 
-    def waiting(self, repository: PlanRepository) -> tuple[ApprovalNote, ...]:
+    def waiting(
+        self, repository: PlanRepository, known: Sequence[PlanRecord] = ()
+    ) -> tuple[ApprovalNote, ...]:
         """Returns the notes that no plan lists as items yet, oldest first.
 
-        A plan that was discarded before it was built does not count.
+        A plan that was discarded before it was built does not count. `known` are all plans, if the
+        caller has just read them.
         """
         home = self._workspaces.find()
         if home is None:
             return ()
-        records = {record.plan_id: record for record in repository.all()}
+        records = {record.plan_id: record for record in known or repository.all()}
         idle = {p for p, r in records.items() if r.state is PlanState.DISCARDED and not r.runs}
         found = [noted for record in records.values() for noted in notes_of(record)]
         left = [n for n in found if home.carried.get(n.approval, "") in ("", *idle)]
@@ -144,10 +148,12 @@ class Plans:
         if self._ports.projection.read_plan(path) is not None:
             raise IllegalState(f"{display_path(path)} exists.", f"assent plan use {session}/{name}")
         repository = PlanRepository(self._ports, self._workspaces.open().workspace)
-        alive = [record for record in repository.all() if record.state is not PlanState.DISCARDED]
-        self.delete([record for record in alive if record.path == path])  # its file was deleted
+        known = repository.all()
+        alive = [record for record in known if record.state is not PlanState.DISCARDED]
+        lost = [record for record in alive if record.path == path]  # its file was deleted
+        self.delete(lost)
         self._ports.projection.prepare()
-        waiting = self._notes.waiting(repository)
+        waiting = self._notes.waiting(repository, () if lost else known)
         text = self._notes.with_items(plan_template(name, goal), waiting, MAX_TEXT)
         with self._alone:
             # The file first: a crash in between leaves a plan file, which the next list takes in.

@@ -75,6 +75,7 @@ class PlanRepository:
         self._ports = ports
         self.workspace = workspace
         self._frozen: tuple[str, Plan | None] = "", None  # the last one kept or read, by its blob
+        self._all: tuple[int, list[PlanRecord]] = 0, []  # all plans, as of an event of the log
 
     def stream(self, plan_id: str) -> str:
         return f"plan/{self.workspace}/{plan_id}"
@@ -95,10 +96,14 @@ class PlanRepository:
         if not self.workspace:
             return []
         store, prefix = self._ports.store, self.stream("")
-        heads = store.heads(prefix)
-        streams = sorted(store.streams(prefix), reverse=True)
-        records = [decoded_head(heads.get(one), _decode) or self._load(one) for one in streams]
-        return [record for record in records if record is not None]
+        last = store.last()  # before the plans, which may change in between
+        known = self._all  # others may look at the same time
+        if not last or known[0] != last:
+            heads = store.heads(prefix)
+            streams = sorted(store.streams(prefix), reverse=True)
+            records = [decoded_head(heads.get(one), _decode) or self._load(one) for one in streams]
+            known = self._all = last, [record for record in records if record is not None]
+        return list(known[1])
 
     def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> EventBatch:
         """Prepares events for a plan together with the head that they make."""
@@ -139,9 +144,13 @@ class PlanRepository:
             permits = fold_permit(permits, recorded)
         return permits
 
-    def permit_runs(self) -> list[PermitRun]:
-        """Returns every permit that was given here, oldest first."""
-        return permit_runs(self._ports.store.read(self.permit_stream)) if self.workspace else []
+    def permit_events(self) -> list[StoredEvent]:
+        """Returns what became of the permits, and the commands of sessions, oldest first."""
+        return self._ports.store.read(self.permit_stream) if self.workspace else []
+
+    def permit_runs(self, events: Sequence[StoredEvent] | None = None) -> list[PermitRun]:
+        """Returns every permit that was given here, oldest first, from its events."""
+        return permit_runs(self.permit_events() if events is None else events)
 
     def permit_batch(self, permits: PermitLog, *events: Event) -> EventBatch:
         """Prepares events for the permits together with the head that they make."""

@@ -135,8 +135,8 @@ class Projection(Protocol):
 
     def plan_path(self, session: str, name: str) -> bytes: ...
 
-    def find_plans(self) -> list[PlanFile]:
-        """Lists the plan files, newest first."""
+    def find_plans(self, session: str = "") -> list[PlanFile]:
+        """Lists the plan files, newest first; with a session, only those in its folder."""
 
     def skipped(self) -> list[str]:
         """Returns which plan files could not be used at the last read, and why."""

@@ -54,8 +54,13 @@ class EventStore(Protocol):
 
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]: ...
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
-        """Returns the events of all streams under the prefixes, in log order."""
+    def read_all(
+        self, prefixes: Sequence[str], after: int = 0, kinds: Sequence[type[Event]] = ()
+    ) -> list[StoredEvent]:
+        """Returns the events of all streams under the prefixes, in log order.
+
+        With kinds, only events of those: no other is read.
+        """
 
     def last(self) -> int:
         """Returns the position of the newest event; 0 if there is none."""

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from assent.core.errors import AssentError, NotFound
-from assent.core.event import JournalWritten, RunsWeighed
+from assent.core.event import CommandStarted, JournalWritten, PermitGiven, RunsWeighed
 from assent.core.plan.operation import MoveFile, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
@@ -22,14 +22,14 @@ from assent.core.run.journal import (
 )
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.core.undo import AppliedChange, merged_changes
+from assent.core.undo import merged_changes
 from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
 from assent.runs.journal import COMMAND_MAY_HAVE_CHANGED, SessionCommand
 from assent.runs.journal_summary import journal_summary
 from assent.runs.run_status import RunStatus
 from assent.runs.undo.history import UndoneAmount
-from assent.runs.undo.targets import UndoTarget, UndoTargets, started_runs
+from assent.runs.undo.targets import UndoTarget, UndoTargets, read_started_runs, started_runs
 
 ContentSizes = dict[str, int]  # contents by digest, with their sizes
 RunKind = Literal["run", "undo", "redo", "turn", "build", "command"]
@@ -50,6 +50,14 @@ class PastRun(msgspec.Struct, frozen=True):
     undone: UndoneAmount = ""
     given_up: str = ""
     accepted: bool = False  # the user accepted what was there, whatever the plan says
+
+
+class RunPage(msgspec.Struct, frozen=True):
+    """The newest runs, newest first."""
+
+    runs: tuple[PastRun, ...]
+    more: int  # older runs that are not among them
+    size: int  # bytes that all runs keep, these and the others
 
 
 class CommandReport(msgspec.Struct, frozen=True):
@@ -87,14 +95,28 @@ class RunHistory:
         """Returns everything that ran here, oldest first."""
         return [kept for kept, _ in self.with_sizes()]
 
+    def page(self, most: int | None) -> RunPage:
+        """Returns the newest runs, how many older ones there are, and what all of them keep."""
+        back, units, weights, uses = self._weighed()
+        pairs = list(zip(units, weights, strict=True))
+        shown = pairs[-most:] if most else pairs
+        newest = [self._kept(back, unit, each, uses) for unit, each in reversed(shown)]
+        return RunPage(tuple(newest), len(pairs) - len(shown), total_size(weights))
+
     def with_sizes(self) -> list[tuple[PastRun, ContentSizes]]:
         """Returns everything that ran here with the contents that it keeps, oldest first."""
+        back, units, weights, uses = self._weighed()
+        pairs = zip(units, weights, strict=True)
+        return [(self._kept(back, unit, each, uses), each) for unit, each in pairs]
+
+    def _weighed(
+        self,
+    ) -> tuple[UndoTargets, list[UndoTarget], list[ContentSizes], Counter[str]]:
+        """Returns all units with the contents that each keeps, and how many keep each content."""
         back = self._back()
         units = back.units()
         weights = [_weights(back, unit.runs) for unit in units]
-        uses = Counter(digest for each in weights for digest in each)
-        pairs = zip(units, weights, strict=True)
-        return [(self._kept(back, unit, each, uses), each) for unit, each in pairs]
+        return back, units, weights, Counter(digest for each in weights for digest in each)
 
     def size_at_most(self) -> tuple[int, int]:
         """Returns an upper bound for the size of what is kept, and the number of runs.
@@ -106,8 +128,10 @@ class RunHistory:
         known = [(one.position, e.size) for one in home if isinstance(e := one.event, RunsWeighed)]
         position, size = known[-1] if known else (0, 0)
         back = self._back()
-        streams = [f"plan/{repository.workspace}/", repository.permit_stream]
-        newer = started_runs(self._ports.store.read_all(streams, position))
+        edits = self._ports.store.read_all(
+            [repository.permit_stream], position, [PermitGiven, CommandStarted]
+        )
+        newer = started_runs([*read_started_runs(self._ports, repository, position), *edits])
         return size + sum(sum(_weights(back, [run]).values()) for run in newer), len(newer)
 
     def undone(self, run: str) -> UndoneAmount:
@@ -265,13 +289,9 @@ def _weights(back: UndoTargets, runs: Sequence[str]) -> ContentSizes:
     if not back.pruned.keys().isdisjoint(runs):
         return {}
     operations = [op for run in runs for op in back.applied.operations(run)]
-    operations += [op for run in runs for change in back.applied.of(run) for op in _changes(change)]
+    operations += [op for run in runs for op in back.applied.changed_by_commands(run)]
     steps = [step for op in operations if not isinstance(op, MoveFile) for step in footprint(op)]
     return {s.digest: s.size for _, *states in steps for s in states if s is not None}
-
-
-def _changes(change: AppliedChange) -> tuple[Operation, ...]:
-    return change.operations if change.ordered else ()
 
 
 def _item(
@@ -308,7 +328,5 @@ def _outcome(back: UndoTargets, unit: UndoTarget) -> ReportedOutcome | None:
     note = back.applied.note(unit.whole or unit.runs[-1])
     if note is not None:
         return unit.record.ending(note.outcome) if note.outcome else None
-    for permit in back.applied.permits:
-        if permit.run == unit.runs[-1]:
-            return permit.outcome
-    return "done"
+    permit = back.applied.permit(unit.runs[-1])
+    return "done" if permit is None else permit.outcome

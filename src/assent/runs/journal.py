@@ -18,6 +18,7 @@ from assent.core.event import (
     RunHalted,
     RunResumed,
     RunStarted,
+    StoredEvent,
 )
 from assent.core.paths import display_path, typed_line
 from assent.core.plan.operation import Operation, RunCommand
@@ -241,16 +242,19 @@ class AppliedChanges:
         return self._repository.all()
 
     @cached_property
+    def permit_events(self) -> list[StoredEvent]:
+        return self._repository.permit_events()
+
+    @cached_property
     def permits(self) -> list[PermitRun]:
-        return self._repository.permit_runs()
+        """Every permit that was given here, oldest first."""
+        return self._repository.permit_runs(self.permit_events)
 
     @cached_property
     def commands(self) -> list[SessionCommand]:
         """Every command of a session, oldest first."""
-        if not self._repository.workspace:
-            return []
         found: dict[str, SessionCommand] = {}
-        for recorded in self._ports.store.read(self._repository.permit_stream):
+        for recorded in self.permit_events:
             match recorded.event:
                 case CommandStarted(id=id) as started:
                     found[id] = SessionCommand(started)
@@ -259,6 +263,10 @@ class AppliedChanges:
                 case _:
                     pass
         return list(found.values())
+
+    def permit(self, run: str) -> PermitRun | None:
+        """Returns the permit that a run used."""
+        return self._permitted.get(run)
 
     def command(self, name: str) -> SessionCommand | None:
         """Returns a session's command by its id."""
@@ -281,6 +289,12 @@ class AppliedChanges:
         if run not in self._read:
             self._read[run] = tuple(self._found(run))
         return self._read[run]
+
+    def changed_by_commands(self, run: str) -> list[Operation]:
+        """Returns the changes that commands made; no journal is read of a run without any."""
+        ran = run in self._commands or any(isinstance(o, RunCommand) for o in self.operations(run))
+        changes = [change for change in self.of(run) if change.ordered] if ran else []
+        return [op for change in changes for op in change.operations]
 
     def left_changes(self, run: str) -> bool:
         """Tells whether a run left anything to undo; one with only commands may not have."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.core.event import StoredEvent
+from assent.core.event import Event, StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
 from assent.store.hash_chain import (
     START,
@@ -57,8 +57,11 @@ class MemoryEventStore:
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
         return [one for one in self._log if one.stream == stream and one.seq > after]
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
-        return [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
+    def read_all(
+        self, prefixes: Sequence[str], after: int = 0, kinds: Sequence[type[Event]] = ()
+    ) -> list[StoredEvent]:
+        found = [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
+        return [one for one in found if not kinds or isinstance(one.event, tuple(kinds))]
 
     def stamp(self) -> tuple[int, ...]:
         return (len(self._log),)

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import StoreError
-from assent.core.event import StoredEvent
+from assent.core.event import Event, StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
 from assent.store.database import (
     HIDDEN,
@@ -105,8 +105,9 @@ _READ_ALL = f"""
     SELECT DISTINCT {_EVENT}
     FROM json_each(?) AS prefix
     JOIN events ON stream >= prefix.value AND stream < prefix.value || char(0x10FFFF)
-    WHERE position > ? ORDER BY position
+    WHERE position > ?{{}} ORDER BY position
 """
+_OF_KINDS = " AND kind IN (SELECT value FROM json_each(?))"
 _STREAMS = """
     SELECT stream FROM events
     WHERE seq = 1 AND stream >= ?1 AND stream < ?1 || char(0x10FFFF) ORDER BY stream
@@ -171,9 +172,14 @@ class SqliteEventStore:
                 raise damaged_log("read the log", self._path, f"event {seq} of {stream} is missing")
         return found
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
-        rows = self._rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))
-        return [decode_event(row) for row in rows]
+    def read_all(
+        self, prefixes: Sequence[str], after: int = 0, kinds: Sequence[type[Event]] = ()
+    ) -> list[StoredEvent]:
+        question, values = _READ_ALL.format(""), [_json(prefixes), after]
+        if kinds:
+            names = [str(kind.__struct_config__.tag) for kind in kinds]
+            question, values = _READ_ALL.format(_OF_KINDS), [*values, _json(names)]
+        return [decode_event(row) for row in self._rows(question, values)]
 
     def last(self) -> int:
         return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)
@@ -255,6 +261,10 @@ class SqliteEventStore:
         whole = not known.position or (found is not None and found[0].hex() == known.chain)
         if whole and end.position > known.position:
             self._anchor.write(LogAnchor(end.position, end.chain.hex()))
+
+
+def _json(texts: Sequence[str]) -> str:
+    return msgspec.json.encode([*texts]).decode()
 
 
 def _stamp(path: str) -> tuple[int, ...]:

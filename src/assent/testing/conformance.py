@@ -93,6 +93,18 @@ def all_is_in_the_order_of_the_log(store: EventStore) -> None:
     assert store.read_all([]) == []
 
 
+def only_events_of_some_kinds_are_read_on_demand(store: EventStore) -> None:
+    log = store.append(
+        _batch("a/1", 0, RunHalted("1"), PlanDiscarded()),
+        _batch("b", 0, RunHalted("2")),
+        _batch("a/2", 0, PlanRevised()),
+    )
+    assert store.read_all(["a/"], kinds=[RunHalted]) == [log[0]]
+    assert store.read_all(["a/", ""], kinds=[RunHalted, PlanRevised]) == [log[0], log[2], log[3]]
+    assert store.read_all([""], 1, [RunHalted]) == [log[2]]
+    assert store.read_all(["b"], kinds=[PlanRevised]) == []
+
+
 def prefixes_are_plain_text(store: EventStore) -> None:
     names = [
         "plan",
@@ -216,6 +228,7 @@ STORE_PROMISES: tuple[Callable[[EventStore], None], ...] = (
     two_batches_of_one_stream_follow_each_other,
     nothing_to_append_is_nothing,
     all_is_in_the_order_of_the_log,
+    only_events_of_some_kinds_are_read_on_demand,
     prefixes_are_plain_text,
     heads_keep_the_seq_they_reach,
     heads_that_lag_behind_are_not_among_the_others,

@@ -244,8 +244,12 @@ class UndoTargets:
 
     @cached_property
     def _starts(self) -> dict[str, StoredEvent]:
-        streams = [f"plan/{self._repository.workspace}/", self._repository.permit_stream]
-        return started_runs(self._ports.store.read_all(streams))
+        return {**self._built, **started_runs(self.applied.permit_events)}
+
+    @cached_property
+    def _built(self) -> dict[str, StoredEvent]:
+        """The runs of plans; of their events no others are read."""
+        return started_runs(read_started_runs(self._ports, self._repository))
 
     def _named(self, reference: str) -> UndoTarget:
         targets = self.targets()
@@ -369,6 +373,13 @@ class UndoTargets:
     @cached_property
     def _plans(self) -> dict[str, PlanRecord]:
         return {note.run: record for record, note in self._notes}
+
+
+def read_started_runs(
+    ports: Ports, repository: PlanRepository, after: int = 0
+) -> list[StoredEvent]:
+    """Reads from the log where runs of plans started."""
+    return ports.store.read_all([f"plan/{repository.workspace}/"], after, [RunStarted])
 
 
 def started_runs(events: Iterable[StoredEvent]) -> dict[str, StoredEvent]:
