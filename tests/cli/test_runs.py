@@ -130,8 +130,20 @@ def test_f146_on_a_terminal_a_person_is_asked(world: World, typed: bytes, code: 
     assert bool(world.ok("runs", "list")["runs"][0]["given_up"]) == (code == 0)
 
 
+def test_f146_a_long_list_says_how_many_runs_it_does_not_show(world: World) -> None:
+    build(world, "one", {"a": b"1"})
+    build(world, "two", {"b": b"22"})
+    every = world.ok("runs", "list")
+    assert (len(every["runs"]), every["more"], every["kept"]) == (2, 0, 3)
+    part = world.ok("runs", "list", "--limit", "1")
+    assert part == {**every, "runs": every["runs"][:1], "more": 1}  # what is kept is of all runs
+    text = world.run("runs", "list", "--limit", "1").out.decode()
+    assert "1 older run not shown. To list all: assent runs list --all\n" in text
+    assert world.ok("runs", "list", "--limit", "1", "--all") == every
+
+
 def test_f146_runs_that_nobody_knows_and_no_runs_at_all(world: World) -> None:
-    assert world.ok("runs", "list") == {"runs": [], "kept": 0, "limit": 2048 << 20}
+    assert world.ok("runs", "list") == {"runs": [], "more": 0, "kept": 0, "limit": 2048 << 20}
     assert world.no(2, "runs", "delete")["error"] == "usage"
     run = build(world, "one", {"a": b"1"})
     assert world.no(2, "runs", "delete", run, "--unused")["error"] == "usage"

@@ -44,8 +44,25 @@ def test_f147_sessions_are_listed_with_everything_about_them(talked: Talker) -> 
     assert text.splitlines()[1].split()[1:3] == ["say-hello", "plan"]
 
 
+def test_f147_a_long_list_says_how_many_sessions_it_does_not_show(talked: Talker) -> None:
+    world = talked.world
+    for _ in range(2):
+        world.ok("sessions", "fork", "say-hello")
+    every = world.ok("sessions", "list")
+    assert (len(every["sessions"]), every["more"]) == (3, 0)
+    part = world.ok("sessions", "list", "--limit", "1")
+    assert part == {"sessions": every["sessions"][:1], "more": 2}
+    text = world.run("sessions", "list", "--limit", "1").out.decode()
+    assert (
+        text.splitlines()[-1]
+        == "2 older sessions not shown. To list all: assent sessions list --all"
+    )
+    assert world.ok("sessions", "list", "--limit", "1", "--all") == every
+    assert world.no(2, "sessions", "list", "--limit", "0")["error"] == "usage"
+
+
 def test_without_a_session_the_list_says_how_to_begin(world: World) -> None:
-    assert world.ok("sessions", "list") == {"sessions": []}
+    assert world.ok("sessions", "list") == {"sessions": [], "more": 0}
     assert b"No sessions yet." in world.run("sessions", "list").out
 
 

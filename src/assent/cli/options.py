@@ -85,6 +85,28 @@ def reference_option(ctx: click.Context, param: click.Parameter, value: str | No
     return value or ""
 
 
+MOST_LISTED = 50  # rows of a list that may be very long
+
+
+def with_limit(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Gives a list the options that say how much of it to show; it gets `most`, or None for all."""
+
+    @click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        default=MOST_LISTED,
+        show_default=True,
+        metavar="N",
+        help="Show only the newest N.",
+    )
+    @click.option("--all", "everything", is_flag=True, help="Show all of them.")
+    @functools.wraps(function)
+    def wrapped(*given: Any, limit: int, everything: bool, **rest: Any) -> int | None:
+        return function(*given, most=None if everything else limit, **rest)
+
+    return wrapped
+
+
 def with_call(
     make: type[CommandCall], function: Callable[..., int | None]
 ) -> Callable[..., int | None]:

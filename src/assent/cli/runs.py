@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option
+from assent.cli.options import examples, reference_option, with_limit
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.paths import display_path
@@ -17,7 +17,7 @@ from assent.core.plan.operation import DeleteFile, FileOperation, Operation, Run
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, more_lines, table_lines, untrusted_lines, wrapped_lines
 from assent.render.rows import (
     Row,
     argv_text,
@@ -28,7 +28,7 @@ from assent.render.rows import (
     redacted_row,
 )
 from assent.render.status import SHORT
-from assent.runs.history import CommandReport, PastOperation, PastRun, total_size
+from assent.runs.history import CommandReport, PastOperation, PastRun
 from assent.runs.retention import PrunedRuns
 
 # Renders past runs: what each did, what is kept of it, and the result of each operation.
@@ -50,7 +50,7 @@ def size_text(size: int) -> str:
     return f"{size} B" if not unit else f"{number:.1f} {_UNITS[unit]}"
 
 
-def run_list_lines(rows: Sequence[Row], size: int, limit: int) -> Iterator[Line]:
+def run_list_lines(rows: Sequence[Row], more: int, size: int, limit: int) -> Iterator[Line]:
     """Renders past runs in aligned columns, newest first, and what all of them keep."""
     if not rows:
         yield Line("plain", "No runs yet.")
@@ -58,6 +58,7 @@ def run_list_lines(rows: Sequence[Row], size: int, limit: int) -> Iterator[Line]
     first, *rest = table_lines("plain", _fitting([TITLE, *map(_listed, rows)]))
     yield Line("heading", first.text)
     yield from rest
+    yield from more_lines(more, "run", "assent runs list")
     yield BLANK
     most = f"limit {size_text(limit)} (undo.keep_mb)" if limit else "no limit"
     yield Line("plain", f"{size_text(size)} kept for undo, {most}.")
@@ -223,19 +224,20 @@ def runs() -> None:
     """List, inspect and prune past runs."""
 
 
-@runs.command("list", epilog=examples("assent runs list\nassent runs list --json"))
+@runs.command("list", epilog=examples("assent runs list\nassent runs list --all --json"))
 @with_invocation
-def list_runs(call: Invocation) -> None:
+@with_limit
+def list_runs(call: Invocation, most: int | None) -> None:
     """List past runs, newest first.
 
     KEPT is the size of what only this run needs for undo; `runs show` also shows what it shares.
+    What is not shown is counted, as `more` in JSON.
     """
     call.engine.runs.record_lost_command()
-    weighed = call.engine.history.with_sizes()
-    rows = [_row(kept) for kept, _ in reversed(weighed)]
-    size, limit = total_size(weights for _, weights in weighed), call.engine.retention.limit
-    content = {"runs": rows, "kept": size, "limit": limit or None}
-    call.output.answer(content, run_list_lines(rows, size, limit))
+    page = call.engine.history.page(most)
+    rows, limit = [_row(kept) for kept in page.runs], call.engine.retention.limit
+    content = {"runs": rows, "more": page.more, "kept": page.size, "limit": limit or None}
+    call.output.answer(content, run_list_lines(rows, page.more, page.size, limit))
 
 
 @runs.command(epilog=examples("assent runs show 01k9\nassent runs show add-login.3 --json"))

@@ -6,7 +6,7 @@ import click
 
 from assent.app.exports import write_new_export
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option
+from assent.cli.options import examples, reference_option, with_limit
 from assent.cli.output import CliOutput, encoded
 from assent.cli.rewind import rewind
 from assent.cli.stdin import argument_text
@@ -14,7 +14,7 @@ from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.estimate import dollars_text, estimate_row, estimate_text
-from assent.render.lines import Line
+from assent.render.lines import Line, more_lines
 from assent.render.rows import Row, session_row
 from assent.render.sessions import (
     compacted_lines,
@@ -38,12 +38,21 @@ def sessions() -> None:
     """List, show, change and export sessions; pause, resume, cancel and retry them."""
 
 
-@sessions.command("list", epilog=examples("assent sessions list\nassent sessions list --json"))
+@sessions.command(
+    "list", epilog=examples("assent sessions list\nassent sessions list --all --json")
+)
 @with_invocation
-def list_sessions(call: Invocation) -> None:
-    """List sessions and their status. Newest first, children after their parents."""
-    rows = [_row(call, record) for record in with_children(call.engine.sessions.all())]
-    call.output.answer({"sessions": rows}, session_list_lines(rows))
+@with_limit
+def list_sessions(call: Invocation, most: int | None) -> None:
+    """List sessions and their status. Newest first, children after their parents.
+
+    What is not shown is counted, as `more` in JSON.
+    """
+    records = with_children(call.engine.sessions.all())
+    rows = [_row(call, record) for record in records[:most]]
+    more = len(records) - len(rows)
+    lines = [*session_list_lines(rows), *more_lines(more, "session", "assent sessions list")]
+    call.output.answer({"sessions": rows, "more": more}, lines)
 
 
 @sessions.command(epilog=examples("assent sessions show\nassent sessions show add-login"))

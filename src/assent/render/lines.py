@@ -52,6 +52,13 @@ def table_lines(style: Style, rows: Iterable[Sequence[str]]) -> Iterator[Line]:
         yield from wrapped_lines(style, "  ".join([*padded, last]).rstrip(" "))
 
 
+def more_lines(more: int, noun: str, command: str) -> Iterator[Line]:
+    """Says how many older rows a list does not show, and the command that shows them."""
+    if more:
+        words = noun if more == 1 else f"{noun}s"
+        yield Line("dim", f"{more} older {words} not shown. To list all: {command} --all")
+
+
 # Times as lists show them: in the user's local time, or relative.
 
 
