@@ -27,6 +27,9 @@ class Scale(msgspec.Struct, frozen=True):
     steps: int = 50
     history: int = 800_000  # characters, four to a token
     files: int = 100_000  # of a large workspace
+    sessions: int = 1_000  # in a workspace with a long past,
+    runs: int = 500
+    past: int = 10  # and either of them in one with a short past
 
 
 # Flags of a folder on Linux, and the one that says: what is made in here has nothing to do with
@@ -47,6 +50,9 @@ QUICK = Scale(
     steps=5,
     history=8_000,
     files=1_000,
+    sessions=20,
+    runs=10,
+    past=5,
 )
 
 

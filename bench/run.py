@@ -13,6 +13,7 @@ from bench.apply import apply_figures, review_figures
 from bench.apply_reference import git_is_here
 from bench.command import command_figures
 from bench.figure import Figure, figure_line, head_line, missed_line
+from bench.large_state import large_state_figures
 from bench.model_request import model_request_figures
 from bench.pace import FULL, QUICK, Scale, spread
 from bench.run_history import run_history_figures
@@ -40,6 +41,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "history": run_history_figures,
     "staging": staging_figures,
     "command": command_figures,
+    "commands": large_state_figures,
     "sandbox": sandbox_figures,
     "request": model_request_figures,
     "step": step_figures,
