@@ -44,6 +44,28 @@ def test_what_left_the_conversation_is_forgotten_but_not_for_a_title() -> None:
     assert made == [first, second, second]
 
 
+def test_a_history_that_was_replaced_is_sent_as_it_is_now() -> None:
+    made: list[str] = []
+
+    def make(value: ChatMessage) -> bytes:
+        made.append(text(value))
+        return text(value).encode()
+
+    def text(value: ChatMessage) -> str:
+        return "".join(part.text for part in value.parts if isinstance(part, TextPart))
+
+    one, empty, two, new = [ChatMessage("user", (TextPart(word),)) for word in ("1", "", "2", "3")]
+    once = EncodingCache(make)
+    assert once.all((one, empty, two)) == [b"1", b"2"]
+    assert once.all((new, two, one)) == [b"3", b"2", b"1"]
+    assert once.all((new, two, one, one)) == [b"3", b"2", b"1", b"1"]
+    assert once.all((one, two, new), forget=False) == [b"1", b"2", b"3"]
+    once.all((new, two, one, one))[0] = b"changed by the caller"
+    assert once.all((new, two, one, one)) == [b"3", b"2", b"1", b"1"]
+    assert once.all(()) == []
+    assert made == ["1", "", "2", "3", "1"]
+
+
 class Watched(tuple[MessagePart, ...]):
     """The parts of a message; it knows how often they were looked at."""
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -295,8 +296,9 @@ def _system(texts: tuple[str, ...]) -> list[bytes]:
 
 def _marked(messages: list[bytes]) -> list[bytes]:
     """Adds cache markers to the newest user messages, at the end of their last block."""
-    marked = [i for i, content in enumerate(messages) if content.startswith(b'{"role":"user"')]
-    for index in marked[-_NEWEST:]:
+    newest_first = range(len(messages) - 1, -1, -1)
+    said = (at for at in newest_first if messages[at].startswith(b'{"role":"user"'))
+    for index in islice(said, _NEWEST):
         messages[index] = messages[index][: -len(b"}]}")] + _MARKED + b"}]}"
     return messages
 

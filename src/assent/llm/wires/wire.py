@@ -7,6 +7,7 @@ tool calls.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
+from operator import is_
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -126,17 +127,23 @@ class EncodingCache(Generic[Made]):
 
     def __init__(self, make: Callable[[Made], bytes]) -> None:
         self._make = make
-        self._known: dict[int, tuple[Made, bytes]] = {}
+        # The newest prompt: its values, kept alive so that ids are unique, what each became, and
+        # what of that is not empty. Replaced as one, because children may ask at the same time.
+        self._known: tuple[list[Made], list[bytes], list[bytes]] = [], [], []
 
     def all(self, values: Sequence[Made], *, forget: bool = True) -> list[bytes]:
-        known, make = self._known, self._make
-        found = {
-            id(value): known.get(id(value)) or (value, make(value))  # kept alive, so ids are unique
-            for value in values
-        }
+        old, made, shown = self._known
+        # A prompt is nearly always the one before it with more at its end.
+        if len(values) >= len(old) and all(map(is_, old, values)):
+            more = [self._make(value) for value in values[len(old) :]]
+            made, shown = made + more, shown + [content for content in more if content]
+        else:
+            known = {id(value): content for value, content in zip(old, made, strict=True)}
+            made = [known[id(v)] if id(v) in known else self._make(v) for v in values]
+            shown = [content for content in made if content]
         if forget:
-            self._known = found
-        return [content for value in values if (content := found[id(value)][1])]
+            self._known = list(values), made, shown
+        return list(shown)
 
 
 def encoded_messages(once: EncodingCache[ChatMessage], prompt: ModelRequest) -> list[bytes]:
