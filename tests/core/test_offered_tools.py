@@ -5,7 +5,7 @@ import pytest
 from assent.core.event import Event
 from assent.core.llm import ImagePart, TextPart, ToolResult
 from assent.core.session.event import CallEnded, MessageAdded, SessionRewound, TurnStarted
-from assent.core.session.offered_tools import OFFERS, OfferedTools
+from assent.core.session.transcript import OFFERS, OfferedTools
 
 
 def said(text: str, synthetic: str = "") -> MessageAdded:

@@ -10,7 +10,7 @@ from assent.core.errors import AssentError
 from assent.core.permission.mode import CustomMode
 from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent
-from assent.core.session.offered_tools import OFFERS
+from assent.core.session.transcript import OFFERS
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.gate import PermissionPolicy, RuleGate

@@ -47,9 +47,9 @@ from assent.core.session.event import (
     WorkHalted,
     interrupted_turn,
 )
-from assent.core.session.offered_tools import OFFERS
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
 from assent.core.session.transcript import (
+    OFFERS,
     Transcript,
     UserMessage,
     chosen_message,

@@ -32,9 +32,8 @@ from assent.core.session.event import (
     TurnEndReason,
     TurnStarted,
 )
-from assent.core.session.offered_tools import OfferedTools
 from assent.core.session.record import SessionRecord, with_current_mode
-from assent.core.session.transcript import LOST, Transcript
+from assent.core.session.transcript import LOST, OfferedTools, Transcript
 from assent.core.tool import PermissionContext
 from assent.planning.ports import NoHookRunner
 from assent.ports.cancellation import CancelToken

@@ -9,7 +9,7 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.session.event import Question, QuestionOption, Todo, TodoStatus
-from assent.core.session.offered_tools import OFFERS
+from assent.core.session.transcript import OFFERS
 from assent.core.tool import (
     Action,
     EnterPlanEffect,
