@@ -23,8 +23,8 @@ SEAMS = {
 LATER = {
     # The composition root of the services: a command loads those that it asks the engine for.
     "assent.app.engine": ("assent.agent", "assent.planning", "assent.runs"),
-    # What reads the steps of a plan: a first request shows none.
-    "assent.app.status": ("assent.planning.steps",),
+    # The steps of a plan, and what work will take: a first request shows neither.
+    "assent.app.status": ("assent.app.estimate", "assent.planning.steps"),
     "assent.app.composition": ("assent.runs.plan_commands",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.
     "assent.app.ports": ("assent.permissions.commands", "assent.permissions.plan_rules"),

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.session.estimate import WorkEstimate
-from assent.render.estimate import dollars_text, estimate_row, estimate_text
+from assent.render.estimate import dollars_text, estimate_text
+from assent.render.rows import estimate_row
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,6 @@ from assent.app.ports import PlanRulesReader, open_ports, remove_leftover_folder
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.event import StoredEvent
 from assent.core.plan.record import PlanRecord, PlanRun
-from assent.core.session.estimate import (
-    WorkEstimate,
-    WorkHistory,
-    estimate_work,
-    open_steps,
-    work_history,
-)
 from assent.core.session.record import SessionRecord
 from assent.planning.plan_status import PlanStatus
 from assent.planning.plans import Plans
@@ -25,11 +18,10 @@ from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.run_status import RunStatus
 
 if TYPE_CHECKING:
+    from assent.core.session.estimate import WorkEstimate
     from assent.planning.steps import PlanSteps
 
 STREAM_NAMES = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
-
-RECENT_EVENTS = 500  # of a session, that an estimate looks at
 USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
 
 
@@ -90,22 +82,14 @@ class WorkspaceStatus:
         streams += USER_STREAMS
         return self._ports.store.read_all(streams, after)
 
-    def estimate(self, record: SessionRecord | None, steps: int | None = None) -> WorkEstimate:
+    def estimate(self, record: SessionRecord | None, steps: int | None = None) -> "WorkEstimate":
         """Estimates what the open todos of a session will take, or a number of other steps.
 
         Without a session it is one that has not begun, with the model of the settings.
         """
-        from assent.llm.catalog import ModelCatalog
+        from assent.app.estimate import estimate_session
 
-        history, named, wanted = WorkHistory(), self._config.model, steps or 0
-        if record is not None:
-            recent = max(0, record.seq - RECENT_EVENTS)
-            history = work_history(self.session_list.repository().read(record.session, recent))
-            named = history.model or record.model or named
-            wanted = open_steps(record.todos) if steps is None else steps
-        provider, _, name = named.partition("/")
-        known = ModelCatalog(self._config.models).find(provider, name)
-        return estimate_work(history, wanted, known.prices, known.context)
+        return estimate_session(self._config, self.session_list.repository(), record, steps)
 
     def stamp(self) -> tuple[int, ...]:
         """Returns a stamp that changes with every recorded event; cheap, and never waits."""

@@ -13,9 +13,9 @@ from assent.cli.stdin import argument_text
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.render.estimate import dollars_text, estimate_row, estimate_text
+from assent.render.estimate import dollars_text, estimate_text
 from assent.render.lines import Line, more_lines
-from assent.render.rows import Row, session_row
+from assent.render.rows import Row, estimate_row, session_row
 from assent.render.sessions import (
     compacted_lines,
     compacted_row,

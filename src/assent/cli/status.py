@@ -18,10 +18,9 @@ from assent.render.approval import (
     excluded_ids,
     pending_note_lines,
 )
-from assent.render.estimate import estimate_row
 from assent.render.lines import Line, wrapped_lines
 from assent.render.review_warnings import REBASE, DriftedFile, drift_lines, drift_rows
-from assent.render.rows import Row, plan_row, session_row
+from assent.render.rows import Row, estimate_row, plan_row, session_row
 from assent.render.status import open_item_lines, open_item_row, status_lines
 from assent.render.steps import progress_row
 

@@ -1,9 +1,8 @@
-"""Money, and what work is expected to take: as text and as JSON."""
+"""Money, and what work is expected to take, as text."""
 
 from typing import Final
 
 from assent.core.session.estimate import WorkEstimate
-from assent.render.rows import Row
 
 UNKNOWN: Final = "unknown"
 _CENTS: Final = 0.1  # dollars; less is shown with more digits
@@ -40,17 +39,6 @@ def estimate_texts(estimate: WorkEstimate) -> tuple[str, str]:
     if estimate.cost is None:
         return f"{tokens} tokens", "cost unknown"
     return f"{tokens} tokens", _span([dollars_text(cost) for cost in estimate.cost])
-
-
-def estimate_row(estimate: WorkEstimate) -> Row:
-    """Returns an estimate as JSON data; the cost is null where the price is unknown."""
-    low, high = estimate.cost or (None, None)
-    return {
-        "steps": estimate.steps,
-        "requests": {"low": estimate.requests[0], "high": estimate.requests[1]},
-        "tokens": {"low": estimate.tokens[0], "high": estimate.tokens[1]},
-        "cost": {"low": low, "high": high} if estimate.cost else None,
-    }
 
 
 def _span(ends: list[str]) -> str:

@@ -47,7 +47,7 @@ from assent.render.comments import (
     with_comments,
 )
 from assent.render.diff import diff_lines, diff_text
-from assent.render.estimate import estimate_row, estimate_text
+from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.review_changes import (
     FIRST_REVIEW,
@@ -59,6 +59,7 @@ from assent.render.review_warnings import DriftedFile, drift_lines, drift_rows, 
 from assent.render.rows import (
     Row,
     command_lines,
+    estimate_row,
     operation_brief,
     operation_kind,
     operation_row,

@@ -3,7 +3,7 @@
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
-from typing import Any, Final, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
@@ -16,6 +16,9 @@ from assent.core.shell.process import PLAN_COMMAND_LIMITS, script_line, signal_o
 from assent.core.text.hidden_chars import visible_line, visible_path, visible_word
 from assent.core.text.secrets import redact
 from assent.render.lines import Line, table_lines, untrusted_lines, wrapped_lines
+
+if TYPE_CHECKING:
+    from assent.core.session.estimate import WorkEstimate
 
 # Redacts secrets in rows and in text that comes in pieces (F92).
 #
@@ -386,3 +389,14 @@ def undo_gaps(op: RunCommand, most_mb: int) -> tuple[str, ...]:
     network = ["network effects"] if op.network else []
     metadata = "owners", "extended attributes", "empty folders"
     return ("git-ignored files", *large, *metadata, *network, "anything outside the workspace")
+
+
+def estimate_row(estimate: "WorkEstimate") -> Row:
+    """Returns an estimate as JSON data; the cost is null where the price is unknown."""
+    low, high = estimate.cost or (None, None)
+    return {
+        "steps": estimate.steps,
+        "requests": {"low": estimate.requests[0], "high": estimate.requests[1]},
+        "tokens": {"low": estimate.tokens[0], "high": estimate.tokens[1]},
+        "cost": {"low": low, "high": high} if estimate.cost else None,
+    }
