@@ -41,7 +41,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "history": run_history_figures,
     "staging": staging_figures,
     "command": command_figures,
-    "commands": large_state_figures,
+    "past": large_state_figures,
     "sandbox": sandbox_figures,
     "request": model_request_figures,
     "step": step_figures,
