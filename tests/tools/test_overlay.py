@@ -8,6 +8,7 @@ import pytest
 from tests.tools.read_harness import Place
 
 from assent.core.errors import AssentError, NotFound, Refused
+from assent.tools.overlay import CHUNK, FIRST_CHUNK
 
 
 @pytest.fixture
@@ -76,6 +77,17 @@ def test_a_file_in_the_place_of_a_folder_hides_what_was_below(place: Place) -> N
     assert place.overlay.state(b"d/x") is None
     assert place.overlay.names(b"d") == {}
     assert place.overlay.below(b"d") == []
+
+
+@pytest.mark.parametrize(
+    "size", [0, 1, FIRST_CHUNK, FIRST_CHUNK + 1, FIRST_CHUNK + CHUNK, FIRST_CHUNK + CHUNK + 1]
+)
+def test_a_file_of_any_size_is_read_whole_in_pieces(place: Place, size: int) -> None:
+    content = bytes(range(256)) * (size // 256 + 1)
+    place.put("large", content[:size])
+    pieces = list(place.overlay.chunks(b"large"))
+    assert b"".join(pieces) == content[:size]
+    assert all(0 < len(piece) <= CHUNK for piece in pieces)
 
 
 def test_content_is_bounded(place: Place) -> None:

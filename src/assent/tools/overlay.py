@@ -19,6 +19,7 @@ from assent.core.run.slot_move import PathState, prunable_folders
 from assent.ports import BlobStore, WorkspaceFiles
 
 CHUNK = 1 << 20
+FIRST_CHUNK = 1 << 16  # most files are smaller, and room for a large chunk costs more than the read
 WHOLE_FILE = 16 << 20  # bytes that a tool may hold at once
 OUTPUT = STATE + b"/output"
 
@@ -201,8 +202,10 @@ class Overlay:
 
     def _from_disk(self, path: bytes) -> Iterator[bytes]:
         with self._files.open(path) as file:
-            while chunk := file.read(CHUNK):
+            size = FIRST_CHUNK
+            while chunk := file.read(size):
                 yield chunk
+                size = CHUNK if len(chunk) == size else FIRST_CHUNK
 
     def _walk(self, typed: bytes) -> bytes:
         """Follows a path name by name, as the kernel would if the draft was on disk."""
