@@ -10,6 +10,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 import pytest
+from tests.cli.scripts import turn, write
 from tests.tui.harness import Stage
 from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Theatre, played, prepare
 from tests.tui.svg_snapshot import ACCEPT, EVERY_SIZE, FOLDER, compare
@@ -22,6 +23,7 @@ from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.plan_list import HistoryPanel
 from assent.tui.panels.run import RunPanel
+from assent.tui.panels.session_list import RewindFilesPanel
 from assent.tui.panels.text_input import TextInputPanel
 from assent.tui.panels.undo import RunsPanel, UndoPanel
 from assent.tui.sidebar.sidebar import OperationPanel
@@ -39,6 +41,7 @@ SHOWN = {
     "plans": "PlanList",
     "sessions": "SessionList",
     "rewind": "RewindPanel",
+    "rewind-files": "RewindFilesPanel",
     "waiting": "WaitingList",
     "agents": "AgentList",
     "models": "ModelList",
@@ -142,6 +145,19 @@ async def permits(theatre: Theatre) -> None:
     await theatre.keep("permission")
 
 
+async def rewinds(theatre: Theatre) -> None:
+    """What a turn wrote is about to go back with the conversation."""
+    theatre.app.say("Greet politely")
+    await theatre.seat.shows("Done.")
+    await theatre.seat.rest()
+    record = theatre.app.session_controller.record
+    assert record is not None
+    [message] = theatre.app.engine.sessions.messages(record)
+    theatre.app.open_panel(RewindFilesPanel(record, message.id))
+    await theatre.at(RewindFilesPanel)
+    await theatre.keep("rewind-files")
+
+
 def sizes(usual: tuple[int, int]) -> pytest.MarkDecorator:
     """Has a test draw at every size if asked for that, else at the one that is named."""
     return pytest.mark.parametrize("size", SIZES if EVERY_SIZE else [usual], ids=str)
@@ -180,6 +196,12 @@ def test_questions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
 def test_permissions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage, *PERMITTING)
     check(played(stage, permits, size, "ask"), tmp_path)
+
+
+@sizes(MIDDLE)
+def test_rewinds(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage, turn("", write("greet.py", 'print("Good day")\n')), turn("Done."))
+    check(played(stage, rewinds, size, "yolo"), tmp_path)
 
 
 def test_every_panel_is_pictured_and_nothing_else_is() -> None:
