@@ -32,7 +32,8 @@ def test_operations_are_applied_without_a_model_whatever_they_write(talker: Talk
     talker.script(turn("", *calls), turn("", write("evil.txt", "x\n")), turn("Done."))
     digest = talker.json("Note it", code=3)["digest"]
     review = talker.world.ok("review")
-    assert ([op["path"] for op in review["operations"]], review["risks"]) == (["notes.md"], [])
+    assert [op["path"] for op in review["operations"]] == ["notes.md"]
+    assert review["risks"] == ["no_verification", "no_steps"]  # none that is about a model
     yes = ("approve", "--digest", digest, "--build")
     assert "without a model" in talker.world.no(2, *yes, "--model", "a/b")["message"]
     row = talker.world.ok(*yes)
@@ -42,13 +43,18 @@ def test_operations_are_applied_without_a_model_whatever_they_write(talker: Talk
 
 
 @pytest.mark.parametrize(
-    ("text", "codes"), [(SCOPED, ["model_writes"]), (ANY, ["any_file", "model_writes"])]
+    ("text", "codes"),
+    [
+        (SCOPED, ["model_writes", "no_verification"]),
+        (ANY, ["any_file", "model_writes", "no_verification", "no_steps"]),
+    ],
 )
 def test_review_says_first_what_a_model_may_do(talker: Talker, text: str, codes: list[str]) -> None:
     approved(talker, text=text)
     assert talker.world.ok("review")["risks"] == codes
     shown = lines(talker, "review")
-    assert [line.split()[0] for line in shown[6 : 6 + len(codes)]] == codes
+    found = [line.split()[0].rstrip(":") for line in shown[6 : 6 + len(codes)]]
+    assert found == codes
     assert shown[5].startswith("Risks: model changes; ")
 
 

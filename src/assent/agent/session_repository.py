@@ -14,7 +14,7 @@ from assent.core.session.event import SessionDeleted, SessionEvent, SessionStart
 from assent.core.session.question import QUESTIONS_COMMAND, PendingQuestion, stored_questions
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
 from assent.planning.ports import Ports
-from assent.planning.repositories import WorkspaceRepository, decoded_head
+from assent.planning.repositories import FoldedStreams, WorkspaceRepository, decoded_head
 from assent.ports import EventBatch
 
 MAX_TRIES = 20  # at a session in which others are saying something, too
@@ -29,7 +29,7 @@ class SessionRepository:
     def __init__(self, ports: Ports, workspace: str) -> None:
         self._ports = ports
         self.workspace = workspace
-        self._all: tuple[int, list[SessionRecord]] = 0, []  # all, as of an event of the log
+        self._sessions = FoldedStreams(ports.store, self.stream(""), _decode, self._load)
 
     def stream(self, session: str) -> str:
         return f"session/{self.workspace}/{session}"
@@ -43,17 +43,7 @@ class SessionRepository:
 
     def all(self) -> list[SessionRecord]:
         """Returns every session of the workspace, newest first."""
-        if not self.workspace:
-            return []
-        store, prefix = self._ports.store, self.stream("")
-        last = store.last()  # before the sessions, which may change in between
-        known = self._all  # others may look at the same time
-        if not last or known[0] != last:
-            heads = store.heads(prefix)
-            streams = sorted(store.streams(prefix), reverse=True)
-            records = [decoded_head(heads.get(one), _decode) or self._load(one) for one in streams]
-            known = self._all = last, [record for record in records if record is not None]
-        return list(known[1])
+        return self._sessions.newest_first() if self.workspace else []
 
     def read(self, session: str, after: int = 0) -> list[StoredEvent]:
         """Returns the events of a session."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -40,7 +40,7 @@ from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun, fold_plan, fold_plan_events
 from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.ports import EventBatch
+from assent.ports import EventBatch, EventStore
 
 # Loads plans as folds of their event streams and appends events to them.
 
@@ -61,6 +61,37 @@ def decoded_head(head: tuple[int, bytes] | None, decode: Callable[[bytes], Fold]
         return None
 
 
+class FoldedStreams(Generic[Fold]):
+    """The folds of all streams with a prefix, by few queries, however many streams there are.
+
+    They are read again only after something was recorded.
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        prefix: str,
+        decode: Callable[[bytes], Fold],
+        load: Callable[[str], Fold | None],
+    ) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._decode = decode
+        self._load = load  # folds one stream, where no current fold is stored
+        self._known: tuple[int, list[Fold]] = 0, []  # as of an event of the log
+
+    def newest_first(self) -> list[Fold]:
+        """Returns all of them; the names of streams grow with time."""
+        last = self._store.last()  # before the folds, which may change in between
+        known = self._known  # others may look at the same time
+        if not last or known[0] != last:
+            heads = self._store.heads(self._prefix)
+            streams = sorted(self._store.streams(self._prefix), reverse=True)
+            found = [decoded_head(heads.get(s), self._decode) or self._load(s) for s in streams]
+            known = self._known = last, [fold for fold in found if fold is not None]
+        return list(known[1])
+
+
 USED_HERE: Final = "The approval was already used on this machine."
 
 _decode = msgspec.json.Decoder(PlanRecord).decode
@@ -75,7 +106,7 @@ class PlanRepository:
         self._ports = ports
         self.workspace = workspace
         self._frozen: tuple[str, Plan | None] = "", None  # the last one kept or read, by its blob
-        self._all: tuple[int, list[PlanRecord]] = 0, []  # all plans, as of an event of the log
+        self._plans = FoldedStreams(ports.store, self.stream(""), _decode, self._load)
 
     def stream(self, plan_id: str) -> str:
         return f"plan/{self.workspace}/{plan_id}"
@@ -93,17 +124,7 @@ class PlanRepository:
 
     def all(self) -> list[PlanRecord]:
         """Returns every plan of the workspace, newest first."""
-        if not self.workspace:
-            return []
-        store, prefix = self._ports.store, self.stream("")
-        last = store.last()  # before the plans, which may change in between
-        known = self._all  # others may look at the same time
-        if not last or known[0] != last:
-            heads = store.heads(prefix)
-            streams = sorted(store.streams(prefix), reverse=True)
-            records = [decoded_head(heads.get(one), _decode) or self._load(one) for one in streams]
-            known = self._all = last, [record for record in records if record is not None]
-        return list(known[1])
+        return self._plans.newest_first() if self.workspace else []
 
     def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> EventBatch:
         """Prepares events for a plan together with the head that they make."""
