@@ -55,7 +55,7 @@ def test_g17_a_review_bounds_counts_and_flags_what_hides(hiding: World) -> None:
     assert "│ ␤ 45 empty lines" in out
     assert "+␤ 45 empty lines" in out
     review = hiding.ok("review")
-    assert review["risks"] == ["hidden_text", "lookalike"]
+    assert review["risks"] == ["hidden_text", "lookalike", "no_verification", "no_steps"]
     risks = [set(row["risks"]) for row in review["operations"]]
     assert all("hidden_text" in each for each in risks)
     assert "lookalike" in risks[2]

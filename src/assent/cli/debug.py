@@ -152,7 +152,7 @@ def prompt(call: Invocation, agent: str, mode: str) -> None:
 @_mode
 @with_invocation
 def tools(call: Invocation, agent: str, mode: str) -> None:
-    """List every tool: offered, offered on demand, or withheld in this mode and why."""
+    """List every tool: offered, on demand, or withheld and why."""
     with closing(_opened(call, agent)) as work:
         seat = explain_context(work, mode, agent)
         toolbox, permissions = work.tools.dispatcher, seat.context.posture
