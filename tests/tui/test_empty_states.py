@@ -57,7 +57,7 @@ def test_a_plan_that_was_discarded_is_listed_as_such_and_not_chosen(stage: Stage
         engine.plans.discard(engine.plans.find())
         seat.app.run_slash("/plans")
         await seat.opened(PlanList)
-        await seat.shows("greet  discarded")
+        await seat.shows("greet  Discarded")
         await seat.press("enter")
         await seat.shows("This plan was discarded.")
 
