@@ -240,6 +240,7 @@ def test_the_whole_object() -> None:
         "approved": False,
         "questions": [],
         "batches": [],
+        "attachments": [],
         "waiting": [],
         "children": 0,
         "compactions": 0,

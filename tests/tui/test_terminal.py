@@ -138,7 +138,7 @@ def test_a_review_closes_when_the_plan_is_approved_in_another_terminal(
     screen = server.open(world, "assent", size=(200, 50))
     screen.shows(OPEN, "script.json")
     screen.press("C-t")
-    screen.shows(digest, "not approved")
+    screen.shows(digest, "Waiting for approval")
     other = server.open(world, "assent approve")
     other.shows("Type the first 8 characters")
     other.type(digest[:8])
