@@ -62,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for one in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler)
+    os.environ.pop("PYTHONUNBUFFERED", None)  # processes with such a variable cannot be forked
     if SHARED not in os.environ:  # workers inherit it
         os.environ[SHARED] = tempfile.mkdtemp(prefix="assent-tests-")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(SHARED)))
