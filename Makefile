@@ -22,7 +22,7 @@ MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system pins fmt lint quick test collected screens bench mutants demo docs
+.PHONY: help setup system pins fmt lint quick test suite screens bench mutants demo docs
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -60,7 +60,7 @@ fmt: $(STAMP) ## format the code and mend what ruff can mend
 
 quick: $(STAMP) ## the quick gate, about two minutes: lint, then everything that only computes
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/pytest -n $(CORES) --dist worksteal --hypothesis-profile=few $(QUICK)
+	$(BIN)/pytest --workers $(CORES) --hypothesis-profile=few $(QUICK)
 	@$(BIN)/python tools/advice.py
 
 lint: $(STAMP) ## format, rules, types and floors
@@ -69,17 +69,15 @@ lint: $(STAMP) ## format, rules, types and floors
 	$(BIN)/mypy --strict $(TYPED)
 	$(BIN)/lint-imports --no-logo
 
-test: ## everything: lint, then the whole suite
+test: ## everything: lint, and the whole suite beside it
 	@$(if $(strip $(MISSING)),echo "Installing Debian packages if possible: $(strip $(MISSING))"; $(MAKE) -s system >/dev/null || true)
-	@$(MAKE) --no-print-directory -j2 --output-sync lint collected
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	@$(MAKE) --no-print-directory -j2 lint suite
 
-# All workers begin with the same: to read every test. What they need is compiled once, before that.
-collected: $(STAMP)
-	@$(BIN)/pytest --collect-only --quiet >/dev/null 2>&1 || true  # it is said later, if anything is wrong
+suite: $(STAMP)
+	$(BIN)/pytest --workers $(WORKERS)
 
 screens: $(STAMP) ## compare pictures of the terminal UI at every size (ASSENT_SNAPSHOTS=accept keeps new ones)
-	ASSENT_SNAPSHOTS=$${ASSENT_SNAPSHOTS:-all} $(BIN)/pytest -n $(CORES) tests/tui/test_snapshots.py
+	ASSENT_SNAPSHOTS=$${ASSENT_SNAPSHOTS:-all} $(BIN)/pytest --workers $(CORES) tests/tui/test_snapshots.py
 
 bench: $(STAMP) ## measure speed against the budgets
 	$(BIN)/python -m bench.run

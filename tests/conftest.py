@@ -14,30 +14,11 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.disks.possible import PRIVILEGE
-from tests.support import feature_check
+from tests.support import feature_check, forked_workers
+from tests.support.forked_workers import LONG
 from tests.support.properties import QUICK
 from tests.support.sandbox_status import SHARED
 
-LONG = (
-    "tests/disks/",
-    "tests/crash/test_kill",
-    "tests/crash/test_large_file",
-    "tests/tui/test_end_to_end",
-    "tests/tui/test_accidental_keys",
-    "tests/bench/",
-    "tests/adversarial/test_adversarial",
-    "tests/doctor/",
-    "tests/demo/",
-)  # what takes long, the longest first
-# What reads the syntax trees of the whole package; one worker does, so that they are made once.
-READS_TREES = (
-    "tests/house/",
-    "tests/adversarial/test_known_vulnerabilities.py::test_only_the_gate",
-    "tests/cli/test_next_steps.py",
-    "tests/runs/test_user_commands.py::test_no_tool",
-    "tests/tui/test_hints.py",
-    "tests/tui/test_panel_table.py",
-)
 LONG_S = 900  # seconds for each of these; the others have those of pyproject.toml
 MANY = 20_000  # values made before the garbage collector looks at them; the usual number is 700
 
@@ -54,6 +35,10 @@ settings.register_profile(
 )
 settings.register_profile(QUICK, parent=settings.get_profile("steady"), max_examples=10)
 settings.load_profile("steady")
+
+
+pytest_addoption = forked_workers.pytest_addoption
+pytest_runtestloop = forked_workers.pytest_runtestloop
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -80,23 +65,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Has every worker begin with its share of what takes long, so that none is left with it."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Lets what takes long take long."""
     for item in items:
         if item.nodeid.startswith(LONG) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LONG_S))
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    if workers == 1:
-        return
-    long = [item for start in LONG for item in items if item.nodeid.startswith(start)]
-    short = [item for item in items if not item.nodeid.startswith(LONG)]
-    short.sort(key=lambda item: not item.nodeid.startswith(READS_TREES))
-    each = -(-len(short) // workers)
-    items[:] = [
-        item
-        for worker in range(workers)
-        for item in (*long[worker::workers], *short[worker * each : (worker + 1) * each])
-    ]
 
 
 @pytest.hookimpl(wrapper=True)

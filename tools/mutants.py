@@ -138,7 +138,7 @@ def passes(tests: list[str], workers: str, one: Mutant | None = None) -> bool:
         if one is not None:
             mutated = source / one.path.relative_to(ROOT / "src")
             mutated.write_text(planted(one), encoding="utf-8")
-        line = [sys.executable, "-m", "pytest", "-q", "-x", "-n", workers, "--dist", "worksteal"]
+        line = [sys.executable, "-m", "pytest", "-q", "-x", "--workers", workers]
         line += ["-p", "no:cacheprovider", "--hypothesis-profile=few", *tests]
         environment = {**os.environ, "PYTHONPATH": str(source)}
         try:

@@ -1,9 +1,6 @@
 """A run of the whole suite fails if a test that docs/features.md names did not pass in it.
 
-Each case is a small project that pytest runs with the same plugin as this suite. How workers share
-a run is played in two processes, one after the other: a run that believes to be a worker records
-what a worker would send, and a run that believes to be the controller receives it. Real workers
-inside of a worker are three more processes that hold the pipe which is read here to its end.
+Each case is a small project that pytest runs with the same plugins as this suite.
 """
 
 import os
@@ -21,61 +18,12 @@ from tests.support.feature_check import PLUGIN, feature_tests, unproven
 SETTINGS = '[tool.pytest.ini_options]\ntestpaths = ["tests"]\nxfail_strict = true\n'
 CONFTEST = """
 from tests.support.feature_check import install as pytest_configure
+from tests.support.forked_workers import pytest_addoption, pytest_runtestloop
 
 def pytest_collection_modifyitems(config, items):
     dropped = [item for item in items if "dropped" in item.nodeid]
     items[:] = [item for item in items if item not in dropped]
     config.hook.pytest_deselected(items=dropped)
-"""
-# What a worker of pytest-xdist is for the check: it has `workeroutput`, and sends its reports.
-WORKER = """
-import json, pathlib
-import pytest
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config):
-    config.workerinput, config.workeroutput = {}, {}
-    config.pluginmanager.register(Sender(config))
-
-class Sender:
-    def __init__(self, config):
-        self.config, self.reports = config, []
-
-    def pytest_runtest_logreport(self, report):
-        data = self.config.hook.pytest_report_to_serializable(config=self.config, report=report)
-        self.reports.append(data)
-
-    def pytest_sessionfinish(self):
-        sent = [self.reports, self.config.workeroutput]
-        pathlib.Path("sent.json").write_text(json.dumps(sent))
-"""
-# What the controller does with it: nothing is collected there, and reports arrive from two workers.
-CONTROLLER = """
-import json, pathlib, types
-import pytest
-
-class Hooks:
-    def pytest_testnodedown(node, error): "A worker has ended."
-
-def pytest_addhooks(pluginmanager):
-    pluginmanager.add_hookspecs(Hooks)
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session):
-    return True
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session):
-    hook, (reports, output) = session.config.hook, json.loads(pathlib.Path("sent.json").read_text())
-    session.testscollected = len(reports)
-    for data in [*reports[::2], *reports[1::2]]:
-        report = hook.pytest_report_from_serializable(config=session.config, data=data)
-        hook.pytest_runtest_logreport(report=report)
-        if session.shouldfail:
-            raise session.Interrupted(session.shouldfail)
-    for _ in range(2):
-        hook.pytest_testnodedown(node=types.SimpleNamespace(workeroutput=output), error=None)
-    return True
 """
 # Tests that prove something, and tests that prove nothing however green the run is.
 GOOD = f"""
@@ -128,7 +76,7 @@ WRONG = {
     "test_renamed": "not found",
 }
 HOLDS = ("test_plain", "test_each", "test_privilege", "test_some_privilege")
-WORKERS = pytest.mark.parametrize("workers", [False, True], ids=["alone", "shared"])
+WORKERS = pytest.mark.parametrize("workers", [1, 2])
 
 
 @pytest.fixture
@@ -138,8 +86,6 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     (tmp_path / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
     (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    (tmp_path / "worker.py").write_text(WORKER, encoding="utf-8")
-    (tmp_path / "controller.py").write_text(CONTROLLER, encoding="utf-8")
     return tmp_path
 
 
@@ -154,17 +100,13 @@ def run(
     tests: str,
     named: Iterable[str],
     *options: str,
-    workers: bool = False,
+    workers: int = 1,
     below: str = ".",
 ) -> tuple[int, str]:
     """Runs pytest over the project; returns its exit status and what it printed."""
     (project / "tests" / "test_it.py").write_text(tests, encoding="utf-8")
     (project / "docs" / "features.md").write_text(page(named), encoding="utf-8")
-    if not workers:
-        return _pytest(project / below, *options)
-    _, output = _pytest(project, "-p", "worker")
-    assert "features.md" not in output
-    return _pytest(project, "-p", "controller", *options)
+    return _pytest(project / below, f"--workers={workers}", *options)
 
 
 def _pytest(folder: Path, *options: str) -> tuple[int, str]:
@@ -186,14 +128,14 @@ def _pytest(folder: Path, *options: str) -> tuple[int, str]:
 
 
 @WORKERS
-def test_a_run_in_which_all_named_tests_passed_is_good(project: Path, workers: bool) -> None:
+def test_a_run_in_which_all_named_tests_passed_is_good(project: Path, workers: int) -> None:
     status, output = run(project, GOOD + BAD, HOLDS, workers=workers)
     assert status == 0, output
     assert "docs/features.md: all 4 tests that it names ran and passed." in output
 
 
 @WORKERS
-def test_a_green_run_fails_if_a_named_test_did_not_pass(project: Path, workers: bool) -> None:
+def test_a_green_run_fails_if_a_named_test_did_not_pass(project: Path, workers: int) -> None:
     status, output = run(project, GOOD + BAD, [*HOLDS, *WRONG], workers=workers)
     assert status == pytest.ExitCode.TESTS_FAILED, output
     assert " failed" not in output.splitlines()[-1]
@@ -251,7 +193,7 @@ def test_in_a_folder_below_the_run_is_not_whole(project: Path) -> None:
 
 
 @WORKERS
-def test_a_run_that_ended_early_is_not_checked(project: Path, workers: bool) -> None:
+def test_a_run_that_ended_early_is_not_checked(project: Path, workers: int) -> None:
     tests = "def test_first(): assert False\ndef test_named(): pass\n"
     status, output = run(project, tests, ["test_named"], "-x", workers=workers)
     assert status in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED), output
@@ -285,7 +227,7 @@ def test_make_test_runs_the_whole_suite(request: pytest.FixtureRequest) -> None:
     dry = subprocess.run(
         ["make", "--dry-run", "test"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    [line] = [line for line in dry.stdout.splitlines() if "/pytest -n" in line]
+    [line] = [line for line in dry.stdout.splitlines() if "/pytest --workers" in line]
     words = [*shlex.split(line)[1:], *shlex.split(" ".join(request.config.getini("addopts")))]
     choosing = ("-k", "-m", "--lf", "--last-failed", "--sw", "--stepwise", "--co", "tests")
     assert [word for word in words if word.startswith(choosing)] == []

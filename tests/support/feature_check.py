@@ -17,7 +17,6 @@ Outcome = Literal["passed", "accepted", "skipped", "xfailed", "failed", "deselec
 
 PLUGIN = "feature-check"
 PAGE = Path("docs", "features.md")
-DESELECTED = "deselected"  # key under which a worker of pytest-xdist hands over what it left out
 _ROW = re.compile(r"^\| ([FG]\d+) \|.*\| ([^|]*) \|$", re.MULTILINE)
 _NAMED = re.compile(r"`(tests/[\w/]+\.py::test_\w+)`")
 # Options by which a person chooses a part of the suite, or none of it. Not among them: --deselect
@@ -43,24 +42,12 @@ def unproven(named: Iterable[str], outcomes: Mapping[str, Outcome]) -> dict[str,
 
 
 def install(config: pytest.Config) -> None:
-    """Adds the check to a run; a worker of pytest-xdist only reports what it left out."""
-    is_worker = hasattr(config, "workerinput")
-    plugin = DeselectionReport(config) if is_worker else FeatureCheck(config)
-    config.pluginmanager.register(plugin, PLUGIN)
-
-
-class DeselectionReport:
-    """The half of the check that runs in a worker: only workers collect, so only they deselect."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._output: dict[str, list[str]] = config.workeroutput  # type: ignore[attr-defined]
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        self._output.setdefault(DESELECTED, []).extend(item.nodeid for item in items)
+    """Adds the check to a run."""
+    config.pluginmanager.register(FeatureCheck(config), PLUGIN)
 
 
 class FeatureCheck:
-    """The half that sees the reports of all workers, and decides at the end of the run."""
+    """Sees the reports of all tests, and decides at the end of the run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._page = config.rootpath / PAGE
@@ -85,11 +72,6 @@ class FeatureCheck:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         self._outcomes.update({item.nodeid: "deselected" for item in items})
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: object) -> None:
-        left_out = getattr(node, "workeroutput", {}).get(DESELECTED, ())
-        self._outcomes.update(dict.fromkeys(left_out, "deselected"))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if not (self._whole and self._completed):
