@@ -4,7 +4,7 @@ import errno
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.crash.rig import Rig
 from tests.crash.trees import look
@@ -23,13 +23,14 @@ CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)
 SYNCS = ("hands.fsync", "hands.syncfs")
 WAYS: tuple[RecoveryChoice, ...] = ("roll_back", "resume", "accept")
 LEADS_TO = {"roll_back": "rolled_back", "resume": "done", "accept": "done"}
+Whose: TypeAlias = str | tuple[str, ...]  # how the names of calls begin that can fail
 SETTLED = 3  # entries of a journal: started, committed, settled
 
 
 class Fault(CallTrigger):
     """Lets calls fail, and knows whether a sync was among them before the run was settled."""
 
-    def __init__(self, whose: str, at: int, code: int, *, sticky: bool) -> None:
+    def __init__(self, whose: Whose, at: int, code: int, *, sticky: bool) -> None:
         super().__init__(lambda name: name.startswith(whose), at, self._fail, sticky=sticky)
         self.unsynced = False
         self._refuse = fail_with(code)
@@ -50,7 +51,7 @@ class Fault(CallTrigger):
 class Faulty:
     """Builds the rig's plan with errors in it. The log is in memory: it is not what fails here."""
 
-    def __init__(self, rig: Rig, whose: str) -> None:
+    def __init__(self, rig: Rig, whose: Whose) -> None:
         self.rig = rig
         self._whose = whose
         self._log = _in_memory(rig.site.state / "log.db")

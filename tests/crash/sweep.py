@@ -4,8 +4,8 @@
 
 This process forks those that are killed, which costs far less than a start, and is the one that
 recovers. VERB is build, undo, or approve, which means to approve and build at once; DEPTH 1 kills
-it at every moment, DEPTH 2 cuts off every recovery from there too. The report is one JSON object on
-stdout.
+it at every moment, DEPTH 2 stops it there instead, and cuts off every recovery from there too. The
+report is one JSON object on stdout.
 """
 
 import gc
@@ -103,6 +103,7 @@ class Sweep:
             self.rig.restore(left)
             if (state := self.state(left)) not in states:
                 states.add(state)
+                self._judge(report, self.recover(), f"stopped at {report.killed}")
                 self._again(report, left)
             report.killed += 1
 

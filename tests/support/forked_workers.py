@@ -287,7 +287,8 @@ def _become_worker(config: pytest.Config, send: Send) -> None:
     """Gives a worker a folder and a capture of its own, and has it print nothing."""
     config._tmp_path_factory._basetemp.mkdir(mode=0o700)  # type: ignore[attr-defined]
     plugins = config.pluginmanager
-    plugins.unregister(name="terminalreporter")
+    printer = plugins.getplugin("terminalreporter")
+    printer._tw._file = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
     plugins.register(Reports(config, send))
     capture = plugins.getplugin("capturemanager")
     capture.stop_global_capturing()
