@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.crash.sweep import killed
-from tests.disks.power import Machine
+from tests.disks.power import Machine, unshare_mounts
 
 from assent.testing.call_trace import CallListener, CallTrigger
 
@@ -25,6 +25,7 @@ def write(machine: Machine, listen: CallListener) -> None:
 
 
 if __name__ == "__main__":
+    unshare_mounts()
     machine = Machine(sys.argv[1], Path(sys.argv[2]))
     assert killed(lambda listen: write(machine, listen), CallTrigger(at=0, act=machine.cut))
     machine.restart()

@@ -1,6 +1,5 @@
 """G5, law 5: a power cut on a real file system leaves all or nothing, and one yes spent."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,8 +8,9 @@ from tests.crash.apart import PATIENT, apart
 from tests.crash.stories import STORIES
 from tests.crash.sweep import Report
 from tests.crash.test_kill_commands import DECIDED, FORWARD
-from tests.disks.possible import NAMESPACE, needs_mounts
+from tests.disks.possible import needs_mounts
 from tests.disks.power import TYPES
+from tests.support import forked_python
 
 pytestmark = PATIENT
 
@@ -47,8 +47,8 @@ def test_g5_a_build_with_a_command_cut_at_every_change(way: str, tmp_path: Path)
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_cut_loses_what_was_not_synced(kind: str, tmp_path: Path) -> None:
     needs_mounts("unshare", "losetup", TYPES[kind][0][0])
-    ran = subprocess.run(
-        [*NAMESPACE, sys.executable, "-m", "tests.disks.losing", kind, str(tmp_path)],
+    ran = forked_python.run(
+        [sys.executable, "-m", "tests.disks.losing", kind, str(tmp_path)],
         capture_output=True,
         check=False,
     )
@@ -58,4 +58,4 @@ def test_a_cut_loses_what_was_not_synced(kind: str, tmp_path: Path) -> None:
 def cut(kind: str, verb: str, story: str, folder: Path) -> Report:
     """Runs the cuts of one story and returns what became of them."""
     needs_mounts("unshare", "losetup", TYPES[kind][0][0])
-    return apart(Report, "tests.disks.power", kind, verb, story, folder, around=NAMESPACE)
+    return apart(Report, "tests.disks.power", kind, verb, story, folder)
