@@ -73,7 +73,7 @@ class Engine(WorkspaceStatus):
     def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
         super().__init__(ports, config)
         self.opening = RLock()
-        self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
+        self._projections.todos_of = self.session_list.todos_of
 
     @opened_once
     def drafts(self) -> "Drafts":
