@@ -22,7 +22,13 @@ SEAMS = {
 # do not need; what it may load is named as closely as it can be.
 LATER = {
     # The composition root of the services: a command loads those that it asks the engine for.
-    "assent.app.engine": ("assent.agent", "assent.planning", "assent.runs"),
+    # What work will take is only said of text plans.
+    "assent.app.engine": (
+        "assent.agent",
+        "assent.app.estimate",
+        "assent.planning",
+        "assent.runs",
+    ),
     # The steps of a plan, and what work will take: a first request shows neither.
     "assent.app.status": ("assent.app.estimate", "assent.planning.steps"),
     "assent.app.composition": ("assent.runs.plan_commands",),
