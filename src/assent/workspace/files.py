@@ -158,6 +158,11 @@ class LocalWorkspaceFiles:
                         seen[path] = self._states.of(path)
         return seen
 
+    def close(self) -> None:
+        """Closes the folders that are open; a later call opens them again."""
+        with self._alone:
+            self._folders.forget()
+
     def locate(self, argument: bytes, target: LinkTarget | None = None) -> bytes:
         """Turns what a user typed into a workspace path: its real parent and its name."""
         with self._alone:
