@@ -463,7 +463,7 @@ def numbered_operations(back: UndoTargets, target: UndoTarget) -> list[tuple[str
 def operation_names(back: UndoTargets, target: UndoTarget, ids: Sequence[str]) -> list[str]:
     """Returns the names of operations: number and short id; a composed one has no name.
 
-    No operation has the id of what several on one path came to, so nobody could look it up.
+    No operation has the id of what several on one path came to, so it could not be looked up.
     """
     numbers = {name: n for n, (*_, name) in enumerate(numbered_operations(back, target), 1)}
     return [f"{numbers[name]} ({name[:SHORT_ID]})" if name in numbers else "" for name in ids]
