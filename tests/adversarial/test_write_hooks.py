@@ -1,13 +1,18 @@
 """Hooks before a change to files, after an answer, and before a compaction, by the command line."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.adversarial.harness import final
 from tests.adversarial.test_hooks import NOTE, YOLO, Hooked
+from tests.cli.terminal import Terminal
+
+from assent.core.digest import sha256
 
 LONG = "word " * 800
+PROJECT = ".opencode/assent.toml"
 MAKES = ("write", {"path": "b.txt", "content": "two\n"})
 
 
@@ -30,6 +35,16 @@ def staged(stage: Hooked) -> str:
     stage.write("b.txt", b"two\n")
     stage.ok("stage", "delete", "a.txt")
     return stage.approve()
+
+
+def project_hook(stage: Hooked, on: str, body: str) -> tuple[str, str]:
+    """Gives the project a hook, and returns the file that says so, with its content."""
+    stage.hook(on, body)
+    own = stage.config.read_text("utf-8")
+    at = own.index("[[hooks]]")
+    stage.config.write_text(own[:at], encoding="utf-8")
+    stage.put(PROJECT, own[at:].encode())
+    return PROJECT, own[at:]
 
 
 def test_f134_a_hook_sees_exactly_what_is_about_to_be_written(stage: Hooked) -> None:
@@ -148,13 +163,34 @@ def test_f134_a_hook_can_keep_a_session_from_being_compacted(stage: Hooked) -> N
 
 
 def test_f134_hooks_of_a_project_count_only_once_they_are_trusted(stage: Hooked) -> None:
-    hook = stage.hook("before_write", "exit 2")
-    own = stage.config.read_text("utf-8")
-    at = own.index("[[hooks]]")
-    stage.config.write_text(own[:at], encoding="utf-8")
-    stage.put(".opencode/assent.toml", own[at:].encode())
+    _, line = project_hook(stage, "before_write", "exit 2")
     (wrote,) = stage.called(MAKES, options=YOLO)
     assert not wrote["result"]["failed"]
     shown = stage.run("trust", "show")
     assert b"before every change to files" in shown.out
-    assert str(hook).encode() in shown.out
+    assert re.findall(r'run = \["(.+)"\]', line)[0].encode() in shown.out
+
+
+def test_f134_a_trusted_hook_of_a_project_stops_changes_until_trust_is_revoked(
+    stage: Hooked,
+) -> None:
+    digest = staged(stage)
+    path, line = project_hook(stage, "before_write", "echo not this file >&2; exit 2")
+    terminal = Terminal(stage, "trust", "give", path, "--json")
+    shown = sha256((stage.root / path).read_bytes())[:8]
+    assert terminal.answer(shown.encode() + b"\n").code == 0
+    files = project(stage)
+    found = stage.no(7, "build")
+    assert "Denied by a hook: not this file." in found["message"]
+    assert "the approval is still valid" in found["message"]
+    assert project(stage) == files
+    assert stage.ok("status")["plan"]["digest"] == digest
+    (wrote,) = stage.called(("write", {"path": "c.txt", "content": "x"}), options=YOLO)
+    assert wrote["result"]["text"].startswith("Denied by a hook: not this file")
+    assert not (stage.root / "c.txt").exists()
+    stage.put(path, line.replace("hook0", "other").encode())  # another content is not trusted
+    (wrote,) = stage.called(("write", {"path": "c.txt", "content": "x"}), options=YOLO)
+    assert not wrote["result"]["failed"]
+    stage.put(path, line.encode())
+    stage.ok("trust", "revoke", path)
+    assert stage.ok("build")["outcome"] == "done"

@@ -68,6 +68,11 @@ class Ticking:
             "5 tokens used. Continue with another 5?",
             "The budget of 5 tokens is used up (5 so far).",
         ),
+        (
+            BudgetLimits(max_tokens=1),
+            "5 tokens used. Continue with another 1?",
+            "The budget of 1 token is used up (5 so far).",
+        ),
     ],
 )
 def test_f110_a_budget_that_is_spent_asks_and_without_a_yes_ends_with_what_is_kept(

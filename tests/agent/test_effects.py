@@ -48,6 +48,16 @@ def test_an_edit_while_planning_is_staged_and_named(world: World) -> None:
     assert world.files() == {}
 
 
+def test_a_plan_whose_front_matter_never_ends_is_saved_and_said_to_be_so(world: World) -> None:
+    record = turn(world, GOAL, [plan_text("---\nscope: {files: [a]}\n# Greet\n")], "Done.")
+    [result] = results(world, record)
+    assert not result.failed
+    assert result.text.endswith(
+        "The front matter starts with --- but is not closed. It cannot be presented before that "
+        "is fixed."
+    )
+
+
 def test_an_edit_after_the_plan_was_presented_revises_it(world: World) -> None:
     record = turn(world, GOAL, [write("a")], PRESENTS)
     plan = world.engine().plans.find()

@@ -47,6 +47,27 @@ def test_g15_the_question_before_a_build_shows_it(text_plan: World) -> None:
     assert b"Expected for the build: 16.9k to 156k tokens" in terminal.screen.partition(QUESTION)[0]
 
 
+def test_g15_the_model_that_will_build_decides_the_price(text_plan: World) -> None:
+    config = text_plan.config.read_text("utf-8")
+    small = PRICED.replace('model = "acme/large"', "").replace("acme/large", "acme/small")
+    small = small.replace("input = 2.0", "input = 4.0")
+    text_plan.config.write_text(PRICED + small + config, encoding="utf-8")
+    (text_plan.config.parent / "agents").mkdir()
+    own = text_plan.config.parent / "agents" / "mason.md"
+    own.write_text("---\nmodel: acme/small\n---\nBuild.\n", encoding="utf-8")
+    usual, other = b"$0.0370 to $0.38", b"$0.0700 to $0.67"
+    assert usual in text_plan.run("review").out
+    for words, told in (
+        ((), usual),
+        (("--build", "--model", "acme/small"), other),
+        (("--build", "--agent", "mason"), other),
+        (("--build", "--agent", "mason", "--model", "acme/large"), usual),
+    ):
+        terminal = Terminal(text_plan, "approve", *words, env={"NO_COLOR": "1"})
+        terminal.answer(b"no\n")
+        assert told in terminal.screen.partition(QUESTION)[0], words
+
+
 def test_g15_a_plan_of_operations_needs_no_model_and_has_no_estimate(world: World) -> None:
     world.plan()
     world.write("a.txt", b"a\n")

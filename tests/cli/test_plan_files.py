@@ -47,6 +47,32 @@ def test_f19_a_folder_for_each_session_and_the_newest_plan_first(world: World) -
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "---\nscope: {files: [a]}\n# Text\n",
+            "The front matter starts with --- but is not closed.",
+        ),
+        ("---\nscope: 3\n---\n# Text\n", "`scope` in the front matter must be"),
+        ("---\nscope:\n  files: ['!a']\n---\n# Text\n", "`!` cannot exclude anything"),
+    ],
+)
+def test_a_text_whose_front_matter_cannot_be_read_is_saved_with_a_warning(
+    world: World, text: str, why: str
+) -> None:
+    world.plan()
+    (world.base / "notes.md").write_text(text, encoding="utf-8")
+    answer = world.run("plan", "write", str(world.base / "notes.md"), "--json")
+    assert (answer.code, answer.json["state"]) == (0, "DRAFTING")
+    assert why.encode() in answer.err
+    assert b"The text is saved, but `assent propose` will refuse it." in answer.err
+    assert world.text().read_text("utf-8") == text
+    assert why in world.no(1, "propose")["message"]
+    world.text().write_text("---\nscope:\n  files: [a]\n---\n# Text\n", encoding="utf-8")
+    assert world.run("plan", "write").err == b""
+
+
 def test_f19_deleting_the_folder_cleans_up_and_loses_no_undo(world: World) -> None:
     world.plan("one")
     world.write("a.txt", b"a\n")

@@ -153,21 +153,41 @@ def test_f146_a_run_whose_undo_left_something_alone_is_partly_undone(built: Worl
     assert listed(built) == [("redo", "done"), ("undo", "undone"), ("run", "done")]
 
 
+def undo_plan_text(world: World) -> str:
+    """The text of the plan that an undo was, as it is kept."""
+    events = world.ok("log")["events"]
+    digest = [e["body"]["content_hash"] for e in events if e["kind"] == "text_revised"][-1]
+    (text,) = [
+        path.read_text(encoding="utf-8")
+        for path in (world.state / "assent" / "blobs").rglob("*")
+        if path.parent.name + path.name == digest
+    ]
+    return text
+
+
 def test_g6_the_plan_of_an_undo_names_operations_as_people_type_them(built: World) -> None:
     run = built.ok("runs", "list")["runs"][0]["run"]
     ids = [row["id"] for row in built.ok("runs", "show", run)["operations"]]
     built.put("b", b"by me\n")
     built.undo(run)
-    events = built.ok("log")["events"]
-    digest = [e["body"]["content_hash"] for e in events if e["kind"] == "text_revised"][-1]
-    (text,) = [
-        path.read_text(encoding="utf-8")
-        for path in (built.state / "assent" / "blobs").rglob("*")
-        if path.parent.name + path.name == digest
-    ]
+    text = undo_plan_text(built)
     assert f"- made/a: restore to before operation 1 ({ids[0][:12]})\n" in text
     assert f"- b changed after the run: operation 2 ({ids[1][:12]})\n" in text
     assert not [name for name in ids if name in text]
+
+
+def test_g6_what_several_operations_came_to_is_named_by_their_run(world: World) -> None:
+    world.plan()
+    world.write("a.txt", b"1\n")
+    world.write("b.txt", b"1\n")
+    world.ok("stage", "run", "--no-sandbox", "--script", "true")
+    world.write("a.txt", b"2\n")
+    world.approve()
+    world.ok("build")
+    world.undo()
+    text = undo_plan_text(world)
+    assert "- a.txt: restore to before this run\n" in text
+    assert "- b.txt: restore to before operation 2 (" in text
 
 
 def test_f146_odd_names_of_a_run_are_escaped_once(world: World) -> None:

@@ -243,6 +243,17 @@ def test_law_7_the_text_of_an_undo_plan_names_run_operations_and_what_is_left() 
     )
 
 
+def test_what_several_operations_came_to_is_named_by_the_run() -> None:
+    found = inverted(RUN, {**END, b"old": Z})
+    text = undo_text("run1", "add_login", found, ("", "", "id2", "id3")).decode()
+    assert "- gone: restore to before operation id2\n" in text
+    assert "- new/f: restore to before this run\n" in text
+    assert text.endswith("- old changed after the run\n")
+    assert "- new/f: restore to before these runs\n" in (
+        undo_text("run1 run2", "add_login", found, ("", "", "id2", "id3")).decode()
+    )
+
+
 def test_law_7_the_same_run_and_disk_give_the_same_text() -> None:
     texts = {undo_text("run1", "x", inverted(RUN, dict(END)), IDS) for _ in range(3)}
     assert len(texts) == 1

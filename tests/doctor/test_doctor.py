@@ -11,7 +11,7 @@ import pytest
 from tests.cli.harness import World, files_below
 from tests.sandbox.leaky_sandboxes import ENVIRONMENT, real_tool, unconfined
 
-from assent.cli.doctor import report_on
+from assent.cli.doctor import doctor_lines, report_on
 from assent.cli.output import CliOutput
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused
@@ -70,12 +70,35 @@ def results(report: dict[str, Any], channel: str) -> dict[str, str]:
     return {c["name"]: c["result"] for c in report["checks"] if c["channel"] == channel}
 
 
+def test_f137_skills_that_cannot_be_used_are_listed_with_the_reason(world: World) -> None:
+    skills = world.config.parent / "skills"
+    for name, content in (
+        ("tidy", "---\nname: tidy\ndescription: Tidies\n---\nTidy up.\n"),
+        ("loud", "---\nname: LOUD\ndescription: Shouts\n---\nShout.\n"),
+        ("endless", "---\nname: endless\ndescription: Has no end\nText.\n"),
+    ):
+        (skills / name).mkdir(parents=True)
+        (skills / name / "SKILL.md").write_text(content, encoding="utf-8")
+    (skills / "folder" / "SKILL.md").mkdir(parents=True)
+    world.put(".opencode/skills/theirs/SKILL.md", b"---\nname: theirs\n---\n")
+    report = world.run("doctor", "--json").json
+    told = dict(zip(("endless", "folder", "loud", "theirs"), report["skills"], strict=True))
+    assert told["endless"].startswith(f"{skills}/endless/SKILL.md cannot be used: ")
+    assert told["loud"].startswith(f"{skills}/loud/SKILL.md cannot be used: its name must have ")
+    assert told["folder"].startswith(f"{skills}/folder/SKILL.md ")
+    assert "you do not trust them: theirs" in told["theirs"]
+    lines = [line.text for line in doctor_lines(report)]
+    shown = " ".join(" ".join(lines[lines.index("skills") :]).split())
+    assert all(words in shown for words in told.values())
+    assert report["ok"] is not any(check["result"] == "FAILED" for check in report["checks"])
+
+
 def test_g13_doctor_reports_every_channel(world: World) -> None:
     real_tool()
     answer = world.run("doctor", "--json")
     report = answer.json
     assert answer.code == 0
-    assert report.keys() == {"checks", "standing", "versions", "missing", "places", "ok"}
+    assert report.keys() == {"checks", "standing", "versions", "missing", "places", "skills", "ok"}
     assert report["ok"] is True
     assert report["standing"] == {"hold": "held", "reason": "", "next": ""}
     assert [c for c in report["checks"] if c["result"] == "FAILED"] == []

@@ -76,6 +76,27 @@ def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
         assert odd.value.errno == errno.ENOTSUP
 
 
+def test_among_many_the_odd_one_is_named(tmp_path: Path) -> None:
+    for number in range(100):
+        put(tmp_path, b"in/%d" % number, b"%d" % number)
+    names = [b"in/%d" % number for number in range(100)]
+    seen = {name: file_state(name[3:]) for name in names}
+    changed = seen | {b"in/70": file_state(b"other")}
+    assert files_on(tmp_path).read_states(names) == seen
+    assert files_on(tmp_path).read_states(changed) == seen  # what is hoped for is no answer
+    os.remove(tmp_path / "in/80")
+    os.mkfifo(tmp_path / "in/80")
+    with pytest.raises(Refused, match="in/80 is a pipe"):
+        files_on(tmp_path).read_states(changed)
+
+
+def test_in_a_missing_folder_nothing_is_looked_up(tmp_path: Path) -> None:
+    disk = WatchedDisk()
+    names = [b"no/%d" % number for number in range(50)]
+    assert files_on(tmp_path, disk).read_states(dict.fromkeys(names)) == dict.fromkeys(names)
+    assert disk.calls["open"] <= 5  # the folders on the way, once
+
+
 def test_a_symlinked_parent_is_refused_by_name(tmp_path: Path) -> None:
     put(tmp_path, b"real/file")
     (tmp_path / "link").symlink_to("real")

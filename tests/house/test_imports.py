@@ -22,7 +22,13 @@ SEAMS = {
 # do not need; what it may load is named as closely as it can be.
 LATER = {
     # The composition root of the services: a command loads those that it asks the engine for.
-    "assent.app.engine": ("assent.agent", "assent.planning", "assent.runs"),
+    # What work will take is only said of text plans.
+    "assent.app.engine": (
+        "assent.agent",
+        "assent.app.estimate",
+        "assent.planning",
+        "assent.runs",
+    ),
     # The steps of a plan, and what work will take: a first request shows neither.
     "assent.app.status": ("assent.app.estimate", "assent.planning.steps"),
     "assent.app.composition": ("assent.runs.plan_commands",),
@@ -32,21 +38,31 @@ LATER = {
     "assent.app.tool_environment": ("assent.app.mcp", "assent.app.plugins", "assent.app.skills"),
     # `--version` and `--help` need no more; then a line is a goal, a slash command, a command (of
     # which `cli.root` loads one by the table in `cli.registry`) or the screen.
-    "assent.cli": ("assent.cli.entry",),
+    "assent.cli": ("assent.cli.entry", "msgspec"),
     "assent.cli.entry": (
         "assent.cli.goal.command",
         "assent.cli.goal.slash_command",
         "assent.cli.root",
         "assent.cli.tui",
     ),
+    # What makes typing errors friendly, and what a pager asks: most lines need neither.
+    "assent.cli.goal.options": ("difflib",),
+    "assent.cli.pager": ("shutil",),
+    # A plan of this workspace is no bundle: nothing is signed, asked or built for its review.
+    "assent.cli.review": ("assent.cli.bundle",),
     # What drives a model: builds of exact plans and lists of sessions need none.
     "assent.cli.run_driver": ("assent.cli.text_plan_build",),
     "assent.cli.sessions": ("assent.cli.session_turn",),
+    # How far a record of the workspace would reach is said of commands, and most plans have none.
+    "assent.planning.reviews": ("assent.planning.snapshot.recorder",),
     # The first paint does not wait for the engine, commands, panels and sidebar.
     "assent.cli.tui": ("assent.app", "assent.cli.root"),
     "assent.tui.app": ("assent.tui.parts",),
 }
-DRIVERS = ("textual", "sqlite3", "ssl", "yaml", "nacl", "tree_sitter", "tree_sitter_bash")
+DRIVERS = (
+    "textual", "sqlite3", "ssl", "yaml", "tomllib", "ctypes", "nacl", "tree_sitter",
+    "tree_sitter_bash",
+)  # fmt: skip
 
 
 def test_files_import_each_other_in_no_circle() -> None:

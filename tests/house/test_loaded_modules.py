@@ -13,6 +13,9 @@ from tests.house.source import functions, modules
 from tests.llm.server import serving
 
 STATUS_LIMIT = 120
+REVIEW_LIMIT = 165
+# Slow to load, and of no use to a review: of files that are read, in a folder without settings.
+NOT_FOR_REVIEWS = {"typing_extensions", "tomllib", "ctypes", "difflib", "shutil"}
 REQUEST_LIMIT = 200
 
 # Prints which modules are loaded once a command is over.
@@ -65,7 +68,8 @@ class Machine:
         )
         assert ran.returncode == 0, ran.stderr.decode()
         told = [line for line in ran.stderr.splitlines() if line.startswith(b"[")]
-        return [name for name in json.loads(told[0]) if name.split(".")[0] == "assent"]
+        self.all_loaded: set[str] = set(json.loads(told[0]))
+        return sorted(name for name in self.all_loaded if name.split(".")[0] == "assent")
 
 
 @pytest.fixture
@@ -81,6 +85,28 @@ def test_status_loads_few_modules(machine: Machine) -> None:
     found = machine.loaded(AT_THE_END, "status")
     assert "assent.planning.plans" in found, "the command was not run"
     assert len(found) <= STATUS_LIMIT, by_package(found)
+
+
+def test_a_review_of_files_loads_nothing_that_signs_runs_or_asks(machine: Machine) -> None:
+    machine.loaded(AT_THE_END, "plan", "new", "one", "--goal", "A first file")
+    (machine.root / "draft").write_text("text\n", encoding="utf-8")
+    machine.loaded(AT_THE_END, "stage", "write", "a.txt", "--from", "draft")
+    machine.loaded(AT_THE_END, "propose")
+    found = machine.loaded(AT_THE_END, "review")
+    assert "assent.planning.reviews" in found, "the command was not run"
+    assert len(found) <= REVIEW_LIMIT, by_package(found)
+    assert not machine.all_loaded & NOT_FOR_REVIEWS
+    assert "assent.agent.sessions" not in found
+    assert "assent.runs.undo.service" not in found
+
+
+def test_staging_loads_no_session(machine: Machine) -> None:
+    machine.loaded(AT_THE_END, "plan", "new", "one", "--goal", "A first file")
+    (machine.root / "draft").write_text("text\n", encoding="utf-8")
+    machine.loaded(AT_THE_END, "stage", "write", "a.txt", "--from", "draft")
+    found = machine.loaded(AT_THE_END, "stage", "write", "b.txt", "--from", "draft")
+    assert "assent.planning.drafts" in found, "the command was not run"
+    assert "assent.agent.sessions" not in found, by_package(found)
 
 
 def test_a_first_request_loads_few_modules(machine: Machine) -> None:

@@ -1,9 +1,12 @@
 """Each risk is found where it is and not where it is not."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.render.values import delete, link, move, state, write
 
+from assent.core.paths import casefolded
 from assent.core.permission.sensitive_paths import (
     EXECUTED_LATER,
     PROTECTED_PATHS,
@@ -24,6 +27,7 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import skeletons
+from assent.core.text.glob_pattern import PATH_TABLE, glob_matches
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.operation_risks import (
     _RULES,
@@ -65,6 +69,40 @@ def test_protected_paths_prove_themselves() -> None:
     for row in PROTECTED_PATHS:
         assert [protected_reason(path.encode()) for path in row.hits] == [row.why] * len(row.hits)
         assert [protected_reason(path.encode()) for path in row.misses] == [None] * len(row.misses)
+
+
+_PARTS = [part for row in PROTECTED_PATHS for glob in row.globs for part in glob.split("/")]
+_TEMPLATES = ("example", "sample", "template", "dist", "default", "defaults")
+_NAMES = st.one_of(
+    st.sampled_from(_TEMPLATES).map(lambda word: f".env.{word}"),
+    st.sampled_from(_PARTS).map(lambda part: part.replace("*", "")),
+    st.sampled_from(_PARTS).map(lambda part: part.replace("*", "x.y")),
+    st.sampled_from([name for row in PROTECTED_PATHS for name in (*row.hits, *row.misses)]),
+    st.text("aA.-_e\n\u017f*?", max_size=4),
+)
+
+
+@given(st.lists(st.tuples(_NAMES, st.sampled_from(["", "x", ".", "\n"])), min_size=1, max_size=4))
+def test_whether_a_path_is_protected_is_decided_by_the_globs_alone(
+    names: list[tuple[str, str]],
+) -> None:
+    path = "/".join(name + more for name, more in names)
+    text = casefolded(path.encode()).decode()
+    # Each glob stands for whole parts of a path; a line feed at its very end makes no difference.
+    parts = text.removesuffix("\n").split("/")
+    spans = [
+        "/".join(parts[start:end])
+        for start in range(len(parts))
+        for end in range(start + 1, len(parts) + 1)
+    ]
+    wanted = any(
+        glob_matches(span, glob.lower(), PATH_TABLE)
+        for row in PROTECTED_PATHS
+        for glob in row.globs
+        for span in spans
+    )
+    template = parts[-1] in [f".env.{word}" for word in _TEMPLATES]  # those everybody commits
+    assert (protected_reason(path.encode()) is not None) == (wanted and not template)
 
 
 def test_files_that_are_run_later_prove_themselves() -> None:

@@ -107,3 +107,27 @@ def test_f138_what_is_hidden_in_a_long_paste_attaches_nothing(stage: Stage) -> N
         assert attached(seat) == []
 
     stage.show(act)
+
+
+def test_f138_in_arguments_of_a_custom_command_only_what_was_typed_attaches(stage: Stage) -> None:
+    own = stage.config.parent / "commands" / "look.md"
+    own.parent.mkdir()
+    own.write_text("Look at this: $ARGUMENTS", encoding="utf-8")
+    stage.put("a.py", b"print('a')\n")
+    stage.put("b.py", b"print('b')\n")
+    stage.script(turn("Fine."))
+
+    async def act(seat: Seat) -> None:
+        await seat.until(lambda: seat.app.own_commands != ())
+        await seat.type("/look at @b.py and ")
+        await seat.pilot.pause()
+        editor = seat.app.prompt._editor
+        await editor.on_paste(Paste("see @a.py\n" * 30))
+        await seat.shows("[pasted:")
+        await seat.press("enter")
+        await seat.shows("Fine.")
+        await seat.rest()
+        assert "Look at this: at @b.py and see @a.py" in told(seat)
+        assert [file.path for file in attached(seat)] == ["b.py"]
+
+    stage.show(act)

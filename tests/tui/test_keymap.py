@@ -25,7 +25,7 @@ class Staying(TerminalApp):
         self.ran: list[str] = []
         self.left = 0
 
-    def run_slash(self, text: str) -> None:
+    def run_slash(self, text: str, typed: str | None = None) -> None:
         self.ran.append(text)
 
     def exit(self, *result: object, **more: object) -> None:

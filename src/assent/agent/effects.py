@@ -23,7 +23,7 @@ from assent.core.ids import plan_name, plan_name_of
 from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
 from assent.core.plan.operation import RunCommand
-from assent.core.plan.plan import NO_SCOPE, misspelled_keys
+from assent.core.plan.plan import NO_SCOPE, declaration_problem, misspelled_keys
 from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
 from assent.core.run.permit import PermitSource
 from assent.core.session.event import Question, SessionEvent, TodosChanged
@@ -392,7 +392,9 @@ class EffectRunner:
         staged = len(self._services.plans.operations(plan))
         has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
         kept = f" {KEPT_NOTES}" if whole != text else ""
-        told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}"
+        problem = declaration_problem(whole)
+        bad = f" {problem} It cannot be presented before that is fixed." if problem else ""
+        told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}{bad}"
         carried = EffectResult(told, metadata={"plan": plan.plan_id})
         return EffectDone(carried, changed=True, wrote=sha256(whole), draft=plan.draft)
 

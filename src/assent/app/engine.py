@@ -73,7 +73,7 @@ class Engine(WorkspaceStatus):
     def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
         super().__init__(ports, config)
         self.opening = RLock()
-        self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
+        self._projections.todos_of = self.session_list.todos_of
 
     @opened_once
     def drafts(self) -> "Drafts":
@@ -150,11 +150,19 @@ class Engine(WorkspaceStatus):
         readings.estimated = lambda record, review: self.estimate_of_build(record, review.text)
         return readings
 
-    def estimate_of_build(self, record: "PlanRecord", text: bytes) -> "WorkEstimate":
-        """Estimates what the build of a text plan takes: its steps, in the plan's session."""
-        from assent.agent.text_plan_builds import plan_steps
+    def estimate_of_build(
+        self, record: "PlanRecord", text: bytes, model: str = "", agent: str = ""
+    ) -> "WorkEstimate":
+        """Estimates what the build of a text plan takes: its steps, in the plan's session.
 
-        return self.estimate(self.sessions.of_plan(record), len(plan_steps(text)))
+        Model and agent are those that the user chose for it, if they did.
+        """
+        from assent.agent.text_plan_builds import BUILD_AGENT, plan_steps
+        from assent.app.estimate import estimate_build
+
+        session, steps = self.sessions.of_plan(record), len(plan_steps(text))
+        known = self.session_list.repository()
+        return estimate_build(self._config, known, session, steps, model, agent or BUILD_AGENT)
 
     @property
     def comments(self) -> "Comments":

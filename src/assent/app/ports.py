@@ -133,6 +133,7 @@ def open_ports(
         os.fsencode(here.state / "spares"), config.retention.displaced_bytes
     )
     files = LocalWorkspaceFiles(root, cwd, digests=digests)
+    projection = LocalProjection(root, plan_dir)
     commander = cache(partial(open_commander, files, blobs, config))
 
     @cache
@@ -146,6 +147,10 @@ def open_ports(
 
         return Executor(writer(), blobs, journal, commander=commander())
 
+    def close_folders() -> None:
+        files.close()
+        projection.close()
+
     ports = Ports(
         store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,
@@ -153,7 +158,7 @@ def open_ports(
         locks=FileLocks(here.state / "locks"),
         clock=SystemClock(HOST.get().nanoseconds),
         files=files,
-        projection=LocalProjection(root, plan_dir),
+        projection=projection,
         executor=open_executor,
         open_command_runner=commander,
         garbage_collector=BlobGarbageCollector(here.state / "blobs"),
@@ -164,6 +169,7 @@ def open_ports(
         no_sandbox_reason=_unheld,
         git_state=partial(git_state, root),
         snapshot_cache=snapshot_cache(root, here),
+        close_folders=close_folders,
     )
     return ports, config
 

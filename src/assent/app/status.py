@@ -99,6 +99,7 @@ class WorkspaceStatus:
         self._projections.write_due()
         self._ports.blobs.close()
         self._ports.store.close()
+        self._ports.close_folders()
 
 
 def open_status(folder: str) -> tuple[WorkspaceStatus, tuple[str, ...]]:

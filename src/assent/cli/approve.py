@@ -142,6 +142,9 @@ def approve(
     call.engine.approvals.check_independent(record)
     call.engine.approvals.check_files(record)
     readings = call.engine.review_history
+    readings.estimated = lambda plan, review: call.engine.estimate_of_build(
+        plan, review.text, **builder
+    )
     manner = ApprovalPromptOptions(
         shown=lambda: readings.record(record),
         declined=lambda: call.engine.approvals.decline(record, record.digest, TERMINAL),

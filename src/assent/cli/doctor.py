@@ -40,6 +40,7 @@ def doctor_lines(report: Mapping[str, Any]) -> Iterator[Line]:
     facts = {**report["versions"], **report["places"]}
     yield from _indented("plain", [(name, visible_line(value)) for name, value in facts.items()])
     yield from _missing_lines(report["missing"])
+    yield from _skill_lines(report["skills"])
     yield BLANK
     yield from _standing_lines(report["standing"])
     yield from _count_lines(report)
@@ -71,6 +72,15 @@ def _missing_lines(missing: Sequence[Mapping[str, str]]) -> Iterator[Line]:
     yield from _indented("plain", [(one["name"], one["install"], one["why"]) for one in missing])
 
 
+def _skill_lines(problems: Sequence[str]) -> Iterator[Line]:
+    if not problems:
+        return
+    yield BLANK
+    yield Line("heading", "skills")
+    for words in problems:
+        yield from wrapped_lines("risk", f"  {visible_line(words)}")
+
+
 def _count_lines(report: Mapping[str, Any]) -> Iterator[Line]:
     results = [check["result"] for check in report["checks"]]
     counts = ", ".join(f"{results.count(result)} {result}" for result in STYLES)
@@ -90,9 +100,9 @@ def doctor(call: Invocation, strict: bool) -> int:
 
     Covers approvals, paths, undo, shell and sandbox, in temporary folders. Exits with 1 if any
     check FAILED. Your workspace, plans and configuration are not touched; only the sandbox
-    self-test's result is saved again.
+    self-test's result is saved again. Skills that cannot be used are listed, with the reason.
     """
-    return report_on(doctor_target(), call.output, strict=strict)
+    return report_on(doctor_target(call.folder), call.output, strict=strict)
 
 
 def report_on(patient: DoctorTarget, output: CliOutput, *, strict: bool) -> int:

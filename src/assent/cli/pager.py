@@ -1,7 +1,6 @@
 """The pager: long results, where a person sits at a terminal."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -35,7 +34,9 @@ def print_paged(
 
 def _fits(lines: Iterable[Line]) -> bool:
     """Tells whether lines fit on the screen, with what a terminal makes of too wide ones."""
-    width, height = shutil.get_terminal_size()
+    from shutil import get_terminal_size
+
+    width, height = get_terminal_size()
     return sum(1 + max(len(line.text) - 1, 0) // width for line in lines) < height
 
 

@@ -11,6 +11,7 @@ from assent.cli.output import current_time
 from assent.cli.stdin import argument_text
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
+from assent.core.plan.plan import declaration_problem
 from assent.core.plan.record import PlanRecord
 from assent.planning.plans import MAX_TEXT
 from assent.render.diff import text_diff, text_diff_lines
@@ -43,7 +44,10 @@ def new(call: Invocation, name: str, session: str, goal: str) -> None:
 def write(call: Invocation, file: str | None) -> None:
     """Replace the plan's text with FILE. - is stdin; without FILE, import the edited plan file."""
     content = None if file is None else read_all(call.folder, file, MAX_TEXT)
-    _answer(call, call.engine.plans.write(call.record(), content))
+    record = call.engine.plans.write(call.record(), content)
+    if problem := declaration_problem(call.engine.plans.text(record.content_hash)):
+        call.engine.warn(f"{problem} The text is saved, but `assent propose` will refuse it.")
+    _answer(call, record)
 
 
 @plan.command("list", epilog=examples("assent plan list\nassent plan list --all --json"))

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import click
 
-from assent.cli.bundle import review_file
 from assent.cli.invocation import Invocation, or_bundle_file, with_invocation
 from assent.cli.options import examples
 from assent.cli.pager import print_paged
@@ -24,6 +23,13 @@ from assent.render.review import (
 from assent.render.rows import command_lines, operation_brief, operation_subject
 
 
+def _review_file(call: Invocation, file: str) -> None:
+    """Shows a bundle; a plan of this workspace is reviewed without what reads and signs those."""
+    from assent.cli.bundle import review_file
+
+    review_file(call, file)
+
+
 @click.command(
     epilog=examples(
         "assent review\nassent review --changes\nassent review --seen\nassent review --json\n"
@@ -33,7 +39,7 @@ from assent.render.rows import command_lines, operation_brief, operation_subject
 @click.option("--changes", is_flag=True, help="Only show what changed since your last review.")
 @click.option("--seen", is_flag=True, help="Mark the plan as reviewed.")
 @with_invocation
-@or_bundle_file(review_file)
+@or_bundle_file(_review_file)
 def review(call: Invocation, changes: bool, seen: bool) -> None:
     """Show a plan's risks, text and diffs in full, then its digest.
 

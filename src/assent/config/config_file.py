@@ -8,7 +8,6 @@ import errno
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from stat import S_ISREG, S_IWGRP, S_IWOTH
@@ -98,7 +97,9 @@ def path_text(path: Path) -> str:
 
 
 def parse_toml(path: Path, text: bytes) -> dict[str, Any]:
-    """Returns the table in a settings file."""
+    """Returns the table in a settings file; where there is none, nothing loads the parser."""
+    import tomllib
+
     try:
         table = tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:

@@ -355,8 +355,9 @@ def undo_text(
 ) -> bytes:
     """Writes the Markdown of an undo plan; the same run and disk always give the same bytes.
 
-    `names` are the names that users know the originals by.
+    `names` are the names that users know the originals by; empty for what several came to.
     """
+    all_of_it = "these runs" if " " in run else "this run"
     title = "Redo" if extent.again else "Undo"
     goal = f"Undo {f'operation {extent.only} of ' if extent.only else ''}run {run}."
     lines = [f"# {title} {name}", "", "## Goal", "", goal, "", "## Changes", ""]
@@ -364,12 +365,13 @@ def undo_text(
         lines.append(f"- $ {shell_line(command.argv)} (undo command)")
     for index, op in inversion.operations:
         paths = " and ".join(one_line(path) for path, *_ in footprint(op))
-        lines.append(f"- {paths}: restore to before operation {names[index]}")
+        before = f"operation {names[index]}" if names[index] else all_of_it
+        lines.append(f"- {paths}: restore to before {before}")
     if alone := inversion.skipped:
         lines += ["", "## Skipped", ""]
-        lines += [
-            f"- {reason.removesuffix('.')}: operation {names[index]}" for index, reason in alone
-        ]
+        for index, reason in alone:
+            about = f": operation {names[index]}" if names[index] else ""
+            lines.append(f"- {reason.removesuffix('.')}{about}")
     if extent.overwrites:
         lines += ["", "## May be overwritten", "", *[f"- {told}" for told in extent.overwrites]]
     if extent.guessed:

@@ -7,6 +7,7 @@ import msgspec
 
 from assent.app.settings import user_paths
 from assent.app.shell import open_shell_at, sandbox_checker_at
+from assent.app.skills import skill_problems
 from assent.config.paths import AppPaths
 from assent.core.shell.process import SandboxStatus
 from assent.doctor.approvals import CHECKS
@@ -32,6 +33,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
     versions: dict[str, str]
     missing: tuple[MissingProgram, ...]
     places: dict[str, str]
+    skills: tuple[str, ...]  # what is wrong with files of skills; no safeguard depends on it
     ok: bool
 
 
@@ -41,17 +43,18 @@ class DoctorTarget(msgspec.Struct, frozen=True):
     standings: SandboxChecker
     opening: ShellOpener
     places: AppPaths
+    skill_problems: Callable[[], tuple[str, ...]] = lambda: ()
 
 
-def doctor_target() -> DoctorTarget:
-    """Returns the target for the current user."""
+def doctor_target(folder: str = "") -> DoctorTarget:
+    """Returns the target for the current user; `folder` is in the project whose skills count."""
     places = user_paths()
     standings = sandbox_checker_at(places.state)
 
     def opening(workspace: DoctorWorkspace) -> LocalReadOnlyShell:
         return open_shell_at(str(workspace.root), workspace.places, places.state)
 
-    return DoctorTarget(standings, opening, places)
+    return DoctorTarget(standings, opening, places, partial(skill_problems, folder))
 
 
 def run_doctor(
@@ -73,6 +76,7 @@ def run_doctor(
         versions(),
         missing_programs(),
         {"state": str(state), "configuration": str(config)},
+        patient.skill_problems(),
         _is_ok(checks, strict=strict),
     )
 

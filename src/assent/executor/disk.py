@@ -3,11 +3,11 @@
 Tests replace this class to count calls, to fail one, or to crash in the middle.
 """
 
-import ctypes
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Literal, TypeAlias
 
 from assent.core.errors import AssentError, Refused, WorkspaceError
@@ -18,18 +18,6 @@ EntryKind: TypeAlias = Literal["file", "link", "folder", "other"]
 _NOREPLACE = 1
 _EXCHANGE = 2
 _HAS_XATTRS = hasattr(os, "listxattr")
-
-_libc = ctypes.CDLL(None, use_errno=True)
-_renameat2 = getattr(_libc, "renameat2", None)
-if _renameat2 is not None:
-    _renameat2.argtypes = (
-        ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint,
-    )  # fmt: skip
-    _renameat2.restype = ctypes.c_int
-_syncfs = getattr(_libc, "syncfs", None)
-if _syncfs is not None:
-    _syncfs.argtypes = (ctypes.c_int,)
-    _syncfs.restype = ctypes.c_int
 
 
 class Disk:
@@ -64,16 +52,10 @@ class Disk:
     def rename_noreplace(
         self, source: bytes, source_at: int, target: bytes, target_at: int
     ) -> None:
-        if _renameat2 is None:
-            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        if _renameat2(source_at, source, target_at, target, _NOREPLACE):
-            raise _last_error(source, target)
+        _renameat2(source, source_at, target, target_at, _NOREPLACE)
 
     def rename_exchange(self, one: bytes, one_at: int, other: bytes, other_at: int) -> None:
-        if _renameat2 is None:
-            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-        if _renameat2(one_at, one, other_at, other, _EXCHANGE):
-            raise _last_error(one, other)
+        _renameat2(one, one_at, other, other_at, _EXCHANGE)
 
     def link(self, source: bytes, source_at: int, target: bytes, target_at: int) -> None:
         os.link(source, target, src_dir_fd=source_at, dst_dir_fd=target_at, follow_symlinks=False)
@@ -122,10 +104,11 @@ class Disk:
 
     def syncfs(self, fd: int) -> None:
         """Flushes the file system that the descriptor is on."""
-        if _syncfs is None:
+        syncfs, errno_now = _system_call("syncfs")
+        if syncfs is None:
             os.sync()
-        elif _syncfs(fd):
-            raise _last_error()
+        elif syncfs(fd):
+            raise _error(errno_now())
 
 
 def _kind(entry: os.DirEntry[str]) -> EntryKind:
@@ -135,9 +118,37 @@ def _kind(entry: os.DirEntry[str]) -> EntryKind:
     return "link" if entry.is_symlink() else "other"
 
 
-def _last_error(*names: bytes) -> OSError:
-    code = ctypes.get_errno()
-    return OSError(code, os.strerror(code), *names[:1])
+@cache
+def _system_call(name: str) -> tuple[Callable[..., int] | None, Callable[[], int]]:
+    """Returns a call that Python does not offer, None where the system has none, and its errno.
+
+    What only reads needs none of them, and so does not wait for ctypes to load.
+    """
+    import ctypes
+
+    arguments = {
+        "renameat2": (
+            ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint,
+        ),
+        "syncfs": (ctypes.c_int,),
+    }  # fmt: skip
+    call = getattr(ctypes.CDLL(None, use_errno=True), name, None)
+    if call is not None:
+        call.argtypes = arguments[name]
+        call.restype = ctypes.c_int
+    return call, ctypes.get_errno
+
+
+def _renameat2(source: bytes, source_at: int, target: bytes, target_at: int, flags: int) -> None:
+    renameat2, errno_now = _system_call("renameat2")
+    if renameat2 is None:
+        raise _error(errno.ENOSYS)
+    if renameat2(source_at, source, target_at, target, flags):
+        raise _error(errno_now(), source)
+
+
+def _error(code: int, *names: bytes) -> OSError:
+    return OSError(code, os.strerror(code), *names)
 
 
 # Turns errors of the operating system into readable messages.

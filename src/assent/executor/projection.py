@@ -67,6 +67,11 @@ class ProjectionFiles:
         self.turn = RLock()
 
     @_alone
+    def close(self) -> None:
+        """Closes the folders that are open; a later call opens them again."""
+        self._folders.forget()
+
+    @_alone
     def make_folder(self, folder: bytes) -> None:
         """Creates a folder and those above it, if they are missing."""
         with readable_errors(folder):
@@ -229,6 +234,10 @@ class LocalProjection:
         self._plans = _checked(plan_dir)
         self._tree = ProjectionFiles(root, disk or Disk())
         self._skipped: list[str] = []
+
+    def close(self) -> None:
+        """Closes the folders that are open; a later call opens them again."""
+        self._tree.close()
 
     def prepare(self) -> None:
         """Creates the folders and the .gitignore line if they are missing."""

@@ -346,7 +346,7 @@ class Drafts:
         changed, event = self.plans.repository().change_draft(draft, wanted, change)
         record = self.plans.draft(record, event)
         self.plans.last_draft = changed
-        self._projections.draft(record, wanted.operations)
+        self._projections.draft(record, wanted.operations, wanted.ids)
         return Staged(record, change.added)
 
     def _stage_write(

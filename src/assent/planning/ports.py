@@ -121,6 +121,7 @@ class Ports(msgspec.Struct, frozen=True):
     )  # why no sandbox holds here, as far as that is known
     git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
     snapshot_cache: Callable[[], CacheFile] = NoCacheFile  # what snapshots need not read again
+    close_folders: Callable[[], None] = lambda: None  # that are open to look into; for the end
 
     @property
     def command_runner(self) -> PlanCommandRunner:

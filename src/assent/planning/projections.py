@@ -88,9 +88,15 @@ class PlanProjections:
         self._todos[plan.plan_id] = todos
         self.plan(plan, text)
 
-    def draft(self, record: PlanRecord, operations: Sequence[Operation]) -> None:
-        """Copies the staged operations; many of them, that change quickly, once a second."""
-        key, content = (record.plan_id, "operations.json"), partial(_operations, record, operations)
+    def draft(
+        self, record: PlanRecord, operations: Sequence[Operation], ids: Sequence[str] = ()
+    ) -> None:
+        """Copies the staged operations; many of them, that change quickly, once a second.
+
+        `ids` are those of the operations, where they are known already.
+        """
+        key = record.plan_id, "operations.json"
+        content = partial(_operations, record, operations, ids)
         with self._alone:
             self._long.pop(key, None)
             if len(operations) > MAX_AT_ONCE:
@@ -145,8 +151,8 @@ def _taskmap(record: PlanRecord, text: bytes, todos: tuple[Todo, ...]) -> bytes:
     return _json({"plan_id": record.plan_id, "tasks": tasks(text), "todos": listed})
 
 
-def _operations(record: PlanRecord, operations: Sequence[Operation]) -> bytes:
-    pairs = zip(operation_ids(operations), operations, strict=True)
+def _operations(record: PlanRecord, operations: Sequence[Operation], ids: Sequence[str]) -> bytes:
+    pairs = zip(ids or operation_ids(operations), operations, strict=True)
     rows = [{**operation_row(name, op), **_digests(op)} for name, op in pairs]
     return _json({"plan_id": record.plan_id, "operations": rows})
 

@@ -51,7 +51,6 @@ from assent.planning.plan_status import (
 )
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.planning.steps import PlanSteps
 from assent.ports import ReplacementLoss
 from assent.render.diff import LIMIT, operation_diff
@@ -223,7 +222,7 @@ class _OperationReviewer:
             else:
                 self._come(path)
         for op in plan.operations:
-            if isinstance(op, MoveFile | DeleteFile) and op.prune:
+            if (type(op) is MoveFile or type(op) is DeleteFile) and op.prune:
                 self._going.update(ancestors(op.path)[: op.prune])
 
     def _come(self, path: bytes) -> None:
@@ -277,6 +276,8 @@ class _OperationReviewer:
             return SnapshotGaps()
         before = tuple(op for op in self._operations[:at] if not isinstance(op, RunCommand))
         if len(before) not in self._coverages:  # commands in a row meet the same files
+            from assent.planning.snapshot.recorder import SnapshotRecorder
+
             recorder = SnapshotRecorder(self._ports.files, self._ports.blobs, self._config)
             self._coverages[len(before)] = recorder.gaps(before)
         return self._coverages[len(before)]

@@ -5,7 +5,8 @@ An event is appended only after the last one that the writer saw.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TypeAlias, get_args
 
 import msgspec
@@ -101,10 +102,15 @@ class ChainVerifier:
 
 EventRow: TypeAlias = tuple[int, str, int, str, str, str]
 
-KINDS = frozenset(str(cls.__struct_config__.tag) for cls in get_args(Event))
+KINDS: Mapping[str, type[Event]] = {str(c.__struct_config__.tag): c for c in get_args(Event)}
 
 _encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+@cache
+def _decoder(kind: str) -> msgspec.json.Decoder[Event]:
+    """Returns the decoder of one kind: for all of them it takes milliseconds, and few are met."""
+    return msgspec.json.Decoder(KINDS[kind])
 
 
 def encode_event(event: Event) -> tuple[str, str]:
@@ -117,8 +123,10 @@ def decode_event(row: EventRow) -> StoredEvent:
     position, stream, seq, at, word, body = row
     if not type(stream) is type(at) is type(word) is type(body) is str or type(seq) is not int:
         raise _unreadable(row, "its values have other types than were written")
+    if word not in KINDS:
+        raise _unreadable(row, "its kind is unknown")
     try:
-        return StoredEvent(position, stream, seq, at, _decoder.decode(body))
+        return StoredEvent(position, stream, seq, at, _decoder(word).decode(body))
     except (msgspec.DecodeError, UnicodeError) as error:
         raise _unreadable(row, str(error)) from error
 

@@ -4,7 +4,6 @@ A pack is the contents one after another, then for each its digest, offset and s
 number of entries, the SHA-256 of the index, and a mark. It is named by the SHA-256 of its index.
 """
 
-import ctypes
 import errno
 import hashlib
 import os
@@ -46,6 +45,8 @@ class BlobDisk:
 
     def syncfs(self, fd: int) -> None:
         """Returns when everything on the file system of a descriptor is on disk."""
+        import ctypes
+
         libc = ctypes.CDLL(None, use_errno=True)
         call = getattr(libc, "syncfs", None)
         if call is None:

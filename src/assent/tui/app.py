@@ -311,12 +311,12 @@ class TerminalApp(BaseApp):
             self.prompt.history.add(words)
             self.draw_status()
 
-    def run_slash(self, text: str) -> None:
-        """Runs a command such as `/mode ask`."""
+    def run_slash(self, text: str, typed: str | None = None) -> None:
+        """Runs a command such as `/mode ask`; in `typed`, long pastes are placeholders."""
         from assent.tui.parts import run
 
         with self.failing():
-            run(self, text)
+            run(self, text, text if typed is None else typed)
 
     def run_shell(self, line: str) -> None:
         """Runs a command line that the user typed."""
@@ -615,7 +615,7 @@ class TerminalApp(BaseApp):
         self.deferred.do(partial(self.say, event.words, event.typed))
 
     def on_prompt_input_slash(self, event: PromptInput.Slash) -> None:
-        self.deferred.slash(event.text)
+        self.deferred.slash(event.text, event.typed)
 
     def on_prompt_input_shell(self, event: PromptInput.Shell) -> None:
         self.deferred.do(partial(self.run_shell, event.line))

@@ -28,7 +28,7 @@ class DeferringApp(Protocol):
     def add_note(self, *told: Line | str) -> None: ...
     def fail(self, error: AssentError) -> None: ...
     def failing(self) -> AbstractContextManager[None]: ...
-    def run_slash(self, text: str) -> None: ...
+    def run_slash(self, text: str, typed: str | None = None) -> None: ...
 
 
 class DeferredActions:
@@ -84,10 +84,10 @@ class DeferredActions:
 
         return answered
 
-    def slash(self, text: str) -> None:
+    def slash(self, text: str, typed: str | None = None) -> None:
         """Runs a command such as `/mode ask` in the same way, below a line that shows it."""
         self.do(partial(self._app.add_note, echo_line(text)))
-        self.do(partial(self._app.run_slash, text))
+        self.do(partial(self._app.run_slash, text, typed))
 
     def release_notes(self) -> None:
         """Shows the queued notes."""

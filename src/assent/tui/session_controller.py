@@ -210,10 +210,10 @@ class SessionController:
         """
         self._start(lambda: self._heard(self._said(words, UserTyped(typed))), words)
 
-    def say_custom(self, name: str, arguments: str) -> None:
-        """Sends the prompt of a custom command, as `say` does."""
-        typed = f"/{name} {arguments}".rstrip()
-        self._start(lambda: self._heard(self._said_own(name, arguments)), typed)
+    def say_custom(self, name: str, arguments: str, typed: str = "") -> None:
+        """Sends the prompt of a custom command, as `say` does; `typed` is of its arguments."""
+        line = f"/{name} {arguments}".rstrip()
+        self._start(lambda: self._heard(self._said_own(name, arguments, typed)), line)
 
     def go_on(self) -> None:
         """Drives the session without a new message: after answers, or after a cut-off turn."""
@@ -317,13 +317,13 @@ class SessionController:
             return sessions.say(self.record, words, agent, model, typed=typed)
         return sessions.start(words, self.mode or work.mode, agent, model, typed=typed)
 
-    def _said_own(self, name: str, arguments: str) -> SessionRecord:
+    def _said_own(self, name: str, arguments: str, seen: str) -> SessionRecord:
         own = next((each for each in self.host.custom_commands() if each.name == name), None)
         if own is None:
             raise UsageError(f"/{name} no longer exists.", "/help")
         self._check_mode()  # before anything runs for it
         words, typed = self.host.expand_command(own, arguments, self._opened(own.model).tools)
-        return self._said(words, typed, own.agent, own.model)
+        return self._said(words, UserTyped(seen, typed.attached), own.agent, own.model)
 
     def _check_mode(self) -> None:
         """Refuses a message if the session's mode differs from the one the user was shown."""

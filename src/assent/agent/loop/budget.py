@@ -132,14 +132,20 @@ def _words(kind: BudgetKind, spent: BudgetSpent, most: float, by: float) -> tupl
             )
         case "tokens":
             return (
-                f"The budget of {most:.0f} tokens is used up ({spent.tokens} so far).",
-                f"{spent.tokens} tokens used. Continue with another {by:.0f}?",
+                f"The budget of {_counted(most, 'token')} is used up ({spent.tokens} so far).",
+                f"{_counted(spent.tokens, 'token')} used. Continue with another {by:.0f}?",
             )
         case "seconds":
+            took = _counted(spent.seconds, "second")
             return (
-                f"The turn took {spent.seconds:.0f} seconds; its limit is {most:g}.",
-                f"The turn has taken {spent.seconds:.0f} seconds. Continue for another {by:g}?",
+                f"The turn took {took}; its limit is {most:g}.",
+                f"The turn has taken {took}. Continue for another {by:g}?",
             )
+
+
+def _counted(number: float, noun: str) -> str:
+    shown = f"{number:.0f}"
+    return f"{shown} {noun}" if shown == "1" else f"{shown} {noun}s"
 
 
 # Limits the number of steps of a turn, and asks the user before allowing more.

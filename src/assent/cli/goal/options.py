@@ -6,7 +6,6 @@ and the first request.
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import msgspec
@@ -187,6 +186,8 @@ def _like_a_command(word: str) -> bool:
 
 
 def _no_such(word: str, words: list[str]) -> UsageError:
+    from difflib import get_close_matches
+
     near = get_close_matches(word, COMMANDS, n=1)
     if len(words) > 1 and not near:
         return _unquoted(words)

@@ -275,6 +275,15 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
         )
 
 
+def declaration_problem(text: bytes) -> str:
+    """Says why a text cannot be proposed as it is: its front matter cannot be read; else empty."""
+    try:
+        declared_scope(text)
+    except InvalidPlan as error:
+        return error.message
+    return ""
+
+
 def declared_scope(text: bytes) -> Scope:
     """Reads the scope that the Markdown declares; files cannot be excluded from it."""
     declared = front_matter(text)

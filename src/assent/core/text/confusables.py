@@ -53,7 +53,7 @@ _LOOKS: dict[int, str] = {
 }  # fmt: skip
 # Only between siblings: alone, a digit is a digit.
 _SHAPES = str.maketrans({"I": "l", "1": "l", "|": "l", "0": "o"})
-_SLASHES = re.compile("[\u2044\u2215\u29f8\u2571\uff0f]")
+_SLASHES = "\u2044\u2215\u29f8\u2571\uff0f"
 _WORD = re.compile(r"[^\W\d_]+")
 _SPAN = re.compile(r"`([^`\n]{1,200})`")  # what stands as code in a text is a name
 _ADDRESS = re.compile(r"://([^\s/?#`'\"<>]{0,300})[^\s`'\"<>]*+")
@@ -99,7 +99,7 @@ def confusable_letters(name: str) -> str | None:
     """Returns why a name passes for another one by its letters alone, or None."""
     if name.isascii():
         return None
-    if _SLASHES.search(name):
+    if not set(_SLASHES).isdisjoint(name):
         return "has a character that looks like a slash"
     for word in _WORD.findall(name):
         scripts = sorted({script for char in word if (script := _alphabet(char))})
@@ -115,14 +115,14 @@ def confusable_text(text: str) -> str | None:
 
     Words in a single alphabet are ignored, unless they are where names are expected.
     """
-    if text.isascii() or _FOREIGN.search(text) is None:
+    if text.isascii() or _foreign().search(text) is None:
         return None
-    if _SLASHED.search(text):
+    if _slashed().search(text):
         return "has a character that looks like a slash"
     for host in _ADDRESS.findall(text):
         if not host.isascii() and (reason := confusable_letters(host)):
             return reason
-    words = dict.fromkeys(_MIXED.findall(text)) if _TOUCHING.search(text) else ()
+    words = dict.fromkeys(_mixed_word().findall(text)) if _touching().search(text) else ()
     mixed = filter(None, map(_mixed, words))
     names = [*_SPAN.findall(text), *_DOTTED.findall(_ADDRESS.sub(" ", text))]
     told = filter(None, map(_disguised_name, dict.fromkeys(names)))
@@ -181,15 +181,36 @@ def _letters(text: str) -> str:
 # Letters that pass for others, and slashes that are none: without one, a text has no disguise.
 _FULLWIDTH = "\uff21-\uff3a\uff41-\uff5a"
 _LETTERS = "".join(chr(code) for code in _LOOKS if chr(code).isalpha()) + _FULLWIDTH
-_FOREIGN = re.compile(f"[{_LETTERS}\u2044\u2215\u29f8\u2571\uff0f]")
-_SLASHED = re.compile(f"[A-Za-z]{_SLASHES.pattern}[A-Za-z]")
-_TOUCHING = re.compile(f"[A-Za-z](?:(?<=[{_LETTERS}].)|(?=[{_LETTERS}]))")  # found fast
-# Whole words of Latin letters and such that pass for them; a word with any other letter is none.
-# A letter after a backslash or a percent sign is an escape, and no part of a word.
-_MIXED = re.compile(
-    r"(?:(?<![^\W\d_])(?<![\\%])|(?<=[\\%][A-Za-z]))"
-    rf"(?:[A-Za-z]++[{_LETTERS}]|[{_LETTERS}]++[A-Za-z])[A-Za-z{_LETTERS}]*+(?![^\W\d_])"
-)
+
+
+# Made when first needed: it takes milliseconds, and most texts are ASCII.
+@cache
+def _foreign() -> re.Pattern[str]:
+    return re.compile(f"[{_LETTERS}{_SLASHES}]")
+
+
+@cache
+def _slashed() -> re.Pattern[str]:
+    return re.compile(f"[A-Za-z][{_SLASHES}][A-Za-z]")
+
+
+@cache
+def _touching() -> re.Pattern[str]:
+    """Returns a pattern for a Latin letter next to one that passes for it; it is found fast."""
+    return re.compile(f"[A-Za-z](?:(?<=[{_LETTERS}].)|(?=[{_LETTERS}]))")
+
+
+@cache
+def _mixed_word() -> re.Pattern[str]:
+    """Returns a pattern for whole words of Latin letters and such that pass for them.
+
+    A word with any other letter is none. A letter after a backslash or a percent sign is an escape,
+    and no part of a word.
+    """
+    return re.compile(
+        r"(?:(?<![^\W\d_])(?<![\\%])|(?<=[\\%][A-Za-z]))"
+        rf"(?:[A-Za-z]++[{_LETTERS}]|[{_LETTERS}]++[A-Za-z])[A-Za-z{_LETTERS}]*+(?![^\W\d_])"
+    )
 
 
 @cache

@@ -81,14 +81,13 @@ _BLANK = (
     "[ \t\r\x0c\x85\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e"
     "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufeff\uffa0\ufff0-\ufff8]*+"
 )
+# Patterns as texts, compiled when first needed: that takes milliseconds, and few texts need them.
 # Each begins with a line feed, which is found fast, and takes nothing back: a search is linear.
-_RUN = re.compile(rf"\n(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}+")
-_FIRST_RUN = re.compile(rf"(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}+")
-_SIGNED_RUN = re.compile(
-    rf"\n([+\- ]){_BLANK}(?=\n|\Z)(?:\n\1{_BLANK}(?=\n|\Z)){{{MAX_EMPTY_LINES},}}+"
-)
-_EMPTY = re.compile(_BLANK)
-_EMPTY_LINES = re.compile(rf"(?m)^(?:{_BLANK}\n)++")
+_RUN: Final = rf"\n(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}+"
+_FIRST_RUN: Final = rf"(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}+"
+_SIGNED_RUN: Final = rf"\n([+\- ]){_BLANK}(?=\n|\Z)(?:\n\1{_BLANK}(?=\n|\Z)){{{MAX_EMPTY_LINES},}}+"
+_EMPTY_LINES: Final = rf"(?m)^(?:{_BLANK}\n)++"
+_EVERYDAY: Final = f"({_EMOJI_GLUE}|[\u00a0\u202f])"
 _BLANK_BYTES = b" \t\r\x0c"
 _PURE_RUNS = tuple([f"\n{sign}" * (MAX_EMPTY_LINES + 1) for sign in ("", "+", "-", " ")])
 _BARE_RUNS = tuple([run.encode() for run in _PURE_RUNS[:3]])
@@ -199,7 +198,7 @@ def hidden_kinds(text: str, *, whole: bool = True) -> tuple[HiddenKind, ...]:
             found.add("line ending")
         if _has_stack(text, chars):
             found.add("stacked marks")
-    if _may_have_run(text) and (_RUN.search(text) or _FIRST_RUN.match(text)):
+    if _may_have_run(text) and (_compiled(_RUN).search(text) or _compiled(_FIRST_RUN).match(text)):
         found.add("empty lines")
     if len(text) > WIDTH and any(padding in text for padding in _PADDINGS):
         found.add("padding")
@@ -276,7 +275,11 @@ class VisibleStream:
         """Adds a piece, and returns what can be shown now."""
         text, self._held = self._held + piece, ""
         at = text.rfind("\n") + 1
-        if (at or self._fresh) and len(text) - at < LONG_LINE and _EMPTY.fullmatch(text, at):
+        if (
+            (at or self._fresh)
+            and len(text) - at < LONG_LINE
+            and _compiled(_BLANK).fullmatch(text, at)
+        ):
             text, self._held = text[:at], text[at:]
         return "".join(self._parts(text)) if text else ""
 
@@ -293,7 +296,7 @@ class VisibleStream:
             yield self._shown(text[:at])
             text = text[at:]
         at = 0
-        for run in _EMPTY_LINES.finditer(text):
+        for run in _compiled(_EMPTY_LINES).finditer(text):
             if run.start() > at:
                 yield self._told() + self._shown(text[at : run.start()])
             yield from self._lines(run[0])
@@ -333,6 +336,11 @@ def _fewest(known: str, more: str) -> str:
     return "".join(sorted({*known, *more}))
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
 def _plain(text: str) -> bool:
     """Tells quickly of most text that nothing in it needs to be written out."""
     if not text.isascii() or text.encode().translate(None, _PLAIN):
@@ -340,17 +348,17 @@ def _plain(text: str) -> bool:
     return "<" not in text or "<U+" not in text  # one character is found much faster
 
 
-def _counted(text: str, runs: re.Pattern[str], show: Callable[[str], str]) -> str:
+def _counted(text: str, runs: str, show: Callable[[str], str]) -> str:
     """Shows a text, and of empty lines in a row, where they are many, the number."""
     if not _may_have_run(text):
         return show(text)
     pieces: list[str] = []
     end = 0
-    first = _FIRST_RUN.match(text) if runs is _RUN else None
+    first = _compiled(_FIRST_RUN).match(text) if runs == _RUN else None
     if first:
         pieces, end = [_count_of(first[0]), "\n"], first.end()
-    for run in runs.finditer(text, end):
-        sign = run[1] if runs.groups else ""
+    for run in _compiled(runs).finditer(text, end):
+        sign = run[1] if runs == _SIGNED_RUN else ""
         last = "\n" if run[0].endswith("\n") else ""
         told = _count_of(run[0].removeprefix("\n"), sign)
         pieces += [show(text[end : run.start() + 1]), sign, told, last]
@@ -400,7 +408,7 @@ def _written_out(text: str) -> str:
 def _spoken_out(text: str) -> str:
     if _plain(text):
         return text
-    pieces = _EVERYDAY.split(text)
+    pieces = _compiled(_EVERYDAY).split(text)
     pieces[::2] = [_written_out(piece) for piece in pieces[::2]]
     return "".join(pieces)
 
@@ -444,7 +452,6 @@ def _notation(code: int) -> str:
     return f"<U+{code:04X}>"
 
 
-_EVERYDAY = re.compile(f"({_EMOJI_GLUE}|[\u00a0\u202f])")
 _DOUBTFUL_IN_PATH = re.compile(rf"<U\+|\\x|{_EDGE_SPACE.pattern}")
 _BREAK = re.compile(r"[\n\t]")
 _BREAKS = {ord(char): _notation(ord(char)) for char in "\n\t"}

@@ -461,9 +461,12 @@ def numbered_operations(back: UndoTargets, target: UndoTarget) -> list[tuple[str
 
 
 def operation_names(back: UndoTargets, target: UndoTarget, ids: Sequence[str]) -> list[str]:
-    """Returns the names of operations: number and short id; a composed one has no number."""
-    numbers = {name: f"{n} " for n, (*_, name) in enumerate(numbered_operations(back, target), 1)}
-    return [f"{numbers.get(name, '')}({name[:SHORT_ID]})" for name in ids]
+    """Returns the names of operations: number and short id; a composed one has no name.
+
+    No operation has the id of what several on one path came to, so it could not be looked up.
+    """
+    numbers = {name: n for n, (*_, name) in enumerate(numbered_operations(back, target), 1)}
+    return [f"{numbers[name]} ({name[:SHORT_ID]})" if name in numbers else "" for name in ids]
 
 
 def selected_changes(back: UndoTargets, target: UndoTarget) -> list[AppliedChange]:

@@ -111,20 +111,27 @@ def learn(app: AppContext) -> None:
     app.tasks.run("", read, known)
 
 
-def run(app: AppContext, text: str) -> None:
-    """Runs one command, or suggests the one that was probably meant."""
-    name, *rest = text.strip().split(maxsplit=1)
-    words = rest[0] if rest else ""
+def run(app: AppContext, text: str, typed: str) -> None:
+    """Runs one command, or suggests the one that was probably meant.
+
+    `typed` is the same line as it was seen in the prompt, with placeholders for long pastes.
+    """
+    name, words = _parted(text)
     found = find(name)
     if found is not None:
         if words and not found.arguments:
             raise UsageError(f"{found.name} takes no arguments; nothing was done.", found.name)
         found.act(app, words.strip())
     elif any(own.text == name for own in app.own_commands):
-        app.session_controller.say_custom(name.removeprefix("/"), words)
+        app.session_controller.say_custom(name.removeprefix("/"), words, _parted(typed)[1])
         app.draw_status()
     else:
         raise _unknown(app, name)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    name, *rest = text.strip().split(maxsplit=1)
+    return name, rest[0] if rest else ""
 
 
 def find(name: str) -> BuiltinCommand | None:

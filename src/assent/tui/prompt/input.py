@@ -157,11 +157,12 @@ class PromptInput(Vertical):
             self.typed = words if typed is None else typed
 
     class Slash(Message):
-        """The user typed a slash command, such as `/mode plan`."""
+        """The user typed a slash command, such as `/mode plan`; `typed` is what they saw of it."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, typed: str | None = None) -> None:
             super().__init__()
             self.text = text
+            self.typed = text if typed is None else typed
 
     class Shell(Message):
         """The user typed a shell command."""
@@ -328,7 +329,7 @@ class PromptInput(Vertical):
                 line = text[1:].strip()
                 self.post_message(self.Shell(line) if line else self.Help())
             case "slash":
-                self.post_message(self.Slash(text.strip()))
+                self.post_message(self.Slash(text.strip(), typed.strip()))
             case "said":
                 self.post_message(self.Submitted(text, typed))
 
