@@ -34,6 +34,8 @@ LATER = {
     "assent.app.composition": ("assent.runs.plan_commands",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.
     "assent.app.ports": ("assent.permissions.commands", "assent.permissions.plan_rules"),
+    # Few people configure a critic, and no plan is presented in a first request.
+    "assent.app.session": ("assent.agent.critic",),
     # Few people configure servers and plugins, or have skills.
     "assent.app.tool_environment": ("assent.app.mcp", "assent.app.plugins", "assent.app.skills"),
     # `--version` and `--help` need no more; then a line is a goal, a slash command, a command (of

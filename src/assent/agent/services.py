@@ -26,7 +26,9 @@ from assent.tools.dispatcher import ToolDispatcher
 
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
+    from assent.agent.critic import PlanCritic
     from assent.planning.approvals import Approvals
+    from assent.planning.comments import Comments
     from assent.planning.drafts import Drafts
     from assent.runs.permits import Permits
     from assent.runs.runs import Runs
@@ -53,6 +55,7 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_permits: "Callable[[], Permits]"
     open_session_commands: "Callable[[], SessionCommands]"
     open_attachments: "Callable[[], Attachments]"
+    open_comments: "Callable[[], Comments]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -83,6 +86,11 @@ class AgentServices(msgspec.Struct, frozen=True):
     def attachments(self) -> "Attachments":
         """What reads the files that a user names with `@`."""
         return self.open_attachments()
+
+    @property
+    def comments(self) -> "Comments":
+        """What keeps comments on plans."""
+        return self.open_comments()
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""
@@ -175,6 +183,7 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()  # fetch.hosts
     staging: bool = True  # plan.staging
     suggest: bool = False  # plan.suggest
+    open_critic: "Callable[[], PlanCritic] | None" = None  # plan.critic; None: there is none
     formatters: Mapping[str, tuple[str, ...]] = {}  # format
     modes: Mapping[str, CustomMode] = {}  # custom modes of the user and the project
     outside: OutsideFiles | None = None

@@ -192,8 +192,20 @@ class SessionTurn:
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
         """Runs the calls of one answer; one that ends the turn has it end here."""
         yield from self._calls.run(calls)
+        if self._calls.ending == "presented":
+            yield from self._critique()
         if self._calls.ending:
             yield from self._end(self._calls.ending, self._calls.words)
+
+    def _critique(self) -> Iterator[StoredEvent | StreamDelta]:
+        """Has a critic read the plan that was just presented, if the user wants one (G22).
+
+        The plan is frozen and its call ended, so that a crash from here on only costs the critique.
+        """
+        plan = self._services.plan_of(self._record) if self._tools.open_critic else None
+        if self._tools.open_critic and plan and plan.digest:
+            critic = self._tools.open_critic()
+            yield from critic.critique(self, self._services.comments, plan)
 
     def after_response(
         self, model: str, text: str, calls: Sequence[ToolCall]

@@ -312,6 +312,7 @@ class Engine(WorkspaceStatus):
             open_permits=lambda: self.permits,
             open_session_commands=lambda: self.session_commands,
             open_attachments=lambda: self._attachments,
+            open_comments=lambda: self.comments,
         )
 
     @opened_once

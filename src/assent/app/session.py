@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,6 +32,9 @@ from assent.ports import OpenedModel
 from assent.ports.session import Asker
 from assent.workspace.git_state import current_branch
 from assent.workspace.instructions import read_instructions
+
+if TYPE_CHECKING:
+    from assent.agent.critic import PlanCritic
 
 __all__ = [
     "BudgetLimits",
@@ -104,12 +108,30 @@ def open_session_runtime(
     driver = AgentLoop(open_model, briefing, _limits(wanted.limits, settings))
     ground = WorkspaceSetup(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
     tools, end = open_tool_environment(ground, asker, agents, driver, wanted.choices)
+    if settings.plan.critic:
+        tools = _with_critic(tools, settings.plan.critic, open_model, driver)
     own = [rule for agent in agents.values() for rule in agent.rules]
     warnings = (*loaded.warnings, *remarks, *unknown_rule_warnings(own, settings))
     return SessionRuntime(
         engine, driver, tools, settings.mode, briefing, models, warnings, (*settings.mcp,), end,
         settings.notify,
     )  # fmt: skip
+
+
+def _with_critic(
+    tools: ToolEnvironment, name: str, open_model: "_ModelCache", driver: AgentLoop
+) -> ToolEnvironment:
+    """Returns the tool environment with a critic, which is loaded once a plan is presented."""
+
+    def open_critic() -> "PlanCritic":
+        from assent.agent.critic import PlanCritic
+
+        def opened() -> OpenedModel:
+            return driver.cancellable(open_model(name))
+
+        return PlanCritic(name, opened, driver.purse, tools.redact)
+
+    return msgspec.structs.replace(tools, open_critic=open_critic)
 
 
 def _limits(wanted: BudgetLimits, settings: Settings) -> BudgetLimits:

@@ -36,6 +36,7 @@ from assent.render.steps import outline_rows
 
 NO_MORE: Row = {}
 APPROVED_ONLY = "The plan is approved, but the current rules do not allow building it:"
+ONLY_SUGGESTED = "Say what to change, or keep comments by the critic first."
 NOT_REJECTED = "The plan was not rejected and is unchanged."
 REJECT_FORM = {
     "scope": "What should the plan cover, and what not? (Enter to skip) ",
@@ -190,6 +191,8 @@ def reject(
     comments = not alone and bool(call.engine.comments.waiting(record))
     feedback = _filled_in(call, given, enough=comments) if form else Feedback(**given)
     if not given and not form and not comments:
+        if not alone and call.engine.comments.listed(record):
+            raise UsageError(ONLY_SUGGESTED, "assent comment keep --all")
         raise UsageError("Say what to change.", "assent reject --note 'TEXT'")
     sent = 0
     if comments:

@@ -27,7 +27,10 @@ SEND = "assent reject"  # takes all comments along
 
 @click.group(epilog=examples("assent comment add plan:12 'Which database?'\nassent comment list"))
 def comment() -> None:
-    """Comment on plan lines; comments are sent when you reject."""
+    """Comment on plan lines; comments are sent when you reject.
+
+    Comments by a critic (`plan.critic`) are listed too; they are sent only if you keep them.
+    """
 
 
 @comment.command(
@@ -51,13 +54,13 @@ def add(call: Invocation, where: str, words: str) -> None:
     record, comments = call.record(), call.engine.comments
     anchor = comments.anchor(record, *_where(argument_text(where)))
     added = comments.add(record, anchor, argument_text(words))
-    _answer(call, added, len(comments.waiting(record)))
+    _answer(call, added, len(comments.listed(record)))
 
 
 @comment.command("list", epilog=examples("assent comment list\nassent comment list --json"))
 @with_invocation
 def list_comments(call: Invocation) -> None:
-    """List pending comments, each under its current lines."""
+    """List pending comments and those by a critic, each under its current lines."""
     found = call.engine.comments.placed(call.record())
     call.output.answer({"comments": comment_rows(found)}, comment_lines(found))
 
@@ -78,7 +81,7 @@ def lines(call: Invocation, where: str) -> None:
 @click.argument("words", metavar="TEXT")
 @with_invocation
 def change(call: Invocation, reference: str, words: str) -> None:
-    """Edit a pending comment. COMMENT is its number or id."""
+    """Edit a comment. COMMENT is its number or id. A critic's becomes your own."""
     record = call.record()
     number = _number(call, record, reference)
     _answer(
@@ -92,13 +95,55 @@ def change(call: Invocation, reference: str, words: str) -> None:
 @click.argument("reference", metavar="COMMENT")
 @with_invocation
 def remove(call: Invocation, reference: str) -> None:
-    """Remove a pending comment. COMMENT is its number or id."""
+    """Remove a comment before it is sent. COMMENT is its number or id."""
     record = call.record()
     number = _number(call, record, reference)
     gone = call.engine.comments.remove(record, argument_text(reference))
     left = len(call.engine.comments.waiting(record))
     rest = "1 pending comment." if left == 1 else f"{left} pending comments."
     call.output.answer(_row(gone, number), [Line("plain", f"Comment removed. {rest}")])
+
+
+@comment.command(epilog=examples("assent comment keep 1 3\nassent comment keep --all"))
+@click.argument("references", metavar="[COMMENT]...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Keep all comments by the critic.")
+@with_invocation
+def keep(call: Invocation, references: tuple[str, ...], every: bool) -> None:
+    """Keep comments by the critic: they are sent when you reject, like your own.
+
+    COMMENT is a number or id of `assent comment list`.
+    """
+    _decide(call, references, every, kept=True)
+
+
+@comment.command(epilog=examples("assent comment dismiss 2\nassent comment dismiss --all"))
+@click.argument("references", metavar="[COMMENT]...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Dismiss all comments by the critic.")
+@with_invocation
+def dismiss(call: Invocation, references: tuple[str, ...], every: bool) -> None:
+    """Dismiss comments by the critic: they are no longer shown, to anyone.
+
+    COMMENT is a number or id of `assent comment list`.
+    """
+    _decide(call, references, every, kept=False)
+
+
+def _decide(call: Invocation, references: tuple[str, ...], every: bool, *, kept: bool) -> None:
+    """Keeps or dismisses what a critic suggested: the comments that are named, or all of them."""
+    if every == bool(references):
+        verb = "keep" if kept else "dismiss"
+        raise UsageError("Name comments, or use --all.", f"assent comment {verb} --help")
+    record, comments = call.record(), call.engine.comments
+    numbers = {one.id: number for number, one in enumerate(comments.listed(record), 1)}
+    decide = comments.keep if kept else comments.dismiss
+    done = decide(record, [argument_text(each) for each in references])
+    rows = [_row(one, numbers.get(one.id, 0)) for one in done]
+    count = "1 comment" if len(done) == 1 else f"{len(done)} comments"
+    told = "kept; sent when you reject" if kept else "dismissed"
+    lines = [Line("plain", f"{count} {told}." if done else "No comments by a critic to decide.")]
+    if kept and done:
+        lines.append(Line("plain", f"Next: {call.of_plan(SEND)}"))
+    call.output.answer({"comments": rows}, lines)
 
 
 def _where(where: str) -> tuple[str, int, int]:
@@ -115,7 +160,7 @@ def _where(where: str) -> tuple[str, int, int]:
 
 def _number(call: Invocation, record: PlanRecord, reference: str) -> int:
     """Returns under which number a list shows a comment; 0 if it is not there."""
-    ids = [one.id for one in call.engine.comments.waiting(record)]
+    ids = [one.id for one in call.engine.comments.listed(record)]
     found = matching_operations(ids, argument_text(reference))
     return found[0] + 1 if found else 0
 

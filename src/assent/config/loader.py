@@ -5,7 +5,7 @@ A file that others could write only restricts.
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -310,7 +310,8 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         source = read_config(self.user, self.opener, follow=True)
         _check(source.path, source.table)
         wanting = [key for key in (*USER_ONLY, *SEPARATE, "mode") if key in source.table]
-        why = ownership_problem(source, self.root) if wanting or _commits(source.table) else ""
+        own = _of_user_only(source.table)
+        why = ownership_problem(source, self.root) if wanting or own else ""
         if not why:
             return FilteredSettings(source.table, counts=True)
         kept = restrictive_settings(source.table)
@@ -325,9 +326,8 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         }
         table, warnings = _parted(self.user, source.table, remarks)
         table |= kept.table
-        if _commits(table):
-            warnings = (*warnings, f"{path_text(self.user)} sets plan.commit, {remark}")
-        return FilteredSettings(_uncommitted(table), warnings)
+        remarks_on = [f"{path_text(self.user)} sets plan.{key}, {remark}" for key in own]
+        return FilteredSettings(_without_plan_keys(table, own), (*warnings, *remarks_on))
 
     def _of_project(self) -> FilteredSettings:
         path = self._project
@@ -386,19 +386,30 @@ def _narrowed(
     elif wish and not may_choose(own, wish):
         remarks["model"] = f"sets model {wish}, but the user chose another provider;"
     kept = {key: value for key, value in of_project.items() if key not in remarks}
-    if _commits(of_project) and not _commits(of_user):
-        remarks["plan.commit"] = "sets plan.commit, which only the user may set;"
-        kept = _uncommitted(kept)
+    refused = ["commit"] if _says(of_project, "commit") and not _says(of_user, "commit") else []
+    # No project chooses a critic, and none turns it off.
+    refused += ["critic"] if "critic" in of_project.get("plan", {}) else []
+    for key in refused:
+        remarks[f"plan.{key}"] = f"sets plan.{key}, which only the user may set;"
+    kept = _without_plan_keys(kept, refused)
     return kept, [f"{remark} it is ignored." for remark in remarks.values()]
 
 
-def _commits(table: Mapping[str, Any]) -> bool:
-    return bool(table.get("plan", {}).get("commit"))
+# Keys of the table `[plan]`, which projects share, that only a user may set: one lets a plan write
+# into the repository, the other sends plans to another provider.
+_PLAN_KEYS: Final = ("commit", "critic")
 
 
-def _uncommitted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Removes the only key of a shared table that lets a plan write into the repository."""
-    plan = {key: value for key, value in table.get("plan", {}).items() if key != "commit"}
+def _says(table: Mapping[str, Any], key: str) -> bool:
+    return bool(table.get("plan", {}).get(key))
+
+
+def _of_user_only(table: Mapping[str, Any]) -> list[str]:
+    return [key for key in _PLAN_KEYS if _says(table, key)]
+
+
+def _without_plan_keys(table: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    plan = {key: value for key, value in table.get("plan", {}).items() if key not in keys}
     return {**table, "plan": plan} if "plan" in table else dict(table)
 
 

@@ -23,6 +23,7 @@ class PlanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     export: str = ""
     suggest: bool = False
     commit: bool = False
+    critic: str = ""
 
 
 class StageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -215,6 +216,8 @@ MEANINGS = {
     "plan.staging": "false: tools that write are neither offered nor run while planning",
     "plan.export": "file that gets the plan's text as an extra operation, such as PLAN.md",
     "plan.commit": "true: a plan ends with a git commit of its changes (user only)",
+    "plan.critic": "second model, as PROVIDER/MODEL, that comments on every plan that a model "
+    "presents; it gets the plan's text and diffs (user only)",
     "plan.suggest": "true: outside plan mode, a model may ask to switch back to planning",
     "stage.max_file_mb": "largest input read from one file or stdin, such as `--from`, in MB "
     "(user only)",

@@ -97,14 +97,14 @@ class ReviewShown(msgspec.Struct, frozen=True, tag="review_shown"):
 
 
 class CommentAdded(msgspec.Struct, frozen=True, tag="comment_added"):
-    """A user commented on lines of a plan; a second event with the same id replaces the text."""
+    """A user or a critic commented on lines of a plan; the same id again replaces the comment."""
 
     plan_id: str
     comment: Comment
 
 
 class CommentRemoved(msgspec.Struct, frozen=True, tag="comment_removed"):
-    """A user removed a comment before it was sent."""
+    """A user removed a comment before it was sent, or dismissed one that a critic suggested."""
 
     plan_id: str
     comment: str
@@ -118,6 +118,14 @@ class CommentsSent(msgspec.Struct, frozen=True, tag="comments_sent"):
     digest: str
     comments: tuple[str, ...]
     user: str
+
+
+class CritiqueRequested(msgspec.Struct, frozen=True, tag="critique_requested"):
+    """A critic is about to be asked about this digest, and never again, whatever comes of it."""
+
+    plan_id: str
+    digest: str
+    model: str
 
 
 class NotesCarried(msgspec.Struct, frozen=True, tag="notes_carried"):
@@ -377,7 +385,7 @@ WorkspaceEvent: TypeAlias = (
     | RunsDeleted
     | RunsWeighed
 )
-CommentEvent: TypeAlias = CommentAdded | CommentRemoved | CommentsSent
+CommentEvent: TypeAlias = CommentAdded | CommentRemoved | CommentsSent | CritiqueRequested
 OutputEvent: TypeAlias = OutputKept | OutputsDeleted
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (

@@ -1,11 +1,23 @@
-"""Comments on lines of a plan, kept until a rejection sends them to the model."""
+"""Comments on lines of a plan, kept until a rejection sends them to the model.
 
-from collections.abc import Sequence
+A critic's comments are suggestions: they are sent only if a person keeps them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
-from assent.core.event import CommentAdded, CommentEvent, CommentRemoved, CommentsSent
+from assent.core.event import (
+    CommentAdded,
+    CommentEvent,
+    CommentRemoved,
+    CommentsSent,
+    CritiqueRequested,
+    PlanProposed,
+    PlanRebased,
+    StoredEvent,
+)
 from assent.core.plan.comment import (
     MAX_LINES,
     PLAN,
@@ -16,6 +28,7 @@ from assent.core.plan.comment import (
     PlacedComment,
     with_comments,
 )
+from assent.core.plan.critic import Finding
 from assent.core.plan.operation import matching_operations
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.planning.approvals import Approvals
@@ -89,44 +102,119 @@ class Comments:
             next_state(record.state, PlanAction.REJECT)  # says why not, and what else
         clock, text = self._ports.clock, _checked(text)
         comment = Comment(clock.new_id(), anchor, text, clock.now(), self._user, record.digest)
-        for _ in range(MAX_TRIES):
-            try:
-                self._append(record, self._read(record)[0], CommentAdded(record.plan_id, comment))
-            except ConcurrentChange:  # another writer commented meanwhile
-                continue
-            return comment
-        raise ConcurrentChange(
-            "Other processes keep adding comments. No comment was added; try again.", LIST_COMMAND
-        )
+        self._append_to_newest(record, lambda _: [CommentAdded(record.plan_id, comment)])
+        return comment
 
     def change(self, record: PlanRecord, reference: str, text: str) -> Comment:
-        """Changes the text of a waiting comment."""
-        seq, comment = self._waiting_one(record, reference)
-        changed = msgspec.structs.replace(comment, text=_checked(text))
+        """Changes the text of a waiting comment; a critic's becomes the user's own words."""
+        seq, comment = self._listed_one(record, reference)
+        changed = msgspec.structs.replace(
+            comment, text=_checked(text), user=self._user, author="person", state="pending"
+        )
         self._append(record, seq, CommentAdded(record.plan_id, changed))
         return changed
 
     def remove(self, record: PlanRecord, reference: str) -> Comment:
-        """Removes a waiting comment, by its id, the start of it, or its number."""
-        seq, comment = self._waiting_one(record, reference)
+        """Removes a listed comment, by its id, the start of it, or its number."""
+        seq, comment = self._listed_one(record, reference)
         self._append(record, seq, CommentRemoved(record.plan_id, comment.id, self._user))
         return comment
 
+    def request_critique(self, record: PlanRecord, model: str) -> int:
+        """Notes that a critic is about to be asked about a plan, before it is (law 5).
+
+        Returns how many critiques of this plan that makes; 0 if its digest had one before.
+        """
+        asked = 0
+
+        def events(found: Sequence[CommentEvent]) -> list[CommentEvent]:
+            nonlocal asked
+            before = {e.digest for e in found if isinstance(e, CritiqueRequested)}
+            asked = 0 if record.digest in before else len(before) + 1
+            return [CritiqueRequested(record.plan_id, record.digest, model)] if asked else []
+
+        self._append_to_newest(record, events)
+        return asked
+
+    def suggest(self, record: PlanRecord, model: str, findings: Sequence[Finding]) -> int:
+        """Adds what a critic found as suggested comments; returns how many there are."""
+        clock = self._ports.clock
+        added: list[CommentEvent] = [
+            CommentAdded(
+                record.plan_id,
+                Comment(
+                    clock.new_id(),
+                    finding.anchor,
+                    _checked(finding.text),
+                    clock.now(),
+                    "",
+                    record.digest,
+                    author="critic",
+                    state="suggested",
+                    model=model,
+                    severity=finding.severity,
+                ),
+            )
+            for finding in findings
+        ]
+        self._append_to_newest(record, lambda _: added)
+        return len(added)
+
+    def keep(self, record: PlanRecord, references: Sequence[str] = ()) -> tuple[Comment, ...]:
+        """Keeps suggestions of a critic: they are sent like the user's own; without any, all."""
+        kept: tuple[Comment, ...] = ()
+
+        def events(found: Sequence[CommentEvent]) -> list[CommentEvent]:
+            nonlocal kept
+            chosen = self._chosen(record, found, references)
+            kept = tuple(
+                [msgspec.structs.replace(one, user=self._user, state="kept") for one in chosen]
+            )
+            return [CommentAdded(record.plan_id, one) for one in kept]
+
+        self._append_to_newest(record, events)
+        return kept
+
+    def dismiss(self, record: PlanRecord, references: Sequence[str] = ()) -> tuple[Comment, ...]:
+        """Dismisses suggestions of a critic, for everyone; without any, all of them."""
+        gone: tuple[Comment, ...] = ()
+
+        def events(found: Sequence[CommentEvent]) -> list[CommentEvent]:
+            nonlocal gone
+            gone = self._chosen(record, found, references)
+            return [CommentRemoved(record.plan_id, one.id, self._user) for one in gone]
+
+        self._append_to_newest(record, events)
+        return gone
+
+    def targets(self, record: PlanRecord) -> tuple[CommentTarget, ...]:
+        """Returns everything that comments can be tied to: the plan's text, then each operation."""
+        review = self._reviews.review(record)
+        operations = [operation_part(n, one) for n, one in enumerate(review.operations, 1)]
+        return (text_part(review.text), *operations)
+
     def waiting(self, record: PlanRecord) -> tuple[Comment, ...]:
-        """Returns the user's comments that were not sent yet, oldest first."""
+        """Returns the comments that the user's rejection would send, oldest first."""
         return self._waiting(self._read(record)[1])
+
+    def listed(self, record: PlanRecord) -> tuple[Comment, ...]:
+        """Returns the user's waiting comments and a critic's suggestions, oldest first.
+
+        Keeping a suggestion does not change its place, by which it is numbered.
+        """
+        return self._listed(record, self._read(record)[1])
 
     def all(self, record: PlanRecord) -> tuple[Comment, ...]:
         """Returns all users' comments, sent ones too, oldest first."""
         return tuple(_standing(self._read(record)[1]).values())
 
     def placed(self, record: PlanRecord) -> tuple[PlacedComment, ...]:
-        """Returns the user's waiting comments with where their lines are now."""
-        return self._placed(record, self.waiting(record))
+        """Returns the listed comments with where their lines are now."""
+        return self._placed(record, self.listed(record))
 
     def shown(self, record: PlanRecord, review: Review) -> Review:
-        """Returns a review with the user's waiting comments below their lines."""
-        found = place_comments(review, self.waiting(record))
+        """Returns a review with the listed comments below their lines."""
+        found = place_comments(review, self.listed(record))
         return msgspec.structs.replace(review, comments=found) if found else review
 
     def reject(self, record: PlanRecord, feedback: Feedback) -> tuple[PlanRecord, int]:
@@ -163,26 +251,67 @@ class Comments:
     def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
         return place_comments(self._reviews.review(record), comments) if comments else ()
 
-    def _waiting_one(self, record: PlanRecord, reference: str) -> tuple[int, Comment]:
+    def _listed_one(self, record: PlanRecord, reference: str) -> tuple[int, Comment]:
         seq, events = self._read(record)
-        waiting = self._waiting(events)
-        matches = matching_operations([comment.id for comment in waiting], reference)
-        if len(matches) == 1:
-            return seq, waiting[matches[0]]
-        sent = {comment.id for comment in _standing(events).values()}
-        if reference in sent:
-            raise IllegalState("This comment was already sent and cannot be changed.", LIST_COMMAND)
-        many = "matches several unsent comments" if matches else "matches no unsent comment"
-        raise NotFound(f"{reference!a} {many}. Nothing was changed.", LIST_COMMAND)
+        return seq, _matching(self._listed(record, events), reference, events)
+
+    def _chosen(
+        self, record: PlanRecord, events: Sequence[CommentEvent], references: Sequence[str]
+    ) -> tuple[Comment, ...]:
+        """Returns the suggestions that a user names; raises if a name means no suggestion."""
+        listed = self._listed(record, events)
+        if not references:
+            return tuple([one for one in listed if one.state == "suggested"])
+        chosen = dict.fromkeys([_matching(listed, name, events) for name in references])
+        if own := [one for one in chosen if one.state != "suggested"]:
+            what = "is already kept" if own[0].state == "kept" else "is your own"
+            raise IllegalState(f"Comment {own[0].id} {what}. Nothing was changed.", LIST_COMMAND)
+        return tuple(chosen)
+
+    def _listed(self, record: PlanRecord, events: Sequence[CommentEvent]) -> tuple[Comment, ...]:
+        own = {comment.id for comment in self._waiting(events)}
+        standing = _standing(events).values()
+        suggested = [one for one in standing if one.state == "suggested"]
+        if suggested and record.state is PlanState.AWAITING_APPROVAL:
+            names = self._digests(record, suggested)
+            own.update(one.id for one in suggested if one.digest in names)
+        return tuple([one for one in standing if one.id in own])
+
+    def _digests(self, record: PlanRecord, suggested: Sequence[Comment]) -> set[str]:
+        """Returns the digests whose suggestions count: the plan's, and those it was rebased from.
+
+        What was suggested for an earlier version is over: a person decided about that one.
+        """
+        if all(one.digest == record.digest for one in suggested):
+            return {record.digest}
+        return _rebased_digests(self._ports.store.read(record.stream))
 
     def _waiting(self, events: Sequence[CommentEvent]) -> tuple[Comment, ...]:
         sent = {name for e in events if isinstance(e, CommentsSent) for name in e.comments}
         standing = _standing(events).values()
-        return tuple([c for c in standing if c.user == self._user and c.id not in sent])
+        own = [c for c in standing if c.user == self._user and c.state != "suggested"]
+        return tuple([c for c in own if c.id not in sent])
 
-    def _append(self, record: PlanRecord, seq: int, event: CommentEvent) -> None:
+    def _append_to_newest(
+        self,
+        record: PlanRecord,
+        decide: Callable[[Sequence[CommentEvent]], Sequence[CommentEvent]],
+    ) -> None:
+        """Appends what follows from the newest comments, once more if others were faster."""
+        for _ in range(MAX_TRIES):
+            seq, found = self._read(record)
+            events = decide(found)
+            try:
+                return self._append(record, seq, *events) if events else None
+            except ConcurrentChange:  # another writer commented meanwhile
+                continue
+        raise ConcurrentChange(
+            "Other processes keep adding comments. Nothing was changed; try again.", LIST_COMMAND
+        )
+
+    def _append(self, record: PlanRecord, seq: int, *events: CommentEvent) -> None:
         self._ports.store.append(
-            EventBatch(self._stream(record), seq, self._ports.clock.now(), (event,))
+            EventBatch(self._stream(record), seq, self._ports.clock.now(), events)
         )
 
     def _stream(self, record: PlanRecord) -> str:
@@ -203,9 +332,36 @@ def _standing(events: Sequence[CommentEvent]) -> dict[str, Comment]:
                 found[comment.id] = comment
             case CommentRemoved(comment=name):
                 found.pop(name, None)
-            case CommentsSent():
+            case CommentsSent() | CritiqueRequested():
                 pass
     return found
+
+
+def _matching(listed: Sequence[Comment], reference: str, events: Sequence[CommentEvent]) -> Comment:
+    """Returns the comment of that number or id; raises if none or several can be meant."""
+    matches = matching_operations([comment.id for comment in listed], reference)
+    if len(matches) == 1:
+        return listed[matches[0]]
+    if reference in _standing(events):
+        raise IllegalState("This comment was already sent and cannot be changed.", LIST_COMMAND)
+    many = "matches several unsent comments" if matches else "matches no unsent comment"
+    raise NotFound(f"{reference!a} {many}. Nothing was changed.", LIST_COMMAND)
+
+
+def _rebased_digests(events: Iterable[StoredEvent]) -> set[str]:
+    """Returns the digest that a plan was proposed under last, and those it was rebased from."""
+    names: set[str] = set()
+    was = ""
+    for recorded in events:
+        match recorded.event:
+            case PlanRebased(was=before):
+                was = before
+            case PlanProposed(digest=digest):
+                names = {*names, digest} if was in names else {digest}
+                was = ""
+            case _:
+                pass
+    return names
 
 
 def _checked(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from assent.core.digest import sha256
-from assent.core.plan.comment import CommentTarget, PlacedComment, location_text
+from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, location_text
 from assent.core.text.hidden_chars import (
     CONTINUATION_MARK,
     collapse_empty_lines,
@@ -12,6 +12,7 @@ from assent.core.text.hidden_chars import (
     source_line_count,
     source_lines,
     visible,
+    visible_line,
 )
 from assent.core.text.secrets import redact, redaction_text
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
@@ -67,11 +68,26 @@ def outdated_comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
             yield BLANK
 
 
+def is_suggested(placed: PlacedComment) -> bool:
+    """Tells whether a comment is a critic's that no one kept: it is not sent."""
+    return placed.comment.state == "suggested"
+
+
 def comment_count_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
-    """Renders how many comments are pending, and which command sends them."""
-    if comments:
-        wait = "1 pending comment" if len(comments) == 1 else f"{len(comments)} pending comments"
+    """Renders how many comments are pending and suggested, and which commands take them on."""
+    found = sum(map(is_suggested, comments))
+    waiting = len(comments) - found
+    if waiting:
+        wait = "1 pending comment" if waiting == 1 else f"{waiting} pending comments"
         yield Line("said", f"{wait}, sent when you reject: assent reject")
+    if found:
+        yield Line("said", f"{suggested_text(found)}, not sent unless you keep them:")
+        yield Line("said", "assent comment keep NUMBER (or --all), assent comment dismiss NUMBER")
+
+
+def suggested_text(count: int) -> str:
+    """Counts the comments that a critic suggested."""
+    return "1 comment by the critic" if count == 1 else f"{count} comments by the critic"
 
 
 def comments_sent_lines(count: int) -> Iterator[Line]:
@@ -86,22 +102,40 @@ def comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
     if not comments:
         yield Line("plain", NONE)
         yield Line("plain", "Next: assent comment add plan:LINE 'TEXT'")
-    for number, placed in enumerate(comments, 1):
-        yield from one_comment_lines(number, placed)
-        yield BLANK
+    yield from listed_comment_lines(comments)
     yield from comment_count_lines(comments)
+
+
+def listed_comment_lines(
+    comments: Sequence[PlacedComment], *, suggested: bool = True
+) -> Iterator[Line]:
+    """Renders comments by number, or only those that a rejection sends."""
+    for number, placed in enumerate(comments, 1):
+        if suggested or not is_suggested(placed):
+            yield from one_comment_lines(number, placed)
+            yield BLANK
 
 
 def one_comment_lines(number: int, placed: PlacedComment) -> Iterator[Line]:
     """Renders a comment under its location and the lines that it is about."""
     anchor = placed.anchor
-    yield from wrapped_lines("heading", f"Comment {number}: {location_text(placed)}")
+    name = comment_name(number, placed.comment)
+    yield from wrapped_lines("heading", f"C{name[1:]}: {location_text(placed)}")
     width = len(str(anchor.last))
     for at, line in enumerate(anchor.quote, anchor.first):
         for piece in fold_long(line):
             yield Line("dim", f"{at:>{width}} {GUTTER}{piece}")
     for said in untrusted_lines(redact(placed.comment.text).strip("\n")):
         yield Line("said", MARK + said.text.removeprefix(GUTTER))
+
+
+def comment_name(number: int, comment: Comment) -> str:
+    """Returns what a comment is called; one by a critic says so, and whether it is sent."""
+    if comment.author == "person":
+        return f"comment {number}"
+    rated = f", {comment.severity}" if comment.severity else ""
+    sent = "kept" if comment.state == "kept" else "not sent unless kept"
+    return f"comment {number} by critic {visible_line(comment.model)}{rated} ({sent})"
 
 
 def comment_rows(comments: Sequence[PlacedComment]) -> list[Row]:
@@ -136,7 +170,11 @@ def comment_row(number: int, placed: PlacedComment) -> Row:
         "text": redact(comment.text),
         "digest": comment.digest or None,
         "at": comment.at,
-        "user": comment.user,
+        "user": comment.user or None,
+        "author": comment.author,
+        "state": comment.state,
+        "model": comment.model or None,
+        "severity": comment.severity or None,
     }
 
 
@@ -162,7 +200,7 @@ def _marked(number: int, placed: PlacedComment) -> Iterator[Line]:
     anchor = placed.anchor
     lines = f" (lines {anchor.first}-{anchor.last})" if anchor.last > anchor.first else ""
     moved = ", moved with its lines" if placed.standing == "moved" else ""
-    title = f"comment {number}{lines}{moved}: "
+    title = f"{comment_name(number, placed.comment)}{lines}{moved}: "
     for line in visible(title + redact(placed.comment.text).strip("\n")).split("\n"):
         for piece in fold_long(line):
             yield Line("said", MARK + piece)

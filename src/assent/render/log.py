@@ -22,6 +22,8 @@ from assent.core.session.event import (
     ChildStarted,
     Compacted,
     CompactionRejected,
+    CritiqueEnded,
+    CritiqueStarted,
     FilesAttached,
     PartSaid,
     PlannedCall,
@@ -350,6 +352,26 @@ def rejected_text(before: int, after: int) -> str:
     return f"A summary was not used: about {after:,} tokens instead of {before:,}."
 
 
+def critique_started_text(event: CritiqueStarted) -> str:
+    """Says that a critic is asked; the user may be waiting for it."""
+    return f"Critic {event.model} reads the plan (interrupt to skip it)…"
+
+
+def critique_text(event: CritiqueEnded) -> str:
+    """Says what came of a critique."""
+    who = f"Critic {event.model}"
+    if event.words:
+        return f"{who} has no comments on this plan: {event.words} You can decide without them."
+    dropped = f" {event.dropped} more could not be used." if event.dropped else ""
+    unread = f" It did not get {event.unread:,} lines: too long." if event.unread else ""
+    if not event.findings:
+        return f"{who} found nothing.{dropped}{unread}"
+    found = "1 finding" if event.findings == 1 else f"{event.findings} findings"
+    return (
+        f"{who}: {found}, shown in the review; only those that you keep are sent.{dropped}{unread}"
+    )
+
+
 def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line]:
     """Renders what a model does apart from messages, on one line each; `kin` names children."""
     match event:
@@ -368,6 +390,10 @@ def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line
             yield Line("dim", f"· {pruned_text(results, tokens)}")
         case CompactionRejected(before, after):
             yield Line("dim", f"· {rejected_text(before, after)}")
+        case CritiqueStarted():
+            yield from wrapped_lines("dim", f"· {visible_line(critique_started_text(event))}")
+        case CritiqueEnded(words=""):  # else it is a warning
+            yield from wrapped_lines("dim", f"· {visible_line(critique_text(event))}")
         case FilesAttached(files=files):
             for line in attached_texts(files):
                 yield Line("dim", f"· {visible_line(redact(line))}"[:SHORT])

@@ -204,7 +204,10 @@ class AgentLoop:
         name = name or turn.record.model or turn.agent.model
         if name not in self._opened:
             self._opened[name] = self._open_model(name)
-        opened = self._opened[name]
+        return self.cancellable(self._opened[name])
+
+    def cancellable(self, opened: OpenedModel) -> OpenedModel:
+        """Returns a model whose requests end when the turn that is driven is stopped."""
         return replace(opened, model=CancellableModel(opened.model, self._token))
 
 

@@ -61,10 +61,12 @@ from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta
 from assent.core.permission.mode import MODES, Mode, default_agent
 from assent.core.plan.record import PlanRecord, PlanState
-from assent.core.session.event import FilesAttached, TurnEnded, UserTyped
+from assent.core.session.event import CritiqueEnded, FilesAttached, TurnEnded, UserTyped
 from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
+from assent.render.log import critique_text
 
 NOTHING = "No prompt: pass a text or pipe one to stdin."
 
@@ -285,6 +287,8 @@ class GoalTurn:
             self._tally = count(self._tally, heard.event)
             if own and isinstance(heard.event, FilesAttached):
                 self._output.warn(attachment_notices(heard.event.files))
+            if own and isinstance(heard.event, CritiqueEnded) and heard.event.words:
+                self._output.warn([visible_line(redact(critique_text(heard.event)))])
         self._shown.hear(heard)
 
     def _kept(self, error: AssentError, record: SessionRecord) -> AssentError:

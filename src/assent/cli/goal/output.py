@@ -23,7 +23,15 @@ from assent.cli.output import (
 from assent.cli.terminal import ScreenLock
 from assent.core.event import Event, StoredEvent
 from assent.core.llm import StreamDelta, TextPart
-from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
+from assent.core.session.event import (
+    BatchPlanned,
+    CritiqueEnded,
+    CritiqueStarted,
+    PartSaid,
+    StepEnded,
+    StepRetried,
+    TurnEnded,
+)
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_text
 from assent.core.text.secrets import redact
@@ -207,7 +215,7 @@ class TextTurnOutput:
         lines = activity_lines(event, self._kin) if own else child_lines(recorded, self._kin)
         for line in lines:
             more = f"{line.text}{times_suffix(count)}" if count > 1 else line.text
-            self._note(Line(line.style, more), always=_is_plan(event))
+            self._note(Line(line.style, more), always=_is_for_all(event))
 
     def _flush(self) -> None:
         """Shows the parts of an answer that has ended, unless they were shown as they came."""
@@ -265,9 +273,12 @@ def _spared(heard: StoredEvent) -> StoredEvent:
     return msgspec.structs.replace(heard, event=without_question_details(heard.event))
 
 
-def _is_plan(event: Event) -> bool:
-    """Tells whether an event is the execution plan of an answer, which everybody gets to see."""
-    return isinstance(event, BatchPlanned)
+def _is_for_all(event: Event) -> bool:
+    """Tells whether everybody gets to see an event: what an answer will do, and what a critic got.
+
+    While a critic reads the plan nothing else happens, and the plan goes to another provider.
+    """
+    return isinstance(event, BatchPlanned | CritiqueStarted | CritiqueEnded)
 
 
 # Turn output that also rings or notifies when the turn waits for the user.

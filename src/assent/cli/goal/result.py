@@ -17,6 +17,7 @@ from assent.core.session.event import (
     CallEnded,
     Compacted,
     CompactionRejected,
+    CritiqueEnded,
     FilesAttached,
     PartSaid,
     Question,
@@ -85,6 +86,7 @@ class TurnTotals(msgspec.Struct, frozen=True):
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
     compacted: bool = False  # older messages were replaced by a summary
     attached: tuple[AttachedFile, ...] = ()  # what became of the user's `@path`
+    critique: CritiqueEnded | None = None  # of the plan that was presented
 
 
 class TurnResult(msgspec.Struct, frozen=True):
@@ -147,6 +149,8 @@ def add_event(tally: TurnTotals, event: Event) -> TurnTotals:
             return _counted(changed(tally, compacted=True), usage, cost)
         case CompactionRejected(usage=usage, cost=cost):
             return _counted(tally, usage, cost)
+        case CritiqueEnded(usage=usage, cost=cost):
+            return _counted(changed(tally, critique=event), usage, cost)
         case FilesAttached(files=files):
             return changed(tally, attached=(*tally.attached, *files))
         case _:
@@ -264,6 +268,7 @@ def turn_result_row(ending: TurnResult) -> Row:
         "questions": questions_of(tally),
         "batches": [batch_row(batch) for batch in tally.batches],
         "attachments": [attachment_row(file) for file in tally.attached],
+        "critique": critique_row(tally.critique) if tally.critique else None,
         "waiting": _open_questions(ending),
         "children": session.children,
         "compactions": session.compactions,
@@ -305,6 +310,18 @@ def refused_notices(ending: TurnResult) -> list[str]:
         "allow more with `--mode`."
     )
     return [f"{calls} denied, because you could not be asked.", *listed, *more, way]
+
+
+def critique_row(critique: CritiqueEnded) -> Row:
+    """Returns what came of a critique as JSON shows it; its findings are comments on the plan."""
+    return {
+        "model": critique.model,
+        "digest": critique.digest,
+        "findings": critique.findings,
+        "dropped": critique.dropped,
+        "unread": critique.unread,
+        "warning": _valid(critique.words) or None,
+    }
 
 
 def attachment_row(file: AttachedFile) -> Row:

@@ -333,6 +333,31 @@ class CompactionRejected(msgspec.Struct, frozen=True, tag="compaction_rejected")
     cost: float | None = None
 
 
+class CritiqueStarted(msgspec.Struct, frozen=True, tag="critique_started"):
+    """A critic is asked about the plan that was just presented; the plan is frozen already."""
+
+    plan_id: str
+    digest: str
+    model: str
+
+
+class CritiqueEnded(msgspec.Struct, frozen=True, tag="critique_ended"):
+    """A critic answered, or did not: `words` say why. The plan waits for its decision either way.
+
+    Its findings are comments on the plan.
+    """
+
+    plan_id: str
+    digest: str
+    model: str
+    findings: int = 0
+    dropped: int = 0  # findings that were too many, or could not be read
+    unread: int = 0  # lines that it did not get, because there were too many
+    usage: TokenUsage = TokenUsage()
+    cost: float | None = 0.0  # dollars; None: not known
+    words: str = ""
+
+
 class ResultsPruned(msgspec.Struct, frozen=True, tag="results_pruned"):
     """Long tool results in all messages but the last `kept` became a short placeholder."""
 
@@ -375,6 +400,8 @@ SessionEvent: TypeAlias = (
     | TodosChanged
     | Compacted
     | CompactionRejected
+    | CritiqueStarted
+    | CritiqueEnded
     | ResultsPruned
     | TurnEnded
 )

@@ -9,6 +9,7 @@ from assent.core.session.event import (
     ChildStarted,
     Compacted,
     CompactionRejected,
+    CritiqueEnded,
     MessageAdded,
     ModeChanged,
     PlanLinked,
@@ -113,7 +114,11 @@ def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return {"turns": turn, "working": True, "build": build, "halt": "", "ended": ""}
         case StepStarted(step):
             return {"steps": step, "waiting": False}
-        case StepEnded(usage=usage, cost=cost) | CompactionRejected(usage=usage, cost=cost):
+        case (
+            StepEnded(usage=usage, cost=cost)
+            | CompactionRejected(usage=usage, cost=cost)
+            | CritiqueEnded(usage=usage, cost=cost)
+        ):
             return {"usage": add_usage(record.usage, usage), "cost": _sum(record.cost, cost)}
         case Compacted(usage=usage, cost=cost):
             paid = {"usage": add_usage(record.usage, usage), "cost": _sum(record.cost, cost)}

@@ -16,6 +16,8 @@ from assent.core.session.event import (
     CallEnded,
     Compacted,
     CompactionRejected,
+    CritiqueEnded,
+    CritiqueStarted,
     FilesAttached,
     MessageAdded,
     ModeChanged,
@@ -32,6 +34,8 @@ from assent.render.log import (
     COMPACTED,
     attached_texts,
     attachment_problems,
+    critique_started_text,
+    critique_text,
     pruned_text,
     rejected_text,
 )
@@ -257,6 +261,10 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
             return "title", f"Session renamed to {first_line(title)}", ""
         case FilesAttached(files=files):
             return _attachments(files)
+        case CritiqueStarted():
+            return "plan", first_line(redact(critique_started_text(event))), ""
+        case CritiqueEnded():
+            return "plan", first_line(redact(critique_text(event))), ""
         case StepEnded(stop=stop, words=words) if str(stop) in _STOPS:
             return "halted", f"{_STOPS[str(stop)]} {first_line(words)}".rstrip(), ""
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:

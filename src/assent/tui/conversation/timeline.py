@@ -18,6 +18,7 @@ from assent.core.session.event import (
     ChildStarted,
     Compacted,
     CompactionRejected,
+    CritiqueEnded,
     MessageAdded,
     PartSaid,
     PlannedCall,
@@ -264,6 +265,7 @@ class Timeline:
                 StepEnded(usage=usage, cost=cost)
                 | Compacted(usage=usage, cost=cost)
                 | CompactionRejected(usage=usage, cost=cost)
+                | CritiqueEnded(usage=usage, cost=cost)
             ):
                 self._usage = add_usage(self._usage, usage)
                 known = self._cost is not None and cost is not None

@@ -13,7 +13,7 @@ from textual.widgets import Label, Static
 
 from assent.core.errors import AssentError, StaleError
 from assent.core.plan.comment import Comment, CommentAnchor, Feedback, PlacedComment, location_text
-from assent.render.comments import comment_lines
+from assent.render.comments import is_suggested, listed_comment_lines
 from assent.render.lines import GUTTER, Line
 from assent.tui.line_view import LineView, Section
 from assent.tui.panels.approval.review import error_line, reject_plan
@@ -61,7 +61,8 @@ class FeedbackPanel(Panel[str]):
     def __init__(self, reading: "DisplayedPlan", written: Feedback) -> None:
         super().__init__()
         self._reading = reading
-        self._record, self._comments = reading.record, reading.review.comments
+        self._record, self._listed = reading.record, reading.review.comments
+        self._comments = [each for each in self._listed if not is_suggested(each)]  # that are sent
         self._sending = False
         self.feedback = written
         self.refusal: StaleError | None = None
@@ -79,7 +80,7 @@ class FeedbackPanel(Panel[str]):
 
     def on_mount(self) -> None:
         paper = self.query_one("#comments", LineView)
-        lines = tuple(comment_lines(self._comments))[:-1]  # the last says what sends them elsewhere
+        lines = tuple(listed_comment_lines(self._listed, suggested=False))
         paper.styles.height = min(len(lines), 12)
         paper.show([Section("comments", lines)])
         self.query_one("#notes").focus()

@@ -18,9 +18,12 @@ from assent.tui.panels.approval.review import (
     anchor_at,
     commented_section,
     context_lines,
+    next_suggestion,
     number_of,
     operation_section,
     placed_at,
+    review_sections,
+    suggestion_at,
     title_lines,
 )
 from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 
 FEEDBACK_KEPT = "Feedback not sent; 2 reopens it."
 NOTHING_HERE = "This line takes no comment; choose a line of the text or of an operation."
+NO_FINDING = "No comment by the critic here; f goes to the next one."
+NO_FINDINGS = "No comment by the critic waits for your decision."
+KEPT = "Kept: it is sent with your feedback (2)."
+DISMISSED = "Dismissed."
 NO_OPERATION = "Put the cursor on an operation first ([ and ] jump to one)."
 FILE_DIFFERS = "The plan file differs from this view; p proposes it as a new plan."
 DRIFTED = "Files changed since; b rebases the plan under a new digest."
@@ -266,6 +273,38 @@ class ApprovalPanel(DecisionPanel):
             ApprovalStage.RECORDING,
         )
 
+    def _to_finding(self) -> None:
+        """Goes to the next comment of the critic that is not decided."""
+        view = self.line_view
+        spot = next_suggestion(self._shown.review, view.sections, view.position)
+        if spot is None:
+            self.told = NO_FINDINGS
+        else:
+            view.reveal(spot)
+
+    def _decide_finding(self, *, keep: bool) -> None:
+        """Keeps or dismisses the comment of the critic under the cursor."""
+        reading, engine, spot = self._shown, self._engine, self.line_view.position
+        sheets = [each for each in self.line_view.sections if spot and each.key == spot.key]
+        placed = suggestion_at(reading.review, sheets[0], spot) if sheets and spot else None
+        if placed is None:
+            self.told = NO_FINDING
+            return
+
+        def decided(review: Review) -> None:
+            sheets = tuple(review_sections(review, self._marked, reading.live))
+            self._reading = msgspec.structs.replace(reading, review=review, sheets=sheets)
+            self.line_view.renew(sheets)
+            now = self._reading.state(read=self.standing.read, marked=self.standing.marked)
+            self.standing, self.told = now, KEPT if keep else DISMISSED
+            self.paint(asked=True)
+
+        self.work(
+            lambda: verbs.decide_suggestion(engine, reading, placed, keep=keep),
+            decided,
+            ApprovalStage.RECORDING,
+        )
+
     def _open_note(self) -> None:
         self.asks_again = True
         self.terminal.open_panel(note_panel(self._note), self._noted)
@@ -332,6 +371,9 @@ _ACTS: Final[dict[ApprovalAction, Callable[[ApprovalPanel], None]]] = {
     ApprovalAction.PART: ApprovalPanel._read_part,
     ApprovalAction.WHOLE: lambda panel: panel.load(),
     ApprovalAction.COMMENT: ApprovalPanel._comment,
+    ApprovalAction.FINDING: ApprovalPanel._to_finding,
+    ApprovalAction.KEEP: lambda panel: panel._decide_finding(keep=True),
+    ApprovalAction.DISMISS: lambda panel: panel._decide_finding(keep=False),
     ApprovalAction.NOTE: ApprovalPanel._open_note,
     ApprovalAction.EDIT: ApprovalPanel._edit,
     ApprovalAction.PROPOSE: lambda panel: panel._renew(verbs.propose_plan),

@@ -21,7 +21,14 @@ from assent.core.text.hidden_chars import (
 )
 from assent.core.text.secrets import redact
 from assent.render.approval import approval_note_lines, excluded_lines, missing_note_lines
-from assent.render.comments import MARK, outdated_comment_lines, with_comments
+from assent.render.comments import (
+    MARK,
+    comment_name,
+    is_suggested,
+    outdated_comment_lines,
+    suggested_text,
+    with_comments,
+)
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
 from assent.render.review import (
@@ -56,7 +63,7 @@ if TYPE_CHECKING:
 # The sections of a review: everything that a person decides about, with its title and context.
 
 
-RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
+RISKS, TEXT, END, LIVE, GONE = "risks", "text", "end", "live", "gone"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
 SHORT: Final = 12
 EXCLUDED: Final = "[excluded] "
@@ -77,7 +84,7 @@ def review_sections(
     yield from _filled("since", review_changes_lines(review.since) if review.since else ())
     yield from _filled("declined", excluded_lines(review.declined, unsure=review.unsure))
     yield from _filled("missing", missing_note_lines(review.missing))
-    yield from _filled("gone", outdated_comment_lines(review.comments))
+    yield from _filled(GONE, outdated_comment_lines(review.comments))
     yield from _filled("steps", progress_lines(review))
     yield from _filled("declared", declared_lines(review))
     yield text_section(review)
@@ -133,13 +140,64 @@ def anchor_at(review: Review, sheet: Section, spot: LinePosition) -> CommentAnch
 
 
 def placed_at(comments: Iterable[PlacedComment], anchor: CommentAnchor) -> PlacedComment | None:
-    """Returns the pending comment at an anchor."""
+    """Returns the pending comment at an anchor; a critic's is not the user's to edit."""
     place = (anchor.operation, anchor.first, anchor.last)
     for placed in comments:
         there = placed.anchor
-        if placed.standing != "gone" and (there.operation, there.first, there.last) == place:
+        if is_suggested(placed) or placed.standing == "gone":
+            continue
+        if (there.operation, there.first, there.last) == place:
             return placed
     return None
+
+
+def suggestion_at(review: Review, sheet: Section, spot: LinePosition) -> PlacedComment | None:
+    """Returns the critic's comment under the cursor, or the first one below its line."""
+    for line in reversed(sheet.lines[: spot.line + 1]):
+        if sheet.key != GONE and not _is_comment_line(line):
+            break
+        if named := _named_comment(review.comments, sheet, line):
+            return named if is_suggested(named) else None
+    anchor = anchor_at(review, sheet, spot)
+    if anchor is None:
+        return None
+    place = (anchor.operation, anchor.last)
+    there = [one for one in review.comments if one.standing != "gone" and is_suggested(one)]
+    return next((one for one in there if (one.anchor.operation, one.anchor.last) == place), None)
+
+
+def next_suggestion(
+    review: Review, sheets: Sequence[Section], spot: LinePosition | None
+) -> LinePosition | None:
+    """Returns where the next comment of the critic begins, from the top again after the last."""
+    found = [
+        LinePosition(sheet.key, at)
+        for sheet in sheets
+        for at, line in enumerate(sheet.lines)
+        if (named := _named_comment(review.comments, sheet, line)) and is_suggested(named)
+    ]
+    order = {sheet.key: at for at, sheet in enumerate(sheets)}
+    here = (order.get(spot.key, 0), spot.line) if spot else (-1, -1)
+    ahead = [one for one in found if (order[one.key], one.line) > here]
+    return next(iter([*ahead, *found]), None)
+
+
+def _is_comment_line(line: Line) -> bool:
+    return line.style == "said" and line.text.startswith(MARK)
+
+
+def _named_comment(
+    comments: Sequence[PlacedComment], sheet: Section, line: Line
+) -> PlacedComment | None:
+    """Returns the comment that begins on a line, between those of a plan or in a list."""
+    text = line.text
+    if sheet.key == GONE:
+        text = MARK + text[:1].lower() + text[1:] if line.style == "heading" else ""
+    elif not _is_comment_line(line):
+        return None
+    names = {f"{MARK}{comment_name(n, one.comment)}": one for n, one in enumerate(comments, 1)}
+    fitting = [name for name in names if text.startswith(name)]
+    return names[max(fitting, key=len)] if fitting else None
 
 
 def title_lines(review: Review, width: int) -> list[Line]:
@@ -174,8 +232,11 @@ def context_lines(review: Review, context: ReviewContext, width: int) -> list[Li
     ]
     if review.estimate:
         rows.append(("expected", estimate_text(review.estimate)))
-    if review.comments:
-        rows.append(("comments", f"{len(review.comments)} pending, sent with feedback (2)"))
+    found = sum(map(is_suggested, review.comments))
+    if waiting := len(review.comments) - found:
+        rows.append(("comments", f"{waiting} pending, sent with feedback (2)"))
+    if found:
+        rows.append(("critic", f"{suggested_text(found)}, sent only if you keep them (f, +, -)"))
     if context.note:
         rows.append(("note", visible_line(context.note)))
     return [Line("plain", _cropped(f"{name:<9}  {words}", width)) for name, words in rows]
@@ -217,8 +278,7 @@ def _line_of(sheet: Section, above: int, line: int) -> int:
     number = 0
     for each in sheet.lines[above : line + 1]:
         text = each.text.removeprefix(GUTTER)
-        ours = each.style == "said" and each.text.startswith(MARK)
-        if not ours and not (number and text.startswith(CONTINUATION_MARK)):
+        if not _is_comment_line(each) and not (number and text.startswith(CONTINUATION_MARK)):
             number += source_line_count(text)
     return number
 
@@ -322,6 +382,7 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
             read=read,
             marked=marked,
             part=self.partial is not None,
+            suggested=any(map(is_suggested, self.review.comments)),
         )
 
 
@@ -411,6 +472,16 @@ def save_comment(
         comments.change(record, was.comment.id, words)
     else:
         comments.add(record, anchor, words)
+    return comments.shown(record, msgspec.structs.replace(reading.review, comments=()))
+
+
+def decide_suggestion(
+    engine: "Engine", reading: DisplayedPlan, placed: PlacedComment, *, keep: bool
+) -> Review:
+    """Keeps or dismisses a critic's comment; returns the updated review."""
+    comments, record = engine.comments, reading.record
+    decide = comments.keep if keep else comments.dismiss
+    decide(record, [placed.comment.id])
     return comments.shown(record, msgspec.structs.replace(reading.review, comments=()))
 
 

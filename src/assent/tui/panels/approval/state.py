@@ -40,6 +40,9 @@ class ApprovalAction(StrEnum):
     PART = "part"  # show what remains without the marked operations
     WHOLE = "whole"  # show the whole plan again
     COMMENT = "comment"
+    FINDING = "finding"  # go to the critic's next comment
+    KEEP = "keep"  # the critic's comment under the cursor
+    DISMISS = "dismiss"
     NOTE = "note"
     EDIT = "edit"
     PROPOSE = "propose"
@@ -70,6 +73,7 @@ class ApprovalState(msgspec.Struct, frozen=True):
     part: bool = False  # what is shown is the plan without them
     undo: bool = False  # what is shown undoes a run: there is no plan to talk about
     again: bool = False  # of an undo: it is a redo
+    suggested: bool = False  # a critic's comments wait to be kept or dismissed
     rewind: bool = False  # of an undo: the session is rewound with it, so it is all or nothing
 
 
@@ -99,6 +103,9 @@ MOVING: Final[dict[str, ApprovalAction]] = {
 PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
     "2": ApprovalAction.FEEDBACK,
     "c": ApprovalAction.COMMENT,
+    "f": ApprovalAction.FINDING,
+    "plus": ApprovalAction.KEEP,
+    "minus": ApprovalAction.DISMISS,
     "n": ApprovalAction.NOTE,
     "ctrl+g": ApprovalAction.EDIT,
     "p": ApprovalAction.PROPOSE,
@@ -270,9 +277,9 @@ def key_line(standing: ApprovalState) -> str:
         return MOVES.replace(" · h history", "")
     if standing.undo:
         return f"space only this operation · w all · {MOVES.replace('history', 'runs')}"
-    return (
-        f"space exclude · w preview without excluded · c comment · n note · Ctrl+G edit · {MOVES}"
-    )
+    critic = "f next finding · + keep it · - dismiss it · " if standing.suggested else ""
+    keys = "space exclude · w preview without excluded · c comment · n note · Ctrl+G edit"
+    return f"{critic}{keys} · {MOVES}"
 
 
 _SKIP: Final = f"Press 1 to decide without reading it · {OTHER_KEY}"

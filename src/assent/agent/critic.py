@@ -1,0 +1,186 @@
+"""The critic: a second model reads a presented plan, and its findings become suggested comments.
+
+It gets no tools and decides nothing. Whatever fails is a warning: the plan is presented all the
+same.
+"""
+
+from collections.abc import Callable, Iterator
+from threading import Timer
+
+import msgspec
+
+from assent.agent.loop.budget import Budget
+from assent.agent.loop.context import CHARS_PER_TOKEN, context_window
+from assent.agent.loop.step import SessionOutput
+from assent.agent.prompt import prompt_text
+from assent.core.errors import AssentError, Interrupted, ModelError
+from assent.core.llm import (
+    ChatMessage,
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamEnded,
+    TextPart,
+    TokenUsage,
+)
+from assent.core.plan.critic import MAX_INPUT_CHARS, critic_input, parse_findings
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import CritiqueEnded, CritiqueStarted
+from assent.planning.comments import Comments
+from assent.ports import Model, OpenedModel
+from assent.ports.cancellation import CancelToken
+from assent.ports.session import Turn
+
+TIMEOUT_S = 120.0  # of one critique, with all retries
+KIND = "critic"  # of its requests
+READ_SHARE = 2  # at most one part in so many of a model's context is the plan
+
+STOPPED = "It was interrupted."
+TIMED_OUT = "No answer within {seconds:.0f} seconds."
+UNREADABLE = "Its answer could not be read."
+REFUSED = "It refused to answer."
+NOT_ASKED = "It was not asked: {why}"
+
+
+class CriticAnswer(msgspec.Struct, frozen=True):
+    """The text of an answer, and what it cost."""
+
+    text: str
+    usage: TokenUsage
+    cost: float | None
+    words: str = ""  # why it is not complete
+
+
+class PlanCritic:
+    """Asks the model of `plan.critic` about a plan, once for each digest."""
+
+    def __init__(
+        self,
+        name: str,
+        open_model: Callable[[], OpenedModel],
+        purse: Budget,
+        redact: Callable[[str], str],
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        """`open_model` opens a model whose requests end with the turn."""
+        self._name = name
+        self._open_model = open_model
+        self._purse = purse
+        self._redact = redact
+        self._timeout_s = timeout_s
+
+    def critique(self, turn: Turn, comments: Comments, plan: PlanRecord) -> Iterator[SessionOutput]:
+        """Asks about a frozen plan, and records its findings or why there are none."""
+        number = comments.request_critique(plan, self._name)
+        if not number:  # it was asked before, by a process that died, perhaps
+            return
+        ended = CritiqueEnded(plan.plan_id, plan.digest, self._name)
+        started = turn.append_events(CritiqueStarted(plan.plan_id, plan.digest, self._name))
+        try:
+            yield from started
+            ended = self._ask(comments, plan, ended, number)
+        except (KeyboardInterrupt, Interrupted):
+            ended = msgspec.structs.replace(ended, words=STOPPED)
+        except AssentError as error:
+            ended = msgspec.structs.replace(ended, words=self._redact(error.message))
+        yield from turn.append_events(ended)
+
+    def _ask(
+        self, comments: Comments, plan: PlanRecord, ended: CritiqueEnded, number: int
+    ) -> CritiqueEnded:
+        opened = self._open_model()
+        if reached := self._purse.check(opened):
+            return msgspec.structs.replace(ended, words=NOT_ASKED.format(why=reached.words))
+        parts = comments.targets(plan)
+        room = context_window(opened) * CHARS_PER_TOKEN // READ_SHARE
+        told = critic_input(parts, min(MAX_INPUT_CHARS, room))
+        text = ChatMessage("user", (TextPart(self._redact(told.text)),))
+        prompt = ModelRequest((prompt_text("critic"),), (text,), kind=KIND, turn=number)
+        answer = self._answer(opened, prompt)
+        ended = msgspec.structs.replace(
+            ended, unread=told.unread, usage=answer.usage, cost=answer.cost, words=answer.words
+        )
+        if answer.words:
+            return ended
+        found = parse_findings(self._redact(answer.text), parts)
+        if found is None:
+            return msgspec.structs.replace(ended, words=UNREADABLE)
+        count = comments.suggest(plan, self._name, found.findings) if found.findings else 0
+        return msgspec.structs.replace(ended, findings=count, dropped=found.dropped)
+
+    def _answer(self, opened: OpenedModel, prompt: ModelRequest) -> CriticAnswer:
+        """Makes one request, which ends after a while; what it used is paid for in any case."""
+        left = self._purse.seconds_left()
+        seconds = self._timeout_s if left is None else min(self._timeout_s, left)
+        token = CancelToken[str]()
+        late = TIMED_OUT.format(seconds=seconds)
+        timer = Timer(seconds, token.cancel, (late,))
+        timer.daemon = True
+        timer.start()
+        reading = _AnswerReader()
+        try:
+            reading.read(opened.model, prompt, token)
+            words = REFUSED if reading.stop is StopReason.REFUSED else ""
+        except (KeyboardInterrupt, Interrupted):
+            words = token.reason or STOPPED
+        except AssentError as error:
+            words = self._redact(error.message)
+        finally:
+            timer.cancel()
+            token.close()
+        return CriticAnswer(reading.text, *self._paid(opened, prompt, reading), words)
+
+    def _paid(
+        self, opened: OpenedModel, prompt: ModelRequest, reading: "_AnswerReader"
+    ) -> tuple[TokenUsage, float | None]:
+        """Counts an answer toward the budget; where its tokens are not told, they are guessed."""
+        if reading.usage != TokenUsage():
+            return reading.usage, self._purse.spend(opened, reading.usage)
+        if not reading.began:
+            return TokenUsage(), 0.0
+        read = sum(map(len, prompt.system)) + _length(prompt.messages)
+        guess = TokenUsage(read // CHARS_PER_TOKEN, len(reading.text) // CHARS_PER_TOKEN)
+        self._purse.spend(opened, guess, guessed=True)
+        return TokenUsage(), None
+
+
+class _AnswerReader:
+    """Reads the answer to one request; `text` and `usage` are what came of it so far."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self.began = False
+        self.stop: StopReason | None = None
+        self.usage = TokenUsage()
+
+    @property
+    def text(self) -> str:
+        return "".join(self._texts)
+
+    def read(self, model: Model, prompt: ModelRequest, token: CancelToken[str]) -> None:
+        """Reads to the end; raises ModelError, or Interrupted if the request was ended."""
+        answers = model.stream(prompt)
+        token.attach(answers.close)
+        try:
+            for answer in answers:
+                match answer:
+                    case RequestRetried():
+                        self._texts.clear()
+                        continue
+                    case PartCompleted(TextPart(text)):
+                        self._texts.append(text)
+                    case StreamEnded(stop=stop, usage=usage):
+                        self.stop, self.usage, self.began = stop, usage, True
+                        return
+                    case _:
+                        pass
+                self.began = True
+        finally:
+            answers.close()
+        raise ModelError("The response ended early.")
+
+
+def _length(messages: tuple[ChatMessage, ...]) -> int:
+    parts = [part for message in messages for part in message.parts]
+    return sum(len(part.text) for part in parts if isinstance(part, TextPart))

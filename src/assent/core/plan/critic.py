@@ -1,0 +1,160 @@
+"""What a critic reads of a plan, and what its answer says about which lines.
+
+A critic is a second model. Its answer is untrusted text: it decides nothing and changes nothing.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from assent.core.plan.comment import PLAN, CommentAnchor, CommentTarget, Severity
+
+MAX_INPUT_CHARS: Final = 200_000  # of a plan that a critic reads, about 50,000 tokens
+MAX_FINDINGS: Final = 20
+MAX_FINDING_CHARS: Final = 1_000
+_SEVERITIES: Final[dict[str, Severity]] = {"low": "low", "medium": "medium", "high": "high"}
+_FENCED: Final = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
+_FIRST_NUMBER: Final = re.compile(r"\s*(\d{1,7})")
+
+
+class CriticInput(msgspec.Struct, frozen=True):
+    """A plan as a critic reads it: numbered lines; `unread` is how many did not fit."""
+
+    text: str
+    unread: int = 0
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What a critic says about a line; an anchor without lines is about the whole part."""
+
+    anchor: CommentAnchor
+    text: str
+    severity: Severity = ""
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """The findings of an answer; `dropped` were too many, repeated, or had no text."""
+
+    findings: tuple[Finding, ...] = ()
+    dropped: int = 0
+
+
+def critic_input(parts: Sequence[CommentTarget], most: int = MAX_INPUT_CHARS) -> CriticInput:
+    """Returns a plan with the numbers that findings name, in about `most` characters.
+
+    The text comes first, then each operation. What no longer fits is left out, and it says so.
+    """
+    pieces: list[str] = []
+    unread, room = 0, most
+    for at, part in enumerate(parts):
+        if room <= 0:
+            pieces.append(
+                f"({len(parts) - at} more operations are not shown: the plan is too long)"
+            )
+            unread += sum(len(left.lines) for left in parts[at:])
+            break
+        heading = f"# {PLAN}" if not part.number else f"# operation {part.number}: {part.about}"
+        lines = [f"{number} | {line}" for number, line in enumerate(part.lines, 1)]
+        shown = _fitting(lines, room)
+        missing = len(lines) - len(shown)
+        cut = [f"({missing} more lines are not shown: too long)"] if missing else []
+        text = "\n".join([heading, *shown, *cut])
+        pieces.append(text)
+        unread += missing
+        room = room - len(text) if not missing else 0
+    return CriticInput("\n\n".join(pieces), unread)
+
+
+def _fitting(lines: Sequence[str], room: int) -> Sequence[str]:
+    size = 0
+    for count, line in enumerate(lines):
+        size += len(line) + 1
+        if size > room:
+            return lines[:count]
+    return lines
+
+
+def parse_findings(answer: str, parts: Sequence[CommentTarget]) -> Findings | None:
+    """Returns what an answer says about a plan; None if it cannot be read.
+
+    A line that does not exist ties a finding to its part as a whole; a part that does not exist,
+    to the plan's text as a whole.
+    """
+    items = _items(answer)
+    if items is None:
+        return None
+    found: dict[tuple[str, int, str], Finding] = {}
+    for item in items:
+        finding = _finding(item, parts) if isinstance(item, Mapping) else None
+        if finding is None or len(found) == MAX_FINDINGS:
+            continue
+        found.setdefault((finding.anchor.operation, finding.anchor.first, finding.text), finding)
+    if items and not found:
+        return None
+    return Findings(tuple(found.values()), len(items) - len(found))
+
+
+def _items(answer: str) -> Sequence[object] | None:
+    """Returns the objects of an answer: an array, one object, or an object on each line."""
+    for text in _candidates(answer):
+        value = _decoded(text)
+        if isinstance(value, Mapping) and isinstance(value.get("findings"), list):
+            value = value["findings"]
+        if isinstance(value, list):
+            return value
+        if isinstance(value, Mapping):
+            return [value]
+    rows = [_decoded(line.strip().rstrip(",")) for line in answer.splitlines()]
+    return [row for row in rows if isinstance(row, Mapping)] or None
+
+
+def _candidates(answer: str) -> Iterator[str]:
+    """Yields what could be the JSON of an answer: models put words and fences around it."""
+    yield answer.strip()
+    yield from (found.strip() for found in _FENCED.findall(answer))
+    first, last = answer.find("["), answer.rfind("]")
+    if 0 <= first < last:
+        yield answer[first : last + 1]
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None
+
+
+def _finding(item: Mapping[str, Any], parts: Sequence[CommentTarget]) -> Finding | None:
+    said = item.get("text")
+    # On one line: no finding can show lines that look like another comment.
+    text = " ".join(said.split()) if isinstance(said, str) else ""
+    if not text:
+        return None
+    if len(text) > MAX_FINDING_CHARS:
+        text = f"{text[:MAX_FINDING_CHARS]}…"
+    part = _part(item.get("on", PLAN), parts)
+    line = _number(item.get("line")) if part is not None else 0
+    part = part or parts[0]
+    line = line if line <= len(part.lines) else 0
+    quote = part.lines[line - 1 : line] if line else ()
+    anchor = CommentAnchor(part.operation, line, line, quote, part.about, part.seen)
+    return Finding(anchor, text, _SEVERITIES.get(str(item.get("severity", "")).lower(), ""))
+
+
+def _part(on: object, parts: Sequence[CommentTarget]) -> CommentTarget | None:
+    """Returns the part of that number or name: `plan`, an operation's number, or its file."""
+    if on in (PLAN, None):
+        return parts[0]
+    number = str(on).lower().removeprefix("operation").strip()
+    if number.isdecimal():
+        return next((part for part in parts if number == str(part.number)), None)
+    named = [part for part in parts if part.number and part.about.partition(" ")[2] == on]
+    return named[0] if len(named) == 1 else None
+
+
+def _number(value: object) -> int:
+    """Returns the number of `3`, `"3"` or `"3-5"`; 0 for everything else."""
+    found = _FIRST_NUMBER.match(str(value))
+    return int(found[1]) if found else 0
