@@ -77,3 +77,22 @@ def test_f143_a_file_that_others_can_write_cannot_either(sources: Sources) -> No
     loaded = sources.load()
     assert (loaded.settings.plan.commit, loaded.settings.plan.dir) == (False, "u")
     assert "sets plan.commit, which is ignored: others can write to it" in loaded.warnings[0]
+
+
+@pytest.mark.parametrize("user", ["", "openai/mine"])
+@pytest.mark.parametrize("project", ["", "openai/mine", "evil/theirs"])
+def test_g22_a_project_cannot_set_the_critic(sources: Sources, user: str, project: str) -> None:
+    sources.user.write_text(f"[plan]\ncritic = '{user}'\n", encoding="utf-8")
+    sources.project.write_text(f"[plan]\ndir = 'p'\ncritic = '{project}'\n", encoding="utf-8")
+    loaded = sources.load()
+    assert (loaded.settings.plan.critic, loaded.settings.plan.dir) == (user, "p")
+    told = f"{sources.project} sets plan.critic, which only the user may set; it is ignored."
+    assert loaded.warnings == (told,)
+
+
+def test_g22_a_file_that_others_can_write_sets_no_critic(sources: Sources) -> None:
+    sources.user.write_text("[plan]\ndir = 'u'\ncritic = 'evil/theirs'\n", encoding="utf-8")
+    sources.user.chmod(0o666)
+    loaded = sources.load()
+    assert (loaded.settings.plan.critic, loaded.settings.plan.dir) == ("", "u")
+    assert "sets plan.critic, which is ignored: others can write to it" in loaded.warnings[0]

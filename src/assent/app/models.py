@@ -9,7 +9,7 @@ import msgspec
 
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.settings import Settings
-from assent.core.errors import ModelError, UsageError
+from assent.core.errors import AssentError, ModelError, UsageError
 from assent.llm.catalog import (
     ModelCatalog,
     ModelInfo,
@@ -85,6 +85,16 @@ class ModelRegistry:
         except (ModelError, UsageError):
             return ""
 
+    def critic_problem(self) -> str:
+        """Returns why the model of `plan.critic` cannot be used; empty if nothing is wrong."""
+        name = self._settings.plan.critic
+        try:
+            if name:
+                self.open(name)
+        except (ModelError, UsageError) as error:
+            return f"plan.critic is {name}, but no plan will be commented on: {error.message}"
+        return ""
+
     def close(self) -> None:
         if "_client" in self.__dict__:
             self._client.close()
@@ -140,6 +150,18 @@ def default_model(folder: str) -> str:
     opened, _ = open_models(folder)
     try:
         return opened.default()
+    finally:
+        opened.close()
+
+
+def critic_warnings(folder: str) -> list[str]:
+    """Warns of a critic that cannot be used, for commands that check what is set up."""
+    try:
+        opened, _ = open_models(folder)
+    except AssentError:  # about the configuration, which others report
+        return []
+    try:
+        return [problem] if (problem := opened.critic_problem()) else []
     finally:
         opened.close()
 

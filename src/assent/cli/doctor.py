@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from assent.app.models import critic_warnings
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import CliOutput
@@ -101,7 +102,9 @@ def doctor(call: Invocation, strict: bool) -> int:
     Covers approvals, paths, undo, shell and sandbox, in temporary folders. Exits with 1 if any
     check FAILED. Your workspace, plans and configuration are not touched; only the sandbox
     self-test's result is saved again. Skills that cannot be used are listed, with the reason.
+    A model of `plan.critic` that cannot be used is a warning.
     """
+    call.output.warn(critic_warnings(call.folder))
     return report_on(doctor_target(call.folder), call.output, strict=strict)
 
 

@@ -74,7 +74,8 @@ def list_models(call: Invocation, provider: str) -> None:
     """
     opened, warnings = open_models(call.folder)
     found, troubles = opened.found()
-    call.output.warn((*warnings, *troubles))
+    critic = opened.critic_problem()
+    call.output.warn((*warnings, *troubles, *([critic] if critic else [])))
     rows = [msgspec.to_builtins(row) for row in found if provider in ("", row.provider)]
     call.output.answer({"models": rows}, models_lines(rows))
 

@@ -50,14 +50,12 @@ def critic_input(parts: Sequence[CommentTarget], most: int = MAX_INPUT_CHARS) ->
     unread, room = 0, most
     for at, part in enumerate(parts):
         if room <= 0:
-            pieces.append(
-                f"({len(parts) - at} more operations are not shown: the plan is too long)"
-            )
+            pieces.append(f"({len(parts) - at} more operations are not shown: too long)")
             unread += sum(len(left.lines) for left in parts[at:])
             break
         heading = f"# {PLAN}" if not part.number else f"# operation {part.number}: {part.about}"
         lines = [f"{number} | {line}" for number, line in enumerate(part.lines, 1)]
-        shown = _fitting(lines, room)
+        shown = _fitting(lines, room - len(heading))
         missing = len(lines) - len(shown)
         cut = [f"({missing} more lines are not shown: too long)"] if missing else []
         text = "\n".join([heading, *shown, *cut])
