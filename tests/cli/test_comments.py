@@ -49,10 +49,6 @@ def test_g18_comments_are_tied_to_lines_and_listed(proposed: World) -> None:
         "digest": proposed.ok("plan", "show")["digest"],
         "at": row["at"],
         "user": row["user"],
-        "author": "person",
-        "state": "pending",
-        "model": None,
-        "severity": None,
     }
     proposed.ok("comment", "add", "plan:3-4", "Really?")
     proposed.ok("comment", "add", "1:7", "In German.")

@@ -241,6 +241,7 @@ def test_the_whole_object() -> None:
         "questions": [],
         "batches": [],
         "attachments": [],
+        "critique": None,
         "waiting": [],
         "children": 0,
         "compactions": 0,

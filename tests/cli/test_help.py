@@ -18,7 +18,7 @@ GROUPS = {
     "shell": ("check", "run"),
     "sessions": SESSIONS,
     "runs": ("list", "show", "delete"),
-    "comment": ("add", "list", "lines", "change", "remove"),
+    "comment": ("add", "list", "lines", "change", "remove", "keep", "dismiss"),
     "questions": ("list", "show", "answer"),
     "rules": ("list", "explain", "test", "revoke"),
     "memory": ("list", "forget"),

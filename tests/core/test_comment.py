@@ -27,12 +27,12 @@ def operation(name: str, *lines: str, number: int = 1, about: str = "write a.py"
 
 
 def on_text(first: int, last: int, *quote: str) -> Comment:
-    return Comment("c1", CommentAnchor("", first, last, quote, "", "then"), "Why?", "at", "me")
+    return Comment("c1", CommentAnchor("", first, last, quote, "", "then"), "Why?", "at", "me", "")
 
 
 def on_operation(first: int, last: int, *quote: str) -> Comment:
     anchor = CommentAnchor(OP, first, last, quote, "write a.py", "then")
-    return Comment("c2", anchor, "No.", "at", "me")
+    return Comment("c2", anchor, "No.", "at", "me", "")
 
 
 PLACES = {

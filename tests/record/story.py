@@ -31,6 +31,7 @@ CHAPTERS: dict[str, Chapter] = {
     "lose": story_runs.losing,
     "interrupt": story_runs.interrupting,
     "print": story_talk.printing,
+    "critique": story_talk.critique,
     "sessions": story_talk.sessions,
     "questions": story_talk.questions,
     "prose": story_talk.prose,

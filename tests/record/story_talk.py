@@ -1,5 +1,6 @@
 """Chapters about models: turns without a person, sessions, questions, builds of prose."""
 
+import json
 from typing import Any
 
 from tests.record.program import Record
@@ -52,6 +53,14 @@ PLANS = (
 )
 
 
+FINDINGS = json.dumps(
+    [
+        {"on": "plan", "line": 1, "severity": "high", "text": "Why?"},
+        {"on": 1, "line": 1, "text": "No test."},
+    ]
+)
+
+
 def printing(tell: Record) -> None:
     """`assent -p` in its three forms, with every ending that needs no person."""
     here = tell.machine
@@ -99,6 +108,32 @@ def printing(tell: Record) -> None:
     fact = here.do("memory", "list")["facts"][0]["fact"]
     tell("memory-forget", "memory", "forget", fact)
     tell("memory-forget-unknown", "memory", "forget", "nobody", code=1)
+
+
+def critique(tell: Record) -> None:
+    """A second model comments on a plan; its comments are kept, dismissed and sent."""
+    here = tell.machine
+    here.put("a.txt", "a\n")
+    critic = "[plan]\ncritic = '{}'\n"
+    own = here.config.read_text("utf-8")
+    here.config.write_text(own + critic.format(here.model), encoding="utf-8")
+    goal = ("-p", "Greet", "--model", here.model)
+    here.script(*PLANS, critic=[turn(FINDINGS), turn("Nothing to say.")])
+    tell("presented", *goal, code=3)
+    tell("comment-list", "comment", "list")
+    tell("review", "review")
+    tell("reject-nothing", "reject", code=2)
+    tell("comment-keep", "comment", "keep", "1")
+    tell("comment-keep-again", "comment", "keep", "1", code=1)
+    tell("comment-keep-which", "comment", "keep", code=2)
+    tell("comment-dismiss", "comment", "dismiss", "--all")
+    tell("comment-list-kept", "comment", "list")
+    tell("reject", "reject")
+    tell("log", "log")
+    tell("presented-stream", *goal, form="stream-json", code=3)
+    here.config.write_text(own + critic.format("nobody/none"), encoding="utf-8")
+    tell("no-critic", *goal, code=3)
+    tell("models-list", "models", "list")
 
 
 def sessions(tell: Record) -> None:

@@ -25,7 +25,7 @@ TOKEN = "ghp_" + "a1" * 18
 
 def on(first: int, last: int, words: str = "Why?", operation: str = "") -> PlacedComment:
     anchor = CommentAnchor(operation, first, last, ("quoted",) * (last - first + 1 if first else 0))
-    return PlacedComment(Comment("c", anchor, words, "at", "me"), anchor, "here")
+    return PlacedComment(Comment("c", anchor, words, "at", "me", ""), anchor, "here")
 
 
 def test_g18_lines_are_counted_as_written_and_not_as_folded() -> None:
@@ -95,7 +95,7 @@ def test_g18_a_quote_is_found_again_although_something_else_is_masked_now() -> N
     was = text_part(b"# A\n\nDo it.\n")
     anchor = CommentAnchor("", 3, 3, was.lines[2:3], "", was.seen)
     now = text_part(f"# A\n\nUse {TOKEN}.\nDo it.\n".encode())
-    assert place_comment(Comment("c", anchor, "Why?", "at", "me"), [now]).anchor.first == 4
+    assert place_comment(Comment("c", anchor, "Why?", "at", "me", ""), [now]).anchor.first == 4
 
 
 def test_g18_the_list_has_each_comment_under_its_place() -> None:

@@ -47,7 +47,11 @@ OPENED: dict[str, type[Panel[Any]]] = {
 }
 EDITING = "test_f2_the_editor_opens_and_what_was_written_is_a_new_plan"
 HALTING = "test_a_halt_offers_three_ways_and_each_takes_two_keys"
+FINDING = "test_g22_findings_are_kept_and_dismissed_by_keys_and_only_kept_ones_are_sent"
 ELSEWHERE = {
+    "f": FINDING,
+    "plus": FINDING,
+    "minus": FINDING,
     "ctrl+g": EDITING,
     "p": "test_a_draft_is_read_and_proposed",
     "b": "test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit",

@@ -60,7 +60,7 @@ def add(call: Invocation, where: str, words: str) -> None:
 @comment.command("list", epilog=examples("assent comment list\nassent comment list --json"))
 @with_invocation
 def list_comments(call: Invocation) -> None:
-    """List pending comments and those by a critic, each under its current lines."""
+    """List pending and suggested comments, each under its lines."""
     found = call.engine.comments.placed(call.record())
     call.output.answer({"comments": comment_rows(found)}, comment_lines(found))
 
@@ -109,9 +109,9 @@ def remove(call: Invocation, reference: str) -> None:
 @click.option("--all", "every", is_flag=True, help="Keep all comments by the critic.")
 @with_invocation
 def keep(call: Invocation, references: tuple[str, ...], every: bool) -> None:
-    """Keep comments by the critic: they are sent when you reject, like your own.
+    """Keep comments by the critic, to be sent with yours.
 
-    COMMENT is a number or id of `assent comment list`.
+    They are sent when you reject the plan. COMMENT is a number or id of `assent comment list`.
     """
     _decide(call, references, every, kept=True)
 
@@ -121,9 +121,9 @@ def keep(call: Invocation, references: tuple[str, ...], every: bool) -> None:
 @click.option("--all", "every", is_flag=True, help="Dismiss all comments by the critic.")
 @with_invocation
 def dismiss(call: Invocation, references: tuple[str, ...], every: bool) -> None:
-    """Dismiss comments by the critic: they are no longer shown, to anyone.
+    """Dismiss comments by the critic.
 
-    COMMENT is a number or id of `assent comment list`.
+    They are no longer shown, to anyone. COMMENT is a number or id of `assent comment list`.
     """
     _decide(call, references, every, kept=False)
 

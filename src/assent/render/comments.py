@@ -171,9 +171,15 @@ def comment_row(number: int, placed: PlacedComment) -> Row:
         "digest": comment.digest or None,
         "at": comment.at,
         "user": comment.user or None,
+        **(_critic_fields(comment) if comment.author == "critic" else {}),
+    }
+
+
+def _critic_fields(comment: Comment) -> Row:
+    return {
         "author": comment.author,
         "state": comment.state,
-        "model": comment.model or None,
+        "model": comment.model,
         "severity": comment.severity or None,
     }
 

@@ -130,10 +130,15 @@ def session_of(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
 
 
 def _fields(value: msgspec.Struct) -> Row:
+    """Returns the fields as they are stored; what a struct leaves out there is left out here."""
     found: Row = {}
-    stored = value.__struct_encode_fields__
-    for field, attribute in zip(stored, value.__struct_fields__, strict=True):
+    stored, names = value.__struct_encode_fields__, value.__struct_fields__
+    defaults = value.__struct_defaults__ if value.__struct_config__.omit_defaults else ()
+    unsaid = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    for field, attribute in zip(stored, names, strict=True):
         content = getattr(value, attribute)
+        if attribute in unsaid and content == unsaid[attribute]:
+            continue
         if isinstance(content, bytes):
             found.update(redacted_row(path_fields(field, content)))
         else:

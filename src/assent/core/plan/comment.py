@@ -30,10 +30,11 @@ class CommentAnchor(msgspec.Struct, frozen=True):
     seen: str = ""  # names all lines that were there to be read; while they are the same, so is it
 
 
-class Comment(msgspec.Struct, frozen=True):
+class Comment(msgspec.Struct, frozen=True, omit_defaults=True):
     """A comment on some lines; `digest` is the plan that its author read, empty for a draft.
 
-    A critic's comment belongs to no user until one keeps it.
+    A critic's comment belongs to no user until one keeps it; a person's is stored without what only
+    a critic's has, as it always was.
     """
 
     id: str
@@ -41,7 +42,7 @@ class Comment(msgspec.Struct, frozen=True):
     text: str
     at: str
     user: str
-    digest: str = ""
+    digest: str
     author: CommentAuthor = "person"
     state: CommentState = "pending"
     model: str = ""  # of a critic

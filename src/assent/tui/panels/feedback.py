@@ -158,4 +158,4 @@ def note_panel(note: str) -> TextInputPanel:
 
 
 def _nobody(anchor: CommentAnchor) -> Comment:
-    return Comment("", anchor, "", "", "")
+    return Comment("", anchor, "", "", "", "")
