@@ -194,6 +194,28 @@ def test_g22_what_a_critic_gets_and_says_has_no_secrets(talker: Talker) -> None:
     assert token not in str(added)
 
 
+def test_g22_a_critic_gets_no_file_that_the_planning_model_may_not_read(talker: Talker) -> None:
+    world = talker.world
+    world.put(".env", b"PLAIN=hidden-by-its-name\n")
+    world.put("inner/notes.txt", b"hidden-by-a-rule\n")
+    world.put("open.txt", b"seen-by-everybody\n")
+    rule = "[[rules]]\npermission = 'read'\npattern = 'inner/**'\naction = 'deny'\n"
+    with criticised(talker, said([]), more=rule) as server:
+        world.plan(goal="Clean up")
+        for name in (".env", "inner/notes.txt", "open.txt"):
+            world.ok("stage", "delete", name)
+        talker.script(
+            turn("", ("write_plan", {"text": "# Clean up\n\nAll of it.\n"})), turn("", PRESENT)
+        )
+        answer = talker.say("Clean up", "--plan", "work")
+        assert answer.code == 3, answer
+        (request,) = [heard for heard in server.heard if heard.line.startswith("POST")]
+    assert b"seen-by-everybody" in request.body
+    assert b"hidden-by" not in request.body
+    assert request.body.count(b"may not be read without asking") == 2
+    assert b": delete .env" in request.body
+
+
 FAILURES = {
     "no such model": (Turn(raw=refusal(b"404 No", "not_found_error")), "not found"),
     "a wrong key": (Turn(raw=refusal(b"401 No", "authentication_error")), "rejected the API key"),
@@ -238,6 +260,18 @@ def test_g22_a_critic_that_cannot_be_opened_is_a_warning_everywhere(
     told = f"plan.critic is {name}, but no plan will be commented on: ".encode()
     assert told in talker.world.run("models", "list").err
     assert told not in talker.world.run("status").err
+
+
+def test_g22_a_critic_that_was_not_asked_is_asked_when_the_plan_is_presented_again(
+    talker: Talker,
+) -> None:
+    talker.script(*PLANS, turn("Again.", PRESENT))
+    with_critic(talker)
+    presented(talker, talker.say("Greet"))
+    with serving(said(FINDINGS)) as server:
+        talker.world.env |= {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
+        assert talker.say("-c", "Present it again").code == 3
+    assert [row["state"] for row in comments(talker.world)] == ["suggested"] * 3
 
 
 def test_g22_no_server_at_the_critics_address_is_a_warning(talker: Talker) -> None:

@@ -10,6 +10,7 @@ from assent.core.plan.comment import CommentTarget
 from assent.core.plan.critic import (
     MAX_FINDING_CHARS,
     MAX_FINDINGS,
+    NOT_SHOWN,
     Finding,
     critic_input,
     parse_findings,
@@ -153,6 +154,15 @@ def test_g22_what_does_not_fit_is_left_out_and_counted() -> None:
         "(1 more operations are not shown: too long)"
     )
     assert cut.unread == 2
+
+
+def test_g22_an_operation_without_lines_is_named_and_findings_are_tied_to_all_of_it() -> None:
+    hidden = CommentTarget("op1", "delete .env", (), "a", 1)
+    text = critic_input((TEXT, hidden)).text
+    assert text.endswith(f"# operation 1: delete .env\n{NOT_SHOWN}")
+    parsed = parse_findings('[{"on": 1, "line": 1, "text": "Why?"}]', (TEXT, hidden))
+    assert parsed is not None
+    assert [(one.anchor.operation, one.anchor.first) for one in parsed.findings] == [("op1", 0)]
 
 
 def test_g22_many_operations_do_not_exceed_the_bound() -> None:

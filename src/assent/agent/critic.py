@@ -4,10 +4,11 @@ It gets no tools and decides nothing. Whatever fails is a warning: the plan is p
 same.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Timer
 
 import msgspec
+from msgspec.structs import replace
 
 from assent.agent.loop.budget import Budget
 from assent.agent.loop.context import CHARS_PER_TOKEN, context_window
@@ -24,7 +25,8 @@ from assent.core.llm import (
     TextPart,
     TokenUsage,
 )
-from assent.core.plan.critic import MAX_INPUT_CHARS, critic_input, parse_findings
+from assent.core.plan.comment import CommentTarget
+from assent.core.plan.critic import MAX_INPUT_CHARS, Finding, critic_input, parse_findings
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import CritiqueEnded, CritiqueStarted
 from assent.planning.comments import Comments
@@ -70,44 +72,60 @@ class PlanCritic:
         self._redact = redact
         self._timeout_s = timeout_s
 
-    def critique(self, turn: Turn, comments: Comments, plan: PlanRecord) -> Iterator[SessionOutput]:
-        """Asks about a frozen plan, and records its findings or why there are none."""
-        number = comments.request_critique(plan, self._name)
-        if not number:  # it was asked before, by a process that died, perhaps
+    def critique(
+        self,
+        turn: Turn,
+        comments: Comments,
+        plan: PlanRecord,
+        is_readable: Callable[[bytes], bool],
+    ) -> Iterator[SessionOutput]:
+        """Asks about a frozen plan, and records its findings or why there are none.
+
+        What the planning model may not read without asking, the critic does not get.
+        """
+        if comments.was_critiqued(plan):  # by a process that died, perhaps
             return
         ended = CritiqueEnded(plan.plan_id, plan.digest, self._name)
         started = turn.append_events(CritiqueStarted(plan.plan_id, plan.digest, self._name))
         try:
             yield from started
-            ended = self._ask(comments, plan, ended, number)
+            opened = self._open_model()
+            if reached := self._purse.check(opened):
+                ended = replace(ended, words=NOT_ASKED.format(why=reached.words))
+            else:
+                parts = comments.targets(plan, is_readable)
+                number = comments.request_critique(plan, self._name)
+                ended, findings = self._ask(opened, parts, ended, number)
+                comments.suggest(plan, self._name, findings)
         except (KeyboardInterrupt, Interrupted):
-            ended = msgspec.structs.replace(ended, words=STOPPED)
-        except AssentError as error:
-            ended = msgspec.structs.replace(ended, words=self._redact(error.message))
+            ended = replace(ended, words=STOPPED)
+        except (AssentError, OSError) as error:
+            ended = replace(ended, findings=0, words=self._redact(str(error)))
         yield from turn.append_events(ended)
 
     def _ask(
-        self, comments: Comments, plan: PlanRecord, ended: CritiqueEnded, number: int
-    ) -> CritiqueEnded:
-        opened = self._open_model()
-        if reached := self._purse.check(opened):
-            return msgspec.structs.replace(ended, words=NOT_ASKED.format(why=reached.words))
-        parts = comments.targets(plan)
+        self,
+        opened: OpenedModel,
+        parts: Sequence[CommentTarget],
+        ended: CritiqueEnded,
+        number: int,
+    ) -> tuple[CritiqueEnded, Sequence[Finding]]:
+        """Returns how the critique ends, and its findings; `number` counts those of this plan."""
         room = context_window(opened) * CHARS_PER_TOKEN // READ_SHARE
         told = critic_input(parts, min(MAX_INPUT_CHARS, room))
         text = ChatMessage("user", (TextPart(self._redact(told.text)),))
         prompt = ModelRequest((prompt_text("critic"),), (text,), kind=KIND, turn=number)
         answer = self._answer(opened, prompt)
-        ended = msgspec.structs.replace(
+        ended = replace(
             ended, unread=told.unread, usage=answer.usage, cost=answer.cost, words=answer.words
         )
         if answer.words:
-            return ended
+            return ended, ()
         found = parse_findings(self._redact(answer.text), parts)
         if found is None:
-            return msgspec.structs.replace(ended, words=UNREADABLE)
-        count = comments.suggest(plan, self._name, found.findings) if found.findings else 0
-        return msgspec.structs.replace(ended, findings=count, dropped=found.dropped)
+            return replace(ended, words=UNREADABLE), ()
+        count = len(found.findings)
+        return replace(ended, findings=count, dropped=found.dropped), found.findings
 
     def _answer(self, opened: OpenedModel, prompt: ModelRequest) -> CriticAnswer:
         """Makes one request, which ends after a while; what it used is paid for in any case."""

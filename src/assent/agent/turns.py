@@ -205,7 +205,8 @@ class SessionTurn:
         plan = self._services.plan_of(self._record) if self._tools.open_critic else None
         if self._tools.open_critic and plan and plan.digest:
             critic = self._tools.open_critic()
-            yield from critic.critique(self, self._services.comments, plan)
+            readable = self.tool_context().readable
+            yield from critic.critique(self, self._services.comments, plan, readable)
 
     def after_response(
         self, model: str, text: str, calls: Sequence[ToolCall]

@@ -29,7 +29,7 @@ from assent.core.plan.comment import (
     with_comments,
 )
 from assent.core.plan.critic import Finding
-from assent.core.plan.operation import matching_operations
+from assent.core.plan.operation import footprint, matching_operations
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.planning.approvals import Approvals
 from assent.planning.plans import Plans
@@ -120,18 +120,24 @@ class Comments:
         self._append(record, seq, CommentRemoved(record.plan_id, comment.id, self._user))
         return comment
 
+    def was_critiqued(self, record: PlanRecord) -> bool:
+        """Tells whether a critic was asked about this very plan."""
+        return record.digest in _critiqued(self._read(record)[1])
+
     def request_critique(self, record: PlanRecord, model: str) -> int:
         """Notes that a critic is about to be asked about a plan, before it is (law 5).
 
-        Returns how many critiques of this plan that makes; 0 if its digest had one before.
+        Returns how many critiques of this plan that makes; raises if its digest had one before.
         """
         asked = 0
 
         def events(found: Sequence[CommentEvent]) -> list[CommentEvent]:
             nonlocal asked
-            before = {e.digest for e in found if isinstance(e, CritiqueRequested)}
-            asked = 0 if record.digest in before else len(before) + 1
-            return [CritiqueRequested(record.plan_id, record.digest, model)] if asked else []
+            before = _critiqued(found)
+            if record.digest in before:
+                raise IllegalState("Another process asked it about this plan.", LIST_COMMAND)
+            asked = len(before) + 1
+            return [CritiqueRequested(record.plan_id, record.digest, model)]
 
         self._append_to_newest(record, events)
         return asked
@@ -187,11 +193,20 @@ class Comments:
         self._append_to_newest(record, events)
         return gone
 
-    def targets(self, record: PlanRecord) -> tuple[CommentTarget, ...]:
-        """Returns everything that comments can be tied to: the plan's text, then each operation."""
+    def targets(
+        self, record: PlanRecord, is_readable: Callable[[bytes], bool]
+    ) -> tuple[CommentTarget, ...]:
+        """Returns everything that comments can be tied to: the plan's text, then each operation.
+
+        An operation on a file that is not readable has no lines.
+        """
         review = self._reviews.review(record)
-        operations = [operation_part(n, one) for n, one in enumerate(review.operations, 1)]
-        return (text_part(review.text), *operations)
+        found = [text_part(review.text)]
+        for number, operation in enumerate(review.operations, 1):
+            part = operation_part(number, operation)
+            open_to_all = all(is_readable(path) for path, *_ in footprint(operation.op))
+            found.append(part if open_to_all else msgspec.structs.replace(part, lines=()))
+        return tuple(found)
 
     def waiting(self, record: PlanRecord) -> tuple[Comment, ...]:
         """Returns the comments that the user's rejection would send, oldest first."""
@@ -335,6 +350,11 @@ def _standing(events: Sequence[CommentEvent]) -> dict[str, Comment]:
             case CommentsSent() | CritiqueRequested():
                 pass
     return found
+
+
+def _critiqued(events: Sequence[CommentEvent]) -> set[str]:
+    """Returns the digests that a critic was asked about."""
+    return {event.digest for event in events if isinstance(event, CritiqueRequested)}
 
 
 def _matching(listed: Sequence[Comment], reference: str, events: Sequence[CommentEvent]) -> Comment:

@@ -14,6 +14,7 @@ from assent.core.plan.comment import PLAN, CommentAnchor, CommentTarget, Severit
 MAX_INPUT_CHARS: Final = 200_000  # of a plan that a critic reads, about 50,000 tokens
 MAX_FINDINGS: Final = 20
 MAX_FINDING_CHARS: Final = 1_000
+NOT_SHOWN: Final = "(not shown: not text, empty, or a file that may not be read without asking)"
 _SEVERITIES: Final[dict[str, Severity]] = {"low": "low", "medium": "medium", "high": "high"}
 _FENCED: Final = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 _FIRST_NUMBER: Final = re.compile(r"\s*(\d{1,7})")
@@ -58,6 +59,7 @@ def critic_input(parts: Sequence[CommentTarget], most: int = MAX_INPUT_CHARS) ->
         shown = _fitting(lines, room - len(heading))
         missing = len(lines) - len(shown)
         cut = [f"({missing} more lines are not shown: too long)"] if missing else []
+        cut += [NOT_SHOWN] if not lines else []
         text = "\n".join([heading, *shown, *cut])
         pieces.append(text)
         unread += missing

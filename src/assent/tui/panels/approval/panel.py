@@ -11,7 +11,7 @@ from assent.core.plan.comment import CommentAnchor, Feedback, PlacedComment
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.render.lines import Line
 from assent.render.review import CANNOT_BE_BUILT, Review
-from assent.tui.line_view import Section
+from assent.tui.line_view import LinePosition, Section
 from assent.tui.panels.approval import review as verbs
 from assent.tui.panels.approval.review import (
     ReviewContext,
@@ -274,13 +274,14 @@ class ApprovalPanel(DecisionPanel):
         )
 
     def _to_finding(self) -> None:
-        """Goes to the next comment of the critic that is not decided."""
+        """Goes to the next comment of the critic that is not decided, with the line above it."""
         view = self.line_view
         spot = next_suggestion(self._shown.review, view.sections, view.position)
         if spot is None:
             self.told = NO_FINDINGS
-        else:
-            view.reveal(spot)
+            return
+        view.reveal(LinePosition(spot.key, max(spot.line - 1, 0)))
+        view.point(view.row_of(spot))
 
     def _decide_finding(self, *, keep: bool) -> None:
         """Keeps or dismisses the comment of the critic under the cursor."""
