@@ -123,6 +123,15 @@ def test_g13_doctor_says_it_in_words(world: World) -> None:
     assert text.endswith(" 0 FAILED.\n")
 
 
+def test_g22_doctor_warns_of_a_critic_that_cannot_be_used(world: World) -> None:
+    config = world.config.read_text("utf-8")
+    world.config.write_text(f"{config}\n[plan]\ncritic = 'nobody/model'\n", encoding="utf-8")
+    answer = world.run("doctor", "--json")
+    told = b"plan.critic is nobody/model, but no plan will be commented on: nobody/model is not"
+    assert told in answer.err
+    assert answer.json["checks"]
+
+
 def test_g13_doctor_leaves_everything_alone_but_its_own_result(world: World) -> None:
     world.on_a_fresh_machine().put("kept.txt", b"kept\n")
     before = files_below(world.base)

@@ -81,7 +81,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolDefinition, ...] = ()
     output: int = 0  # most tokens of the answer; 0: what the catalogue knows
-    kind: str = "main"  # main, title, compact, or the kind of a child: what the answer is for
+    kind: str = "main"  # main, title, compact, critic, or a child's kind: what the answer is for
     turn: int = (
         0  # which main request of the session it is; 0: as many answers as it holds, and one
     )
