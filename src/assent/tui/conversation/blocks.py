@@ -264,7 +264,8 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
         case CritiqueStarted():
             return "plan", first_line(redact(critique_started_text(event))), ""
         case CritiqueEnded():
-            return "plan", first_line(redact(critique_text(event))), ""
+            told = redact(critique_text(event))
+            return "plan", first_line(told), told if event.words else ""
         case StepEnded(stop=stop, words=words) if str(stop) in _STOPS:
             return "halted", f"{_STOPS[str(stop)]} {first_line(words)}".rstrip(), ""
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:
