@@ -26,6 +26,7 @@ from assent.tools.dispatcher import ToolDispatcher
 
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
+    from assent.agent.options import OptionDrafts
     from assent.planning.approvals import Approvals
     from assent.planning.drafts import Drafts
     from assent.runs.permits import Permits
@@ -53,6 +54,7 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_permits: "Callable[[], Permits]"
     open_session_commands: "Callable[[], SessionCommands]"
     open_attachments: "Callable[[], Attachments]"
+    open_options: "Callable[[], OptionDrafts]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -84,6 +86,11 @@ class AgentServices(msgspec.Struct, frozen=True):
         """What reads the files that a user names with `@`."""
         return self.open_attachments()
 
+    @property
+    def options(self) -> "OptionDrafts":
+        """What drafts several plans for the user to choose from."""
+        return self.open_options()
+
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""
         return self.plans.repository().load(record.plan_id) if record.plan_id else None
@@ -91,7 +98,9 @@ class AgentServices(msgspec.Struct, frozen=True):
     def link(self, plan: PlanRecord | None) -> PlanLinked:
         """Returns a marker that the session's model knows everything that happened until now."""
         home = self.workspaces.open()
-        return PlanLinked(plan.plan_id, plan.seq, home.seq) if plan else PlanLinked("", 0, home.seq)
+        if plan is None:
+            return PlanLinked("", 0, home.seq)
+        return PlanLinked(plan.plan_id, plan.seq, home.seq, plan.option)
 
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
         """Shows a session's todos next to its plan's tasks, for people to read."""

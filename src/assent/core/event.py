@@ -156,6 +156,24 @@ class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     spared: tuple[str, ...] = ()  # of an undo plan: what was done in that run and it leaves alone
     left_alone: tuple[tuple[str, str], ...] = ()  # ids of these operations, each with why
     denied: tuple[str, ...] = ()  # those among them whose paths rules denied
+    option: str = ""  # its label, if it is one of several plans to choose from
+    options: str = ""  # what these have in common: the id of the first of them
+
+
+class OptionAdded(msgspec.Struct, frozen=True, tag="option_added"):
+    """A plan became one of several to choose from; the stream is that of all of them."""
+
+    plan_id: str
+    option: str
+
+
+class OptionChosen(msgspec.Struct, frozen=True, tag="option_chosen"):
+    """A user approved one of several plans; the others were discarded in the same transaction."""
+
+    plan_id: str
+    option: str
+    discarded: tuple[str, ...]
+    user: str = ""
 
 
 class TextRevised(msgspec.Struct, frozen=True, tag="text_revised"):
@@ -320,6 +338,7 @@ class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
 
     kept: bool = False  # its file stays as it is
     user: str = ""
+    instead: str = ""  # of an option: the plan that was approved
 
 
 class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):
@@ -377,6 +396,7 @@ WorkspaceEvent: TypeAlias = (
     | RunsDeleted
     | RunsWeighed
 )
+OptionEvent: TypeAlias = OptionAdded | OptionChosen
 CommentEvent: TypeAlias = CommentAdded | CommentRemoved | CommentsSent
 OutputEvent: TypeAlias = OutputKept | OutputsDeleted
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
@@ -387,6 +407,7 @@ Event: TypeAlias = (
     | GrantEvent
     | PermitEvent
     | CommentEvent
+    | OptionEvent
     | OutputEvent
     | ReviewShown
     | KeyTrusted

@@ -50,6 +50,8 @@ class PlanState(StrEnum):
 
 # A plan in one of these is over: what is staged next goes into another.
 CLOSED_STATES: Final = (PlanState.COMPLETED, PlanState.DISCARDED)
+# What a user, or the model, can still change or decide about.
+UNDECIDED_STATES: Final = (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
 _LABELS: Final = {
     PlanState.DRAFTING: "Draft",
     PlanState.AWAITING_APPROVAL: "Waiting for approval",
@@ -209,6 +211,9 @@ class PlanRecord(msgspec.Struct, frozen=True):
     edits: int = 0  # of the draft since it was last stored whole
     edits_of: str = ""  # the blob with the operations before the first of them; empty: none
     edits_after: int = 0  # the event before it
+    option: str = ""  # its label, if it is one of several plans to choose from
+    options: str = ""  # what these have in common: the id of the first of them
+    instead: str = ""  # of an option that was discarded: the plan that was approved
 
     @property
     def stream(self) -> str:
@@ -287,6 +292,7 @@ def fold_plan(record: PlanRecord | None, recorded: StoredEvent) -> PlanRecord:
             event.goal, event.undoes, recorded.at, recorded.seq,
             user=event.user, imported=event.imported, spared=event.spared,
             left_alone=event.left_alone, denied=event.denied, updated_at=recorded.at,
+            option=event.option, options=event.options,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, recorded)
@@ -334,9 +340,9 @@ def _consent_changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, obj
             given = ApprovalRecord(approval, branch=branch, seq=recorded.seq)
             consents = (*_replaced(record, approval), given)
             return {"consents": consents, "root": root, **_moved(record, PlanAction.APPROVE)}
-        case PlanDiscarded(kept):
+        case PlanDiscarded(kept, instead=instead):
             left = record.content_hash if kept else ""
-            return {"left": left, **_moved(record, PlanAction.DISCARD)}
+            return {"left": left, "instead": instead, **_moved(record, PlanAction.DISCARD)}
         case _:
             return {}
 

@@ -104,6 +104,8 @@ class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
     plan_id: str
     seq: int  # of the plan's stream
     home: int  # of the workspace's stream
+    option: str = ""  # the plan's label, if it is one of several to choose from,
+    others: dict[str, int] = {}  # and how far the model knows the streams of the others
 
 
 class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):

@@ -65,6 +65,8 @@ class SessionRecord(msgspec.Struct, frozen=True):
     ended: str = ""  # how the last turn ended
     rewound: bool = False  # the user went back, and has said nothing since
     compactions: int = 0  # summaries that replaced older messages
+    option: str = ""  # the plan's label, if it is one of several to choose from,
+    others: dict[str, int] = {}  # and how far the model knows the streams of the others, by plan
 
 
 def with_current_mode(record: SessionRecord, modes: CustomModes) -> SessionRecord:
@@ -97,8 +99,9 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return {**news, "waiting": True, "rewound": back}
         case ModeChanged(mode=mode, custom=custom):
             return {"mode": mode, "custom": custom}
-        case PlanLinked(plan_id, seq, home):
-            return {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
+        case PlanLinked(plan_id, seq, home, option, others):
+            link = {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
+            return {**link, "option": option, "others": others}
         case TodosChanged(todos):
             return {"todos": todos}
         case SessionRenamed(title):
