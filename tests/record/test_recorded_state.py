@@ -31,8 +31,9 @@ STATES = {"DRAFTING", "AWAITING_APPROVAL", "EXECUTING", "COMPLETED", "HALTED", "
 # until another record has them.
 NEVER_RECORDED = frozenset(
     {
-        "compaction_rejected", "draft_edited", "files_attached", "files_mentioned", "output_kept",
-        "outputs_deleted", "results_pruned",
+        "compaction_rejected", "draft_edited", "files_attached", "files_mentioned", "option_added",
+        "option_chosen", "option_linked", "option_named", "output_kept", "outputs_deleted",
+        "results_pruned",
     }
 )  # fmt: skip
 LARGEST = 1_000_000  # bytes of the whole record

@@ -8,7 +8,7 @@ from assent.core.ids import NAME_LENGTH, plan_name_of, slug
 from assent.core.plan.option import MAX_OPTIONS, MIN_OPTIONS, is_same_label, option_label
 from assent.core.plan.plan import NO_SCOPE
 from assent.core.plan.record import PlanRecord, PlanState
-from assent.core.session.event import PlanLinked, SessionEvent
+from assent.core.session.event import PlanLink, SessionEvent, plan_link
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EffectResult
 from assent.planning.approvals import Approvals
@@ -138,12 +138,12 @@ class OptionDrafts:
     def _plan_of(self, record: SessionRecord) -> PlanRecord | None:
         return self._plans.repository().load(record.plan_id) if record.plan_id else None
 
-    def _link(self, plan: PlanRecord | None, others: Mapping[str, int]) -> PlanLinked:
+    def _link(self, plan: PlanRecord | None, others: Mapping[str, int]) -> PlanLink:
         """Returns the marker that the session is about this plan, and which others it knows."""
         home = self._workspaces.open().seq
         if plan is None:
-            return PlanLinked("", 0, home)
-        return PlanLinked(plan.plan_id, plan.seq, home, plan.option, dict(others))
+            return plan_link("", 0, home)
+        return plan_link(plan.plan_id, plan.seq, home, plan.option, others)
 
     def _row(self, plan: PlanRecord, current: PlanRecord | None) -> str:
         staged = len(self._plans.operations(plan))

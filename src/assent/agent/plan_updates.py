@@ -34,7 +34,7 @@ from assent.core.plan.approval import Approval
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord, PlanRun, PlanState
 from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
-from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
+from assent.core.session.event import MessageAdded, OptionLinked, PlanLink, SessionEvent, plan_link
 from assent.core.session.record import SessionRecord
 from assent.render.diff import text_diff
 from assent.render.rows import operation_kind, operation_subject
@@ -284,9 +284,9 @@ class PlanUpdates:
 
     def _told(
         self, record: SessionRecord, events: Sequence[StoredEvent], own: OwnChanges | None
-    ) -> tuple[list[UpdateText], PlanLinked]:
+    ) -> tuple[list[UpdateText], PlanLink]:
         told: list[UpdateText] = []
-        link = PlanLinked(
+        link = plan_link(
             record.plan_id, record.plan_seq, record.home_seq, record.option, record.others
         )
         stream = self._repository.stream(record.plan_id)
@@ -295,15 +295,15 @@ class PlanUpdates:
             plan = self._repository.load(record.plan_id)
             told += self._of_plan(plan, about, own)
             gone = plan.state is PlanState.DISCARDED
-            link = PlanLinked(
+            link = plan_link(
                 "" if gone else plan.plan_id,
                 0 if gone else about[-1].seq,
                 link.home,
                 "" if gone else plan.option,
-                link.others,
+                record.others,
             )
         if record.others:
-            others, link = self._of_options(link, events)
+            others, link = self._of_options(record, link, events)
             told += others
         told += self._undone(record, [one for one in events if one.stream != stream])
         home = [one for one in events if one.stream == self._streams[1]]
@@ -313,17 +313,17 @@ class PlanUpdates:
         return told, link
 
     def _of_options(
-        self, link: PlanLinked, events: Sequence[StoredEvent]
-    ) -> tuple[list[UpdateText], PlanLinked]:
+        self, record: SessionRecord, link: PlanLink, events: Sequence[StoredEvent]
+    ) -> tuple[list[UpdateText], PlanLink]:
         """Reports what others did to the options apart from the session's own, and follows them.
 
         An option that the user approved is the session's plan from then on; one that they sent
         back, where its own still waits for them; and any that is left, where its own is gone.
         """
         told: list[UpdateText] = []
-        known, open_ones = dict(link.others), dict[str, PlanRecord]()
+        known, open_ones = dict(record.others), dict[str, PlanRecord]()
         sent_back: list[str] = []
-        for plan_id, seq in link.others.items():
+        for plan_id, seq in record.others.items():
             stream, plan = self._repository.stream(plan_id), self._repository.load(plan_id)
             about = [one for one in events if one.stream == stream and one.seq > seq]
             if about:
@@ -343,9 +343,9 @@ class PlanUpdates:
         current = open_ones.get((follow or [link.plan_id])[0])
         rest = {p: n for p, n in known.items() if p in open_ones and open_ones[p] is not current}
         if current is None:
-            return told, PlanLinked("", 0, link.home)
+            return told, plan_link("", 0, link.home)
         seq = known[current.plan_id]
-        return told, PlanLinked(current.plan_id, seq, link.home, current.option, rest)
+        return told, plan_link(current.plan_id, seq, link.home, current.option, rest)
 
     def _of_plan(
         self, plan: PlanRecord, events: Sequence[StoredEvent], own: OwnChanges | None
@@ -368,6 +368,8 @@ class PlanUpdates:
                     yield "run", self._ran(plan, run, outcome)
                 case RunHalted(run):
                     yield "run", self._ran(plan, run, "needs_you")
+                case PlanDiscarded() if self._repository.chosen_instead(plan):
+                    pass  # the approval of the other option says it
                 case event:
                     yield from _decided(plan, event)
 
@@ -469,8 +471,8 @@ class PlanUpdates:
         return taken, again
 
     def _of_home(
-        self, link: PlanLinked, events: Sequence[StoredEvent]
-    ) -> tuple[list[UpdateText], PlanLinked]:
+        self, link: PlanLink, events: Sequence[StoredEvent]
+    ) -> tuple[list[UpdateText], PlanLink]:
         """Follows the user to the plan that they selected."""
         chosen = [e.event for e in events if isinstance(e.event, PlanSelected) and e.event.chosen]
         home = events[-1].seq
@@ -478,10 +480,11 @@ class PlanUpdates:
             return [], msgspec.structs.replace(link, home=home)
         plan = self._repository.load(chosen[-1].plan_id)
         text = self._services.plans.live_text(plan) or b""
-        others = {**link.others, link.plan_id: link.seq} if plan.plan_id in link.others else {}
+        others = dict(link.others) if isinstance(link, OptionLinked) else {}
+        others = {**others, link.plan_id: link.seq} if plan.plan_id in others else {}
         others.pop(plan.plan_id, None)
         told = ("plan_used", selected_text(plan, text))
-        return [told], PlanLinked(plan.plan_id, plan.seq, home, plan.option, others)
+        return [told], plan_link(plan.plan_id, plan.seq, home, plan.option, others)
 
     def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
         agent = record.agent or default_agent(record.mode)
@@ -498,8 +501,6 @@ def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:
             yield "approved", approved_text(yes, plan.option)
         case PlanRebased(paths=paths):
             yield "rebased", rebased_text(paths)
-        case PlanDiscarded(instead=instead) if instead:
-            pass  # the approval of the other option says it
         case PlanDiscarded(kept):
             yield (
                 "deleted",

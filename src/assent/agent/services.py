@@ -11,7 +11,7 @@ from assent.agent.pending_questions import Grants, PendingQuestions
 from assent.core.permission.mode import CustomMode
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent
-from assent.core.session.event import PlanLinked, Todo
+from assent.core.session.event import PlanLink, Todo, plan_link
 from assent.core.session.record import SessionRecord
 from assent.core.tool import PermissionContext
 from assent.planning.plans import Plans
@@ -95,12 +95,12 @@ class AgentServices(msgspec.Struct, frozen=True):
         """Returns the plan that a session works on, if it has one."""
         return self.plans.repository().load(record.plan_id) if record.plan_id else None
 
-    def link(self, plan: PlanRecord | None) -> PlanLinked:
+    def link(self, plan: PlanRecord | None) -> PlanLink:
         """Returns a marker that the session's model knows everything that happened until now."""
         home = self.workspaces.open()
         if plan is None:
-            return PlanLinked("", 0, home.seq)
-        return PlanLinked(plan.plan_id, plan.seq, home.seq, plan.option)
+            return plan_link("", 0, home.seq)
+        return plan_link(plan.plan_id, plan.seq, home.seq, plan.option)
 
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
         """Shows a session's todos next to its plan's tasks, for people to read."""

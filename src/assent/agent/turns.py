@@ -27,6 +27,7 @@ from assent.core.session.event import (
     CallEnded,
     FilesAttached,
     FilesMentioned,
+    OptionLinked,
     PlanLinked,
     SessionEvent,
     SessionRewound,
@@ -341,7 +342,7 @@ class SessionTurn:
         counted = {id(event) for event in held}
         for recorded in events:
             self._reached = recorded.position
-            if isinstance(recorded.event, PlanLinked):
+            if isinstance(recorded.event, PlanLinked | OptionLinked):
                 self._linked = recorded.position
             if id(recorded.event) not in counted:
                 self._count(recorded.event)
@@ -350,11 +351,12 @@ class SessionTurn:
         self._transcript.add(event)
         self._offered.add(event)
         match event:
-            case PlanLinked(plan_id, option=option):
+            case PlanLinked():
                 self._plan_is_known = False
-                self._seen = self._seen_in.setdefault(
-                    plan_id if option else "", dict(self._seen_in[""])
-                )
+                self._seen = self._seen_in[""]
+            case OptionLinked(plan_id):
+                self._plan_is_known = False
+                self._seen = self._seen_in.setdefault(plan_id, dict(self._seen_in[""]))
             case SessionRewound():
                 for seen in self._seen_in.values():
                     seen.clear()  # the model has to look again

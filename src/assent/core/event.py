@@ -156,12 +156,17 @@ class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     spared: tuple[str, ...] = ()  # of an undo plan: what was done in that run and it leaves alone
     left_alone: tuple[tuple[str, str], ...] = ()  # ids of these operations, each with why
     denied: tuple[str, ...] = ()  # those among them whose paths rules denied
-    option: str = ""  # its label, if it is one of several plans to choose from
-    options: str = ""  # what these have in common: the id of the first of them
+
+
+class OptionNamed(msgspec.Struct, frozen=True, tag="option_named"):
+    """A plan was created as one of several to choose from, and has a label."""
+
+    option: str
+    options: str  # what these have in common: the id of the first of them
 
 
 class OptionAdded(msgspec.Struct, frozen=True, tag="option_added"):
-    """A plan became one of several to choose from; the stream is that of all of them."""
+    """A plan is one of several to choose from; this stream is that of the choice."""
 
     plan_id: str
     option: str
@@ -338,7 +343,6 @@ class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
 
     kept: bool = False  # its file stays as it is
     user: str = ""
-    instead: str = ""  # of an option: the plan that was approved
 
 
 class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):
@@ -366,6 +370,7 @@ MAX_OUTPUTS: Final = 100  # of one session that are kept; the oldest go first
 
 PlanEvent: TypeAlias = (
     PlanCreated
+    | OptionNamed
     | TextRevised
     | DraftChanged
     | DraftEdited

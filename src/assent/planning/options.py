@@ -42,7 +42,7 @@ class PlanOptions:
         chosen = OptionChosen(
             record.plan_id, record.option, tuple(one.plan_id for one in others), self._user
         )
-        gone = [self._plans.discard_batch(one, record.plan_id) for one in others]
+        gone = [self._plans.discard_batch(one) for one in others]
         return OptionChoice((*gone, repository.option_batch(record.options, chosen)), tuple(others))
 
     def finish(self, choice: OptionChoice) -> None:
@@ -64,18 +64,21 @@ class PlanOptions:
 
     def explained(self, record: PlanRecord, error: ConcurrentChange) -> AssentError:
         """Returns why an approval was not recorded: another option may have been approved."""
-        now = self._plans.repository().load(record.plan_id)
-        return ConcurrentChange(*other_choice(self._plans, now)) if now.instead else error
+        told = other_choice(self._plans, record)
+        return ConcurrentChange(*told) if told else error
 
     def check_open(self, record: PlanRecord) -> None:
         """Refuses an option that was discarded because a user approved another one."""
-        if record.state is PlanState.DISCARDED and record.instead:
-            raise IllegalState(*other_choice(self._plans, record))
+        if record.state is PlanState.DISCARDED and (told := other_choice(self._plans, record)):
+            raise IllegalState(*told)
 
 
-def other_choice(plans: Plans, record: PlanRecord) -> tuple[str, str]:
+def other_choice(plans: Plans, record: PlanRecord) -> tuple[str, str] | None:
     """Says which option was approved instead of a plan, and the command that shows it."""
-    chosen = plans.repository().load(record.instead)
+    instead = plans.repository().chosen_instead(record)
+    if instead is None:
+        return None
+    chosen = plans.repository().load(instead.plan_id)
     return (
         f"Option {chosen.option} was approved, so option {record.option} was discarded and cannot "
         "be approved. Nothing was done.",

@@ -21,6 +21,7 @@ from assent.core.event import (
     Event,
     NotesCarried,
     OptionAdded,
+    OptionNamed,
     PlanCreated,
     PlanDiscarded,
     PlanRevised,
@@ -411,11 +412,11 @@ class Plans:
         events = [*self._taken(record, self.live_text(record)), PlanDiscarded(kept=True, user=user)]
         return self.repository().append(record, record.plan_id, *events)
 
-    def discard_batch(self, record: PlanRecord, instead: str) -> EventBatch:
+    def discard_batch(self, record: PlanRecord) -> EventBatch:
         """Prepares that an option is discarded because another one is approved, with its text."""
         user = self._workspaces.user
         taken = self._taken(record, self.live_text(record))
-        gone = PlanDiscarded(kept=True, user=user, instead=instead)
+        gone = PlanDiscarded(kept=True, user=user)
         return self.repository().batch(record, record.plan_id, *taken, gone)
 
     def remove_file(self, record: PlanRecord) -> None:
@@ -471,15 +472,16 @@ class Plans:
         plan_id, (label, options) = self._ports.clock.new_id(), option
         created = PlanCreated(
             plan_id, repository.workspace, file.session, file.name, file.path, goal,
-            user=self._workspaces.user, option=label, options=options or (label and plan_id),
+            user=self._workspaces.user,
         )  # fmt: skip
+        named = [OptionNamed(label, options or plan_id)] if label else []
         revised = self._revision(text)
         for _ in range(MAX_TRIES):
             beside = [*self._notes.carrying(repository, plan_id, text)]
-            if label:
-                beside.append(repository.option_batch(created.options, OptionAdded(plan_id, label)))
+            for one in named:
+                beside.append(repository.option_batch(one.options, OptionAdded(plan_id, label)))
             try:
-                record = repository.append(None, plan_id, created, revised, beside=beside)
+                record = repository.append(None, plan_id, created, *named, revised, beside=beside)
             except ConcurrentChange:  # something else was recorded about the workspace meanwhile
                 continue
             self._projections.plan(record, text)

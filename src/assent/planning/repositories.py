@@ -162,6 +162,11 @@ class PlanRepository:
         events = [one.event for one in self.option_events(options)]
         return next((event for event in events if isinstance(event, OptionChosen)), None)
 
+    def chosen_instead(self, record: PlanRecord) -> OptionChosen | None:
+        """Returns which option was approved, where that discarded this plan."""
+        chosen = self.chosen_option(record.options) if record.options else None
+        return chosen if chosen and record.plan_id in chosen.discarded else None
+
     def option_batch(self, options: str, event: Event) -> EventBatch:
         """Prepares an event about options; it fails if others recorded one meanwhile.
 

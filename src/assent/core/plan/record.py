@@ -13,6 +13,7 @@ from assent.core.event import (
     DraftEdited,
     Event,
     OperationsDeclined,
+    OptionNamed,
     PlanApproved,
     PlanCreated,
     PlanDiscarded,
@@ -213,7 +214,6 @@ class PlanRecord(msgspec.Struct, frozen=True):
     edits_after: int = 0  # the event before it
     option: str = ""  # its label, if it is one of several plans to choose from
     options: str = ""  # what these have in common: the id of the first of them
-    instead: str = ""  # of an option that was discarded: the plan that was approved
 
     @property
     def stream(self) -> str:
@@ -292,7 +292,6 @@ def fold_plan(record: PlanRecord | None, recorded: StoredEvent) -> PlanRecord:
             event.goal, event.undoes, recorded.at, recorded.seq,
             user=event.user, imported=event.imported, spared=event.spared,
             left_alone=event.left_alone, denied=event.denied, updated_at=recorded.at,
-            option=event.option, options=event.options,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, recorded)
@@ -310,6 +309,8 @@ def _changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
     """Returns the fields that an event changes."""
     event = recorded.event
     match event:
+        case OptionNamed(option, options):
+            return {"option": option, "options": options}
         case TextRevised(content_hash):
             revision = TextRevision(len(record.revisions) + 1, recorded.at, content_hash)
             return {"revisions": (*record.revisions, revision)}
@@ -340,9 +341,9 @@ def _consent_changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, obj
             given = ApprovalRecord(approval, branch=branch, seq=recorded.seq)
             consents = (*_replaced(record, approval), given)
             return {"consents": consents, "root": root, **_moved(record, PlanAction.APPROVE)}
-        case PlanDiscarded(kept, instead=instead):
+        case PlanDiscarded(kept):
             left = record.content_hash if kept else ""
-            return {"left": left, "instead": instead, **_moved(record, PlanAction.DISCARD)}
+            return {"left": left, **_moved(record, PlanAction.DISCARD)}
         case _:
             return {}
 

@@ -11,6 +11,7 @@ from assent.core.session.event import (
     CompactionRejected,
     MessageAdded,
     ModeChanged,
+    OptionLinked,
     PlanLinked,
     QuestionAnswered,
     QuestionAsked,
@@ -99,7 +100,10 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return {**news, "waiting": True, "rewound": back}
         case ModeChanged(mode=mode, custom=custom):
             return {"mode": mode, "custom": custom}
-        case PlanLinked(plan_id, seq, home, option, others):
+        case PlanLinked(plan_id, seq, home):
+            link = {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
+            return {**link, "option": "", "others": {}}
+        case OptionLinked(plan_id, seq, home, option, others):
             link = {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
             return {**link, "option": option, "others": others}
         case TodosChanged(todos):
