@@ -189,7 +189,6 @@ class PreparedCall(msgspec.Struct, frozen=True):
     failure: ToolOutcome | None = None
     absent: frozenset[str] = frozenset()  # tools that no advice about it may name
     on_demand: tuple[str, ...] = ()  # tools that it can ask for, if that is what it does
-    context: ToolContext | None = None  # in which it was judged: that of the draft that it names
 
 
 class ToolCallResult(msgspec.Struct, frozen=True):
@@ -384,9 +383,7 @@ class ToolDispatcher:
             decision = Decision(Verdict.DENY, outcome.text)
             return PreparedCall(call, tool, decision=decision, failure=outcome)
         rare = self.tool_sets(context.posture, agent).on_demand if tool.name == MORE else ()
-        return PreparedCall(
-            call, tool, args, requests, decision, absent=absent, on_demand=rare, context=named
-        )
+        return PreparedCall(call, tool, args, requests, decision, absent=absent, on_demand=rare)
 
     def planned(self, prepared: PreparedCall) -> PlannedCall:
         """Returns what a call is going to do, as users see it before it runs."""
@@ -427,7 +424,7 @@ class ToolDispatcher:
         guards: Sequence[CallGuard] = (),
     ) -> ToolCallResult:
         """Runs a call to its outcome; only KeyboardInterrupt is raised."""
-        tool, decision, context = prepared.tool, prepared.decision, prepared.context or context
+        tool, decision = prepared.tool, prepared.decision
         if prepared.failure is not None or tool is None or decision is None:
             outcome = prepared.failure or refused_outcome(
                 prepared.call.tool, "It could not be read."
@@ -437,6 +434,11 @@ class ToolDispatcher:
                 self._named(outcome, prepared), decision, prepared.call.tool, attempt=attempt
             )
         attempt = _attempt(prepared, decision, context)
+        try:
+            context = context.of_call(prepared.args)
+        except Exception as error:
+            outcome = _advised(failed_outcome(tool.name, error), prepared.absent)
+            return ToolCallResult(outcome, decision, tool.name, attempt=attempt)
         objections = _objections(guards, attempt)
         decision = _joined(decision, objections)
         attempt = msgspec.structs.replace(attempt, decision=decision)
