@@ -24,6 +24,7 @@ from assent.render.approval import approval_note_lines, excluded_lines, missing_
 from assent.render.comments import MARK, outdated_comment_lines, with_comments
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
+from assent.render.options import compare_options, comparison_lines
 from assent.render.review import (
     OperationReview,
     Review,
@@ -56,11 +57,17 @@ if TYPE_CHECKING:
 # The sections of a review: everything that a person decides about, with its title and context.
 
 
-RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
+RISKS, TEXT, END, LIVE, OPTIONS = "risks", "text", "end", "live", "options"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
 SHORT: Final = 12
 EXCLUDED: Final = "[excluded] "
 ALL_OF_IT: Final = "End of plan. The digest covers everything above."
+
+
+def option_section(reviews: Sequence[Review]) -> Section:
+    """Returns the plans to choose from side by side, above the one that is shown."""
+    lines = comparison_lines(compare_options(reviews), commands=False)
+    return Section(OPTIONS, (*lines, BLANK))
 
 
 def review_sections(
@@ -145,7 +152,8 @@ def placed_at(comments: Iterable[PlacedComment], anchor: CommentAnchor) -> Place
 def title_lines(review: Review, width: int) -> list[Line]:
     """Renders the title and the digest: on one line if they fit, else on two."""
     state = state_text(review.state, approved=review.approved)
-    head = Line("heading", f"Plan {visible_line(review.name)} · {state}")
+    option = f" · option {visible_line(review.option)}" if review.option else ""
+    head = Line("heading", f"Plan {visible_line(review.name)}{option} · {state}")
     if not review.digest:
         return [head, Line("dim", "no digest (draft)")]
     if len(review.digest) + len("digest ") <= width:
@@ -309,6 +317,7 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
     live: str = ""  # how its file differs from it, in words
     prose: bool = False
     undone: "UndoneAmount" = ""  # how much of what it did last was undone
+    options: tuple[PlanRecord, ...] = ()  # the plans to choose from, of which it is one
 
     def state(self, *, read: bool, marked: bool) -> ApprovalState:
         """Returns the state that determines which actions are possible."""
@@ -322,7 +331,14 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
             read=read,
             marked=marked,
             part=self.partial is not None,
+            others=", ".join(map(visible_line, self.review.others)) if self.options else "",
         )
+
+    @property
+    def next_option(self) -> str:
+        """The id of the plan to choose from that comes after this one."""
+        ids = [one.plan_id for one in self.options]
+        return ids[(ids.index(self.record.plan_id) + 1) % len(ids)]
 
 
 def load_plan(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> DisplayedPlan:
@@ -336,8 +352,16 @@ def load_plan(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> Di
     live = engine.plans.difference(record)
     review = engine.review_history.review(record)
     sheets, hard = tuple(review_sections(review, (), live)), tuple(undo_limits(review.operations))
-    undone = undone_amount(engine, record)
-    return DisplayedPlan(record, review, sheets, None, hard, live, review.prose, undone)
+    undone, options = undone_amount(engine, record), engine.plans.presented_options(record)
+    if options:
+        reviews = [
+            review if one.plan_id == record.plan_id else engine.review_history.review(one)
+            for one in options
+        ]
+        sheets = (option_section(reviews), *sheets)
+    return DisplayedPlan(
+        record, review, sheets, None, hard, live, review.prose, undone, tuple(options)
+    )
 
 
 def decision_since(engine: "Engine", reading: DisplayedPlan) -> str:
@@ -419,6 +443,14 @@ def reject_plan(
 ) -> tuple[PlanRecord, int]:
     """Rejects a plan; feedback and comments are sent as one request."""
     return engine.comments.reject(unchanged_plan(engine, reading), feedback)
+
+
+def reject_options(
+    engine: "Engine", reading: DisplayedPlan, feedback: Feedback
+) -> tuple[list[PlanRecord], int]:
+    """Rejects all plans to choose from, each with its comments."""
+    unchanged_plan(engine, reading)
+    return engine.comments.reject_all(list(reading.options), feedback)
 
 
 def valid_marks(review: Review, marked: Collection[str]) -> dict[str, None]:

@@ -46,6 +46,7 @@ class ApprovalAction(StrEnum):
     REBASE = "rebase"
     RISKS = "risks"
     HISTORY = "history"
+    OPTION = "option"  # show the next of several plans to choose from
     NEXT = "next"
     PREVIOUS = "previous"
     UP = "up"
@@ -71,6 +72,7 @@ class ApprovalState(msgspec.Struct, frozen=True):
     undo: bool = False  # what is shown undoes a run: there is no plan to talk about
     again: bool = False  # of an undo: it is a redo
     rewind: bool = False  # of an undo: the session is rewound with it, so it is all or nothing
+    others: str = ""  # labels of the options that an approval discards
 
 
 APPROVING: Final = frozenset({ApprovalAction.BUILD, ApprovalAction.APPROVE, ApprovalAction.START})
@@ -105,6 +107,7 @@ PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
     "b": ApprovalAction.REBASE,
 }
 ASK, SKIP, EXIT, MARK, WITHOUT = "1", "s", "3", "space", "w"
+OPTION: Final = "tab"  # and no letter: a letter could answer a question that is just asked
 YES, ONLY, NOTED, DISCARD = "y", "o", "n", "ctrl+x"
 
 _ASKED_BY: Final = {
@@ -155,6 +158,8 @@ def _reading(standing: ApprovalState, key: str) -> Answer:
             return _at(standing, ApprovalStage.SKIPPING)
         case "3" if standing.open and not standing.undo:
             return _at(standing, ApprovalStage.EXITING)
+        case "tab":
+            return standing, ApprovalAction.OPTION if standing.others else ApprovalAction.NOTHING
         case "space" | "w" | "h" if standing.rewind:
             return standing, ApprovalAction.NOTHING
         case "space" | "w":
@@ -270,8 +275,10 @@ def key_line(standing: ApprovalState) -> str:
         return MOVES.replace(" · h history", "")
     if standing.undo:
         return f"space only this operation · w all · {MOVES.replace('history', 'runs')}"
+    options = "Tab next option · " if standing.others else ""
     return (
-        f"space exclude · w preview without excluded · c comment · n note · Ctrl+G edit · {MOVES}"
+        f"{options}space exclude · w preview without excluded · c comment · n note · Ctrl+G edit · "
+        f"{MOVES}"
     )
 
 
@@ -308,8 +315,9 @@ def _question(standing: ApprovalState, digest: str) -> list[Line]:
     if standing.approved:
         return [Line("digest", f"{name} is approved. y build it now · {OTHER_KEY}")]
     less = " without excluded operations" if standing.part else ""
+    others = f" This discards the other options: {standing.others}." if standing.others else ""
     return [
-        Line("digest", f"Approve {name}{less}?"),
+        Line("digest", f"Approve {name}{less}?{others}"),
         Line("plain", f"y approve and build · o approve only · n add a note · {OTHER_KEY}"),
     ]
 
