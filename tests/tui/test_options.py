@@ -174,3 +174,16 @@ def test_the_key_works_while_reading_and_answers_no_question() -> None:
     asked = ApprovalState(at.CHOOSING, open=True, awaited=True, read=True, others="B")
     after, act = handle_approval_key(asked, "tab")
     assert (after.stage, act) == (at.READING, ApprovalAction.NOTHING)
+
+
+def test_exiting_planning_discards_all_options_and_says_so(offered: Stage) -> None:
+    async def act(reader: Reader) -> None:
+        await turn_to(reader, SHORT)
+        await reader.press("3")
+        await reader.seat.shows(f"This option and the others ({LONG}) are discarded")
+        await reader.press("ctrl+x")
+        await reader.closed()
+        assert {one.state for one in plans(reader).values()} == {"DISCARDED"}
+
+    offered.show(reading(act))
+    assert (offered.root / "db.txt").read_bytes() == b"sqlite\n"

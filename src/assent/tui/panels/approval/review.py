@@ -411,8 +411,15 @@ def rebase_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
 
 
 def discard_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
-    """Ends planning: the plan is discarded, its file stays, and its session leaves plan mode."""
-    discarded = engine.plans.discard(unchanged_plan(engine, reading))
+    """Ends planning: the plan is discarded, its file stays, and its session leaves plan mode.
+
+    So are the other options, if it is one of several: none of them is wanted then.
+    """
+    current = unchanged_plan(engine, reading)
+    others = [one for one in engine.plans.options(current) if one.plan_id != current.plan_id]
+    discarded = engine.plans.discard(current)
+    for one in others:
+        engine.plans.discard(one)
     session = engine.sessions.of_plan(discarded)
     if session is not None and session.mode == "plan":
         engine.sessions.set_mode(session, "ask", PLANNING_ENDED)

@@ -262,6 +262,8 @@ def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = 
             return _question(standing, digest)
         case ApprovalStage.EXITING | ApprovalStage.PROPOSING | ApprovalStage.FITTING:
             style, asked, answer = _ASKED[standing.stage]
+            if standing.others and standing.stage is ApprovalStage.EXITING:
+                asked, answer = _EXIT_ALL.format(others=standing.others), "Ctrl+X discard them"
             return [Line(style, asked), Line("plain", f"{answer} · {OTHER_KEY}")]
         case ApprovalStage.READING:
             return [*lines, *_actions(standing)]
@@ -286,6 +288,10 @@ _SKIP: Final = f"Press 1 to decide without reading it · {OTHER_KEY}"
 _EXIT: Final = (
     "Exit planning? The plan and its operations are discarded; its file stays. No other file "
     "changes."
+)
+_EXIT_ALL: Final = (
+    "Exit planning? This option and the others ({others}) are discarded; their files stay. No other "
+    "file changes."
 )
 _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
     ApprovalStage.EXITING: ("risk", _EXIT, "Ctrl+X discard it"),
