@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from bench.stories import story_server
 from tests.cli.harness import World
-from tests.cli.scripts import PRESENT, Talker, turn, write
+from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
+from tests.cli.terminal import QUESTION, Terminal
 
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
 
@@ -346,3 +347,69 @@ def test_a_draft_without_a_label_stays_as_it_is(options: Talker) -> None:
         "pick_a_database_keep_sqlite": "AWAITING_APPROVAL",
         "pick_a_database_postgres": "AWAITING_APPROVAL",
     }
+
+
+def test_g22_at_a_terminal_the_question_says_which_others_are_discarded(options: Talker) -> None:
+    rows = offered(options)
+    world = options.world
+    world.config.unlink()  # now only the terminal approves
+    assert world.no(4, "approve", "--plan", rows[0]["name"])["error"] == "declined"
+    terminal = Terminal(world, "approve", "--plan", rows[0]["name"])
+    answer = terminal.answer(rows[0]["digest"][:8].encode() + b"\n")
+    assert answer.code == 0, answer
+    before, _, _ = terminal.screen.partition(QUESTION)
+    assert b"Keep SQLite (approving it discards Postgres)" in before
+    assert b"Discarded the other options: Postgres." in answer.out
+    assert listed(world) == {"Keep SQLite": "AWAITING_APPROVAL", "Postgres": "DISCARDED"}
+
+
+def test_an_option_that_the_user_deletes_leaves_the_others(options: Talker) -> None:
+    rows = offered(options)
+    world = options.world
+    world.ok("plan", "delete", "--plan", rows[1]["name"])
+    row = options.json("-c", "And?")
+    assert (row["plan_id"], row["digest"]) == (rows[0]["plan"], rows[0]["digest"])
+    (message,) = told(options, "deleted")
+    assert "pick_a_database_postgres" in message
+    world.ok("approve", "--digest", rows[0]["digest"], "--build")
+    assert (world.root / "db.txt").read_bytes() == b"sqlite 3\n"
+
+
+def test_options_that_are_text_are_chosen_and_built_by_a_model(options: Talker) -> None:
+    scope = "---\nscope: {files: ['*.txt']}\n---\n"
+    options.script(
+        turn("", plan("Keep SQLite", f"{scope}# Keep\n\n- [ ] Write it\n"),
+             plan("Postgres", f"{scope}# Move\n\n- [ ] Move it\n")),
+        turn("Choose.", BOTH),
+        turn("I keep it.", write("kept.txt", "kept\n")),
+        turn("Done."),
+    )  # fmt: skip
+    rows = offered(options)
+    world = options.world
+    assert all(row["operations"] == 0 for row in rows)
+    assert all(row["estimate"] for row in world.ok("review")["options"])
+    line = ("approve", "--plan", rows[0]["name"], "--digest", rows[0]["digest"])
+    world.ok(*line)
+    answer = world.run("build", "--model", MODEL, "--json")
+    assert (world.root / "kept.txt").read_bytes() == b"kept\n", answer
+    assert listed(world)["Postgres"] == "DISCARDED"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("Offer two plans for the database", True),
+        ("Which alternatives are there?", True),
+        ("Add two options to the command line parser", True),
+        ("Add an option to the parser", False),
+    ],
+)
+def test_a_message_that_asks_for_alternatives_offers_them(
+    world: World, words: str, offered: bool
+) -> None:
+    with story_server() as server:
+        world.env |= {"OPENAI_BASE_URL": server.url}
+        server.answers = [ScriptedTurn("Hm.")]
+        assert world.run("-p", words, "--model", "openai/m").code == 0
+        tools = [each["function"]["name"] for each in json.loads(server.bodies[0])["tools"]]
+    assert ("options" in tools) is offered
