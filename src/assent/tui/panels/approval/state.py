@@ -290,8 +290,8 @@ _EXIT: Final = (
     "changes."
 )
 _EXIT_ALL: Final = (
-    "Exit planning? This option and the others ({others}) are discarded; their files stay. No other "
-    "file changes."
+    "Exit planning? This option and the others ({others}) are discarded; their files stay. No "
+    "other file changes."
 )
 _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
     ApprovalStage.EXITING: ("risk", _EXIT, "Ctrl+X discard it"),
