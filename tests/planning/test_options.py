@@ -1,6 +1,7 @@
 """Options: several plans to choose from; approving one and discarding the others is one record."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.support.engine import PassedOn, RacingStore, World
@@ -144,6 +145,63 @@ def test_g22_of_two_who_approve_different_options_at_once_one_wins(world: World)
         world.engine(racing).approvals.approve(short, short.digest, "", "test")
     assert refused.value.exit == 5
     assert states(world, [short, long]) == ["DISCARDED", "AWAITING_APPROVAL"]
+
+
+class ActsBetweenReads(PassedOn):
+    """A store where somebody else acts just before the n-th read of one process."""
+
+    def __init__(self, world: World, wanted: int, act: Callable[[], object]) -> None:
+        super().__init__(world.store)
+        self.reads = 0
+        self._wanted = wanted
+        self._act = act
+
+    def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
+        self.reads += 1
+        if self.reads == self._wanted:
+            self._act()
+        return super().read(stream, after)
+
+
+def refused(act: Callable[[], object]) -> str:
+    """Returns why something was refused; nothing if it was not."""
+    try:
+        act()
+    except AssentError as error:
+        return error.message
+    return ""
+
+
+def race(base: Path, at: int) -> int:
+    """Lets another one approve the other option before a read; returns how many reads there are."""
+    world, theirs = World(base), list[str]()
+    short, long = present(world, *LABELS)
+
+    def other() -> None:
+        theirs.append(refused(lambda: approve(world, long)))
+
+    store = ActsBetweenReads(world, at, other)
+    engine = world.engine(store)
+    ours = refused(lambda: engine.approvals.approve(short, short.digest, "", "test"))
+    if not theirs:
+        other()
+    won = "Short" if not ours else "Long"
+    lost = "Long" if not ours else "Short"
+    (message,) = filter(None, [ours, *theirs])
+    assert f"Option {won} was approved, so option {lost} was discarded" in message
+    kept = "AWAITING_APPROVAL", "DISCARDED"
+    assert tuple(states(world, [short, long])) == (kept if not ours else kept[::-1])
+    return store.reads
+
+
+def test_g22_one_wins_wherever_the_other_comes_in_between(tmp_path: Path) -> None:
+    bases = [tmp_path / str(number) for number in range(100)]
+    for base in bases:
+        base.mkdir()
+    reads = race(bases[0], 1_000)
+    assert reads > 8
+    for at in range(1, reads + 1):
+        race(bases[at], at)
 
 
 def revise(world: World, record: PlanRecord) -> Callable[[], object]:

@@ -273,8 +273,8 @@ class Approvals:
         """
         repository = self._plans.repository()
         for _ in range(MAX_TRIES):
-            choice = self.options.choice(record)
             try:
+                choice = self.options.choice(record)
                 approved = repository.append(record, record.plan_id, *events, beside=choice.batches)
             except ConcurrentChange as error:
                 if not record.options or repository.load(record.plan_id).seq != record.seq:

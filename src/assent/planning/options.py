@@ -43,7 +43,11 @@ class PlanOptions:
             record.plan_id, record.option, tuple(one.plan_id for one in others), self._user
         )
         gone = [self._plans.discard_batch(one) for one in others]
-        return OptionChoice((*gone, repository.option_batch(record.options, chosen)), tuple(others))
+        try:
+            own = repository.option_batch(record.options, chosen)
+        except IllegalState as error:  # another process chose one since this one looked
+            raise ConcurrentChange(error.message, error.next) from error
+        return OptionChoice((*gone, own), tuple(others))
 
     def finish(self, choice: OptionChoice) -> None:
         """Removes the files of options that were discarded; the log has their texts."""

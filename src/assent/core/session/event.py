@@ -114,7 +114,8 @@ class OptionLinked(msgspec.Struct, frozen=True, tag="option_linked"):
     seq: int
     home: int
     option: str  # its label
-    others: dict[str, int] = {}  # how far the model knows the streams of the others, by plan
+    # The other options by id, each with how far the model knows its stream.
+    others: tuple[tuple[str, int], ...] = ()
 
 
 PlanLink: TypeAlias = PlanLinked | OptionLinked
@@ -126,7 +127,7 @@ def plan_link(
     """Returns the marker of the plan that a session works on; of an option, with the others."""
     if not option:
         return PlanLinked(plan_id, seq, home)
-    return OptionLinked(plan_id, seq, home, option, dict(others or {}))
+    return OptionLinked(plan_id, seq, home, option, tuple((others or {}).items()))
 
 
 class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):

@@ -105,7 +105,7 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return {**link, "option": "", "others": {}}
         case OptionLinked(plan_id, seq, home, option, others):
             link = {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
-            return {**link, "option": option, "others": others}
+            return {**link, "option": option, "others": dict(others)}
         case TodosChanged(todos):
             return {"todos": todos}
         case SessionRenamed(title):
