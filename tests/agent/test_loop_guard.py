@@ -451,3 +451,29 @@ def test_nobody_is_asked_about_a_command_that_is_only_staged() -> None:
     assert failing.call("shell", decision=staged, command="make") == "ran"
     assert (turn.judged, failing.judged) == ([], [])
     assert Turn(LoopLimits(ask=1)).call("shell", command="cat a") == "asked"
+
+
+def named(option: str) -> ToolOutcome:
+    """The outcome of a call that goes to the draft of an option, as all calls after it do."""
+    return ToolOutcome("done", metadata={"option": option})
+
+
+def test_the_same_call_for_another_option_is_another_call() -> None:
+    turn = Turn()
+    told = []
+    for label in ("A", "B", "C"):
+        turn.call("edit", named(label), option=label)
+        told.append(turn.call(path="a"))
+    assert told == ["ran"] * 3
+    assert turn.call(path="a") == "warned"
+
+
+def test_going_back_and_forth_between_options_is_a_loop_as_well() -> None:
+    turn = Turn()
+    told = []
+    for label in "ABABABABAB":
+        told.append(turn.call("present_plan", named(label), option=label))
+        told.append(turn.call(path="a"))
+    assert told[:4] == ["ran"] * 4
+    assert "asked" in told
+    assert told[-1] == "blocked"

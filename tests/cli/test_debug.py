@@ -10,7 +10,7 @@ from tests.llm.server import Turn, serving
 MOST = 1750  # tokens of the plan agent's first request
 WRITERS = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
 READERS = {"read", "list", "glob", "grep", "search", "git", "shell", "task", "more_tools"}
-PLANNERS = {"write_plan", "todo", "question", "present_plan", "remember"}
+PLANNERS = {"write_plan", "todo", "question", "present_plan", "options", "remember"}
 
 
 def tools(world: World, *options: str) -> dict[str, str]:
@@ -29,7 +29,7 @@ def test_f12_what_plan_mode_offers_and_withholds_and_why(world: World) -> None:
     assert set(tools(world)) - offered(world) == {"fetch", "enter_plan"}
     assert "fetch.hosts" in tools(world)["fetch"]
     text = world.run("debug", "tools").out.decode()
-    assert "plan mode: 12 tools offered, 9 on demand, 2 withheld (agent plan)." in text
+    assert "plan mode: 12 tools offered, 10 on demand, 2 withheld (agent plan)." in text
     assert re.search(r"^task +on demand$", text, re.MULTILINE)
 
 

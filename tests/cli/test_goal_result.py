@@ -238,6 +238,7 @@ def test_the_whole_object() -> None:
         "draft": None,
         "operations": 2,
         "approved": False,
+        "options": [],
         "questions": [],
         "batches": [],
         "attachments": [],

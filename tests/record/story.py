@@ -35,6 +35,7 @@ CHAPTERS: dict[str, Chapter] = {
     "sessions": story_talk.sessions,
     "questions": story_talk.questions,
     "prose": story_talk.prose,
+    "options": story_talk.options,
     "permissions": story_machine.permissions,
     "surroundings": story_machine.surroundings,
     "sandbox": story_machine.sandboxed,

@@ -257,3 +257,40 @@ def prose(tell: Record) -> None:
     tell("recover-roll-back-declined", "recover", "--roll-back", "--no-input", code=4)
     tell("recover-accept", "recover", "--accept")
     tell("log", "log")
+
+
+def options(tell: Record) -> None:
+    """A model offers two plans; the user compares them, sends both back, and chooses one."""
+    here = tell.machine
+    here.put("a.txt", "a\n")
+
+    def draft(label: str, text: str) -> tuple[Call, ...]:
+        edit = ("edit", {"path": "a.txt", "old": "a", "new": text, "option": label})
+        plan = ("write_plan", {"text": f"# {label}\n\n- [ ] 1.1 Edit a.txt\n", "option": label})
+        return plan, edit, write("both.txt")
+
+    present = ("present_plan", {"options": ["Short", "Long"]})
+    here.script(
+        turn("I draft.", *draft("Short", "b"), *draft("Long", "c\nd"), ("options", {})),
+        turn("Choose.", present),
+        turn("Again.", ("options", {"option": "Short"}), present),
+    )
+    goal = ("-p", "Greet", "--model", here.model)
+    tell("options", *goal, code=3)
+    tell("status", "status")
+    tell("plan-list", "plan", "list")
+    tell("waiting", "waiting")
+    tell("review", "review")
+    tell("review-one", "review", "--plan", "greet_long")
+    tell("approve-which", "approve", code=2)
+    tell("build-which", "build", code=2)
+    tell("reject-which", "reject", "--note", "No", code=2)
+    tell("comment-add", "comment", "add", "plan:1", "Why?", "--plan", "greet_long")
+    tell("reject-all", "reject", "--all", "--note", "Shorter")
+    tell("options-again", "-p", "-c", "--model", here.model, code=3)
+    digest = here.do("plan", "show", "--plan", "greet_short")["digest"]
+    tell("approve-one", "approve", "--plan", "greet_short", "--digest", digest)
+    tell("approve-other", "approve", "--plan", "greet_long", "--digest", digest, code=1)
+    tell("plan-list-all", "plan", "list", "--all")
+    tell("build", "build")
+    tell("log", "log")

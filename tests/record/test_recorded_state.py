@@ -32,8 +32,8 @@ STATES = {"DRAFTING", "AWAITING_APPROVAL", "EXECUTING", "COMPLETED", "HALTED", "
 NEVER_RECORDED = frozenset(
     {
         "compaction_rejected", "critique_ended", "critique_requested", "critique_started",
-        "draft_edited", "files_attached", "files_mentioned", "output_kept",
-        "outputs_deleted", "results_pruned",
+        "draft_edited", "files_attached", "files_mentioned", "option_added", "option_chosen",
+        "option_linked", "option_named", "output_kept", "outputs_deleted", "results_pruned",
     }
 )  # fmt: skip
 LARGEST = 1_000_000  # bytes of the whole record

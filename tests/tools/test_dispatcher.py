@@ -31,7 +31,7 @@ from assent.tools.tool import Tool, ToolContext
 
 YES = PermissionAnswer(yes=True)
 READS = {"read", "list", "glob", "grep", "search", "git", "shell", "task"}
-PLANS = {"write_plan", "todo", "question", "present_plan", "remember"}
+PLANS = {"write_plan", "todo", "question", "present_plan", "options", "remember"}
 WRITES = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
 
 

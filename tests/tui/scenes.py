@@ -57,6 +57,19 @@ PLANNING = (
     ),
     turn("The plan is ready: it changes one line and keeps a note of it.", PRESENT),
 )
+OFFERING = (
+    turn(
+        "There are two ways.",
+        ("write_plan", {"text": PLAN, "option": "In place"}),
+        ("edit", {"path": "greet.py", "old": "Hi", "new": "Good day"}),
+        write("notes.txt", "Politeness costs nothing.\n"),
+        ("write_plan", {"text": "# Greet from a file\n\nRead it.\n", "option": "From a file"}),
+        ("edit", {"path": "greet.py", "old": '"Hi', "new": 'open("hi").read() + "'}),
+        write("hi", "Good day\n"),
+        write("notes.txt", "Politeness costs nothing.\n"),
+    ),
+    turn("Choose one.", ("present_plan", {"options": ["In place", "From a file"]})),
+)
 ASKING = (turn("One thing first.", ("question", ASKED)), turn("Good day it is."))
 PERMITTING = (turn("", ("shell", {"command": "touch made && rm -rf build"})), turn("Made."))
 

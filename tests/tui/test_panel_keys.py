@@ -62,6 +62,7 @@ OTHERS = {
     "EXIT": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
     "MARK": "test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approved",
     "WITHOUT": "test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again",
+    "OPTION": "test_g22_options_are_compared_first_and_a_key_shows_the_next",
     "YES": "test_f38_1_and_y_approve_and_build",
     "ONLY": "test_f38_1_and_o_approve_and_nothing_is_built",
     "CONFIRM_KEY": "test_a_draft_is_read_and_proposed",

@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 from tests.cli.scripts import turn, write
 from tests.tui.harness import Stage
-from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Theatre, played, prepare
+from tests.tui.scenes import (
+    ASKING,
+    OFFERING,
+    PERMITTING,
+    PLANNING,
+    Opened,
+    Theatre,
+    played,
+    prepare,
+)
 from tests.tui.svg_snapshot import ACCEPT, EVERY_SIZE, FOLDER, compare
 
 from assent.tui import panels
@@ -34,6 +43,7 @@ SHOWN = {
     "main": "Screen",
     "approval": "ApprovalPanel",
     "approval-asked": "ApprovalPanel",
+    "approval-options": "ApprovalPanel",
     "comment": "TextInputPanel",
     "feedback": "FeedbackPanel",
     "history": "HistoryPanel",
@@ -130,6 +140,14 @@ async def runs(theatre: Theatre) -> None:
     await theatre.keep("runs")
 
 
+async def offers(theatre: Theatre) -> None:
+    """A model offers two plans to choose from."""
+    theatre.app.say("Greet politely")
+    await theatre.at(ApprovalPanel)
+    await theatre.seat.rest()
+    await theatre.keep("approval-options")
+
+
 async def asks(theatre: Theatre) -> None:
     """A model asks something."""
     theatre.app.say("Greet politely")
@@ -174,6 +192,12 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_plans_and_lists(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage, *PLANNING)
     check(played(stage, plans, size), tmp_path)
+
+
+@sizes(MIDDLE)
+def test_options(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage, *OFFERING)
+    check(played(stage, offers, size), tmp_path)
 
 
 @sizes(SMALL)

@@ -18,7 +18,7 @@ from assent.agent.permission_request import (
 from assent.agent.prompt import ModeSwitch, mode_events
 from assent.agent.services import AgentServices, ToolEnvironment
 from assent.core.digest import sha256
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, UsageError
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
@@ -39,6 +39,7 @@ from assent.core.tool import (
     EffectResult,
     EnterPlanEffect,
     MemoryEffect,
+    OptionsEffect,
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
@@ -87,18 +88,19 @@ class SessionPlans:
         ):
             if name in ("", plan.name):
                 return plan
+            if plan.option:
+                raise UsageError(
+                    f"Option {plan.option} keeps its name; name another one with `option`. Nothing "
+                    "was done."
+                )
             return (yield from self._renamed(record, plan, name))
         made = self._made(record, name or plan_name_of(record.goal or record.title))
         yield self._services.link(made)
         return made
 
-    def is_empty(self, plan: PlanRecord) -> bool:
-        """Tells whether a plan has no content yet."""
-        return self._is_untouched(plan) and not self._services.plans.operations(plan)
-
     def why_not_presentable(self, plan: PlanRecord) -> str:
         """Returns why a plan cannot be presented yet; nothing if it can."""
-        if self.is_empty(plan):
+        if self._services.plans.is_empty(plan):
             return EMPTY_PLAN
         if self._is_untouched(plan):
             return EMPTY_TEXT
@@ -129,7 +131,7 @@ class SessionPlans:
             raise
         if self._services.plans.operations(plan):
             plan = drafts.clear(plan).record
-        if self.is_empty(plan):
+        if self._services.plans.is_empty(plan):
             self._services.plans.delete([plan])
         return made
 
@@ -198,6 +200,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
     process: ProcessRunner | None = (
         None  # what starts programs for this call; None: as for everybody
     )
+    option: str = ""  # the label of the draft that the call names
 
 
 class EffectDone(msgspec.Struct, frozen=True):
@@ -250,6 +253,9 @@ class EffectRunner:
                 return (yield from self._ask(wish, questions))
             case EnterPlanEffect(reason):
                 return (yield from self._enter_plan(wish, reason))
+            case OptionsEffect(drop):
+                found = yield from self._services.options.listed(wish.record, wish.option, drop)
+                return EffectDone(found, changed=True)
             case CommandEffect() as command:
                 work = self._stage_command if wish.planning else self._run
                 return (yield from work(wish, command))
@@ -265,8 +271,8 @@ class EffectRunner:
         match effect:
             case EditEffect() as edit:
                 return self._apply(wish, edit)
-            case PresentPlanEffect():
-                return self._present(wish.record)
+            case PresentPlanEffect(options):
+                return self._present(wish.record, options)
             case TodosEffect(todos):
                 self._services.show_todos(wish.record, todos)
                 return EffectDone(EffectResult(wish.text), (TodosChanged(todos),))
@@ -309,12 +315,20 @@ class EffectRunner:
         events = mode_events(wish.record, switch, self._services.ports.clock.new_id())
         return EffectDone(EffectResult("The user agreed: plan mode is on."), events)
 
+    def _plan(self, wish: EffectRequest, name: str = "") -> PlanLookup:
+        """Returns the plan that a call is about: the option that it names, or the session's."""
+        if not wish.option:
+            return (yield from self.authoring.plan(wish.record, name))
+        if name:
+            raise UsageError("Name an `option` or another plan, not both. Nothing was done.")
+        return (yield from self._services.options.selected(wish.record, wish.option))
+
     def _stage(self, wish: EffectRequest, wanted: EditEffect) -> EffectSteps:
         shaped = self.shaping.formatted(wanted)
         edit = shaped.edit
         for content in edit.contents.values():
             self._services.ports.blobs.keep([content])
-        plan = yield from self.authoring.plan(wish.record)
+        plan = yield from self._plan(wish)
         staged = self._services.drafts.stage(plan, edit.operations)
         rows = [
             f"{name[:SHORT_ID]} {operation_kind(op)} {operation_subject(op)}"
@@ -323,9 +337,10 @@ class EffectRunner:
         told = ", ".join(rows) or "no new operation; the plan already results in this"
         more = len(staged.added) - MAX_NAMED
         further = f", and {more} more" if more > 0 else ""
-        text = f"{wish.text}{shaped.notes}\nStaged in the plan, not on disk: {told}{further}."
+        where = f"option {plan.option}" if plan.option else "the plan"
+        text = f"{wish.text}{shaped.notes}\nStaged in {where}, not on disk: {told}{further}."
         ids = [name for name, _ in staged.added]
-        metadata = {"operations": ids, "plan": plan.plan_id, **shaped.metadata}
+        metadata = {"operations": ids, **_named(plan), **shaped.metadata}
         return EffectDone(
             EffectResult(text, metadata=metadata), changed=True, draft=staged.record.draft
         )
@@ -336,14 +351,15 @@ class EffectRunner:
         if not meant or wish.record.parent or not self._tools.staging:
             return _failed("Plan mode allows only read-only commands. Nothing was run.")
         command = planned_command(wanted, self._tools.shell_s)
-        plan = yield from self.authoring.plan(wish.record)
+        plan = yield from self._plan(wish)
         before = self._services.plans.operations(plan)
         if before[-1:] == (command,):
-            return EffectDone(EffectResult(STAGED_ALREADY, metadata={"plan": plan.plan_id}))
+            return EffectDone(EffectResult(STAGED_ALREADY, metadata=_named(plan)))
         staged = self._services.drafts.run(plan, command)
         number = sum(isinstance(op, RunCommand) for op in before) + 1
-        metadata = {"operations": [name for name, _ in staged.added], "plan": plan.plan_id}
-        text = f"{STAGED.format(number=number)} Reason: {wish.text}"
+        metadata = {"operations": [name for name, _ in staged.added], **_named(plan)}
+        of = f"Option {plan.option}: " if plan.option else ""
+        text = f"{of}{STAGED.format(number=number)} Reason: {wish.text}"
         carried = EffectResult(text, metadata=metadata)
         return EffectDone(carried, changed=True, draft=staged.record.draft)
 
@@ -386,7 +402,7 @@ class EffectRunner:
     def _write(self, wish: EffectRequest, wanted: PlanTextEffect) -> EffectSteps:
         text = wanted.text.encode("utf-8", "backslashreplace")
         check_length(text)
-        plan = yield from self.authoring.plan(wish.record, wanted.name)
+        plan = yield from self._plan(wish, wanted.name)
         whole = self._services.plans.with_notes(plan, text)
         plan = self._services.plans.write(plan, whole)
         staged = len(self._services.plans.operations(plan))
@@ -394,18 +410,25 @@ class EffectRunner:
         kept = f" {KEPT_NOTES}" if whole != text else ""
         problem = declaration_problem(whole)
         bad = f" {problem} It cannot be presented before that is fixed." if problem else ""
-        told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}{bad}"
-        carried = EffectResult(told, metadata={"plan": plan.plan_id})
+        of = f"Option {plan.option}: " if plan.option else ""
+        told = f"{of}{wish.text} It is in {one_line(plan.path)}.{has}{kept}{bad}"
+        carried = EffectResult(told, metadata=_named(plan))
         return EffectDone(carried, changed=True, wrote=sha256(whole), draft=plan.draft)
 
-    def _present(self, record: SessionRecord) -> EffectDone:
+    def _present(self, record: SessionRecord, options: tuple[str, ...] = ()) -> EffectDone:
         if record.mode != "plan":
             return _failed(f"A plan can only be presented in plan mode; the mode is {record.mode}.")
         if record.parent:
             return _failed("Only the main session can present a plan.")
+        if options:
+            why_not = self.authoring.why_not_presentable
+            presented = self._services.options.present(record, options, why_not)
+            return EffectDone(presented, changed=True)
         plan = self._services.plan_of(record)
         if plan is None or (why := self.authoring.why_not_presentable(plan)):
             return _failed(EMPTY_PLAN if plan is None else why)
+        if plan.option and (why := self._services.options.other_drafts(record, plan)):
+            return _failed(why)
         proposed = self._services.approvals.propose(plan, record)
         text = PRESENTED.format(digest=proposed.digest)
         if self._services.plans.repository().plan(proposed).covers_nothing:
@@ -441,6 +464,11 @@ def _consent(wish: EffectRequest) -> tuple[PermitSource, str]:
     if decision.verdict is Verdict.ASK:
         source = "answer"
     return source, " ".join(filter(None, [decision.rule, decision.reason])) or wish.record.mode
+
+
+def _named(plan: PlanRecord) -> dict[str, str]:
+    """Returns the metadata of a call that say which plan it was about."""
+    return {"plan": plan.plan_id, **({"option": plan.option} if plan.option else {})}
 
 
 def _failed(text: str) -> EffectDone:

@@ -225,6 +225,7 @@ MAX_FRUITLESS_ANSWERS = (
     15  # answers more, where the calls that failed or were refused are different ones
 )
 CHANGED = "changed"  # metadata of a command: the files that are other than before
+OPTION = "option"  # metadata of a call: the draft that it, and all calls after it, are about
 DO_SOMETHING_ELSE = "Do something else, or explain what blocks you."
 UNREADABLE_CALL = ""  # the tool of all calls that could not be read: they fail alike
 EXIT = "exit"  # metadata of a command: the code that it ended with,
@@ -258,6 +259,7 @@ class LoopGuard:
         self._failed: list[bool] = []  # calls of this answer: whether they failed or were refused
         self._in_vain = 0  # answers in a row of which all calls did
         self._newest = ""  # what was wanted last
+        self._option = ""  # the draft that calls are about, if there are several
 
     def before(self, attempt: GuardedCall) -> Decision | None:
         """Counts a call and objects if it is one too many; the same call gets the same answer."""
@@ -328,10 +330,14 @@ class LoopGuard:
 
     def _begin(self, attempt: GuardedCall) -> None:
         call, edits = attempt.call, _is_edit(attempt)
-        mark = self._track.mark(call, attempt.tool, edits=edits)
+        mark = self._track.mark(call, self._about(attempt), edits=edits)
         self._track = self._track.made(mark, self._limits.window)
         self._marks[call.id] = mark
         self._times[call.id] = detect_repeat(self._track.calls)
+
+    def _about(self, attempt: GuardedCall) -> str:
+        """Names the tool and the draft: the same call is another one for another option."""
+        return f"{attempt.tool} {self._option}" if self._option else attempt.tool
 
     def _end(self, attempt: GuardedCall, outcome: ToolOutcome) -> CallRepeat:
         id, refused = attempt.call.id, _is_refused(attempt)
@@ -347,9 +353,10 @@ class LoopGuard:
         else:
             self._track = self._track.worked(attempt.tool, *self._in_trouble)
             self._in_trouble.clear()
+        self._option = str(outcome.metadata.get(OPTION, self._option))
         if (not outcome.failed and _is_edit(attempt)) or outcome.metadata.get(CHANGED):
             # A command that changes files is also new only once, however often it does.
-            change = self._track.mark(attempt.call, attempt.tool, edits=True)
+            change = self._track.mark(attempt.call, self._about(attempt), edits=True)
             self._track = self._track.edited(change)
         return repeat
 

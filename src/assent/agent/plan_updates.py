@@ -34,7 +34,7 @@ from assent.core.plan.approval import Approval
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord, PlanRun, PlanState
 from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
-from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
+from assent.core.session.event import MessageAdded, OptionLinked, PlanLink, SessionEvent, plan_link
 from assent.core.session.record import SessionRecord
 from assent.render.diff import text_diff
 from assent.render.rows import operation_kind, operation_subject
@@ -50,6 +50,7 @@ PARTLY_APPROVED = (
     "The user excluded operations and approved the plan without them; the excluded ones are "
     "rejected."
 )
+NOT_CHOSEN = " The other options were discarded."
 APPROVED_WITH_NOTE = "They approved with a note, which becomes an item of the next plan."
 
 _OUTCOMES: dict[RunOutcome, str] = {
@@ -60,21 +61,21 @@ _OUTCOMES: dict[RunOutcome, str] = {
 }
 
 
-def rejected_text(event: PlanRejected) -> str:
-    """Returns the message that the user rejected the plan."""
+def rejected_text(event: PlanRejected, option: str = "") -> str:
+    """Returns the message that the user rejected the plan, or an option."""
     said = f"User's message:\n\n{event.note}" if event.note.strip() else "They gave no reason."
-    return (
-        "The user rejected the plan. It is a draft again: revise it and present it again. " + said
-    )
+    what = f"option {option}" if option else "the plan"
+    return f"The user rejected {what}. It is a draft again: revise it and present it again. " + said
 
 
-def approved_text(event: PlanApproved) -> str:
-    """Returns the message that the user approved the plan."""
+def approved_text(event: PlanApproved, option: str = "") -> str:
+    """Returns the message that the user approved the plan, or an option."""
     note = event.approval.note
     said = f" {APPROVED_WITH_NOTE} User's message:\n\n{note}" if note.strip() else ""
+    what, others = ("option " + option, NOT_CHOSEN) if option else ("the plan", "")
     return (
-        f"The user approved the plan with digest {event.approval.digest}. Exactly that is applied "
-        f"when they build it; until then you have nothing to do.{said}"
+        f"The user approved {what} with digest {event.approval.digest}.{others} Exactly that is "
+        f"applied when they build it; until then you have nothing to do.{said}"
     )
 
 
@@ -277,26 +278,74 @@ class PlanUpdates:
         unread = self._store.read(f"workspace/{record.workspace}", record.home_seq)
         if record.plan_id:
             unread += self._store.read(self._repository.stream(record.plan_id), record.plan_seq)
+        for plan_id, seq in record.others.items():
+            unread += self._store.read(self._repository.stream(plan_id), seq)
         return [one for one in unread if one.position <= position]
 
     def _told(
         self, record: SessionRecord, events: Sequence[StoredEvent], own: OwnChanges | None
-    ) -> tuple[list[UpdateText], PlanLinked]:
+    ) -> tuple[list[UpdateText], PlanLink]:
         told: list[UpdateText] = []
-        link = PlanLinked(record.plan_id, record.plan_seq, record.home_seq)
+        link = plan_link(
+            record.plan_id, record.plan_seq, record.home_seq, record.option, record.others
+        )
         stream = self._repository.stream(record.plan_id)
         about = [one for one in events if one.stream == stream] if record.plan_id else []
         if about:
             plan = self._repository.load(record.plan_id)
             told += self._of_plan(plan, about, own)
             gone = plan.state is PlanState.DISCARDED
-            link = PlanLinked("" if gone else plan.plan_id, 0 if gone else about[-1].seq, link.home)
+            link = plan_link(
+                "" if gone else plan.plan_id,
+                0 if gone else about[-1].seq,
+                link.home,
+                "" if gone else plan.option,
+                record.others,
+            )
+        if record.others:
+            others, link = self._of_options(record, link, events)
+            told += others
         told += self._undone(record, [one for one in events if one.stream != stream])
         home = [one for one in events if one.stream == self._streams[1]]
         if home:
             used, link = self._of_home(link, home)
             told += used
         return told, link
+
+    def _of_options(
+        self, record: SessionRecord, link: PlanLink, events: Sequence[StoredEvent]
+    ) -> tuple[list[UpdateText], PlanLink]:
+        """Reports what others did to the options apart from the session's own, and follows them.
+
+        An option that the user approved is the session's plan from then on; one that they sent
+        back, where its own still waits for them; and any that is left, where its own is gone.
+        """
+        told: list[UpdateText] = []
+        known, open_ones = dict(record.others), dict[str, PlanRecord]()
+        sent_back: list[str] = []
+        for plan_id, seq in record.others.items():
+            stream, plan = self._repository.stream(plan_id), self._repository.load(plan_id)
+            about = [one for one in events if one.stream == stream and one.seq > seq]
+            if about:
+                said = self._of_plan(plan, about, None)
+                told += [(what, _of_option(plan, words)) for what, words in said]
+                known[plan_id] = about[-1].seq
+            if plan.state is not PlanState.DISCARDED:
+                open_ones[plan_id] = plan
+            if any(isinstance(one.event, PlanRejected) for one in about):
+                sent_back.append(plan_id)
+        own = self._repository.load(link.plan_id) if link.plan_id else None
+        follow = [*open_ones][:1] if own is None else []
+        if own is not None and own.state is PlanState.AWAITING_APPROVAL:
+            follow = sent_back[:1]
+        if own is not None:
+            open_ones[own.plan_id], known[own.plan_id] = own, link.seq
+        current = open_ones.get((follow or [link.plan_id])[0])
+        rest = {p: n for p, n in known.items() if p in open_ones and open_ones[p] is not current}
+        if current is None:
+            return told, plan_link("", 0, link.home)
+        seq = known[current.plan_id]
+        return told, plan_link(current.plan_id, seq, link.home, current.option, rest)
 
     def _of_plan(
         self, plan: PlanRecord, events: Sequence[StoredEvent], own: OwnChanges | None
@@ -319,6 +368,8 @@ class PlanUpdates:
                     yield "run", self._ran(plan, run, outcome)
                 case RunHalted(run):
                     yield "run", self._ran(plan, run, "needs_you")
+                case PlanDiscarded() if self._repository.chosen_instead(plan):
+                    pass  # the approval of the other option says it
                 case event:
                     yield from _decided(plan, event)
 
@@ -420,16 +471,20 @@ class PlanUpdates:
         return taken, again
 
     def _of_home(
-        self, link: PlanLinked, events: Sequence[StoredEvent]
-    ) -> tuple[list[UpdateText], PlanLinked]:
+        self, link: PlanLink, events: Sequence[StoredEvent]
+    ) -> tuple[list[UpdateText], PlanLink]:
         """Follows the user to the plan that they selected."""
         chosen = [e.event for e in events if isinstance(e.event, PlanSelected) and e.event.chosen]
         home = events[-1].seq
         if not chosen or chosen[-1].plan_id == link.plan_id:
-            return [], PlanLinked(link.plan_id, link.seq, home)
+            return [], msgspec.structs.replace(link, home=home)
         plan = self._repository.load(chosen[-1].plan_id)
         text = self._services.plans.live_text(plan) or b""
-        return [("plan_used", selected_text(plan, text))], PlanLinked(plan.plan_id, plan.seq, home)
+        others = dict(link.others) if isinstance(link, OptionLinked) else {}
+        others = {**others, link.plan_id: link.seq} if plan.plan_id in others else {}
+        others.pop(plan.plan_id, None)
+        told = ("plan_used", selected_text(plan, text))
+        return [told], plan_link(plan.plan_id, plan.seq, home, plan.option, others)
 
     def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
         agent = record.agent or default_agent(record.mode)
@@ -441,9 +496,9 @@ def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:
     """Reports what the user decided about a plan."""
     match event:
         case PlanRejected() as no:
-            yield "rejected", rejected_text(no)
+            yield "rejected", rejected_text(no, plan.option)
         case PlanApproved() as yes:
-            yield "approved", approved_text(yes)
+            yield "approved", approved_text(yes, plan.option)
         case PlanRebased(paths=paths):
             yield "rebased", rebased_text(paths)
         case PlanDiscarded(kept):
@@ -453,3 +508,9 @@ def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:
             )
         case _:
             pass
+
+
+def _of_option(plan: PlanRecord, words: str) -> str:
+    """Returns a message about an option that is not the session's own, with its label."""
+    named = f"option {plan.option}"
+    return words if named in words else f"About {named}: {words}"

@@ -237,7 +237,8 @@ def _narrowed(mode: CustomMode) -> str:
 
 
 def _plan_words(plan: PlanRecord, staged: int, *, approved: bool) -> str:
-    named = f"Plan: {plan.name} in {one_line(plan.path)}"
+    option = f" (option {plan.option})" if plan.option else ""
+    named = f"Plan: {plan.name}{option} in {one_line(plan.path)}"
     if plan.state is PlanState.AWAITING_APPROVAL:
         consent = "approved by the user" if approved else "not approved"
         return f"{named}, frozen under digest {plan.digest}, {consent}; {staged} operations."

@@ -11,7 +11,7 @@ from assent.agent.pending_questions import Grants, PendingQuestions
 from assent.core.permission.mode import CustomMode
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent
-from assent.core.session.event import PlanLinked, Todo
+from assent.core.session.event import PlanLink, Todo, plan_link
 from assent.core.session.record import SessionRecord
 from assent.core.tool import PermissionContext
 from assent.planning.plans import Plans
@@ -27,6 +27,7 @@ from assent.tools.dispatcher import ToolDispatcher
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
     from assent.agent.critic import PlanCritic
+    from assent.agent.options import OptionDrafts
     from assent.planning.approvals import Approvals
     from assent.planning.comments import Comments
     from assent.planning.drafts import Drafts
@@ -56,6 +57,7 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_session_commands: "Callable[[], SessionCommands]"
     open_attachments: "Callable[[], Attachments]"
     open_comments: "Callable[[], Comments]"
+    open_options: "Callable[[], OptionDrafts]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -92,14 +94,21 @@ class AgentServices(msgspec.Struct, frozen=True):
         """What keeps comments on plans."""
         return self.open_comments()
 
+    @property
+    def options(self) -> "OptionDrafts":
+        """What drafts several plans for the user to choose from."""
+        return self.open_options()
+
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""
         return self.plans.repository().load(record.plan_id) if record.plan_id else None
 
-    def link(self, plan: PlanRecord | None) -> PlanLinked:
+    def link(self, plan: PlanRecord | None) -> PlanLink:
         """Returns a marker that the session's model knows everything that happened until now."""
         home = self.workspaces.open()
-        return PlanLinked(plan.plan_id, plan.seq, home.seq) if plan else PlanLinked("", 0, home.seq)
+        if plan is None:
+            return plan_link("", 0, home.seq)
+        return plan_link(plan.plan_id, plan.seq, home.seq, plan.option)
 
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
         """Shows a session's todos next to its plan's tasks, for people to read."""

@@ -57,7 +57,7 @@ from assent.tools.dispatcher import (
     notify_guards,
 )
 from assent.tools.outcome import CutOutput, cut_output, output_handle, output_lines
-from assent.tools.tool import ToolContext
+from assent.tools.tool import OptionArgs, ToolContext
 
 # Runs several read-only pieces of work in parallel threads.
 
@@ -228,7 +228,7 @@ class ToolCallRunner:
         seconds = perf_counter() - began
         ended, parked = list[SessionEvent](), list[ToolCall]()
         for each, result in zip(batch, results, strict=True):
-            done = None if _is_parked(result) else (yield from self._perform(each.call, result))
+            done = None if _is_parked(result) else (yield from self._perform(each, result))
             if done is None or done.later:
                 parked.append(each.call)
             else:
@@ -364,7 +364,7 @@ class ToolCallRunner:
         return pending
 
     def _perform(
-        self, call: ToolCall, result: ToolCallResult
+        self, prepared: PreparedCall, result: ToolCallResult
     ) -> Generator[SessionOutput, None, EffectDone]:
         """Carries out the effect of a call; records what it needs to have recorded first."""
         outcome = result.outcome
@@ -376,13 +376,14 @@ class ToolCallRunner:
         work = self.effects.run_effect(
             EffectRequest(
                 self._turn.record,
-                call,
+                prepared.call,
                 outcome.effect,
                 _decided(result),
                 outcome.text,
                 now.posture.mode == "plan",
                 result.consent is not None and result.consent.unconfined,
                 self._opened(result, now.posture) or now.process,
+                named.option.strip() if isinstance(named := prepared.args, OptionArgs) else "",
             )
         )
         while True:

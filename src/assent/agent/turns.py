@@ -3,6 +3,8 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import partial
 
+import msgspec
+
 from assent.agent.cancellation import cancellable_environment
 from assent.agent.effects import EffectDone
 from assent.agent.hook_guard import fire_compact_hooks, fire_response_hooks
@@ -25,6 +27,7 @@ from assent.core.session.event import (
     CallEnded,
     FilesAttached,
     FilesMentioned,
+    OptionLinked,
     PlanLinked,
     SessionEvent,
     SessionRewound,
@@ -67,7 +70,8 @@ class SessionTurn:
         self._surroundings = SessionContext(services, tools)
         self._transcript = Transcript()
         self._offered = OfferedTools()
-        self._seen: dict[str, str] = {}
+        self._seen: dict[str, str] = {}  # digests of files as the model last saw them, by path;
+        self._seen_in: dict[str, dict[str, str]] = {"": self._seen}  # and so in each option
         self._mentions: dict[str, tuple[str, ...]] = {}  # that are not attached yet, by message
         self._called = False  # whether the session has ever made a call
         self._over = False
@@ -284,7 +288,16 @@ class SessionTurn:
 
     def tool_context(self) -> ToolContext:
         """Returns the current context of a call."""
-        return self._surroundings.tool_context(self._record, self._current_plan(), self._seen)
+        context = self._surroundings.tool_context(self._record, self._current_plan(), self._seen)
+        if self._record.parent:
+            return context
+        return msgspec.structs.replace(context, option_context=self._option_context)
+
+    def _option_context(self, label: str) -> ToolContext:
+        """Returns the context of a call that names an option: its draft, or the files alone."""
+        plan = self._services.options.find(self._record, label)
+        seen = self._seen_in.get(plan.plan_id if plan else "", self._seen_in[""])
+        return self._surroundings.tool_context(self._record, plan, seen)
 
     def plan_updates(self, done: EffectDone) -> list[SessionEvent]:
         """Returns the events that tell the model about the plan after a call changed it."""
@@ -295,7 +308,7 @@ class SessionTurn:
         yield from self.append_events() if self._held else ()
         plan = self._current_plan()
         fresh = not self._called and not self._record.parent
-        if plan and fresh and self._calls.effects.authoring.is_empty(plan):
+        if plan and fresh and self._services.plans.is_empty(plan):
             self._services.plans.delete([plan])
             yield from self.append_events(self._services.link(None))
 
@@ -342,7 +355,7 @@ class SessionTurn:
         counted = {id(event) for event in held}
         for recorded in events:
             self._reached = recorded.position
-            if isinstance(recorded.event, PlanLinked):
+            if isinstance(recorded.event, PlanLinked | OptionLinked):
                 self._linked = recorded.position
             if id(recorded.event) not in counted:
                 self._count(recorded.event)
@@ -353,8 +366,13 @@ class SessionTurn:
         match event:
             case PlanLinked():
                 self._plan_is_known = False
+                self._seen = self._seen_in[""]
+            case OptionLinked(plan_id):
+                self._plan_is_known = False
+                self._seen = self._seen_in.setdefault(plan_id, dict(self._seen_in[""]))
             case SessionRewound():
-                self._seen.clear()  # the model has to look again
+                for seen in self._seen_in.values():
+                    seen.clear()  # the model has to look again
                 self._mentions.clear()
             case FilesMentioned(message, mentions):
                 self._mentions[message] = mentions

@@ -16,6 +16,7 @@ from assent.runs.run_status import LastEdit
 
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
+    from assent.agent.options import OptionDrafts
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
@@ -313,6 +314,7 @@ class Engine(WorkspaceStatus):
             open_session_commands=lambda: self.session_commands,
             open_attachments=lambda: self._attachments,
             open_comments=lambda: self.comments,
+            open_options=lambda: self._options,
         )
 
     @opened_once
@@ -320,6 +322,12 @@ class Engine(WorkspaceStatus):
         from assent.agent.attachments import Attachments
 
         return Attachments(self._ports.files)
+
+    @opened_once
+    def _options(self) -> "OptionDrafts":
+        from assent.agent.options import OptionDrafts
+
+        return OptionDrafts(self.plans, self.approvals, self._workspaces)
 
     @opened_once
     def sessions(self) -> "Sessions":

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from assent.core.session.estimate import WorkEstimate
     from assent.planning.steps import PlanSteps
 
-STREAM_NAMES = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
+STREAM_NAMES = (
+    "workspace", "session", "plan", "run", "permit", "grant", "reading", "comment", "options",
+)  # fmt: skip
 USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
 
 

@@ -1,6 +1,6 @@
 """`assent propose`, `approve`, `reject`: freeze a plan and decide about it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Any
 
@@ -24,11 +24,12 @@ from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.plan.comment import Feedback
 from assent.core.plan.record import PlanAction, PlanRecord, next_state
+from assent.core.text.hidden_chars import visible_line
 from assent.planning.partial_approval import PartialApproval
 from assent.planning.plans import check_note
 from assent.render.approval import excluded_lines, excluded_rows
 from assent.render.comments import comments_sent_lines
-from assent.render.lines import Line
+from assent.render.lines import Line, wrapped_lines
 from assent.render.review import review_json, review_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import of_plan, plan_lines
@@ -127,7 +128,7 @@ def approve(
     builder = {key: rest[key] for key in ("model", "agent")}
     if rest["out"]:
         raise UsageError("--out requires FILE.", "assent approve --help")
-    record, words = call.record(), check_note(argument_text(note))
+    record, words = call.decided_record(), check_note(argument_text(note))
     call.is_about(record)
     if then_build:
         call.engine.runs.check_decided()  # otherwise the plan is approved, but not built
@@ -138,7 +139,7 @@ def approve(
         return _approve_partially(call, record, wanted, builder)
     if any(builder.values()):
         _check_builder(call, record, then_build=then_build)
-    next_state(record.state, PlanAction.APPROVE)
+    call.engine.approvals.check_approvable(record)
     call.engine.plans.check_live(record)
     call.engine.approvals.check_independent(record)
     call.engine.approvals.check_files(record)
@@ -166,7 +167,8 @@ def approve(
     epilog=examples(
         "assent reject --note 'Keep the old name as an alias'\n"
         "assent reject --scope 'Only src/api' --priorities 'Tests first'\nassent reject --form\n"
-        "assent reject\nassent reject --note 'Not yet' --without-comments"
+        "assent reject\nassent reject --note 'Not yet' --without-comments\n"
+        "assent reject --all --note 'None of these: keep the API'"
     )
 )
 @click.option("--note", help="What should change.")
@@ -174,32 +176,69 @@ def approve(
 @click.option("--constraints", metavar="TEXT", help="What the plan must respect.")
 @click.option("--priorities", metavar="TEXT", help="What matters most.")
 @click.option("--form", is_flag=True, help="Ask for each of these on the terminal.")
+@click.option("--all", "everything", is_flag=True, help="Reject all options, not one of them.")
 @click.option("--without-comments", "alone", is_flag=True, help="Don't send your pending comments.")
 @with_invocation
 def reject(
-    call: Invocation, note: str | None, form: bool, alone: bool, **parts: str | None
+    call: Invocation,
+    note: str | None,
+    form: bool,
+    alone: bool,
+    everything: bool,
+    **parts: str | None,
 ) -> None:
     """Reject a plan and say why. The plan becomes a draft again.
+
+    Of several options, --plan rejects one and leaves the others; --all sends all of them back.
 
     Your pending comments (`assent comment list`) are sent with it, each under its lines.
     """
     given = {name: argument_text(words) for name, words in parts.items() if words is not None}
     given |= {"notes": argument_text(note)} if note is not None else {}
-    record = call.record()
+    records = _rejected(call, everything=everything)
+    record = records[0]
     if form:
         next_state(record.state, PlanAction.REJECT)
-    comments = not alone and bool(call.engine.comments.waiting(record))
+    comments = not alone and any(map(call.engine.comments.waiting, records))
     feedback = _filled_in(call, given, enough=comments) if form else Feedback(**given)
     if not given and not form and not comments:
         if not alone and call.engine.comments.listed(record):
             raise UsageError(ONLY_SUGGESTED, "assent comment keep --all")
         raise UsageError("Say what to change.", "assent reject --note 'TEXT'")
+    if len(records) > 1:
+        _answer_all(call, *call.engine.comments.reject_all(records, feedback, comments=comments))
+        return
     sent = 0
     if comments:
         record, sent = call.engine.comments.reject(record, feedback)
     else:
         record = call.engine.approvals.reject(record, feedback.text())
     _answer(call, record, _to_the_model(call, record), sent)
+
+
+def _rejected(call: Invocation, *, everything: bool) -> list[PlanRecord]:
+    """Returns the plans that a rejection is about: one, or all options to choose from."""
+    if not everything:
+        return [call.decided_record()]
+    if call.plan:
+        raise UsageError("Pass --all or --plan, not both. Nothing was rejected.", "assent review")
+    record = call.record()
+    return call.engine.plans.presented_options(record) or [record]
+
+
+def _answer_all(call: Invocation, records: Sequence[PlanRecord], sent: int) -> None:
+    rows = [plan_row(record, approved=False) for record in records]
+    command = _to_the_model(call, records[0]) or "assent plan list"
+    labels = ", ".join(visible_line(record.option) for record in records)
+    lines = [
+        *comments_sent_lines(sent),
+        *wrapped_lines(
+            "plain", f"Rejected {len(records)} options; they are drafts again: {labels}."
+        ),
+        Line("plain", f"Next: {command}"),
+    ]
+    comments: Row = {"comments": sent} if sent else {}
+    call.output.answer({"plans": rows, **comments}, lines)
 
 
 def _filled_in(call: Invocation, given: dict[str, str], *, enough: bool) -> Feedback:
@@ -245,6 +284,11 @@ def answer_approved(
         call.output.warn(f"{APPROVED_ONLY} {reason}" for reason in reasons)
         denied = {"cannot_be_built": list(reasons), "next": [of_plan(way_out, of)]}
     command = way_out or call.engine.reviews.next_command(record)
+    gone = call.engine.approvals.options.discarded_with(record)
+    if gone:
+        denied |= {"discarded": [one.plan_id for one in gone]}
+        labels = ", ".join(visible_line(one.option) for one in gone)
+        lines = [*lines, *wrapped_lines("plain", f"Discarded the other options: {labels}.")]
     call.output.answer({**row, **extra, **denied}, [*lines, *plan_lines(row, command, of)])
 
 
@@ -273,7 +317,7 @@ def _approve_partially(
 ) -> int | None:
     """Shows the smaller plan, asks for its approval, and records both approval and rejection."""
     _check_part(part, builder)
-    next_state(record.state, PlanAction.APPROVE)
+    call.engine.approvals.check_approvable(record)
     call.engine.plans.check_live(record)
     preview = call.engine.partial_approvals.preview(record, part.without)
     wanted, command = preview.plan.digest, _command(call, part)

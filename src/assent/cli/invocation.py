@@ -19,6 +19,7 @@ from assent.core.errors import UsageError
 from assent.core.plan.approval import MAX_LIFETIME_S
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RunUpdate
+from assent.planning.options import choice_needed
 
 
 class Invocation(CommandCall):
@@ -50,6 +51,14 @@ class Invocation(CommandCall):
     def record(self) -> PlanRecord:
         """Returns the plan that the command is about."""
         return self.engine.plans.find(self.plan)
+
+    def decided_record(self) -> PlanRecord:
+        """Returns the plan that a decision is about; raises if it does not say which of several."""
+        record = self.record()
+        options = [] if self.plan else self.engine.plans.presented_options(record)
+        if options:
+            raise choice_needed(self.engine.plans, options, self.command)
+        return record
 
     def is_about(self, record: PlanRecord) -> None:
         """Has a stream name the session of a plan in its lines, as the log does."""

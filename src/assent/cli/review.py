@@ -10,8 +10,10 @@ from assent.cli.pager import print_paged
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord
 from assent.render.diff import NOT_SHOWN, diff_lines, text_diff, text_diff_lines
 from assent.render.lines import Line
+from assent.render.options import compare_options, comparison_json, comparison_lines
 from assent.render.review import (
     OperationReview,
     review_diff_json,
@@ -43,7 +45,8 @@ def _review_file(call: Invocation, file: str) -> None:
 def review(call: Invocation, changes: bool, seen: bool) -> None:
     """Show a plan's risks, text and diffs in full, then its digest.
 
-    FILE is a bundle created by `assent propose --portable`.
+    FILE is a bundle created by `assent propose --portable`. Of several options to choose from,
+    shows them side by side; --plan shows one in full.
 
     A plan shown in full on your terminal counts as reviewed, and the next review shows what changed
     since. A plan shown in a pager does not; use --seen to mark it.
@@ -53,7 +56,9 @@ def review(call: Invocation, changes: bool, seen: bool) -> None:
             "--changes does not show the whole plan, so it cannot be used with --seen.",
             "assent review",
         )
-    record = call.record()
+    record = call.decided_record() if changes or seen else _reviewed_record(call)
+    if record is None:
+        return
     call.report_live(record)
     found = call.engine.review_history.review(record)
     whole = False
@@ -65,6 +70,22 @@ def review(call: Invocation, changes: bool, seen: bool) -> None:
         whole = print_paged(call.output, review_lines(found), review_texts(found))
     if seen or whole:
         call.engine.review_history.record(record)
+
+
+def _reviewed_record(call: Invocation) -> PlanRecord | None:
+    """Returns the plan to review; shows options side by side where there are several."""
+    record = call.record()
+    options = [] if call.plan else call.engine.plans.presented_options(record)
+    if not options:
+        return record
+    for one in options:
+        call.report_live(one)
+    found = compare_options([call.engine.review_history.review(one) for one in options])
+    if call.output.as_json:
+        call.output.answer(comparison_json(found))
+    else:
+        print_paged(call.output, comparison_lines(found))
+    return None
 
 
 @click.command(epilog=examples("assent diff\nassent diff --live"))

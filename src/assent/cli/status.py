@@ -21,8 +21,16 @@ from assent.render.approval import (
 from assent.render.lines import Line, wrapped_lines
 from assent.render.review_warnings import REBASE, DriftedFile, drift_lines, drift_rows
 from assent.render.rows import Row, estimate_row, plan_row, session_row
-from assent.render.status import open_item_lines, open_item_row, status_lines
+from assent.render.status import (
+    open_item_lines,
+    open_item_row,
+    option_lines,
+    option_rows,
+    status_lines,
+)
 from assent.render.steps import progress_row
+
+REVIEW = "assent review"
 
 
 @click.command(epilog=examples("assent status\nassent status --json"))
@@ -55,12 +63,18 @@ def status(call: StatusCall) -> None:
     }
     lost = call.workspace.orphan_slots.find()
     of = "" if record is None else call.workspace.plans.reference(record, current=False)
+    choices = [] if record is None or call.plan else call.workspace.plans.presented_options(record)
+    options = option_rows(choices)
+    if options:
+        command, of = REVIEW, ""
+        waits |= {"options": options}
     about = {"asked": bool(questions), "lost": bool(lost)}
     stands = status_lines(plan, row, command=command, of=of, **about)
     waiting = [
         *orphan_lines(lost),
         *open_item_lines(left, holder, questions),
         *pending_note_lines(notes),
+        *option_lines(options),
     ]
     waits |= {"slots": orphan_rows(lost)} if lost else {}
     waits |= {"drifted": drift_rows(changed)} if changed else {}

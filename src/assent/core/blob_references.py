@@ -34,7 +34,7 @@ from assent.core.plan.record import PlanRecord, PlanState, fold_plan
 from assent.core.run.journal import CommandEndedEntry, CommandStartedEntry, FinishedEntry
 
 # Streams that name no contents; streams of unknown kinds are searched.
-STREAMS_WITHOUT_BLOBS: Final = ("session/", "grant/", "comment/")
+STREAMS_WITHOUT_BLOBS: Final = ("session/", "grant/", "comment/", "options/")
 
 _OVER = (PlanState.COMPLETED, PlanState.DISCARDED)
 _DIGEST = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")

@@ -166,6 +166,29 @@ class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     denied: tuple[str, ...] = ()  # those among them whose paths rules denied
 
 
+class OptionNamed(msgspec.Struct, frozen=True, tag="option_named"):
+    """A plan was created as one of several to choose from, and has a label."""
+
+    option: str
+    options: str  # what these have in common: the id of the first of them
+
+
+class OptionAdded(msgspec.Struct, frozen=True, tag="option_added"):
+    """A plan is one of several to choose from; this stream is that of the choice."""
+
+    plan_id: str
+    option: str
+
+
+class OptionChosen(msgspec.Struct, frozen=True, tag="option_chosen"):
+    """A user approved one of several plans; the others were discarded in the same transaction."""
+
+    plan_id: str
+    option: str
+    discarded: tuple[str, ...]
+    user: str = ""
+
+
 class TextRevised(msgspec.Struct, frozen=True, tag="text_revised"):
     """The plan's Markdown changed; the text itself is a blob named by its hash."""
 
@@ -355,6 +378,7 @@ MAX_OUTPUTS: Final = 100  # of one session that are kept; the oldest go first
 
 PlanEvent: TypeAlias = (
     PlanCreated
+    | OptionNamed
     | TextRevised
     | DraftChanged
     | DraftEdited
@@ -385,6 +409,7 @@ WorkspaceEvent: TypeAlias = (
     | RunsDeleted
     | RunsWeighed
 )
+OptionEvent: TypeAlias = OptionAdded | OptionChosen
 CommentEvent: TypeAlias = CommentAdded | CommentRemoved | CommentsSent | CritiqueRequested
 OutputEvent: TypeAlias = OutputKept | OutputsDeleted
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
@@ -395,6 +420,7 @@ Event: TypeAlias = (
     | GrantEvent
     | PermitEvent
     | CommentEvent
+    | OptionEvent
     | OutputEvent
     | ReviewShown
     | KeyTrusted

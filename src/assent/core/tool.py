@@ -162,6 +162,14 @@ class QuestionsEffect(msgspec.Struct, frozen=True):
 class PresentPlanEffect(msgspec.Struct, frozen=True):
     """Freezes the plan and shows it to the user; it ends the turn."""
 
+    options: tuple[str, ...] = ()  # labels of several plans to choose from
+
+
+class OptionsEffect(msgspec.Struct, frozen=True):
+    """Lists the plans to choose from; `drop` is the label of a draft to discard."""
+
+    drop: str = ""
+
 
 class EnterPlanEffect(msgspec.Struct, frozen=True):
     """Switches to plan mode; the user is asked."""
@@ -201,6 +209,7 @@ Effect: TypeAlias = (
     | TodosEffect
     | QuestionsEffect
     | PresentPlanEffect
+    | OptionsEffect
     | EnterPlanEffect
     | MemoryEffect
     | CommandEffect
@@ -263,7 +272,7 @@ Edit, Outcome, Request = EditEffect, ToolOutcome, ResourceAccess
 TOOL_NAMES: Final = (
     "read", "list", "glob", "grep", "search", "git", "shell", "fetch", "write", "edit",
     "multi_edit", "patch", "delete", "move", "notebook_edit", "write_plan", "todo", "question",
-    "remember", "task", "present_plan", "enter_plan", "more_tools",
+    "remember", "task", "present_plan", "options", "enter_plan", "more_tools",
 )  # fmt: skip
 _MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list
 _SENTENCE: Final = r"(?<=[.!?])\s+"

@@ -7,6 +7,7 @@ import msgspec
 
 from assent.core.errors import (
     ApprovalUsed,
+    ConcurrentChange,
     DigestMismatch,
     Expired,
     IllegalState,
@@ -15,7 +16,7 @@ from assent.core.errors import (
     NotFound,
     NotIndependent,
 )
-from assent.core.event import PlanApproved, PlanDeclined, PlanProposed, PlanRejected
+from assent.core.event import Event, PlanApproved, PlanDeclined, PlanProposed, PlanRejected
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.paths import GIT, display_path, normalize
 from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes
@@ -35,6 +36,7 @@ from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
 from assent.planning.drafts import PlanExport
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
+from assent.planning.options import MAX_TRIES, PlanOptions
 from assent.planning.path_checks import refuse_case_collisions
 from assent.planning.plan_status import (
     current_approval,
@@ -129,6 +131,7 @@ class Approvals:
         self._plans = plans
         self._projections = projections
         self._exports = PlanExport(ports, config)
+        self.options = PlanOptions(plans, projections, config.user)
         self.reviewed: Callable[[PlanRecord], Review] = _unread
         self.next_after_run: Callable[[str], str] = lambda run: ""  # what to type, once it is over
 
@@ -140,20 +143,53 @@ class Approvals:
         `session` is the one whose model presents it; hooks are notified. A portable plan is bound
         to no workspace and relies on the contents it expects.
         """
+        frozen = self._frozen(record, portable=portable)
+        return self._proposed([record], [frozen], session)[0]
+
+    def propose_options(
+        self, records: Sequence[PlanRecord], session: SessionRecord | None = None
+    ) -> list[PlanRecord]:
+        """Freezes several drafts for a user to choose from, all of them or none."""
+        frozen = [self._frozen(record) for record in records]
+        digests = [plan.digest for _, plan, _ in frozen]
+        if len(set(digests)) < len(digests):
+            raise InvalidPlan("Two of these options are the same plan. Nothing was proposed.")
+        return self._proposed(records, frozen, session)
+
+    def _frozen(
+        self, record: PlanRecord, *, portable: bool = False
+    ) -> tuple[bytes, Plan, tuple[Event, ...]]:
+        """Returns text, plan and events of a proposal, if everything is as it has to be."""
         text, drafted = self._plans.read_live(record)
         self._check_text(record, text)
         plan = self.freeze(text, record)
         if portable:
             plan = msgspec.structs.replace(plan, workspace="")
         self.check_plan(plan)
-        events = (*drafted, self.proposal(plan))
-        proposed = self._plans.repository().append(record, record.plan_id, *events)
-        self._plans.select(proposed)
-        self._projections.plan(proposed, text)
+        return text, plan, (*drafted, self.proposal(plan))
+
+    def _proposed(
+        self,
+        records: Sequence[PlanRecord],
+        frozen: Sequence[tuple[bytes, Plan, tuple[Event, ...]]],
+        session: SessionRecord | None,
+    ) -> list[PlanRecord]:
+        """Records proposals in one transaction."""
+        repository, told = self._plans.repository(), [events for _, _, events in frozen]
+        beside = [
+            repository.batch(record, record.plan_id, *events)
+            for record, events in zip(records[1:], told[1:], strict=True)
+        ]
+        first = repository.append(records[0], records[0].plan_id, *told[0], beside=beside)
+        found = [first, *[repository.load(record.plan_id) for record in records[1:]]]
+        self._plans.select(first)
+        for proposed, (text, plan, _) in zip(found, frozen, strict=True):
+            self._projections.plan(proposed, text)
+            self._projections.warnings += self._warnings(plan)
         self._projections.write_due()
-        self._projections.warnings += self._warnings(plan)
-        self._tell(PLAN_PROPOSED, proposed, session)
-        return proposed
+        for proposed in found:
+            self._tell(PLAN_PROPOSED, proposed, session)
+        return found
 
     def _check_text(self, record: PlanRecord, text: bytes) -> None:
         """Refuses a text that says nothing, as for a model; the goal that a person gave does."""
@@ -213,16 +249,43 @@ class Approvals:
     ) -> PlanRecord:
         """Records a user's approval of the digest that was shown, unless the plan changed since."""
         record = self._plans.repository().load(record.plan_id)
+        self.options.check_open(record)
         check_digest(record, digest)
-        next_state(record.state, PlanAction.APPROVE)
+        self.check_approvable(record)
         self._plans.check_live(record)
         self.check_independent(record)
         plan = self._plans.repository().plan(record)
         approval = self.sign(record.plan_id, plan, note, channel, expires_s)
-        approved = self._plans.repository().append(record, record.plan_id, self.approval(approval))
+        approved = self.record_approval(record, self.approval(approval))
         self._projections.plan(approved)
         self._tell(PLAN_APPROVED, approved)
         return approved
+
+    def check_approvable(self, record: PlanRecord) -> None:
+        """Refuses a plan whose state does not allow an approval, and says what was decided."""
+        self.options.check_open(record)
+        next_state(record.state, PlanAction.APPROVE)
+
+    def record_approval(self, record: PlanRecord, *events: Event) -> PlanRecord:
+        """Records events that approve a plan; of an option, with the end of the others, or nothing.
+
+        If another option changed meanwhile, that is tried again: it does not concern this one.
+        """
+        repository = self._plans.repository()
+        for _ in range(MAX_TRIES):
+            try:
+                choice = self.options.choice(record)
+                approved = repository.append(record, record.plan_id, *events, beside=choice.batches)
+            except ConcurrentChange as error:
+                if not record.options or repository.load(record.plan_id).seq != record.seq:
+                    raise self.options.explained(record, error) from None
+                continue
+            self.options.finish(choice)
+            return approved
+        raise ConcurrentChange(
+            "Other processes keep changing these options. Nothing was approved; try again.",
+            "assent review",
+        )
 
     def check_independent(self, record: PlanRecord) -> None:
         """Refuses the plan's requester as approver, if another person is required."""
@@ -272,6 +335,21 @@ class Approvals:
         changed = self._plans.repository().append(record, record.plan_id, rejected, beside=beside)
         self._projections.plan(changed)
         return changed
+
+    def reject_all(
+        self,
+        rejections: Sequence[tuple[PlanRecord, PlanRejected]],
+        beside: Sequence[EventBatch] = (),
+    ) -> list[PlanRecord]:
+        """Records the rejections of several options in one transaction."""
+        repository = self._plans.repository()
+        (first, event), *rest = rejections
+        batches = [repository.batch(record, record.plan_id, no) for record, no in rest]
+        repository.append(first, first.plan_id, event, beside=[*batches, *beside])
+        found = [repository.load(record.plan_id) for record, _ in rejections]
+        for changed in found:
+            self._projections.plan(changed)
+        return found
 
     def decline(self, record: PlanRecord, digest: str, channel: str) -> None:
         """Records that a user was asked about a digest and did not approve it."""

@@ -16,6 +16,7 @@ from assent.core.event import (
     CritiqueRequested,
     PlanProposed,
     PlanRebased,
+    PlanRejected,
     StoredEvent,
 )
 from assent.core.plan.comment import (
@@ -252,15 +253,36 @@ class Comments:
             "Other processes keep adding comments. Nothing was sent; try again.", LIST_COMMAND
         )
 
+    def reject_all(
+        self, records: Sequence[PlanRecord], feedback: Feedback, *, comments: bool = True
+    ) -> tuple[list[PlanRecord], int]:
+        """Rejects several options with the same feedback, each with its comments, all or none."""
+        for record in records:
+            next_state(record.state, PlanAction.REJECT)
+        rejections, beside, sent = list[tuple[PlanRecord, PlanRejected]](), list[EventBatch](), 0
+        for record in records:
+            seq, events = self._read(record)
+            found = self._placed(record, self._waiting(events)) if comments else ()
+            placed = tuple(msgspec.structs.replace(p.comment, anchor=p.anchor) for p in found)
+            note = with_comments(feedback, found)
+            rejections.append((record, PlanRejected(record.digest, note, self._user, placed)))
+            if placed:
+                beside.append(self._sent_batch(record, seq, placed))
+                sent += len(placed)
+        return self._consents.reject_all(rejections, beside), sent
+
+    def _sent_batch(self, record: PlanRecord, seq: int, comments: Sequence[Comment]) -> EventBatch:
+        ids = tuple([comment.id for comment in comments])
+        sent = CommentsSent(record.plan_id, record.digest, ids, self._user)
+        return EventBatch(self._stream(record), seq, self._ports.clock.now(), (sent,))
+
     def _send(
         self, record: PlanRecord, seq: int, note: str, found: Sequence[PlacedComment]
     ) -> PlanRecord:
         comments = tuple([msgspec.structs.replace(p.comment, anchor=p.anchor) for p in found])
         if not comments:
             return self._consents.reject(record, note)
-        ids = tuple([comment.id for comment in comments])
-        sent = CommentsSent(record.plan_id, record.digest, ids, self._user)
-        batch = EventBatch(self._stream(record), seq, self._ports.clock.now(), (sent,))
+        batch = self._sent_batch(record, seq, comments)
         return self._consents.reject(record, note, comments, (batch,))
 
     def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:

@@ -12,7 +12,7 @@ from assent.core.plan.draft import check_tree
 from assent.core.plan.operation import Operation, RunCommand, WriteFile
 from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import PlanAction, PlanRecord, PlanRun, next_state
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import PlanContents
 from assent.planning.hook_events import fire_hooks, plan_hook_fields
@@ -57,7 +57,7 @@ class PartialApprovals:
 
     def preview(self, record: PlanRecord, references: Sequence[str]) -> PartialApproval:
         """Returns a proposed plan without some operations; records nothing."""
-        next_state(record.state, PlanAction.APPROVE)
+        self._consents.check_approvable(record)
         if record.imported:
             raise IllegalState("The plan was imported and cannot be changed here.", REJECT_COMMAND)
         was = self.plans.repository().plan(record)
@@ -89,9 +89,8 @@ class PartialApprovals:
         declined = tuple(ids[index] for index in left.declined)
         followed = tuple(ids[index] for index, _ in left.followed)
         user = self._config.user
-        approved = repository.append(
+        approved = self._consents.record_approval(
             record,
-            record.plan_id,
             PlanRevised(),
             *self._redrafted(record, plan),
             OperationsDeclined(partial.was.digest, declined, followed, note, user),

@@ -20,6 +20,8 @@ from assent.core.errors import (
 from assent.core.event import (
     Event,
     NotesCarried,
+    OptionAdded,
+    OptionNamed,
     PlanCreated,
     PlanDiscarded,
     PlanRevised,
@@ -32,7 +34,13 @@ from assent.core.paths import display_path, parent
 from assent.core.plan.draft_index import Draft
 from assent.core.plan.operation import Operation
 from assent.core.plan.plan import is_template_text, plan_template
-from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
+from assent.core.plan.record import (
+    UNDECIDED_STATES,
+    PlanAction,
+    PlanRecord,
+    PlanState,
+    next_state,
+)
 from assent.core.text.secrets import redact
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
@@ -139,8 +147,13 @@ class Plans:
         # Between a plan's file and its record, no other thread may take the file for another plan.
         self._alone = RLock()
 
-    def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
-        """Creates a plan with its Markdown file and makes it the current one."""
+    def new(
+        self, name: str, session: str = "", goal: str = "", option: str = "", options: str = ""
+    ) -> PlanRecord:
+        """Creates a plan with its Markdown file and makes it the current one.
+
+        `option` labels one of several plans to choose from; `options` is empty for the first.
+        """
         plan_name(name)
         goal = redact(goal)  # it names a folder, and is in a file that others read
         session = session_name(session) if session else slug(goal or name)
@@ -158,7 +171,8 @@ class Plans:
         with self._alone:
             # The file first: a crash in between leaves a plan file, which the next list takes in.
             self._ports.projection.write_plan(path, text)
-            record = self._create(repository, PlanFile(session, name, path, 0), text, goal)
+            file = PlanFile(session, name, path, 0)
+            record = self._create(repository, file, text, goal, (option, options))
         return self.select(record)
 
     def waiting_notes(self) -> tuple[ApprovalNote, ...]:
@@ -237,6 +251,11 @@ class Plans:
         first = bool(record.revisions) and sha256(text) == record.revisions[0].content_hash
         return is_template_text(text, record.name, record.goal, first=first)
 
+    def is_empty(self, record: PlanRecord) -> bool:
+        """Tells whether a plan has no content yet."""
+        untouched = self.is_untouched(record, self.live_text(record) or b"")
+        return untouched and not self.operations(record)
+
     def first_step(self, record: PlanRecord, text: bytes) -> str:
         """Returns the command that is needed before a draft can be proposed; empty if none is."""
         if record.state is not PlanState.DRAFTING or not self.is_untouched(record, text):
@@ -303,10 +322,13 @@ class Plans:
     def reference(self, record: PlanRecord, *, current: bool = True) -> str:
         """Returns how a command names a plan: its name, or its id if others share the name.
 
-        Empty for a plan that is not in the log here, and, unless `current`, for the current one.
+        Empty for a plan that is not in the log here, and, unless `current`, for the current one if
+        a command without a name means it.
         """
         home = self._workspaces.find()
-        if home is None or (not current and home.current == record.plan_id):
+        if home is None:
+            return ""
+        if not current and home.current == record.plan_id and not self.presented_options(record):
             return ""
         known = [one for one in self.repository().all() if not one.undoes]
         if all(one.plan_id != record.plan_id for one in known):
@@ -314,6 +336,24 @@ class Plans:
         alive = [one for one in known if one.state is not PlanState.DISCARDED]
         alike = [one.plan_id for one in alive if one.name == record.name]
         return record.name if alike == [record.plan_id] else record.plan_id
+
+    def options(self, record: PlanRecord) -> list[PlanRecord]:
+        """Returns the options that a plan is one of, in order, that are not decided yet.
+
+        None if it is not one of several, or if a user has chosen one.
+        """
+        repository = self.repository()
+        if not record.options or repository.chosen_option(record.options):
+            return []
+        events = [one.event for one in repository.option_events(record.options)]
+        ids = [event.plan_id for event in events if isinstance(event, OptionAdded)]
+        found = [repository.load(plan_id) for plan_id in ids]
+        return [one for one in found if one.state in UNDECIDED_STATES]
+
+    def presented_options(self, record: PlanRecord) -> list[PlanRecord]:
+        """Returns the options to choose from; none where at most one waits for approval."""
+        found = [r for r in self.options(record) if r.state is PlanState.AWAITING_APPROVAL]
+        return found if len(found) > 1 else []
 
     def use(self, reference: str) -> PlanRecord:
         """Makes a plan the current one at the user's request."""
@@ -372,6 +412,18 @@ class Plans:
         events = [*self._taken(record, self.live_text(record)), PlanDiscarded(kept=True, user=user)]
         return self.repository().append(record, record.plan_id, *events)
 
+    def discard_batch(self, record: PlanRecord) -> EventBatch:
+        """Prepares that an option is discarded because another one is approved, with its text."""
+        user = self._workspaces.user
+        taken = self._taken(record, self.live_text(record))
+        gone = PlanDiscarded(kept=True, user=user)
+        return self.repository().batch(record, record.plan_id, *taken, gone)
+
+    def remove_file(self, record: PlanRecord) -> None:
+        """Removes the file of a plan that was discarded; the log has its text."""
+        with self._alone:
+            self._ports.projection.delete_plan(record.path)
+
     def _is_left(self, record: PlanRecord) -> bool:
         """Tells whether a file is still as a discarded plan left it."""
         live = self.live_text(record)
@@ -410,18 +462,26 @@ class Plans:
         return self._repository
 
     def _create(
-        self, repository: PlanRepository, file: PlanFile, text: bytes, goal: str = ""
+        self,
+        repository: PlanRepository,
+        file: PlanFile,
+        text: bytes,
+        goal: str = "",
+        option: tuple[str, str] = ("", ""),
     ) -> PlanRecord:
-        plan_id = self._ports.clock.new_id()
+        plan_id, (label, options) = self._ports.clock.new_id(), option
         created = PlanCreated(
             plan_id, repository.workspace, file.session, file.name, file.path, goal,
             user=self._workspaces.user,
         )  # fmt: skip
+        named = [OptionNamed(label, options or plan_id)] if label else []
         revised = self._revision(text)
         for _ in range(MAX_TRIES):
-            beside = self._notes.carrying(repository, plan_id, text)
+            beside = [*self._notes.carrying(repository, plan_id, text)]
+            for one in named:
+                beside.append(repository.option_batch(one.options, OptionAdded(plan_id, label)))
             try:
-                record = repository.append(None, plan_id, created, revised, beside=beside)
+                record = repository.append(None, plan_id, created, *named, revised, beside=beside)
             except ConcurrentChange:  # something else was recorded about the workspace meanwhile
                 continue
             self._projections.plan(record, text)

@@ -11,6 +11,7 @@ from assent.core.errors import (
     AssentError,
     Busy,
     ConcurrentChange,
+    IllegalState,
     NotFound,
     Refused,
     StoreError,
@@ -23,6 +24,7 @@ from assent.core.event import (
     FactForgotten,
     FactRemembered,
     NotesCarried,
+    OptionChosen,
     PlanSelected,
     RunsDeleted,
     RunsWeighed,
@@ -150,6 +152,34 @@ class PlanRepository:
         self._ports.store.append(batch, *beside)
         assert batch.head is not None
         return _decode(batch.head)
+
+    def option_events(self, options: str) -> list[StoredEvent]:
+        """Returns which plans are options of one choice, and which was chosen."""
+        return self._ports.store.read(f"options/{self.workspace}/{options}")
+
+    def chosen_option(self, options: str) -> OptionChosen | None:
+        """Returns which option a user approved, if they did."""
+        events = [one.event for one in self.option_events(options)]
+        return next((event for event in events if isinstance(event, OptionChosen)), None)
+
+    def chosen_instead(self, record: PlanRecord) -> OptionChosen | None:
+        """Returns which option was approved, where that discarded this plan."""
+        chosen = self.chosen_option(record.options) if record.options else None
+        return chosen if chosen and record.plan_id in chosen.discarded else None
+
+    def option_batch(self, options: str, event: Event) -> EventBatch:
+        """Prepares an event about options; it fails if others recorded one meanwhile.
+
+        So no option is added while one of them is chosen, and no two of them are chosen.
+        """
+        known = len(self.option_events(options))
+        if self.chosen_option(options):
+            raise IllegalState(
+                "One of these options was approved already. Nothing was recorded.",
+                "assent plan list",
+            )
+        stream = f"options/{self.workspace}/{options}"
+        return EventBatch(stream, known, self._ports.clock.now(), (event,))
 
     @property
     def permit_stream(self) -> str:

@@ -158,6 +158,7 @@ class Reviews(PlanStatus):
         lacks: tuple[str, ...] = ()
         if outline is not None:
             lacks = structure_risks(outline.structure, outline.steps, operations=bool(ids))
+        others = self._plans.options(record) if awaited else []
         next = REBASE if changed else self.next_for(record, plan.text, approved=approved)
         return Review(
             record.plan_id,
@@ -182,6 +183,8 @@ class Reviews(PlanStatus):
             warnings=() if over else build_warnings(self._ports, self._config, record),
             of=self._plans.reference(record, current=False),
             outline=outline,
+            option=record.option,
+            others=tuple(one.option for one in others if one.plan_id != record.plan_id),
         )
 
     def _outline(

@@ -75,7 +75,7 @@ def plan_decision(record: PlanRecord, review: Review, at: str) -> PendingDecisio
     return PendingDecision(
         "plan",
         record.plan_id,
-        f"Plan {record.name} is {'approved, not built' if review.approved else 'ready for review'}",
+        f"{_named(record)} is {'approved, not built' if review.approved else 'ready for review'}",
         at,
         (f"assent build {of}",) if review.approved else undecided,
         session=record.session,
@@ -86,6 +86,12 @@ def plan_decision(record: PlanRecord, review: Review, at: str) -> PendingDecisio
         risks=sum(1 for operation in review.operations if operation.risks) + text,
         preview=(*_preview(_without_front_matter(display_path(review.text))), *_operations(review)),
         look=f"assent review {of}",
+    )
+
+
+def _named(record: PlanRecord) -> str:
+    return (
+        f"Option {record.option}, plan {record.name}," if record.option else f"Plan {record.name}"
     )
 
 

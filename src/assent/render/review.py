@@ -119,6 +119,8 @@ class Review(msgspec.Struct, frozen=True):
     of: str = ""  # what names it in a command; nothing for the current plan
     outline: PlanOutline | None = None  # None for an undo: its text is generated
     estimate: WorkEstimate | None = None  # of a text plan: what a model is expected to use
+    option: str = ""  # its label, if it is one of several plans to choose from,
+    others: tuple[str, ...] = ()  # and the labels of those that its approval discards
 
 
 EMPTY_SCOPE: Final = (
@@ -182,6 +184,7 @@ def review_json(review: Review) -> Row:
         "plan_id": review.plan_id,
         "session": review.session or None,
         "name": review.name,
+        **({"option": review.option, "discards": [*review.others]} if review.option else {}),
         **path_fields("path", review.path or None),
         "state": str(review.state),
         "digest": review.digest or None,
@@ -265,6 +268,7 @@ def review_diff_json(review: Review) -> Row:
 def _title(review: Review) -> Iterator[Line]:
     yield Line("heading", f"Plan {visible_line(review.name)}")
     rows = [
+        *([("option", option_text(review))] if review.option else []),
         ("session", visible_line(review.session) or "none"),
         ("file", visible_path(review.path) or "none"),
         ("state", state_text(review.state, approved=review.approved)),
@@ -272,6 +276,13 @@ def _title(review: Review) -> Iterator[Line]:
     ]
     yield from table_lines("plain", rows)
     yield BLANK
+
+
+def option_text(review: Review) -> str:
+    """Returns the label of an option, and what its approval means for the others."""
+    others = ", ".join(map(visible_line, review.others))
+    label = visible_line(review.option)
+    return f"{label} (approving it discards {others})" if others else label
 
 
 def build_blocked_lines(review: Review) -> Iterator[Line]:

@@ -131,7 +131,8 @@ RECOVER_WAYS: Final = (
 def plan_row(record: PlanRecord, *, approved: bool) -> Row:
     """Returns a plan as one row; a draft's digest is null.
 
-    `expires_at` of its approval and `imported` are only there if they have a value.
+    `expires_at` of its approval, `imported`, and the label and id of options are only there if they
+    have a value.
     """
     until = record.expires_at if approved else ""
     return {
@@ -146,6 +147,7 @@ def plan_row(record: PlanRecord, *, approved: bool) -> Row:
         "updated_at": record.changed_at,
         **({"expires_at": until} if until else {}),
         **({"imported": record.imported} if record.imported else {}),
+        **({"option": record.option, "options": record.options} if record.option else {}),
     }
 
 

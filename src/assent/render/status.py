@@ -14,7 +14,7 @@ import msgspec
 from assent.core.event import CommandStarted
 from assent.core.paths import display_path
 from assent.core.plan.operation import Operation, RunCommand
-from assent.core.plan.record import PlanState, TextRevision
+from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.core.run.journal import OperationResult, ReportedOutcome
 from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line, visible_path
@@ -71,6 +71,7 @@ def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
         "plain",
         [
             ("plan", _text(row["name"])),
+            *([("option", _text(row["option"]))] if "option" in row else []),
             ("session", _text(row["session"])),
             ("file", _file(row)),
             ("state", state_text(PlanState(str(row["state"])), approved=bool(row["approved"]))),
@@ -104,10 +105,34 @@ def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator
         yield Line("plain", "No plans yet.")
         yield Line("plain", "Next: assent plan new NAME")
         return
-    title = ("SESSION", "NAME", "STATE", "CREATED", "UPDATED", "DIGEST", "FILE")
-    first, *rest = table_lines("plain", [title, *(_listed(row, when) for row in rows)])
+    title = ["SESSION", "NAME", "STATE", "CREATED", "UPDATED", "DIGEST", "FILE"]
+    cells = [title, *([*_listed(row, when)] for row in rows)]
+    if any("option" in row for row in rows):
+        labels = ["OPTION", *[_text(row["option"]) if "option" in row else "" for row in rows]]
+        cells = [[*one[:2], label, *one[2:]] for one, label in zip(cells, labels, strict=True)]
+    first, *rest = table_lines("plain", cells)
     yield Line("heading", first.text)
     yield from rest
+
+
+def option_rows(options: Sequence[PlanRecord]) -> list[Row]:
+    """Returns the plans that a user can choose from, by label."""
+    return [
+        {"plan": one.plan_id, "label": one.option, "name": one.name, "digest": one.digest}
+        for one in options
+    ]
+
+
+def option_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders the plans that a user can choose from; nothing if there is no choice."""
+    if not rows:
+        return
+    yield Line("plain", f"{len(rows)} options are waiting for your decision:")
+    cells = [
+        (f"  {_text(row['label'])}", _text(row["name"]), _text(row["digest"])[:SHORT])
+        for row in rows
+    ]
+    yield from table_lines("plain", cells)
 
 
 def operation_lines(rows: Sequence[Row]) -> Iterator[Line]:

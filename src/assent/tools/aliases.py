@@ -192,7 +192,7 @@ def _present(args: TranslatedArgs) -> TranslatedArgs:
             "The plan's text was not saved: write it with `write_plan`, then call `present_plan` "
             "without it. Nothing was done."
         )
-    return {}
+    return {"options": args["options"]} if "options" in args else {}
 
 
 def _notebook(args: TranslatedArgs) -> TranslatedArgs:
@@ -429,6 +429,7 @@ ALIASES: dict[str, str] = {
         "todo": "todowrite writetodos updatetodos updateplan updatetodolist managetodolist",
         "question": "askuserquestion askuser ask askfollowupquestion askquestion requestuserinput",
         "present_plan": "exitplan exitplanmode planexit submitplan",
+        "options": "",
         "enter_plan": "enterplanmode planenter",
         "remember": "savememory memory addmemory",
         "task": "agent subagent delegate delegatetoagent delegatetask newtask spawnagent "

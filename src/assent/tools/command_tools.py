@@ -17,12 +17,12 @@ from assent.core.tool import (
 )
 from assent.tools.files import resolve_path
 from assent.tools.outcome import collect_output, quote_argument, with_draft_note
-from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, OptionArgs, Tool, ToolContext
 
 # shell: runs a command line that only reads; any other is an effect, staged in plan mode.
 
 
-class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     command: str
     network: bool = False
     folder: Annotated[str, HIDDEN_FIELD] = ""

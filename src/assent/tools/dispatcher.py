@@ -46,9 +46,10 @@ from assent.tools.tool import Tool, ToolContext, decode_arguments, tool_definiti
 
 ENTER = "enter_plan"
 MORE = "more_tools"
+OPTIONS = "options"  # once it is offered, other tools take the label of an option
 NOTHING_MORE = "Every available tool is offered at once here."
 # A child's words and wishes belong to its parent's plan, which the parent writes.
-ROOT_ONLY = (ENTER, "write_plan", "todo", "remember")
+ROOT_ONLY = (ENTER, "write_plan", "todo", "remember", OPTIONS)
 # What agents' files of other programs call the family of a tool.
 FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("webfetch",)}
 
@@ -230,7 +231,7 @@ class ToolDispatcher:
         self._more = more
         self._notes = notes
         self._at_once = at_once
-        self._made: dict[tuple[str, frozenset[str], str], ToolDefinition] = {}
+        self._made: dict[tuple[str, frozenset[str], str, bool], ToolDefinition] = {}
         self._offered: dict[object, tuple[ToolDefinition, ...]] = {}
         self._asked: tuple[_Asker, tuple[ToolDefinition, ...]] | None = None
         self._sets: tuple[tuple[PermissionContext, Agent, int], ToolSets] | None = None
@@ -251,7 +252,8 @@ class ToolDispatcher:
             names += [name for name in requested if name in sets.on_demand]
             key = (tuple(names), frozenset(sets.unavailable), sets.on_demand)
             if key not in self._offered:
-                self._offered[key] = tuple(self._definition(name, sets) for name in names)
+                made = [self._definition(name, sets, options=OPTIONS in names) for name in names]
+                self._offered[key] = tuple(made)
             asked = self._asked = ((permissions, agent, requested), self._offered[key])
         return asked[1]
 
@@ -301,15 +303,16 @@ class ToolDispatcher:
             known = self._absent = (permissions, agent, absent)
         return known[2]
 
-    def _definition(self, name: str, sets: ToolSets) -> ToolDefinition:
+    def _definition(self, name: str, sets: ToolSets, *, options: bool = False) -> ToolDefinition:
         """Returns a tool as a model sees it; the same object as long as it is the same."""
         note = self._notes.get(name, "")
         if name == MORE:
             rare = [(each, self._tools[each].on_demand) for each in sets.on_demand]
             note = ", ".join(f"{each} ({purpose})" for each, purpose in rare) + "."
-        key = (name, frozenset(sets.unavailable), note)
+        key = (name, frozenset(sets.unavailable), note, options)
         if key not in self._made:
-            self._made[key] = tool_definition(self._tools[name], sets.unavailable, note)
+            tool = self._tools[name]
+            self._made[key] = tool_definition(tool, sets.unavailable, note, options=options)
         return self._made[key]
 
     def _is_at_once(self, name: str, permissions: PermissionContext, agent: Agent) -> bool:
@@ -367,14 +370,13 @@ class ToolDispatcher:
             absent -= {call.tool, *(COMMAND_TOOLS if call.tool == SHELL else ())}
             tool = self._known(call, context.posture, agent)
             args = decode_arguments(tool, call)
+            named = context.of_call(args)
         except Exception as error:
             return PreparedCall(call, failure=_advised(failed_outcome(call.tool, error), absent))
         try:
-            requests = tuple(tool.touches(args, context)) or (
-                ResourceAccess(tool.action, tool.name),
-            )
+            requests = tuple(tool.touches(args, named)) or (ResourceAccess(tool.action, tool.name),)
             if context.posture.mode != "plan":  # there commands see nothing outside
-                requests += outside_accesses(context, self._gate.operands(requests))
+                requests += outside_accesses(named, self._gate.operands(requests))
             decision = self._gate.decide(requests, context.posture)
         except Exception as error:  # law 9: what cannot be judged is not done
             outcome = _advised(failed_outcome(tool.name, error), absent)
@@ -432,6 +434,11 @@ class ToolDispatcher:
                 self._named(outcome, prepared), decision, prepared.call.tool, attempt=attempt
             )
         attempt = _attempt(prepared, decision, context)
+        try:
+            context = context.of_call(prepared.args)
+        except Exception as error:
+            outcome = _advised(failed_outcome(tool.name, error), prepared.absent)
+            return ToolCallResult(outcome, decision, tool.name, attempt=attempt)
         objections = _objections(guards, attempt)
         decision = _joined(decision, objections)
         attempt = msgspec.structs.replace(attempt, decision=decision)

@@ -33,7 +33,7 @@ from assent.tools.file_edit import (
     read_access,
     with_line_ends,
 )
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import OptionArgs, Tool, ToolContext
 
 # write: creates a file, or replaces all of its content.
 
@@ -41,7 +41,7 @@ from assent.tools.tool import Tool, ToolContext
 BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 
-class WriteArgs(msgspec.Struct, frozen=True):
+class WriteArgs(OptionArgs, frozen=True):
     path: str
     content: str
 
@@ -97,7 +97,7 @@ class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     replace_all: bool = False
 
 
-class MultiEditArgs(msgspec.Struct, frozen=True):
+class MultiEditArgs(OptionArgs, frozen=True):
     path: str
     edits: list[TextEdit]
 
@@ -176,7 +176,7 @@ MULTI_EDIT = Tool(
 # edit: replaces a piece of text in a file.
 
 
-class EditArgs(msgspec.Struct, frozen=True):
+class EditArgs(OptionArgs, frozen=True):
     path: str
     old: str
     new: str
@@ -198,7 +198,7 @@ EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT)
 # delete: removes a file, or every file of a folder.
 
 
-class DeleteArgs(msgspec.Struct, frozen=True):
+class DeleteArgs(OptionArgs, frozen=True):
     path: str
 
 
@@ -250,7 +250,7 @@ DELETE = Tool(
 # move: renames a file or a folder.
 
 
-class MoveArgs(msgspec.Struct, frozen=True):
+class MoveArgs(OptionArgs, frozen=True):
     path: str
     to: str
 

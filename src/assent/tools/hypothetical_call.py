@@ -69,6 +69,7 @@ ARGUMENT_BUILDERS: Final[dict[str, Callable[[str], Args]]] = {
     "todo": lambda resource: {"todos": []},
     "question": lambda resource: {"questions": []},
     "present_plan": lambda resource: {},
+    "options": lambda resource: {},
     "enter_plan": lambda resource: {},
     "remember": _one("fact"),
     "task": _one("agent", prompt="x"),

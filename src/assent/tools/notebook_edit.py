@@ -25,7 +25,7 @@ from assent.tools.file_edit import (
     load_file,
     read_access,
 )
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import OptionArgs, Tool, ToolContext
 
 # JSON spans: where the values of a JSON text stand, so that only one value's bytes change.
 
@@ -94,7 +94,7 @@ TOO_DEEP = f"The notebook is nested more than {MAX_DEPTH} levels deep. Nothing w
 RESULT_TEXTS = {"replace": "replaced", "insert": "inserted", "delete": "deleted"}
 
 
-class NotebookEditArgs(msgspec.Struct, frozen=True):
+class NotebookEditArgs(OptionArgs, frozen=True):
     path: str
     cell: Annotated[str, msgspec.Meta(description="id or number from 0; insert: after it")] = ""
     source: str = ""

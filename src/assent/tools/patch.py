@@ -31,7 +31,7 @@ from assent.tools.file_edit import (
     nearest_lines,
     read_access,
 )
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import OptionArgs, Tool, ToolContext
 
 # Parses a patch, as `*** Begin Patch` or as a unified diff.
 
@@ -348,7 +348,7 @@ def _rows(real: list[str], hunk: PatchToolHunk, end: str) -> list[str]:
     return rows
 
 
-class PatchArgs(msgspec.Struct, frozen=True):
+class PatchArgs(OptionArgs, frozen=True):
     patch: str
 
 

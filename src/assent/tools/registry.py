@@ -11,6 +11,7 @@ from assent.tools.search import SEARCH
 from assent.tools.session_tools import (
     ENTER_PLAN,
     MORE_TOOLS,
+    OPTIONS,
     PRESENT_PLAN,
     QUESTION,
     REMEMBER,
@@ -40,6 +41,7 @@ TOOLS: tuple[Tool, ...] = (
     TODO,
     QUESTION,
     PRESENT_PLAN,
+    OPTIONS,
     ENTER_PLAN,
     REMEMBER,
     TASK,

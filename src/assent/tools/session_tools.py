@@ -1,6 +1,6 @@
 """The tools of the session itself: `todo`, `question`, `remember`, `task`, `more_tools`.
 
-And those of its plan: `write_plan`, `present_plan` and `enter_plan`.
+And those of its plan: `write_plan`, `present_plan`, `options` and `enter_plan`.
 """
 
 from typing import Annotated
@@ -14,6 +14,7 @@ from assent.core.tool import (
     Action,
     EnterPlanEffect,
     MemoryEffect,
+    OptionsEffect,
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
@@ -24,7 +25,7 @@ from assent.core.tool import (
 )
 from assent.tools.aliases import aliases_of, normalized_name
 from assent.tools.file_edit import check_plan_text
-from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, OptionArgs, Tool, ToolContext
 
 # todo: replaces the todo list (F127).
 
@@ -239,7 +240,7 @@ TASK = Tool(
 # write_plan: replaces the plan's text.
 
 
-class WritePlanArgs(msgspec.Struct, frozen=True):
+class WritePlanArgs(OptionArgs, frozen=True):
     text: str
     name: str = ""  # of another plan
 
@@ -265,7 +266,7 @@ WRITE_PLAN = Tool(
 
 
 class PresentPlanArgs(msgspec.Struct, frozen=True):
-    pass
+    options: Annotated[list[str], HIDDEN_FIELD] = []  # labels; without them, the session's plan
 
 
 def present_plan_touches(args: PresentPlanArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -275,7 +276,9 @@ def present_plan_touches(args: PresentPlanArgs, context: ToolContext) -> tuple[R
 def run_present_plan(args: PresentPlanArgs, context: ToolContext) -> ToolOutcome:
     """Returns the request; the engine refuses it for an empty plan."""
     return ToolOutcome(
-        "The plan is presented; the user decides.", "plan", effect=PresentPlanEffect()
+        "The plan is presented; the user decides.",
+        "plan",
+        effect=PresentPlanEffect(tuple(args.options)),
     )
 
 
@@ -286,6 +289,33 @@ PRESENT_PLAN = Tool(
     run_present_plan,
     Action.PRESENT,
     only="plan",
+)
+
+
+# options: drafts several plans for the user to choose from (G22).
+
+
+class OptionsArgs(OptionArgs, frozen=True):
+    drop: str = ""
+
+
+def options_touches(args: OptionsArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "options", "options"),)
+
+
+def run_options(args: OptionsArgs, context: ToolContext) -> ToolOutcome:
+    """Returns the request; the engine lists the options, and selects or drops one."""
+    return ToolOutcome("", "options", effect=OptionsEffect(args.drop))
+
+
+OPTIONS = Tool(
+    "options",
+    OptionsArgs,
+    options_touches,
+    run_options,
+    Action.PLAN,
+    only="plan",
+    on_demand="plans to choose from",
 )
 
 

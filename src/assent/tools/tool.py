@@ -48,6 +48,16 @@ class ToolContext(msgspec.Struct, frozen=True):
     # Returns a kept output of this session or its parents by its id; None: they have none such.
     output: Callable[[str], bytes | None] = lambda output: None
     on_demand: tuple[str, ...] = ()  # tools that the model can ask for, where a call may do that
+    # Returns the context of a call that names an option; None: there are no options here.
+    option_context: "Callable[[str], ToolContext] | None" = None
+
+    def of_call(self, args: msgspec.Struct | None) -> "ToolContext":
+        """Returns the context of a call: of the draft that it names, or this one."""
+        if not isinstance(args, OptionArgs) or not args.option.strip():
+            return self
+        if self.option_context is None or self.posture.mode != "plan":
+            raise UsageError("option: plans have options only in plan mode. Nothing was done.")
+        return self.option_context(args.option)
 
     @property
     def process(self) -> ProcessRunner:
@@ -58,6 +68,16 @@ class ToolContext(msgspec.Struct, frozen=True):
     def shell(self) -> ReadOnlyShell:
         """What runs command lines that only read."""
         return self.open_shell()
+
+
+# A field that is understood, because other families of tools have it, and not offered.
+HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
+
+
+class OptionArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of a call that changes a draft; a model that offers several plans says which."""
+
+    option: Annotated[str, HIDDEN_FIELD] = ""  # its label; empty: the draft of the call before
 
 
 class RawArguments(msgspec.Struct, frozen=True):
@@ -121,17 +141,41 @@ def _read(module: str, name: str) -> str:
     return content.decode("utf-8").strip()
 
 
-# A field that is understood, because other families of tools have it, and not offered.
-HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
-
+PRESENT_PLAN: Final = "present_plan"
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def tool_definition(tool: Tool, absent: Collection[str] = (), note: str = "") -> ToolDefinition:
-    """Returns a tool as a model sees it, with a note and without references to absent tools."""
+# How a model sees the arguments that name options, once it wants to offer several plans.
+OPTION_SCHEMA: Final = {"type": "string", "description": "label of the option's draft"}
+OPTIONS_SCHEMA: Final = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": "labels of 2 or 3 options",
+}
+
+
+def tool_definition(
+    tool: Tool, absent: Collection[str] = (), note: str = "", *, options: bool = False
+) -> ToolDefinition:
+    """Returns a tool as a model sees it, with a note and without references to absent tools.
+
+    `options`: with the arguments that name options.
+    """
     own = tool.schema if tool.schema is not None else schema(tool.args)
+    if options and tool.schema is None:
+        own = _with_options(tool, own)
     told = without_missing_tools(description(tool), absent)
     return ToolDefinition(tool.name, f"{told} {note}" if note else told, own)
+
+
+def _with_options(tool: Tool, own: dict[str, Any]) -> dict[str, Any]:
+    fields = tool.args.__struct_encode_fields__
+    more: dict[str, Any] = {}
+    if tool.name == PRESENT_PLAN and "options" in fields:
+        more["options"] = OPTIONS_SCHEMA
+    if issubclass(tool.args, OptionArgs):
+        more["option"] = OPTION_SCHEMA
+    return {**own, "properties": {**own["properties"], **more}} if more else own
 
 
 @cache

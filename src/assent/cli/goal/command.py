@@ -67,6 +67,8 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.render.log import critique_text
+from assent.render.rows import Row
+from assent.render.status import option_rows
 
 NOTHING = "No prompt: pass a text or pipe one to stdin."
 
@@ -244,8 +246,9 @@ class GoalTurn:
         """Returns what to say if the user said nothing: usually nothing, if it can continue."""
         if record.waiting or record.working or self._goal.plan:
             return ""
-        plan = self._plan(record)
-        if plan is not None and plan.seq > record.plan_seq:
+        known = {record.plan_id: record.plan_seq, **record.others}
+        load = self._engine.plans.repository().load
+        if any(load(plan_id).seq > seq for plan_id, seq in known.items() if plan_id):
             return ""
         events = self._engine.sessions.events(record)
         ends = [one.event.why for one in events if isinstance(one.event, TurnEnded)]
@@ -328,7 +331,14 @@ class GoalTurn:
             prefix=self._prefix,
             missing=missing,
             of=self._engine.plans.reference(plan, current=False),
+            options=self._options(plan),
         )
+
+    def _options(self, plan: PlanRecord) -> tuple[Row, ...]:
+        """Returns the options to choose from, each with how many operations it has."""
+        options = self._engine.plans.presented_options(plan)
+        rows = zip(option_rows(options), map(self._operations, options), strict=True)
+        return tuple({**row, "operations": count} for row, count in rows)
 
     def _plan(self, record: SessionRecord) -> PlanRecord | None:
         return self._engine.plans.repository().load(record.plan_id) if record.plan_id else None

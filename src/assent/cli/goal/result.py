@@ -103,6 +103,7 @@ class TurnResult(msgspec.Struct, frozen=True):
     prefix: str = "assent"  # how a command for this folder begins
     missing: str = ""  # the session's custom mode, if it no longer exists
     of: str = ""  # what names the plan in a command, if it is not the current one
+    options: tuple[Row, ...] = ()  # the plans that the user can choose from
 
     @property
     def option(self) -> str:
@@ -246,8 +247,9 @@ def turn_result_row(ending: TurnResult) -> Row:
     row: Row = {
         "session": session.session,
         "result": tally.said,
-        "plan_id": plan.plan_id if plan else None,
-        "digest": (plan.digest or None) if plan else None,
+        # Of several options none is the plan: a program must not take one for it.
+        "plan_id": plan.plan_id if plan and not ending.options else None,
+        "digest": (plan.digest or None) if plan and not ending.options else None,
         "state": str(plan.state) if plan else IDLE_STATE,
         "exit": exit_code(ending),
         "usage": msgspec.to_builtins(tally.usage),
@@ -265,6 +267,7 @@ def turn_result_row(ending: TurnResult) -> Row:
         "draft": visible_path(plan.path) if plan and ending.draft else None,
         "operations": ending.operations,
         "approved": ending.approved,
+        "options": list(ending.options),
         "questions": questions_of(tally),
         "batches": [batch_row(batch) for batch in tally.batches],
         "attachments": [attachment_row(file) for file in tally.attached],
@@ -368,6 +371,9 @@ def _plan_lines(ending: TurnResult, plan: PlanRecord) -> Iterator[Line]:
     if not _awaits(ending):
         return
     yield BLANK
+    if ending.options:
+        yield from _option_lines(ending)
+        return
     yield from wrapped_lines(
         "heading", f"Plan ready for review: {_count(ending)}, text in {where}."
     )
@@ -375,6 +381,19 @@ def _plan_lines(ending: TurnResult, plan: PlanRecord) -> Iterator[Line]:
     yield Line("plain", f"Review:  {prefix} review{of}")
     yield Line("plain", f"Approve: {prefix} approve{of} --digest {plan.digest} --build")
     yield Line("plain", f"Reject:  {prefix} reject{of} --note 'WHY', then {prefix} -c")
+
+
+def _option_lines(ending: TurnResult) -> Iterator[Line]:
+    yield Line("heading", f"{len(ending.options)} options ready for review.")
+    prefix = ending.prefix
+    for row in ending.options:
+        label, name = visible_line(str(row["label"])), quote(str(row["name"]))
+        count = f"{row['operations']} operation{'' if row['operations'] == 1 else 's'}"
+        yield from wrapped_lines("plain", f"{label}: {count}")
+        yield Line("digest", str(row["digest"]))
+        yield Line("plain", f"Approve: {prefix} approve --plan {name} --digest {row['digest']}")
+    yield Line("plain", f"Compare: {prefix} review")
+    yield Line("plain", f"Reject:  {prefix} reject --all --note 'WHY', then {prefix} -c")
 
 
 def _count(ending: TurnResult) -> str:
@@ -425,6 +444,8 @@ def _next(ending: TurnResult) -> str:
         return f"{prefix} build{of}"
     if ending.session.mode != "plan" or plan is None:
         return f"{prefix} -c -p 'WHAT NEXT'"
+    if _awaits(ending) and ending.options:
+        return f"{prefix} review"
     if _awaits(ending):
         return f"{prefix} approve{of} --digest {plan.digest} --build"
     if ending.approved:

@@ -13,6 +13,7 @@ from assent.core.event import (
     DraftEdited,
     Event,
     OperationsDeclined,
+    OptionNamed,
     PlanApproved,
     PlanCreated,
     PlanDiscarded,
@@ -50,6 +51,8 @@ class PlanState(StrEnum):
 
 # A plan in one of these is over: what is staged next goes into another.
 CLOSED_STATES: Final = (PlanState.COMPLETED, PlanState.DISCARDED)
+# What a user, or the model, can still change or decide about.
+UNDECIDED_STATES: Final = (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
 _LABELS: Final = {
     PlanState.DRAFTING: "Draft",
     PlanState.AWAITING_APPROVAL: "Waiting for approval",
@@ -209,6 +212,8 @@ class PlanRecord(msgspec.Struct, frozen=True):
     edits: int = 0  # of the draft since it was last stored whole
     edits_of: str = ""  # the blob with the operations before the first of them; empty: none
     edits_after: int = 0  # the event before it
+    option: str = ""  # its label, if it is one of several plans to choose from
+    options: str = ""  # what these have in common: the id of the first of them
 
     @property
     def stream(self) -> str:
@@ -304,6 +309,8 @@ def _changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
     """Returns the fields that an event changes."""
     event = recorded.event
     match event:
+        case OptionNamed(option, options):
+            return {"option": option, "options": options}
         case TextRevised(content_hash):
             revision = TextRevision(len(record.revisions) + 1, recorded.at, content_hash)
             return {"revisions": (*record.revisions, revision)}

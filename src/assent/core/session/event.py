@@ -1,5 +1,6 @@
 """Session events as plain data: messages, steps, calls, questions, todos, modes."""
 
+from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -104,6 +105,29 @@ class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
     plan_id: str
     seq: int  # of the plan's stream
     home: int  # of the workspace's stream
+
+
+class OptionLinked(msgspec.Struct, frozen=True, tag="option_linked"):
+    """As `plan_linked`, and the plan is one of several to choose from."""
+
+    plan_id: str
+    seq: int
+    home: int
+    option: str  # its label
+    # The other options by id, each with how far the model knows its stream.
+    others: tuple[tuple[str, int], ...] = ()
+
+
+PlanLink: TypeAlias = PlanLinked | OptionLinked
+
+
+def plan_link(
+    plan_id: str, seq: int, home: int, option: str = "", others: Mapping[str, int] | None = None
+) -> PlanLink:
+    """Returns the marker of the plan that a session works on; of an option, with the others."""
+    if not option:
+        return PlanLinked(plan_id, seq, home)
+    return OptionLinked(plan_id, seq, home, option, tuple((others or {}).items()))
 
 
 class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
@@ -379,6 +403,7 @@ SessionEvent: TypeAlias = (
     | SessionDeleted
     | ModeChanged
     | PlanLinked
+    | OptionLinked
     | MessageAdded
     | FilesMentioned
     | FilesAttached

@@ -12,6 +12,7 @@ from assent.core.session.event import (
     CritiqueEnded,
     MessageAdded,
     ModeChanged,
+    OptionLinked,
     PlanLinked,
     QuestionAnswered,
     QuestionAsked,
@@ -66,6 +67,8 @@ class SessionRecord(msgspec.Struct, frozen=True):
     ended: str = ""  # how the last turn ended
     rewound: bool = False  # the user went back, and has said nothing since
     compactions: int = 0  # summaries that replaced older messages
+    option: str = ""  # the plan's label, if it is one of several to choose from,
+    others: dict[str, int] = {}  # and how far the model knows the streams of the others, by plan
 
 
 def with_current_mode(record: SessionRecord, modes: CustomModes) -> SessionRecord:
@@ -99,7 +102,11 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
         case ModeChanged(mode=mode, custom=custom):
             return {"mode": mode, "custom": custom}
         case PlanLinked(plan_id, seq, home):
-            return {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
+            link = {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
+            return {**link, "option": "", "others": {}}
+        case OptionLinked(plan_id, seq, home, option, others):
+            link = {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
+            return {**link, "option": option, "others": dict(others)}
         case TodosChanged(todos):
             return {"todos": todos}
         case SessionRenamed(title):

@@ -399,6 +399,7 @@ _NEEDS: Final = re.compile(
     r"|(?P<notebook_edit>\.ipynb\b|\bnotebooks?\b)"
     r"|(?P<remember>\bremember (?:that|this)\b)"
     r"|(?P<task>\bsub-?agents?\b)"
+    r"|(?P<options>\balternatives\b|\b(?:two|three|2|3|several) (?:options|plans|approaches)\b)"
 )
 
 

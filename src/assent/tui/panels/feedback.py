@@ -16,12 +16,15 @@ from assent.core.plan.comment import Comment, CommentAnchor, Feedback, PlacedCom
 from assent.render.comments import is_suggested, listed_comment_lines
 from assent.render.lines import GUTTER, Line
 from assent.tui.line_view import LineView, Section
-from assent.tui.panels.approval.review import error_line, reject_plan
+from assent.tui.panels.approval.review import error_line, reject_options, reject_plan
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.text_input import TextInputArea, TextInputPanel, hidden_chars_text
 from assent.tui.result_messages import feedback_sent_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assent.app.engine import Engine
     from assent.tui.panels.approval.review import DisplayedPlan
 
 PARTS: Final = {
@@ -32,6 +35,8 @@ PARTS: Final = {
 }
 EMPTY: Final = "Nothing was sent: enter feedback or comment on a line first."
 SENT: Final = "Feedback sent; the plan is a draft again."
+SENT_ALL: Final = "Feedback sent; all options are drafts again."
+SEND_ALL: Final = "Ctrl+O send to all options · "
 LATER: Final = "Its session is not open here; the model gets this when it continues."
 
 
@@ -54,7 +59,10 @@ class FeedbackPanel(Panel[str]):
     FeedbackPanel #comments { height: auto; max-height: 40%; margin: 1 0 0 0; }
     FeedbackPanel #told { height: auto; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", "Send")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "send", "Send"),
+        Binding("ctrl+o", "send_all", "Send to all options"),
+    ]
     heading = "Feedback"
     keys = "Ctrl+S send · Tab next field · Esc back without sending"
 
@@ -63,6 +71,9 @@ class FeedbackPanel(Panel[str]):
         self._reading = reading
         self._record, self._listed = reading.record, reading.review.comments
         self._comments = [each for each in self._listed if not is_suggested(each)]  # that are sent
+        if reading.options:
+            self.keys = f"{SEND_ALL}{type(self).keys}"
+        self._sent_text = SENT
         self._sending = False
         self.feedback = written
         self.refusal: StaleError | None = None
@@ -70,7 +81,8 @@ class FeedbackPanel(Panel[str]):
     def body(self) -> list[Widget]:
         fields: list[Widget] = []
         for name, words in PARTS.items():
-            area = TextInputArea({"ctrl+s": self.action_send}, getattr(self.feedback, name), name)
+            sends = {"ctrl+s": self.action_send, "ctrl+o": self.action_send_all}
+            area = TextInputArea(sends, getattr(self.feedback, name), name)
             fields += [Label(words, markup=False), area]
         paper = LineView(id="comments")
         paper.can_focus = False
@@ -92,26 +104,34 @@ class FeedbackPanel(Panel[str]):
         self.feedback = self._written()
         super().action_leave()
 
+    def action_send_all(self) -> None:
+        """Sends the same feedback to all options; nothing where there is one plan."""
+        if self._reading.options:
+            self._send(reject_options, SENT_ALL)
+
     def action_send(self) -> None:
         """Sends everything as one request, once; empty feedback is not sent."""
+        self._send(reject_plan, SENT)
+
+    def _send(self, verb: "Callable[[Engine, DisplayedPlan, Feedback], object]", sent: str) -> None:
         feedback = self._written()
         if self._sending:
             return
         if not feedback.text().strip() and not self._comments:
             self._tell(EMPTY)
             return
-        self._sending, self.feedback = True, feedback
-        act = partial(reject_plan, self.terminal.engine, self._reading, feedback)
+        self._sending, self.feedback, self._sent_text = True, feedback, sent
+        act = partial(verb, self.terminal.engine, self._reading, feedback)
         self.terminal.tasks.run("", act, self._sent, self._failed)
 
     def _sent(self, _: object) -> None:
         """Continues the session, so that the model reads the feedback and revises the plan."""
         app, session = self.terminal, self._record.session
         app.add_note(*feedback_sent_lines(self.feedback, len(self._comments)))
-        app.add_note(SENT)
+        app.add_note(self._sent_text)
         self.dismiss("sent")
         current = app.session_controller.record
-        if current is not None and self._record.plan_id == current.plan_id:
+        if current is not None and self._record.plan_id in (current.plan_id, *current.others):
             app.session_controller.go_on()
         elif session:
             app.add_note(LATER)

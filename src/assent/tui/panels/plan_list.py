@@ -137,7 +137,7 @@ def _row(engine: "Engine", record: PlanRecord, current: str) -> PickerRow:
     approved = engine.approvals.is_approved(record)
     sign = CURRENT if record.plan_id == current else OTHER
     cells = (
-        sign + visible_line(record.name),
+        sign + visible_line(f"{record.name} ({record.option})" if record.option else record.name),
         state_text(record.state, approved=approved),
         local_time(record.changed_at),
         visible_path(record.path) if record.path else "",

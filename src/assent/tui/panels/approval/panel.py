@@ -9,6 +9,7 @@ import msgspec
 from assent.core.errors import AssentError, DigestMismatch, StaleError
 from assent.core.plan.comment import CommentAnchor, Feedback, PlacedComment
 from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.render.review import CANNOT_BE_BUILT, Review
 from assent.tui.line_view import LinePosition, Section
@@ -169,6 +170,11 @@ class ApprovalPanel(DecisionPanel):
         why = FILE_DIFFERS if reading.live else DRIFTED if reading.review.drifted else DRAFT
         self.told = why if self.standing.open else DECIDED
 
+    def _next_option(self) -> None:
+        """Shows the next of several plans to choose from; marks are for one plan only."""
+        self.plan_id, self._marked = self._shown.next_option, {}
+        self.load()
+
     # What is decided.
 
     def _agree(self, *, build: bool) -> None:
@@ -185,6 +191,8 @@ class ApprovalPanel(DecisionPanel):
             record, named = found
             without = [one.op for one in reading.review.declined] if reading.partial else []
             self.terminal.add_note(*approved_lines(reading.review.digest, without, note))
+            if others := ", ".join(map(visible_line, reading.review.others)):
+                self.terminal.add_note(f"The other options were discarded: {others}.")
             if build:
                 self._start(record)
             else:
@@ -382,4 +390,5 @@ _ACTS: Final[dict[ApprovalAction, Callable[[ApprovalPanel], None]]] = {
     ApprovalAction.EXIT: ApprovalPanel._exit,
     ApprovalAction.FEEDBACK: ApprovalPanel._open_feedback,
     ApprovalAction.HISTORY: ApprovalPanel._open_history,
+    ApprovalAction.OPTION: ApprovalPanel._next_option,
 }

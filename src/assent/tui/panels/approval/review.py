@@ -31,6 +31,7 @@ from assent.render.comments import (
 )
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
+from assent.render.options import compare_options, comparison_lines
 from assent.render.review import (
     OperationReview,
     Review,
@@ -63,11 +64,17 @@ if TYPE_CHECKING:
 # The sections of a review: everything that a person decides about, with its title and context.
 
 
-RISKS, TEXT, END, LIVE, GONE = "risks", "text", "end", "live", "gone"
+RISKS, TEXT, END, LIVE, GONE, OPTIONS = "risks", "text", "end", "live", "gone", "options"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
 SHORT: Final = 12
 EXCLUDED: Final = "[excluded] "
 ALL_OF_IT: Final = "End of plan. The digest covers everything above."
+
+
+def option_section(reviews: Sequence[Review]) -> Section:
+    """Returns the plans to choose from side by side, above the one that is shown."""
+    lines = comparison_lines(compare_options(reviews), commands=False)
+    return Section(OPTIONS, (*lines, BLANK))
 
 
 def review_sections(
@@ -203,7 +210,8 @@ def _named_comment(
 def title_lines(review: Review, width: int) -> list[Line]:
     """Renders the title and the digest: on one line if they fit, else on two."""
     state = state_text(review.state, approved=review.approved)
-    head = Line("heading", f"Plan {visible_line(review.name)} · {state}")
+    option = f" · option {visible_line(review.option)}" if review.option else ""
+    head = Line("heading", f"Plan {visible_line(review.name)}{option} · {state}")
     if not review.digest:
         return [head, Line("dim", "no digest (draft)")]
     if len(review.digest) + len("digest ") <= width:
@@ -369,6 +377,7 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
     live: str = ""  # how its file differs from it, in words
     prose: bool = False
     undone: "UndoneAmount" = ""  # how much of what it did last was undone
+    options: tuple[PlanRecord, ...] = ()  # the plans to choose from, of which it is one
 
     def state(self, *, read: bool, marked: bool) -> ApprovalState:
         """Returns the state that determines which actions are possible."""
@@ -383,7 +392,14 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
             marked=marked,
             part=self.partial is not None,
             suggested=any(map(is_suggested, self.review.comments)),
+            others=", ".join(map(visible_line, self.review.others)) if self.options else "",
         )
+
+    @property
+    def next_option(self) -> str:
+        """The id of the plan to choose from that comes after this one."""
+        ids = [one.plan_id for one in self.options]
+        return ids[(ids.index(self.record.plan_id) + 1) % len(ids)]
 
 
 def load_plan(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> DisplayedPlan:
@@ -397,8 +413,16 @@ def load_plan(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> Di
     live = engine.plans.difference(record)
     review = engine.review_history.review(record)
     sheets, hard = tuple(review_sections(review, (), live)), tuple(undo_limits(review.operations))
-    undone = undone_amount(engine, record)
-    return DisplayedPlan(record, review, sheets, None, hard, live, review.prose, undone)
+    undone, options = undone_amount(engine, record), engine.plans.presented_options(record)
+    if options:
+        reviews = [
+            review if one.plan_id == record.plan_id else engine.review_history.review(one)
+            for one in options
+        ]
+        sheets = (option_section(reviews), *sheets)
+    return DisplayedPlan(
+        record, review, sheets, None, hard, live, review.prose, undone, tuple(options)
+    )
 
 
 def decision_since(engine: "Engine", reading: DisplayedPlan) -> str:
@@ -448,8 +472,15 @@ def rebase_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
 
 
 def discard_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
-    """Ends planning: the plan is discarded, its file stays, and its session leaves plan mode."""
-    discarded = engine.plans.discard(unchanged_plan(engine, reading))
+    """Ends planning: the plan is discarded, its file stays, and its session leaves plan mode.
+
+    So are the other options, if it is one of several: none of them is wanted then.
+    """
+    current = unchanged_plan(engine, reading)
+    others = [one for one in engine.plans.options(current) if one.plan_id != current.plan_id]
+    discarded = engine.plans.discard(current)
+    for one in others:
+        engine.plans.discard(one)
     session = engine.sessions.of_plan(discarded)
     if session is not None and session.mode == "plan":
         engine.sessions.set_mode(session, "ask", PLANNING_ENDED)
@@ -490,6 +521,14 @@ def reject_plan(
 ) -> tuple[PlanRecord, int]:
     """Rejects a plan; feedback and comments are sent as one request."""
     return engine.comments.reject(unchanged_plan(engine, reading), feedback)
+
+
+def reject_options(
+    engine: "Engine", reading: DisplayedPlan, feedback: Feedback
+) -> tuple[list[PlanRecord], int]:
+    """Rejects all plans to choose from, each with its comments."""
+    unchanged_plan(engine, reading)
+    return engine.comments.reject_all(list(reading.options), feedback)
 
 
 def valid_marks(review: Review, marked: Collection[str]) -> dict[str, None]:

@@ -49,6 +49,7 @@ class ApprovalAction(StrEnum):
     REBASE = "rebase"
     RISKS = "risks"
     HISTORY = "history"
+    OPTION = "option"  # show the next of several plans to choose from
     NEXT = "next"
     PREVIOUS = "previous"
     UP = "up"
@@ -75,6 +76,7 @@ class ApprovalState(msgspec.Struct, frozen=True):
     again: bool = False  # of an undo: it is a redo
     suggested: bool = False  # a critic's comments wait to be kept or dismissed
     rewind: bool = False  # of an undo: the session is rewound with it, so it is all or nothing
+    others: str = ""  # labels of the options that an approval discards
 
 
 APPROVING: Final = frozenset({ApprovalAction.BUILD, ApprovalAction.APPROVE, ApprovalAction.START})
@@ -112,6 +114,7 @@ PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
     "b": ApprovalAction.REBASE,
 }
 ASK, SKIP, EXIT, MARK, WITHOUT = "1", "s", "3", "space", "w"
+OPTION: Final = "tab"  # and no letter: a letter could answer a question that is just asked
 YES, ONLY, NOTED, DISCARD = "y", "o", "n", "ctrl+x"
 
 _ASKED_BY: Final = {
@@ -162,6 +165,8 @@ def _reading(standing: ApprovalState, key: str) -> Answer:
             return _at(standing, ApprovalStage.SKIPPING)
         case "3" if standing.open and not standing.undo:
             return _at(standing, ApprovalStage.EXITING)
+        case "tab":
+            return standing, ApprovalAction.OPTION if standing.others else ApprovalAction.NOTHING
         case "space" | "w" | "h" if standing.rewind:
             return standing, ApprovalAction.NOTHING
         case "space" | "w":
@@ -264,6 +269,8 @@ def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = 
             return _question(standing, digest)
         case ApprovalStage.EXITING | ApprovalStage.PROPOSING | ApprovalStage.FITTING:
             style, asked, answer = _ASKED[standing.stage]
+            if standing.others and standing.stage is ApprovalStage.EXITING:
+                asked, answer = _EXIT_ALL.format(others=standing.others), "Ctrl+X discard them"
             return [Line(style, asked), Line("plain", f"{answer} · {OTHER_KEY}")]
         case ApprovalStage.READING:
             return [*lines, *_actions(standing)]
@@ -278,14 +285,19 @@ def key_line(standing: ApprovalState) -> str:
     if standing.undo:
         return f"space only this operation · w all · {MOVES.replace('history', 'runs')}"
     critic = "f next finding · + keep it · - dismiss it · " if standing.suggested else ""
+    options = "Tab next option · " if standing.others else ""
     keys = "space exclude · w preview without excluded · c comment · n note · Ctrl+G edit"
-    return f"{critic}{keys} · {MOVES}"
+    return f"{options}{critic}{keys} · {MOVES}"
 
 
 _SKIP: Final = f"Press 1 to decide without reading it · {OTHER_KEY}"
 _EXIT: Final = (
     "Exit planning? The plan and its operations are discarded; its file stays. No other file "
     "changes."
+)
+_EXIT_ALL: Final = (
+    "Exit planning? This option and the others ({others}) are discarded; their files stay. No "
+    "other file changes."
 )
 _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
     ApprovalStage.EXITING: ("risk", _EXIT, "Ctrl+X discard it"),
@@ -315,8 +327,9 @@ def _question(standing: ApprovalState, digest: str) -> list[Line]:
     if standing.approved:
         return [Line("digest", f"{name} is approved. y build it now · {OTHER_KEY}")]
     less = " without excluded operations" if standing.part else ""
+    others = f" This discards the other options: {standing.others}." if standing.others else ""
     return [
-        Line("digest", f"Approve {name}{less}?"),
+        Line("digest", f"Approve {name}{less}?{others}"),
         Line("plain", f"y approve and build · o approve only · n add a note · {OTHER_KEY}"),
     ]
 
