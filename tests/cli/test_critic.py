@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.cli.harness import PROGRAM, Answer, World
 from tests.cli.scripts import MODEL, PLANS, PRESENT, Talker, turn, write
+from tests.cli.test_options import BOTH, DRAFTS
 from tests.llm.server import Server, Turn, refusal, serving
 from tests.llm.wire_responses import Reply
 from tests.support import forked_python
@@ -241,7 +242,7 @@ def test_g22_a_critic_that_fails_is_a_warning_and_the_plan_is_presented(
         presented(talker, answer)
     assert f"Critic {CRITIC} has no comments on this plan: ".encode() in answer.err
     assert words in answer.err.decode()
-    row = answer.json["critique"]
+    (row,) = answer.json["critiques"]
     assert (row["model"], row["findings"]) == (CRITIC, 0)
     assert words in row["warning"]
     assert comments(talker.world) == []
@@ -453,6 +454,22 @@ def test_g22_a_long_plan_is_cut_and_it_says_so(talker: Talker) -> None:
     assert len(request.body) < 250_000
     assert b"more lines are not shown: too long)" in request.body
     assert b"It did not get " in answer.err
+
+
+def test_g22_of_several_options_each_is_read_by_itself(talker: Talker) -> None:
+    talker.world.put("db.txt", b"sqlite\n")
+    found = said(FINDINGS[:1])
+    with criticised(talker, found, found) as server:
+        talker.script(DRAFTS, turn("Choose.", BOTH))
+        answer = talker.say("Pick a database", "--json")
+    assert answer.code == 3, answer
+    rows, options = answer.json["critiques"], answer.json["options"]
+    assert [row["plan_id"] for row in rows] == [one["plan"] for one in options]
+    assert [row["findings"] for row in rows] == [1, 1]
+    assert [b"postgres" in heard.body for heard in server.heard] == [False, True]
+    for one in options:
+        shown = talker.world.ok("comment", "list", "--plan", one["name"])["comments"]
+        assert [row["author"] for row in shown] == ["critic"]
 
 
 def test_g22_a_scripted_model_can_be_the_critic(talker: Talker) -> None:

@@ -242,7 +242,7 @@ def test_the_whole_object() -> None:
         "questions": [],
         "batches": [],
         "attachments": [],
-        "critique": None,
+        "critiques": [],
         "waiting": [],
         "children": 0,
         "compactions": 0,

@@ -4,7 +4,7 @@ It gets no tools and decides nothing. Whatever fails is a warning: the plan is p
 same.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from threading import Timer
 
 import msgspec
@@ -78,13 +78,14 @@ class PlanCritic:
         comments: Comments,
         plan: PlanRecord,
         is_readable: Callable[[bytes], bool],
-    ) -> Iterator[SessionOutput]:
+    ) -> Generator[SessionOutput, None, bool]:
         """Asks about a frozen plan, and records its findings or why there are none.
 
-        What the planning model may not read without asking, the critic does not get.
+        What the planning model may not read without asking, the critic does not get. Returns
+        whether a person wants no more of it.
         """
         if comments.was_critiqued(plan):  # by a process that died, perhaps
-            return
+            return False
         ended = CritiqueEnded(plan.plan_id, plan.digest, self._name)
         started = turn.append_events(CritiqueStarted(plan.plan_id, plan.digest, self._name))
         try:
@@ -102,6 +103,7 @@ class PlanCritic:
         except (AssentError, OSError) as error:
             ended = replace(ended, findings=0, words=self._redact(str(error)))
         yield from turn.append_events(ended)
+        return ended.words == STOPPED
 
     def _ask(
         self,

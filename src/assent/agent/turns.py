@@ -20,7 +20,7 @@ from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
 from assent.core.errors import AssentError, IllegalState, Interrupted, StoreError
 from assent.core.event import Event, StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolDefinition
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
     INTERRUPTED_WORK,
@@ -202,15 +202,20 @@ class SessionTurn:
             yield from self._end(self._calls.ending, self._calls.words)
 
     def _critique(self) -> Iterator[StoredEvent | StreamDelta]:
-        """Has a critic read the plan that was just presented, if the user wants one (G22).
+        """Has a critic read what was just presented, if the user wants one (G22).
 
         The plan is frozen and its call ended, so that a crash from here on only costs the critique.
+        Of several options each is read by itself.
         """
         plan = self._services.plan_of(self._record) if self._tools.open_critic else None
-        if self._tools.open_critic and plan and plan.digest:
-            critic = self._tools.open_critic()
-            readable = self.tool_context().readable
-            yield from critic.critique(self, self._services.comments, plan, readable)
+        if not self._tools.open_critic or plan is None:
+            return
+        options = self._services.options.open(self._record) if plan.option else ()
+        critic, readable = self._tools.open_critic(), self.tool_context().readable
+        for one in options or (plan,):
+            waits = one.digest and one.state is PlanState.AWAITING_APPROVAL
+            if waits and (yield from critic.critique(self, self._services.comments, one, readable)):
+                return
 
     def after_response(
         self, model: str, text: str, calls: Sequence[ToolCall]

@@ -86,7 +86,7 @@ class TurnTotals(msgspec.Struct, frozen=True):
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
     compacted: bool = False  # older messages were replaced by a summary
     attached: tuple[AttachedFile, ...] = ()  # what became of the user's `@path`
-    critique: CritiqueEnded | None = None  # of the plan that was presented
+    critiques: tuple[CritiqueEnded, ...] = ()  # of the plans that were presented
 
 
 class TurnResult(msgspec.Struct, frozen=True):
@@ -151,7 +151,7 @@ def add_event(tally: TurnTotals, event: Event) -> TurnTotals:
         case CompactionRejected(usage=usage, cost=cost):
             return _counted(tally, usage, cost)
         case CritiqueEnded(usage=usage, cost=cost):
-            return _counted(changed(tally, critique=event), usage, cost)
+            return _counted(changed(tally, critiques=(*tally.critiques, event)), usage, cost)
         case FilesAttached(files=files):
             return changed(tally, attached=(*tally.attached, *files))
         case _:
@@ -271,7 +271,7 @@ def turn_result_row(ending: TurnResult) -> Row:
         "questions": questions_of(tally),
         "batches": [batch_row(batch) for batch in tally.batches],
         "attachments": [attachment_row(file) for file in tally.attached],
-        "critique": critique_row(tally.critique) if tally.critique else None,
+        "critiques": [critique_row(one) for one in tally.critiques],
         "waiting": _open_questions(ending),
         "children": session.children,
         "compactions": session.compactions,
@@ -318,6 +318,7 @@ def refused_notices(ending: TurnResult) -> list[str]:
 def critique_row(critique: CritiqueEnded) -> Row:
     """Returns what came of a critique as JSON shows it; its findings are comments on the plan."""
     return {
+        "plan_id": critique.plan_id,
         "model": critique.model,
         "digest": critique.digest,
         "findings": critique.findings,
