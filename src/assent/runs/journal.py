@@ -111,10 +111,15 @@ class StoreJournal:
         return JournalDamage(why, tuple(found)) if why else None
 
     def write(self, run: str, entry: JournalEntry) -> None:
-        entries = self.read(run)
+        # Nobody else writes it; if someone did, the log refuses a batch that does not follow.
+        entries = self.known(run) if run in self._last else self.read(run)
         at = self._ports.clock.now()
         batch = EventBatch(self._stream(run), self._last.get(run, 0), at, (JournalWritten(entry),))
         batches = (batch, *self._for_the_plan(run, entry, entries))
+        # After the end of a permitted edit, which changes nothing on disk any more, the session
+        # records the end of its call, and waits for both.
+        if self._given is not None and isinstance(entry, FinishedEntry):
+            batches = tuple(msgspec.structs.replace(each, synced=False) for each in batches)
         try:
             self._ports.store.append(*batches)
         except ConcurrentChange:

@@ -82,6 +82,7 @@ def _version(connection: sqlite3.Connection) -> int:
 Rows: TypeAlias = list[tuple[Any, ...]]
 
 MAX_WAL_BYTES = 4 * 1024 * 1024
+_SYNCED, _UNSYNCED = "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
 
 # What SQLite says where it cannot make the companions (-wal, -shm) that reading needs.
 _FROZEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -121,14 +122,20 @@ class Database:
             return self._frozen_rows(question, values)
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commits everything in it durably or, after any exception, none of it."""
+    def transaction(self, *, sync: bool = True) -> Iterator[sqlite3.Connection]:
+        """Commits everything in it durably or, after any exception, none of it.
+
+        Without `sync` it is on disk with the next transaction: the -wal file is read up to the
+        first record that is not complete, so what a failing machine loses is its end.
+        """
         with self._turn, store_errors("write the log", self._path), self._locked():
             connection = self._writing()
+            connection.execute(_SYNCED if sync else _UNSYNCED)
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 self._migrations.check(connection, self._path)  # a newer version may run now
                 yield connection
+            connection.execute(_SYNCED)
             if _size(f"{self._path}-wal") > MAX_WAL_BYTES:
                 _shrink(connection)
 
@@ -215,7 +222,7 @@ class Database:
             writer = self._opened("rw")
             with _closed_on_error(writer):
                 writer.execute("PRAGMA journal_mode = WAL")  # a restored copy may have lost it
-                writer.execute("PRAGMA synchronous = FULL")
+                writer.execute(_SYNCED)
                 self._migrations.apply(writer)
             self._writer = writer
         return self._writer

@@ -159,7 +159,8 @@ class SqliteEventStore:
 
     def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
-        with self._database.transaction() as connection:
+        synced = not batches or any(batch.synced for batch in batches)
+        with self._database.transaction(sync=synced) as connection:
             if connection.execute(HIDDEN).fetchone()[0]:
                 raise damaged_log("write the log", self._path, HIDES)
             end = _LogEnd(connection)
