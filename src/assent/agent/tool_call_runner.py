@@ -405,7 +405,7 @@ class ToolCallRunner:
                 outcome.text,
                 now.posture.mode == "plan",
                 result.consent is not None and result.consent.unconfined,
-                self._opened(result, now.posture) or now.process,
+                self._runner(result, now),
             )
         )
         while True:
@@ -419,11 +419,17 @@ class ToolCallRunner:
             else:
                 yield from self._turn.append_events(event)
 
+    def _runner(self, result: ToolCallResult, now: ToolContext) -> ProcessRunner | None:
+        """Returns what runs the command of a call; nothing else needs one, which takes a while."""
+        if not isinstance(result.outcome.effect, CommandEffect):
+            return None
+        return self._opened(result, now.posture) or now.process
+
     def _opened(
         self, result: ToolCallResult, permissions: PermissionContext
     ) -> ProcessRunner | None:
         """Returns the runner for a command that was allowed to change configuration of agents."""
-        if result.attempt is None or not isinstance(result.outcome.effect, CommandEffect):
+        if result.attempt is None:
             return None
         files = self._tools.gate.files(result.attempt.requests)
         opened = tuple(

@@ -307,12 +307,17 @@ def independence_risks(
 
 
 class PlanRulesReader:
-    """Implements ports.PlanRules; an unreadable rule file raises, so nothing runs (law 9)."""
+    """Implements ports.PlanRules; an unreadable rule file raises, so nothing runs (law 9).
+
+    What was read is used again as long as every file that it came from, or could have come from, is
+    the same file, unchanged, in the same folders.
+    """
 
     def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root
         self._here = here
         self._known: tuple[PermissionPolicy, PolicyPlanRules] | None = None
+        self._read: tuple[RuleFileStamps, PolicyPlanRules] | None = None
 
     def command_limits(self, line: str) -> CommandLimits:
         return self._now().command_limits(line)
@@ -326,6 +331,15 @@ class PlanRulesReader:
 
     def _now(self, *, lenient: bool = False) -> "PolicyPlanRules":
         """Reads the rules; if they are unchanged, earlier results are kept."""
+        stamps = rule_file_stamps(self._root, self._here)  # before anything is read
+        read = self._read
+        if stamps is not None and read is not None and read[0] == stamps:
+            return read[1]
+        rules = self._current(lenient=lenient)
+        self._read = (stamps, rules) if stamps is not None and not lenient else None
+        return rules
+
+    def _current(self, *, lenient: bool) -> "PolicyPlanRules":
         from assent.permissions.plan_rules import PolicyPlanRules
 
         try:
@@ -345,6 +359,51 @@ class PlanRulesReader:
 
     def _policy(self, loaded: LoadedSettings) -> PermissionPolicy:
         return load_rules(self._root, self._here, loaded)[0]
+
+
+RuleFileStamps: TypeAlias = tuple[tuple[int, ...], ...]
+
+# A file that changed less than this ago could change again without a new time.
+_SETTLED_NS = 100_000_000
+
+
+def rule_file_stamps(root: bytes, here: AppPaths) -> RuleFileStamps | None:
+    """Returns what shows a change of any file that rules are read from, or of a folder on its way.
+
+    None if one of the files is so young that a change might not show.
+    """
+    from assent.config.loader import PROJECT
+    from assent.config.permissions import OPENCODE, PROJECT_FILES
+    from assent.config.trust_list import FILE
+
+    project = os.fsdecode(root)
+    files = [here.file, here.state / FILE]
+    files += [here.config.parent / "opencode" / name for name in OPENCODE]
+    names = [*map(os.fspath, files), *[f"{project}/{each}" for each in (PROJECT, *PROJECT_FILES)]]
+    folders: dict[str, None] = {}
+    stamps: list[tuple[int, ...]] = []
+    newest = 0
+    for name in names:
+        folder = os.path.dirname(name)
+        while folder not in folders and folder != "/":
+            folders[folder] = None
+            folder = os.path.dirname(folder)
+        for found in (_stamp(name, follow=False), _stamp(name, follow=True)):
+            stamps.append(found)
+            newest = max(newest, *found[-2:]) if found else newest
+    if newest > time.time_ns() - _SETTLED_NS:
+        return None
+    return (*stamps, *[_stamp(each, follow=False)[:4] for each in folders])
+
+
+def _stamp(path: str, *, follow: bool) -> tuple[int, ...]:
+    """Returns what tells one file from another and its content from a later one; empty if none."""
+    try:
+        found = os.stat(path, follow_symlinks=follow)
+    except OSError:
+        return ()
+    identity = (found.st_dev, found.st_ino, found.st_mode, found.st_uid)
+    return (*identity, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def load_rules(

@@ -21,7 +21,7 @@ from assent.core.plan.operation import FileState
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.core.tool import Action, ResourceAccess
 from assent.ports import OutsideFiles
-from assent.tools.overlay import Overlay
+from assent.tools.overlay import LeftWorkspace, Overlay
 from assent.tools.path_patterns import IgnoreMatcher
 from assent.tools.tool import ToolContext
 
@@ -46,9 +46,9 @@ def is_private(context: ToolContext, path: bytes) -> bool:
 
 def read_accesses(context: ToolContext, argument: str) -> tuple[ResourceAccess, ...]:
     """Returns the access for reading a path: outside the workspace, the folder as well."""
-    found = _outer(context, argument)
-    if found is None:
-        return (read_access_of(context, argument),)
+    found = _located(context, argument)
+    if isinstance(found, bytes):
+        return (ResourceAccess(Action.READ, display_path(found) or "."),)
     return _touched(context.root, *found, argument)
 
 
@@ -93,13 +93,34 @@ def outside_path(context: ToolContext, argument: str) -> tuple[OutsideFiles, byt
     Only what the gate has judged counts: a symlink may point elsewhere now.
     """
     found = _outer(context, argument)
-    if found and any(
-        asked not in context.judged for asked in _touched(context.root, *found, argument)
-    ):
+    if found:
+        _check_judged(context, found, argument)
+    return found
+
+
+def readable_path(context: ToolContext, argument: str) -> bytes | tuple[OutsideFiles, bytes]:
+    """Returns the real path in the workspace, or access to an outside file and its real path."""
+    found = _located(context, argument)
+    if not isinstance(found, bytes):
+        _check_judged(context, found, argument)
+    return found
+
+
+def _check_judged(context: ToolContext, found: tuple[OutsideFiles, bytes], argument: str) -> None:
+    if any(asked not in context.judged for asked in _touched(context.root, *found, argument)):
         raise Refused(
             f"{one_line(argument.encode())} now points to {one_line(found[1])}. {PATH_CHANGED}"
         )
-    return found
+
+
+def _located(context: ToolContext, argument: str) -> bytes | tuple[OutsideFiles, bytes]:
+    """Follows a path once: to its place in the workspace, or out of it, if that can be asked."""
+    try:
+        return resolve_path(context, argument)
+    except LeftWorkspace as left:
+        if context.outside is None:
+            raise
+        return context.outside, context.outside.real(_absolute(context, left.path))
 
 
 def _touched(
@@ -119,8 +140,11 @@ def _outer(context: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | 
     way = context.overlay.outside_target(argument) if context.outside else None
     if way is None or context.outside is None:
         return None
-    absolute = way if way.startswith(b"/") else context.root + b"/" + way
-    return context.outside, context.outside.real(absolute)
+    return context.outside, context.outside.real(_absolute(context, way))
+
+
+def _absolute(context: ToolContext, way: bytes) -> bytes:
+    return way if way.startswith(b"/") else context.root + b"/" + way
 
 
 # Lists the files below a folder, with the draft applied and ignored files excluded.
