@@ -265,7 +265,8 @@ class SessionTurn:
         again, left = self._waiting, bool(self.children.left)
         waited = left or self._record.ended == "waiting"
         started = TurnStarted(self._record.turns + 1, self._build)
-        yield from self.append_events(*self._abandoned(), started)
+        # The first step, or whatever else happens next, is waited for.
+        yield from self.append_events(*self._abandoned(), started, synced=False)
         if self._record.todos:
             self._services.show_todos(self._record, self._record.todos)
         self._services.projections.warnings += self._surroundings.warnings(self._record)
