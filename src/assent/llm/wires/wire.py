@@ -313,7 +313,7 @@ class TextBuffer:
 _FENCE = "```"
 # A string that has no end reaches to the end: so no part of it is looked at twice.
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
-_CONTROL = re.compile(r"[\x00-\x1f]")
+_CONTROL = r"[\x00-\x1f]"
 _DEPTH = 2  # a string that contains JSON; deeper nesting is not an accident
 
 
@@ -366,7 +366,7 @@ def _tidied(raw: str) -> str:
 
 
 def _escaped(string: str) -> str:
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", string)
+    return re.sub(_CONTROL, lambda found: f"\\u{ord(found[0]):04x}", string)
 
 
 _MENDINGS: tuple[Callable[[str], str], ...] = (_as_it_is, _unfenced, _tidied)
