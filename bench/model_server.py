@@ -8,8 +8,9 @@ before it has encoded the rest. Also noted are the moment of the very first byte
 all processes of a machine share, and the size of the last request.
 
 The path says what is answered. `/loop/N/`: N calls that read a few lines. `/edits/N/`: N calls that
-edit. `/greps/N/`: N calls that search. `/pages/N/`: N calls that each read a file of their own, then
-LAST calls that read a few lines. After the calls comes a text. Elsewhere every answer is the same call.
+edit. `/greps/N/`: N calls that search. `/pages/N/`: N calls that each read a file of their own,
+then LAST calls that read a few lines. After the calls comes a text. Elsewhere every answer is the
+same call.
 """
 
 import http.client

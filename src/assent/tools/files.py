@@ -173,9 +173,14 @@ class RipgrepOutput(msgspec.Struct, frozen=True):
 
 
 def run_ripgrep(
-    context: ToolContext, options: Sequence[bytes], path: bytes
+    context: ToolContext, options: Sequence[bytes], path: bytes, *, wait: bool = True
 ) -> RipgrepOutput | None:
-    """Runs ripgrep in the workspace on a file or folder; None if no program can run here."""
+    """Runs ripgrep in the workspace on a file or folder; None if no program can run here.
+
+    Without `wait` also if the sandbox would have to be tested first.
+    """
+    if not wait and not context.is_tested():
+        return None
     try:
         if context.process.sandbox_status().hold is SandboxState.OFF:
             return None
@@ -216,7 +221,7 @@ class FileListing(msgspec.Struct, frozen=True):
 def list_files(context: ToolContext, folder: bytes) -> FileListing:
     """Lists the files below a folder, or a single file."""
     drafted = context.overlay.drafted()
-    printed = run_ripgrep(context, (b"--files", b"--null"), folder)
+    printed = run_ripgrep(context, (b"--files", b"--null"), folder, wait=False)
     if printed is None:
         on_disk = list(islice(walk_files(context.overlay, folder), MAX_FILES + 1))
     else:
