@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache, cached_property, partial
 from pathlib import Path
+from stat import S_ISLNK
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -372,6 +373,17 @@ def rule_file_stamps(root: bytes, here: AppPaths) -> RuleFileStamps | None:
 
     None if one of the files is so young that a change might not show.
     """
+    files, folders = _rule_files(root, here)
+    stamps = [_stamp(name) for name in files]
+    newest = max((at for found in stamps for at in found[-2:]), default=0)
+    if newest > time.time_ns() - _SETTLED_NS:
+        return None
+    return (*stamps, *[_stamp(each)[:_IDENTITY] for each in folders])
+
+
+@cache
+def _rule_files(root: bytes, here: AppPaths) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns every file that rules are read from where it exists, and all folders above them."""
     from assent.config.loader import PROJECT
     from assent.config.permissions import OPENCODE, PROJECT_FILES
     from assent.config.trust_list import FILE
@@ -381,29 +393,32 @@ def rule_file_stamps(root: bytes, here: AppPaths) -> RuleFileStamps | None:
     files += [here.config.parent / "opencode" / name for name in OPENCODE]
     names = [*map(os.fspath, files), *[f"{project}/{each}" for each in (PROJECT, *PROJECT_FILES)]]
     folders: dict[str, None] = {}
-    stamps: list[tuple[int, ...]] = []
-    newest = 0
     for name in names:
         folder = os.path.dirname(name)
         while folder not in folders and folder != "/":
             folders[folder] = None
             folder = os.path.dirname(folder)
-        for found in (_stamp(name, follow=False), _stamp(name, follow=True)):
-            stamps.append(found)
-            newest = max(newest, *found[-2:]) if found else newest
-    if newest > time.time_ns() - _SETTLED_NS:
-        return None
-    return (*stamps, *[_stamp(each, follow=False)[:4] for each in folders])
+    return tuple(names), tuple(folders)
 
 
-def _stamp(path: str, *, follow: bool) -> tuple[int, ...]:
-    """Returns what tells one file from another and its content from a later one; empty if none."""
+_IDENTITY = 4  # numbers of a stamp that tell one file from another
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Returns what tells a file and its content from others, its times last; empty if none.
+
+    Of a symlink it is its own identity, and everything of the file that it leads to.
+    """
     try:
-        found = os.stat(path, follow_symlinks=follow)
+        found = os.lstat(path)
+        file = os.stat(path) if S_ISLNK(found.st_mode) else found
     except OSError:
         return ()
-    identity = (found.st_dev, found.st_ino, found.st_mode, found.st_uid)
-    return (*identity, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return (
+        found.st_dev, found.st_ino, found.st_mode, found.st_uid,
+        file.st_dev, file.st_ino, file.st_mode, file.st_uid,
+        file.st_size, file.st_mtime_ns, file.st_ctime_ns,
+    )  # fmt: skip
 
 
 def load_rules(
