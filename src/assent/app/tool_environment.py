@@ -141,7 +141,7 @@ def open_tool_environment(
 class SandboxSelfTest:
     """Runs the sandbox's self-test beside the session, for calls that can do without a program.
 
-    It takes about a second, once after each boot. Whoever needs a program meanwhile waits for it.
+    It takes about a second, once after each boot. A call that needs a program waits for it.
     """
 
     def __init__(self, process: "Callable[[], LocalProcessRunner]") -> None:

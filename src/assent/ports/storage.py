@@ -15,8 +15,8 @@ class EventBatch(msgspec.Struct, frozen=True):
     """Events that must directly follow event `after` of a stream, and the resulting head.
 
     Without `synced` they are stored, and all processes see them, but their writer does not wait
-    until they are on disk: that is at the latest with the next batch that is waited for, whoever
-    appends it. If the machine fails before, the log lacks its last events, and no others.
+    until they are on disk: that is at the latest with the next batch of any process that is
+    waited for. If the machine fails before, the log lacks its last events, and no others.
     """
 
     stream: str
