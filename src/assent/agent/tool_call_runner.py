@@ -56,7 +56,9 @@ from assent.tools.dispatcher import (
     ToolPermissionRequest,
     notify_guards,
 )
+from assent.tools.edit_tools import EDIT, WRITE
 from assent.tools.outcome import CutOutput, cut_output, output_handle, output_lines
+from assent.tools.read import READ
 from assent.tools.tool import ToolContext
 
 # Runs several read-only pieces of work in parallel threads.
@@ -105,6 +107,8 @@ READ_ON = (
 )
 STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
 READ_TOOL = "read"
+# These read single files and start nothing: no program, no server. No tool of others is among them.
+IN_PROCESS_TOOLS = (READ, WRITE, EDIT)
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
     yes=True
@@ -532,10 +536,9 @@ def _is_parked(result: ToolCallResult) -> bool:
 
 def _is_in_process(prepared: PreparedCall) -> bool:
     """Tells whether a call was allowed without a question and can start nothing by itself."""
-    tool, decision = prepared.tool, prepared.decision
-    if tool is None or not tool.in_process or decision is None:
-        return False
-    return decision.verdict in (Verdict.RUN, Verdict.STAGE)
+    own = any(prepared.tool is each for each in IN_PROCESS_TOOLS)
+    decision = prepared.decision
+    return own and decision is not None and decision.verdict in (Verdict.RUN, Verdict.STAGE)
 
 
 def _can_wait(result: ToolCallResult, done: EffectDone | None, *, last: bool) -> bool:

@@ -85,7 +85,7 @@ def _in_form(text: str, path: bytes, before: FileState | None, context: ToolCont
     return BOM + content if begins.startswith(BOM) and not content.startswith(BOM) else content
 
 
-WRITE = Tool("write", WriteArgs, write_touches, run_write, Action.EDIT, in_process=True)
+WRITE = Tool("write", WriteArgs, write_touches, run_write, Action.EDIT)
 
 
 # multi_edit: replaces several pieces of text in one file, one after the other, all or none.
@@ -192,7 +192,7 @@ def run_edit(args: EditArgs, context: ToolContext) -> ToolOutcome:
     return edited_file(args.path, [TextEdit(args.old, args.new, args.replace_all)], context)
 
 
-EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT, in_process=True)
+EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT)
 
 
 # delete: removes a file, or every file of a folder.

@@ -266,4 +266,4 @@ def _names(title: str, names: Mapping[bytes, bool]) -> ToolOutcome:
     return limited_outcome("\n".join(lines), title, [] if lines else ["The folder is empty."])
 
 
-READ = Tool("read", ReadArgs, touches, run, action=Action.READ, in_process=True)
+READ = Tool("read", ReadArgs, touches, run, action=Action.READ)

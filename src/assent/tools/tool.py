@@ -81,7 +81,6 @@ class Tool(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
     on_demand: str = ""  # what it is for, in 2 to 4 words: then it is offered when it is asked for
-    in_process: bool = False  # it reads single files and starts nothing; an edit is an effect
 
 
 # As plugins know them from before `assent.plugins`.
