@@ -39,7 +39,6 @@ LATER = {
     "assent.app.composition": ("assent.runs.plan_commands",),
     # Only a name that is not known is compared with others.
     "assent.app.rules": ("difflib",),
-    "assent.cli.goal.options": ("difflib",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.
     "assent.app.ports": ("assent.permissions.commands", "assent.permissions.plan_rules"),
     # Few people configure a critic, and no plan is presented in a first request.
