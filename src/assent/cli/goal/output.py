@@ -215,7 +215,7 @@ class TextTurnOutput:
                 pass
 
     def _tell(self, recorded: StoredEvent, count: int) -> None:
-        if not self._watched and not _is_plan(recorded.event):
+        if not self._watched and not _is_for_all(recorded.event):
             return
         event, own = recorded.event, is_of_session(recorded, self._session)
         lines = activity_lines(event, self._kin) if own else child_lines(recorded, self._kin)
