@@ -3,11 +3,14 @@
 It sends the same kinds of requests over one connection, encodes each message once, and decodes the
 streamed answers. It stores nothing, checks nothing and retries nothing: what it costs is the least
 that a step costs in Python.
+
+This file is frozen, so that figures of different versions compare: a test knows its digest.
 """
 
 import http.client
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 SYSTEM = "You plan changes. " * 60
@@ -58,3 +61,27 @@ def _decode(stream: bytes) -> dict[str, Any]:
                 message["content"] += choice["delta"].get("content", "")
                 message["tool_calls"] += choice["delta"].get("tool_calls", [])
     return message
+
+
+def file_reader(work: Path) -> Callable[[dict[str, Any]], str]:
+    """Reads the lines of a call from its file."""
+
+    def read(args: dict[str, Any]) -> str:
+        lines = (work / args["path"]).read_text(encoding="utf-8").splitlines(keepends=True)
+        start = args.get("offset", 1) - 1
+        return "".join(lines[start : start + args.get("limit", len(lines))])
+
+    return read
+
+
+def file_editor(work: Path) -> Callable[[dict[str, Any]], str]:
+    """Replaces a text that occurs once, and writes the file without a sync."""
+
+    def edit(args: dict[str, Any]) -> str:
+        file = work / args["path"]
+        text = file.read_text(encoding="utf-8")
+        assert text.count(args["old"]) == 1
+        file.write_text(text.replace(args["old"], args["new"]), encoding="utf-8")
+        return "Done."
+
+    return edit

@@ -42,7 +42,7 @@ def model_request_figures(work: Path, scale: Scale) -> Iterator[Figure]:
             lambda: timed(lambda: subprocess.run(BARE, check=True)),
             lambda: _first_byte(work, port),
         )
-        yield Figure("first byte of a first request / bare Python", first, bare, at_most(16))
+        yield Figure("first byte of a first request / bare Python", first, bare, at_most(12))
         for history, name in (
             (0, f"gap per step, {scale.steps} steps / http.client"),
             (scale.history, f"the same at {scale.history // 4:,} tokens / http.client"),

@@ -8,8 +8,9 @@ before it has encoded the rest. Also noted are the moment of the very first byte
 all processes of a machine share, and the size of the last request.
 
 The path says what is answered. `/loop/N/`: N calls that read a few lines. `/edits/N/`: N calls that
-edit. `/pages/N/`: N calls that each read a file of their own, then LAST calls that read a few
-lines. After the calls comes a text. Elsewhere every answer is the same call.
+edit. `/greps/N/`: N calls that search. `/pages/N/`: N calls that each read a file of their own,
+then LAST calls that read a few lines. After the calls comes a text. Elsewhere every answer is the
+same call.
 """
 
 import http.client
@@ -58,6 +59,10 @@ def _edit(number: int) -> list[Chunk]:
     return _call(number, "edit", path="big.py", old=f"value = {line}\n", new=f"value = -{line}\n")
 
 
+def _grep(number: int) -> list[Chunk]:
+    return _call(number, "grep", pattern=f"def greet|{number}")
+
+
 def page_path(number: int) -> str:
     """Returns the file that the n-th call of `/pages/` reads."""
     return f"pages/{number}.txt"
@@ -71,11 +76,13 @@ def _answer(head: bytes, number: int) -> list[Chunk]:
             return _read(number)
         case "edits" if number <= int(count):
             return _edit(number)
+        case "greps" if number <= int(count):
+            return _grep(number)
         case "pages" if number <= int(count):
             return _call(number, "read", path=page_path(number))
         case "pages" if number <= int(count) + LAST:
             return _read(number)
-        case "loop" | "edits" | "pages":
+        case "loop" | "edits" | "greps" | "pages":
             return [_text("That is all.", "stop")]
         case _:
             return _call(1, "read", path="src/a.py")

@@ -5,6 +5,7 @@ same files without storing or syncing anything.
 """
 
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.client_reference import ReferenceClient
+from bench.client_reference import ReferenceClient, file_editor, file_reader
 from bench.figure import Figure, at_most, within
 from bench.model_request import FOUND, page_text
 from bench.model_server import LAST, LINES, last_gap, model_server, page_path, server_notes
@@ -33,6 +34,8 @@ WEIGHED = (
 # Large enough that nothing of the long history is summarised: what is measured is a history of that
 # size, and not the way out of it.
 CONTEXT = '[models."openai/m"]\ncontext = 1000000\n'
+EARLY, LATE = slice(4, 20), 20  # steps around the tenth, and at the end of a long turn
+SEARCHES = 5
 
 
 def step_figures(work: Path, scale: Scale) -> Iterator[Figure]:
@@ -40,6 +43,8 @@ def step_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     with model_server() as port:
         yield from _starts(make_workspace(work / "start"), port, scale)
         yield from _loops(work, port, scale)
+        yield from _long_loop(work, port, scale)
+        yield from _first_search(work, port, scale)
         yield from _edits(work, port, scale)
         yield from _memory(make_workspace(work / "memory"), port, scale)
 
@@ -53,7 +58,7 @@ def _starts(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
     bare, first = best(
         scale.starts, lambda: timed(lambda: subprocess.run(BARE, check=True)), first_byte
     )
-    yield Figure("first byte of `assent -p` / bare Python", first, bare, at_most(16))
+    yield Figure("first byte of `assent -p` / bare Python", first, bare, at_most(12))
 
 
 def _loops(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
@@ -68,15 +73,67 @@ def _loops(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
     loop, pages = f"loop/{steps}", f"pages/{steps}"
     bare, ours, bare_long, ours_long = best(
         scale.rounds,
-        lambda: _gap(port, lambda: _reference(port, loop, _reader(short)), steps),
+        lambda: _gap(port, lambda: _reference(port, loop, file_reader(short)), steps),
         lambda: _gap(port, lambda: run_turn(short, port, loop), steps),
-        lambda: _gap(port, lambda: _reference(port, pages, _reader(long)), LAST, history),
+        lambda: _gap(port, lambda: _reference(port, pages, file_reader(long)), LAST, history),
         lambda: _gap(port, lambda: run_turn(long, port, pages, env=env), LAST, history),
     )
     yield Figure(f"gap per step of `assent -p`, {steps} steps", ours, bare, at_most(10))
     tokens = f"{history // 4:,} tokens"
     yield Figure(f"the same at {tokens} / at the start", ours_long, ours, at_most(2))
     yield Figure(f"the same at {tokens} / http.client at {tokens}", ours_long, bare_long)
+
+
+def _long_loop(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
+    """Measures a step at the start of a turn and one after very many others.
+
+    The request is longer then, and any client has to send it: so what the bare client takes for
+    the same step is subtracted from both.
+    """
+    root, kind = make_workspace(work / "long-loop"), f"loop/{scale.long}"
+    env = {"XDG_CONFIG_HOME": str(work / "config")}
+    gaps: list[float] = []
+
+    def early(run: Callable[[], object]) -> Action:
+        def measure() -> float:
+            server_notes(port)
+            run()
+            gaps[:] = server_notes(port)["gaps"]
+            return statistics.median(gaps[EARLY])
+
+        return measure
+
+    def late() -> float:
+        return statistics.median(gaps[-LATE:])
+
+    bare_early, bare_late, ours_early, ours_late = best(
+        scale.long_rounds,
+        early(lambda: _reference(port, kind, file_reader(root))),
+        late,
+        early(lambda: run_turn(root, port, kind, env=env)),
+        late,
+    )
+    name = f"own time of step {scale.long:,} / of step 10"
+    yield Figure(name, ours_late - bare_late, ours_early - bare_early, at_most(1.1))
+
+
+def _first_search(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
+    """Measures the first search with a fresh state folder, and the ones after it."""
+    root, states = make_workspace(work / "search"), iter(range(scale.rounds))
+    gaps: list[float] = []
+
+    def first() -> float:
+        server_notes(port)
+        env = {"XDG_STATE_HOME": str(work / f"state-{next(states)}")}
+        run_turn(root, port, f"greps/{SEARCHES}", env=env)
+        gaps[:] = server_notes(port)["gaps"]
+        return gaps[0]
+
+    def later() -> float:
+        return statistics.median(gaps[1:])
+
+    began, after = best(scale.rounds, first, later)
+    yield Figure("first `grep` in a fresh state folder: added", began - after, after, within(0.5))
 
 
 def _edits(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
@@ -97,7 +154,7 @@ def _edits(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
 
     bare, staged, written = best(
         scale.rounds,
-        gap("bare", scale.steps, lambda root: _reference(port, kind, _editor(root))),
+        gap("bare", scale.steps, lambda root: _reference(port, kind, file_editor(root))),
         gap("staged", 0, lambda root: run_turn(root, port, kind)),
         gap("written", scale.steps, lambda root: run_turn(root, port, kind, "--mode", "auto-edit")),
     )
@@ -171,27 +228,3 @@ def _reference(port: int, kind: str, run: Callable[[dict[str, Any]], str]) -> No
     while client.step(run):
         pass
     client.close()
-
-
-def _reader(work: Path) -> Callable[[dict[str, Any]], str]:
-    """Reads the lines of a call from its file."""
-
-    def read(args: dict[str, Any]) -> str:
-        lines = (work / args["path"]).read_text(encoding="utf-8").splitlines(keepends=True)
-        start = args.get("offset", 1) - 1
-        return "".join(lines[start : start + args.get("limit", len(lines))])
-
-    return read
-
-
-def _editor(work: Path) -> Callable[[dict[str, Any]], str]:
-    """Replaces a text that occurs once, and writes the file without a sync."""
-
-    def edit(args: dict[str, Any]) -> str:
-        file = work / args["path"]
-        text = file.read_text(encoding="utf-8")
-        assert text.count(args["old"]) == 1
-        file.write_text(text.replace(args["old"], args["new"]), encoding="utf-8")
-        return "Done."
-
-    return edit

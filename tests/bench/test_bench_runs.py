@@ -1,5 +1,6 @@
 """The bench runs from end to end, measures in turn, and says which bars are missed."""
 
+import hashlib
 import json
 import socket
 import subprocess
@@ -53,6 +54,8 @@ ROWS = (
     "first byte of `assent -p` / bare Python",
     "gap per step of `assent -p`, 5 steps",
     "the same at 2,000 tokens / at the start",
+    "own time of step 30 / of step 10",
+    "first `grep` in a fresh state folder: added",
     "gap per edit of a 2,000-line file",
     "the same in auto-edit",
     "memory of one turn",
@@ -70,6 +73,18 @@ def test_it_measures_everything_and_leaves_nothing(tmp_path: Path) -> None:
     assert [row for row in ROWS if row not in measured] == []
     assert "Missed bars:" in done.stdout or "Every bar is met." in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+# If a reference has to change, all earlier figures that name it are void: say so where it does.
+FROZEN = {
+    "client_reference.py": "66f39fb4bc40f5b82bb7baa3202575012bd5beafed029d3906534742803d74ae",
+    "apply_reference.py": "968100133daa378e1055924a2ed8f1a9c4abe9b585c3ee3a2df820cf10fff2eb",
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_reference_clients_are_frozen(name: str) -> None:
+    assert hashlib.sha256((ROOT / "bench" / name).read_bytes()).hexdigest() == FROZEN[name]
 
 
 def test_what_is_compared_takes_turns_and_the_best_counts() -> None:

@@ -29,9 +29,16 @@ LATER = {
         "assent.planning",
         "assent.runs",
     ),
-    # The steps of a plan, and what work will take: a first request shows neither.
-    "assent.app.status": ("assent.app.estimate", "assent.planning.steps"),
+    # Where plans stand, and what work will take: a first request shows neither.
+    "assent.app.status": (
+        "assent.app.estimate",
+        "assent.planning.plan_status",
+        "assent.planning.steps",
+        "assent.render.status",
+    ),
     "assent.app.composition": ("assent.runs.plan_commands",),
+    # Only a name that is not known is compared with others.
+    "assent.app.rules": ("difflib",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.
     "assent.app.ports": ("assent.permissions.commands", "assent.permissions.plan_rules"),
     # Few people configure a critic, and no plan is presented in a first request.

@@ -6,7 +6,8 @@ import pytest
 from tests.llm.http_models import NAMES, wire
 
 from assent.core.llm import ChatMessage, MessagePart, ModelRequest, TextPart, ToolResult
-from assent.llm.wires.wire import EncodingCache
+from assent.llm.limits import JOINED_BLOCK_BYTES
+from assent.llm.wires.wire import EncodingCache, JoinedItems
 
 STEPS = 50
 
@@ -87,3 +88,39 @@ def test_a_step_looks_only_at_what_is_new(name: str) -> None:
         looks.append(sum(message.parts.looks for message in history))  # type: ignore[attr-defined]
     assert looks == [looks[0] * step for step in range(1, STEPS + 1)]
     assert body == wire(name).body(ModelRequest(("Base.",), history))
+
+
+def test_a_long_conversation_is_joined_once() -> None:
+    joined, items = JoinedItems(), list[bytes]()
+    large: list[bytes] = []
+    joins = 0
+    for number in range(200):
+        items.append(b"%d" % number + b"x" * (JOINED_BLOCK_BYTES // 20))
+        pieces = joined.pieces(list(items))
+        assert b"".join(pieces) == b",".join(items)
+        *kept, rest = pieces[::2]
+        joins += sum(len(piece) for piece in kept if not any(piece is each for each in large))
+        assert len(rest) < 2 * JOINED_BLOCK_BYTES
+        large = kept
+    whole = sum(map(len, items))
+    assert whole > 9 * JOINED_BLOCK_BYTES
+    assert joins < 5 * whole  # once for each doubling, instead of once for each request
+    assert len(large) < 6
+    other = [items[0], b"another", *items[2:]]
+    assert b"".join(joined.pieces(other, forget=False)) == b",".join(other)
+    assert all(old is new for old, new in zip(large, joined.pieces(items)[::2], strict=False))
+    assert b"".join(joined.pieces(items[:3])) == b",".join(items[:3])
+    assert joined.pieces([]) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_long_conversation_is_sent_as_if_it_was_new(name: str) -> None:
+    old, history = wire(name), list[ChatMessage]()
+    for number in range(60):
+        text = f"{number} " + "word " * (JOINED_BLOCK_BYTES // 50)
+        role = "assistant" if number % 2 else "user"
+        history.append(ChatMessage(role, (TextPart(text),)))
+        prompt = ModelRequest(("Be brief.",), tuple(history))
+        body = b"".join(old.body(prompt))
+    assert len(body) > 3 * JOINED_BLOCK_BYTES
+    assert body == b"".join(wire(name).body(prompt))

@@ -104,6 +104,7 @@ class Place:
         self.seen: dict[str, str] = {}
         self.secret: tuple[bytes, ...] = ()
         self.private: tuple[bytes, ...] = ()
+        self.tested = True  # the sandbox, so that programs start at once
 
     @property
     def overlay(self) -> Overlay:
@@ -115,7 +116,7 @@ class Place:
             self.overlay, lambda: self.process, lambda: LocalReadOnlyShell(self.process),
             self.fetch, self.posture,
             os.fsencode(self.root), private=self.private, seen=self.seen,
-            readable=lambda path: path not in self.secret,
+            readable=lambda path: path not in self.secret, is_tested=lambda: self.tested,
         )  # fmt: skip
 
     def put(self, path: str, content: str | bytes = "") -> Path:

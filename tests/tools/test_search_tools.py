@@ -12,6 +12,7 @@ from assent.core.shell.process import SandboxState
 from assent.tools.find_tools import GLOB, GREP, LIST
 from assent.tools.read import READ
 from assent.tools.search import SEARCH
+from assent.tools.text_search import MAX_UNTESTED_FILES
 from assent.tools.tool import Tool
 
 
@@ -296,3 +297,28 @@ def test_assents_own_state_in_the_workspace_is_never_read(place: Place) -> None:
             place.touched(READ, path=path)
         with pytest.raises(Refused, match="belongs to Assent"):
             place.call(GREP, pattern="needle", path=path)
+
+
+@pytest.mark.parametrize(("pattern", "waits"), [("def main", False), ("(a+)+b|main", True)])
+def test_a_simple_search_does_not_wait_for_the_selftest(
+    tmp_path: Path, pattern: str, waits: bool
+) -> None:
+    place = Place(tmp_path, SandboxState.NONE)
+    place.put("src/app.py", "def main() -> None:\n")
+    place.tested = False
+    before = said(place, pattern)
+    assert bool(place.process.ran) == waits
+    place.tested = True
+    assert said(place, pattern) == before == "src/app.py\n1: def main() -> None:"
+    assert place.process.ran
+
+
+def test_a_search_of_many_files_waits_for_the_selftest(tmp_path: Path) -> None:
+    place = Place(tmp_path, SandboxState.NONE)
+    for number in range(MAX_UNTESTED_FILES + 1):
+        place.put(f"{number}.txt", "main\n")
+    place.tested = False
+    assert place.call(GREP, pattern="main", show="count", limit=3000).metadata is not None
+    assert len(place.process.ran) == 1
+    place.call(GLOB, pattern="7.txt")
+    assert len(place.process.ran) == 1  # a list of names is walked here

@@ -329,7 +329,8 @@ class EffectRunner:
         for content in edit.contents.values():
             self._services.ports.blobs.keep([content])
         plan = yield from self._plan(wish)
-        staged = self._services.drafts.stage(plan, edit.operations)
+        # The end of the call follows at once, or the end of the turn; either is waited for.
+        staged = self._services.drafts.stage(plan, edit.operations, synced=False)
         rows = [
             f"{name[:SHORT_ID]} {operation_kind(op)} {operation_subject(op)}"
             for name, op in staged.added[:MAX_NAMED]

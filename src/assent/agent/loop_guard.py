@@ -22,8 +22,8 @@ MAX_CYCLE_CALLS: Final = 6  # calls of a cycle that is noticed
 _PLACES: Final = frozenset({"path", "to", "folder"})
 _LINES: Final = frozenset({"command"})
 _ERROR: Final = 300  # characters of an error that are compared
-_PATH: Final = re.compile(r"[\w.~-]*/[\w./~-]*")
-_NUMBER: Final = re.compile(r"\b0x[0-9a-f]+\b|\d+")
+_PATH = r"[\w.~-]*/[\w./~-]*"
+_NUMBER = r"\b0x[0-9a-f]+\b|\d+"
 
 
 class LoopLimits(msgspec.Struct, frozen=True):
@@ -216,7 +216,7 @@ def _trouble(answers: int, errors: Sequence[CallFailure], most: int) -> str:
 
 def normalized_error(error: str) -> str:
     """Returns an error without the parts that vary: numbers and paths."""
-    text = _NUMBER.sub("#", _PATH.sub("/", error[: 4 * _ERROR].lower()))
+    text = re.sub(_NUMBER, "#", re.sub(_PATH, "/", error[: 4 * _ERROR].lower()))
     return " ".join(text.split())[:_ERROR]
 
 

@@ -198,6 +198,7 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     outside: OutsideFiles | None = None
     # Returns what opens both if rules keep files from programs; None: no rule does.
     with_path_limits: Callable[[PermissionContext], ProgramOpeners | None] = lambda posture: None
+    is_tested: Callable[[], bool] = lambda: True  # whether they start programs at once
     # Makes the guards of one turn: the loop guard, and hooks around calls.
     guards: Callable[[Callable[[], PermissionContext]], Sequence[CallGuard]] = lambda posture: ()
     driver: AgentDriver | None = None  # children work with others of its kind; None: there are none

@@ -133,6 +133,7 @@ class SessionContext:
             kinds=tuple(agent.name for agent in subagents(self._tools.agents)),
             attend=partial(run_cancellable, self._tools.cancel_reason),
             output=partial(self._output, record),
+            is_tested=self._tools.is_tested,
         )
 
     def _output(self, record: SessionRecord, output: str) -> bytes | None:

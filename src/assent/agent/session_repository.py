@@ -57,13 +57,16 @@ class SessionRepository:
         return record
 
     def append(
-        self, record: SessionRecord, *events: SessionEvent
+        self, record: SessionRecord, *events: SessionEvent, synced: bool = True
     ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
-        """Appends events after those that others appended; returns those too, in order."""
+        """Appends events after those that others appended; returns those too, in order.
+
+        Without `synced` they need not be on disk before the next ones.
+        """
         missed: list[StoredEvent] = []
         for _ in range(MAX_TRIES):
             try:
-                changed, added = self._append(record, record.session, events)
+                changed, added = self._append(record, record.session, events, synced=synced)
                 return changed, (*missed, *added)
             except ConcurrentChange:
                 since = self.read(record.session, record.seq)
@@ -75,14 +78,19 @@ class SessionRepository:
         )
 
     def batch(
-        self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
+        self,
+        record: SessionRecord | None,
+        session: str,
+        events: tuple[SessionEvent, ...],
+        *,
+        synced: bool = True,
     ) -> tuple[SessionRecord, EventBatch]:
         """Returns the session after some events, and the batch that appends exactly these."""
         after, at = record.seq if record else 0, self._ports.clock.now()
         for seq, event in enumerate(events, after + 1):
             record = fold_session(record, event, seq, at)
         assert record is not None, "there is at least one event"
-        return record, EventBatch(self.stream(session), after, at, events, _encode(record))
+        return record, EventBatch(self.stream(session), after, at, events, _encode(record), synced)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
         """Marks a session as deleted, and its outputs with it, in one transaction."""
@@ -99,9 +107,14 @@ class SessionRepository:
         )
 
     def _append(
-        self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
+        self,
+        record: SessionRecord | None,
+        session: str,
+        events: tuple[SessionEvent, ...],
+        *,
+        synced: bool = True,
     ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
-        changed, batch = self.batch(record, session, events)
+        changed, batch = self.batch(record, session, events, synced=synced)
         return changed, self._ports.store.append(batch)
 
     def _load(self, stream: str) -> SessionRecord | None:

@@ -56,7 +56,9 @@ from assent.tools.dispatcher import (
     ToolPermissionRequest,
     notify_guards,
 )
+from assent.tools.edit_tools import EDIT, WRITE
 from assent.tools.outcome import CutOutput, cut_output, output_handle, output_lines
+from assent.tools.read import READ
 from assent.tools.tool import OptionArgs, ToolContext
 
 # Runs several read-only pieces of work in parallel threads.
@@ -105,6 +107,8 @@ READ_ON = (
 )
 STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
 READ_TOOL = "read"
+# These read single files and start nothing: no program, no server. No tool of others is among them.
+IN_PROCESS_TOOLS = (READ, WRITE, EDIT)
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
     yes=True
@@ -122,7 +126,9 @@ class TurnContext(Protocol):
     @property
     def agent(self) -> Agent: ...
 
-    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]: ...
+    def append_events(
+        self, *events: SessionEvent, synced: bool = True
+    ) -> tuple[StoredEvent, ...]: ...
 
     def defer_events(self, *events: SessionEvent) -> None: ...
 
@@ -159,6 +165,7 @@ class ToolCallRunner:
         self._guards: Sequence[CallGuard] = (*own, *self._hooks)
         self._pending: list[StoredEvent] = []  # recorded while the user was asked
         self._context = turn.tool_context()  # of the batch that is being run
+        self._is_last = False  # whether no other call of the answer follows
         self.ending: TurnEndReason | None = None
         self.words = ""
 
@@ -179,6 +186,7 @@ class ToolCallRunner:
                 if self.ending:
                     yield from self._turn.append_events(*self._refused(batch))
                 else:
+                    self._is_last = len(open_calls) == len(batch)
                     current = batch if fresh else self.prepare([each.call for each in batch])
                     run = self._run_tasks if kind == "tasks" else self._run_batch
                     waiting = bool((yield from run(current))) or waiting
@@ -217,7 +225,7 @@ class ToolCallRunner:
         self, batch: Sequence[PreparedCall]
     ) -> Generator[SessionOutput, None, list[ToolCall]]:
         """Runs a batch; returns the calls that wait for an answer of another day."""
-        yield from self._begin(batch)
+        yield from self._begin_quietly(batch)
         began = perf_counter()
         if len(batch) == 1:
             run_call = self._tools.dispatcher.run_call
@@ -227,13 +235,15 @@ class ToolCallRunner:
         yield from self._heard_meanwhile()
         seconds = perf_counter() - began
         ended, parked = list[SessionEvent](), list[ToolCall]()
+        can_wait = True
         for each, result in zip(batch, results, strict=True):
             done = None if _is_parked(result) else (yield from self._perform(each, result))
+            can_wait = can_wait and _can_wait(result, done, last=self._is_last)
             if done is None or done.later:
                 parked.append(each.call)
             else:
                 ended += self._record(each.call, result, done, seconds)
-        if all(map(_can_wait, results)):
+        if can_wait:
             self._turn.defer_events(*ended)
         else:
             yield from self._turn.append_events(*ended)
@@ -295,9 +305,26 @@ class ToolCallRunner:
         if refused and not self.ending:
             self.ending, self.words = "declined", declined_children(refused, len(wanted))
 
-    def _begin(self, batch: Sequence[PreparedCall]) -> tuple[StoredEvent, ...]:
+    def _begin(
+        self, batch: Sequence[PreparedCall], *, synced: bool = True
+    ) -> tuple[StoredEvent, ...]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
-        return self._turn.append_events(*started)
+        return self._turn.append_events(*started, synced=synced)
+
+    def _begin_quietly(self, batch: Sequence[PreparedCall]) -> tuple[StoredEvent, ...]:
+        """Records the start of calls; waits for the disk only where one acts by itself.
+
+        Reads of single files start and end in one record. What an edit does is recorded by the
+        draft or by the journal of its run, each on disk before anything else happens, and the log
+        with it up to here (decision 0047).
+        """
+        alone = not self._hooks and all(map(_is_in_process, batch))
+        if not alone:
+            return self._begin(batch)
+        if all(each.tool is not None and each.tool.action is Action.READ for each in batch):
+            self._turn.defer_events(*[CallStarted(each.call.id, each.call.tool) for each in batch])
+            return ()
+        return self._begin(batch, synced=False)
 
     def read_for_user(
         self,
@@ -382,7 +409,7 @@ class ToolCallRunner:
                 outcome.text,
                 now.posture.mode == "plan",
                 result.consent is not None and result.consent.unconfined,
-                self._opened(result, now.posture) or now.process,
+                self._runner(result, now),
                 named.option.strip() if isinstance(named := prepared.args, OptionArgs) else "",
             )
         )
@@ -397,11 +424,17 @@ class ToolCallRunner:
             else:
                 yield from self._turn.append_events(event)
 
+    def _runner(self, result: ToolCallResult, now: ToolContext) -> ProcessRunner | None:
+        """Returns what runs the command of a call; nothing else needs one, which takes a while."""
+        if not isinstance(result.outcome.effect, CommandEffect):
+            return None
+        return self._opened(result, now.posture) or now.process
+
     def _opened(
         self, result: ToolCallResult, permissions: PermissionContext
     ) -> ProcessRunner | None:
         """Returns the runner for a command that was allowed to change configuration of agents."""
-        if result.attempt is None or not isinstance(result.outcome.effect, CommandEffect):
+        if result.attempt is None:
             return None
         files = self._tools.gate.files(result.attempt.requests)
         opened = tuple(
@@ -502,12 +535,25 @@ def _is_parked(result: ToolCallResult) -> bool:
     return result.consent is not None and result.consent.later
 
 
-def _can_wait(result: ToolCallResult) -> bool:
+def _is_in_process(prepared: PreparedCall) -> bool:
+    """Tells whether a call was allowed without a question and can start nothing by itself."""
+    own = any(prepared.tool is each for each in IN_PROCESS_TOOLS)
+    decision = prepared.decision
+    return own and decision is not None and decision.verdict in (Verdict.RUN, Verdict.STAGE)
+
+
+def _can_wait(result: ToolCallResult, done: EffectDone | None, *, last: bool) -> bool:
     """Tells whether the end of a call may be stored together with the step after it.
 
-    Reads can be repeated, and staged operations are durable in the draft: after a crash in between,
-    the model gets them as an update.
+    Reads can be repeated, and staged operations are in the draft: after a crash in between, the
+    model gets them as an update. An edit that was applied is in the journal of its run; after a
+    crash the model hears that the call may have had effects, as between the two records before.
     """
-    staged = result.decision is not None and result.decision.verdict is Verdict.STAGE
     effect = result.outcome.effect
-    return effect is None or (staged and isinstance(effect, EditEffect | CommandEffect))
+    if effect is None:
+        return True
+    staged = result.decision is not None and result.decision.verdict is Verdict.STAGE
+    if staged and isinstance(effect, EditEffect | CommandEffect):
+        return True
+    applied = isinstance(effect, EditEffect) and done is not None and not done.carried.failed
+    return applied and last

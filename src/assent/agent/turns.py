@@ -121,14 +121,14 @@ class SessionTurn:
         """Returns Assent's own tools that the model can neither call nor ask for here."""
         return self._tools.dispatcher.absent(self._permissions(), self.agent)
 
-    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
+    def append_events(self, *events: SessionEvent, synced: bool = True) -> tuple[StoredEvent, ...]:
         """Appends events to the session, after those that others appended."""
         if not events and not self._held:
             return ()
         if wanted := self._token.reason:  # the driver only knows that it was interrupted
             events = tuple(wanted if _is_broken_off(each) else each for each in events)
         held, self._held = self._held, ()
-        self._record, recorded = self._diary.append(self._record, *held, *events)
+        self._record, recorded = self._diary.append(self._record, *held, *events, synced=synced)
         if not self._record.working:
             self._token.close()  # a later stop would hit the driver's next turn
         if recorded and recorded[0].position == self._quiet + 1:
@@ -274,7 +274,8 @@ class SessionTurn:
         again, left = self._waiting, bool(self.children.left)
         waited = left or self._record.ended == "waiting"
         started = TurnStarted(self._record.turns + 1, self._build)
-        yield from self.append_events(*self._abandoned(), started)
+        # The first step, or whatever else happens next, is waited for.
+        yield from self.append_events(*self._abandoned(), started, synced=False)
         if self._record.todos:
             self._services.show_todos(self._record, self._record.todos)
         self._services.projections.warnings += self._surroundings.warnings(self._record)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache, cached_property, partial
 from pathlib import Path
+from stat import S_ISLNK
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -307,12 +308,17 @@ def independence_risks(
 
 
 class PlanRulesReader:
-    """Implements ports.PlanRules; an unreadable rule file raises, so nothing runs (law 9)."""
+    """Implements ports.PlanRules; an unreadable rule file raises, so nothing runs (law 9).
+
+    What was read is used again as long as every file that it came from, or could have come from, is
+    the same file, unchanged, in the same folders.
+    """
 
     def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root
         self._here = here
         self._known: tuple[PermissionPolicy, PolicyPlanRules] | None = None
+        self._read: tuple[RuleFileStamps, PolicyPlanRules] | None = None
 
     def command_limits(self, line: str) -> CommandLimits:
         return self._now().command_limits(line)
@@ -326,6 +332,15 @@ class PlanRulesReader:
 
     def _now(self, *, lenient: bool = False) -> "PolicyPlanRules":
         """Reads the rules; if they are unchanged, earlier results are kept."""
+        stamps = rule_file_stamps(self._root, self._here)  # before anything is read
+        read = self._read
+        if stamps is not None and read is not None and read[0] == stamps:
+            return read[1]
+        rules = self._current(lenient=lenient)
+        self._read = (stamps, rules) if stamps is not None and not lenient else None
+        return rules
+
+    def _current(self, *, lenient: bool) -> "PolicyPlanRules":
         from assent.permissions.plan_rules import PolicyPlanRules
 
         try:
@@ -345,6 +360,65 @@ class PlanRulesReader:
 
     def _policy(self, loaded: LoadedSettings) -> PermissionPolicy:
         return load_rules(self._root, self._here, loaded)[0]
+
+
+RuleFileStamps: TypeAlias = tuple[tuple[int, ...], ...]
+
+# A file that changed less than this ago could change again without a new time.
+_SETTLED_NS = 100_000_000
+
+
+def rule_file_stamps(root: bytes, here: AppPaths) -> RuleFileStamps | None:
+    """Returns what shows a change of any file that rules are read from, or of a folder on its way.
+
+    None if one of the files is so young that a change might not show.
+    """
+    files, folders = _rule_files(root, here)
+    stamps = [_stamp(name) for name in files]
+    newest = max((at for found in stamps for at in found[-2:]), default=0)
+    if newest > time.time_ns() - _SETTLED_NS:
+        return None
+    return (*stamps, *[_stamp(each)[:_IDENTITY] for each in folders])
+
+
+@cache
+def _rule_files(root: bytes, here: AppPaths) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns every file that rules are read from where it exists, and all folders above them."""
+    from assent.config.loader import PROJECT
+    from assent.config.permissions import OPENCODE, PROJECT_FILES
+    from assent.config.trust_list import FILE
+
+    project = os.fsdecode(root)
+    files = [here.file, here.state / FILE]
+    files += [here.config.parent / "opencode" / name for name in OPENCODE]
+    names = [*map(os.fspath, files), *[f"{project}/{each}" for each in (PROJECT, *PROJECT_FILES)]]
+    folders: dict[str, None] = {}
+    for name in names:
+        folder = os.path.dirname(name)
+        while folder not in folders and folder != "/":
+            folders[folder] = None
+            folder = os.path.dirname(folder)
+    return tuple(names), tuple(folders)
+
+
+_IDENTITY = 4  # numbers of a stamp that tell one file from another
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    """Returns what tells a file and its content from others, its times last; empty if none.
+
+    Of a symlink it is its own identity, and everything of the file that it leads to.
+    """
+    try:
+        found = os.lstat(path)
+        file = os.stat(path) if S_ISLNK(found.st_mode) else found
+    except OSError:
+        return ()
+    return (
+        found.st_dev, found.st_ino, found.st_mode, found.st_uid,
+        file.st_dev, file.st_ino, file.st_mode, file.st_uid,
+        file.st_size, file.st_mtime_ns, file.st_ctime_ns,
+    )  # fmt: skip
 
 
 def load_rules(

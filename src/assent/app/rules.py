@@ -4,7 +4,6 @@ It warns about names in rules and modes that do not exist.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -96,6 +95,8 @@ def _words() -> Collection[str]:
 
 def _meant(word: str, known: Collection[str]) -> str:
     """Returns a suggestion with the nearest known word; empty if none is near."""
+    from difflib import get_close_matches
+
     near = get_close_matches(word.lower(), sorted(known), 1)
     return f" Did you mean {near[0]}?" if near else ""
 

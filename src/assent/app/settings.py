@@ -68,7 +68,7 @@ def open_workspace_trust(root: bytes, here: AppPaths) -> WorkspaceTrust:
 
 
 _NAMED = re.compile(r"(?i)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
-_PROVING = re.compile(r"(?i)authorization|cookie|key|token|secret|password|credential")
+_PROVING = r"(?i)authorization|cookie|key|token|secret|password|credential"
 
 
 def known_secrets(
@@ -95,7 +95,7 @@ def known_secrets(
 
 def _proofs(name: str, value: str) -> Iterator[str]:
     """Yields the credentials in a header; for `Bearer abc` the second word by itself too."""
-    if _PROVING.search(name):
+    if re.search(_PROVING, name):
         yield value
         yield from value.split(" ")[1:]
     elif looks_like_secret(value):

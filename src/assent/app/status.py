@@ -1,5 +1,6 @@
 """Opens what tells where plans, runs, sessions and questions of a workspace stand."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from assent.agent.session_repository import PendingQuestionList, SessionLookup
@@ -8,17 +9,16 @@ from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.event import StoredEvent
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.record import SessionRecord
-from assent.planning.plan_status import PlanStatus
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.repositories import WorkspaceRepository
-from assent.render.status import removed_folders_text
 from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.run_status import RunStatus
 
 if TYPE_CHECKING:
     from assent.core.session.estimate import WorkEstimate
+    from assent.planning.plan_status import PlanStatus
     from assent.planning.steps import PlanSteps
 
 STREAM_NAMES = (
@@ -40,10 +40,16 @@ class WorkspaceStatus:
         self.plans = Plans(ports, self._workspaces, self._projections)
         self.orphan_slots = OrphanSlots(ports, config, self._workspaces)
         self.run_status = RunStatus(ports, self.plans)
-        self.plan_status = PlanStatus(ports, self.plans, self.run_status.next_after_run)
         self.session_list = SessionLookup(ports, self._workspaces, config.modes)
         sessions = self.session_list.repository
         self.question_list = PendingQuestionList(ports, self._workspaces, sessions)
+
+    @cached_property
+    def plan_status(self) -> "PlanStatus":
+        """Where plans stand."""
+        from assent.planning.plan_status import PlanStatus
+
+        return PlanStatus(self._ports, self.plans, self.run_status.next_after_run)
 
     @property
     def plan_steps(self) -> "PlanSteps":
@@ -65,7 +71,11 @@ class WorkspaceStatus:
     def warnings(self) -> tuple[str, ...]:
         """Warnings for the user although everything worked."""
         found = tuple(self._projections.warnings)
-        return (removed_folders_text(self.swept), *found) if self.swept else found
+        if not self.swept:
+            return found
+        from assent.render.status import removed_folders_text
+
+        return (removed_folders_text(self.swept), *found)
 
     def warn(self, words: str) -> None:
         """Adds a warning for the user."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +15,7 @@ import msgspec
 from assent.agent.loop_guard import LoopGuard, LoopLimits
 from assent.agent.services import ProgramOpeners, TaskLimits, ToolEnvironment
 from assent.agent.subagents.ancestry import subagents, subagents_line
+from assent.app.ports import known_sandbox_status
 from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_tool_warnings
 from assent.app.settings import known_secrets
 from assent.app.shell import only_reads, open_process, read_only_shell
@@ -91,6 +93,7 @@ def open_tool_environment(
     process, gate = cache(partial(open_process, setup.folder)), _gate(setup, choices)
     tools = _tools(setup)
     more, close = _servers(setup, tools if choices.servers else None)
+    selftest = SandboxSelfTest(process)
     tool_environment = ToolEnvironment(
         open_process=process,
         open_shell=cache(lambda: read_only_shell(process(), root, left=setup.left)),
@@ -114,6 +117,7 @@ def open_tool_environment(
         modes=settings.modes,
         outside=LocalOutsideFiles(root, partial(refused_paths, setup.here)),
         with_path_limits=partial(_fenced, gate, process, setup),
+        is_tested=selftest.is_over,
         guards=partial(_guards, gate, _loop_limits(settings)),
         driver=driver,
         tasks=_task_limits(settings),
@@ -126,7 +130,43 @@ def open_tool_environment(
         redact=Redactor(known_secrets(os.environ, settings.providers, servers)),
         home=os.fsencode(Path.home()),
     )
-    return tool_environment, close
+
+    def end() -> None:
+        close()
+        selftest.wait()
+
+    return tool_environment, end
+
+
+class SandboxSelfTest:
+    """Runs the sandbox's self-test beside the session, for calls that can do without a program.
+
+    It takes about a second, once after each boot. A call that needs a program waits for it.
+    """
+
+    def __init__(self, process: "Callable[[], LocalProcessRunner]") -> None:
+        self._process = process
+        self._lock = Lock()  # calls that only read run side by side
+        self._thread: Thread | None = None
+        self._is_known = False
+
+    def is_over(self) -> bool:
+        """Tells whether its result is known, without waiting; starts it if it has to be run."""
+        with self._lock:
+            if self._thread is None and not self._is_known:
+                self._is_known = known_sandbox_status() is not None
+                if not self._is_known:
+                    self._thread = Thread(target=self._run, name="sandbox self-test", daemon=True)
+                    self._thread.start()
+            return self._thread is None or not self._thread.is_alive()
+
+    def wait(self) -> None:
+        """Waits for its end: what it made for the test is removed then."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        self._process().sandbox_status()
 
 
 def _gate(setup: WorkspaceSetup, choices: InvocationOptions) -> RuleGate:

@@ -133,8 +133,8 @@ def usable_accounts(found: Iterable[ProviderAccount]) -> list[ProviderAccount]:
     return [account for account in found if account.basis not in ("", "local")]
 
 
-_VERSION = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
-_REASONS = re.compile(r"o[1-9]|gpt-[5-9](?!.*chat)|codex")  # of OpenAI's; others are not asked
+_VERSION = r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$"
+_REASONS = r"o[1-9]|gpt-[5-9](?!.*chat)|codex"  # of OpenAI's; others are not asked
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
@@ -153,7 +153,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     @property
     def reasons(self) -> bool:
         """Whether it returns its reasoning encrypted; other models refuse such a request."""
-        return _REASONS.match(self.name) is not None
+        return re.match(_REASONS, self.name) is not None
 
 
 # Name, context, output, then dollars for a million tokens: input, output, cache read, cache write.
@@ -218,7 +218,7 @@ class ModelCatalog:
     def find(self, provider: str, name: str) -> ModelInfo:
         """Returns what is known about a model; a dated name means the one without a date."""
         found = self._known.get(f"{provider}/{name}")
-        base = _VERSION.sub("", name)
+        base = re.sub(_VERSION, "", name)
         if found is None and base != name and f"{provider}/{base}" in self._known:
             found = msgspec.structs.replace(self._known[f"{provider}/{base}"], name=name)
         return found or ModelInfo(provider, name)

@@ -17,15 +17,14 @@ from assent.ports.cancellation import CancellableModelStream, CancelToken
 NO_WAIT = -1.0
 LIST = "assent models list"
 
-_OVERFLOW = re.compile(
-    r"context_length_exceeded|exceed_context_size|prompt is too long|input is too long"
+_OVERFLOW = (
+    r"(?i)context_length_exceeded|exceed_context_size|prompt is too long|input is too long"
     r"|(maximum|max|available) context|context (length|window|limit|size)|exceeds the context"
     r"|reduce the length|too many (input )?tokens|maximum number of (input )?tokens"
-    r"|input (token|length).{0,40}exceed|request_too_large",
-    re.IGNORECASE,
+    r"|input (token|length).{0,40}exceed|request_too_large"
 )
-_NO_MONEY = re.compile(
-    r"insufficient_quota|credit balance|insufficient (balance|credits|funds)|billing_error", re.I
+_NO_MONEY = (
+    r"(?i)insufficient_quota|credit balance|insufficient (balance|credits|funds)|billing_error"
 )
 _RETRY = {408, 409, 425, 429, *range(500, 600)}
 _REASONS = {
@@ -83,7 +82,7 @@ def stream_error(who: ErrorContext, failed: ResponseFailed) -> ModelError:
         status = int(failed.kind)
     text = f"{failed.kind} {failed}"
     words = _words(who, str(failed), failed.kind or "an error without a message")
-    return _sorted(who, status, words, bool(_OVERFLOW.search(text)), NO_WAIT)
+    return _sorted(who, status, words, bool(re.search(_OVERFLOW, text)), NO_WAIT)
 
 
 def connection_error(who: ErrorContext, reason: str, *, fatal: bool = False) -> ModelError:
@@ -116,7 +115,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float:
 
 
 def _sorted(who: ErrorContext, status: int, words: str, too_long: bool, after: float) -> ModelError:
-    if _NO_MONEY.search(words) or status == _PAYMENT:
+    if re.search(_NO_MONEY, words) or status == _PAYMENT:
         return ModelError(f"{who.provider}: quota exhausted or payment required: {words}.", LIST)
     if status != _MANY and (too_long or status == _TOO_LARGE):
         return ContextOverflow(
@@ -145,7 +144,7 @@ def _unauthorized(who: ErrorContext, status: int, words: str) -> Unauthorized:
 
 
 def _overflow_in(body: bytes) -> bool:
-    return _OVERFLOW.search(body.decode("utf-8", "replace")) is not None
+    return re.search(_OVERFLOW, body.decode("utf-8", "replace")) is not None
 
 
 def _message(body: bytes) -> str:

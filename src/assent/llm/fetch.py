@@ -15,11 +15,9 @@ HEADERS = {"user-agent": "assent", "accept": "text/html, text/*, application/jso
 REDIRECTS = (301, 302, 303, 307, 308)
 CONTENT_ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")  # that the client can unpack
 
-_SCHEME = re.compile(r"https?://", re.IGNORECASE)
-_URL = re.compile(
-    r"(?P<origin>https?://(?P<login>[^/?#]*@)?[^/?#@]*)(?P<rest>[^#]*)", re.IGNORECASE
-)
-_ODD = re.compile(r"[^\x21-\x7e]+")
+_SCHEME = r"(?i)https?://"
+_URL = r"(?i)(?P<origin>https?://(?P<login>[^/?#]*@)?[^/?#@]*)(?P<rest>[^#]*)"
+_ODD = r"[^\x21-\x7e]+"
 
 
 class HttpPageFetcher:
@@ -80,14 +78,14 @@ class HttpPageFetcher:
 
 def _target(url: str) -> HttpUrl:
     """Parses the URL of a page, which may have a query, and encodes its non-ASCII letters."""
-    found = _URL.match(url)
+    found = re.match(_URL, url)
     if found is None or len(url) > MAX_URL_CHARS:
         raise Refused(f"{url[:80]!a} is not an http or https URL; only those can be fetched.")
     if found["login"] is not None:
         raise Refused("The URL contains a login, which is never sent; leave it out.")
     rest = found["rest"] if found["rest"].startswith("/") else f"/{found['rest']}"
     try:
-        return parse_url(found["origin"] + _ODD.sub(_escaped, rest), "The URL to fetch")
+        return parse_url(found["origin"] + re.sub(_ODD, _escaped, rest), "The URL to fetch")
     except UsageError as error:
         raise Refused(error.message) from None
 
@@ -98,7 +96,7 @@ def _escaped(odd: re.Match[str]) -> str:
 
 def _joined(where: HttpUrl, location: str) -> str:
     """Returns the target of a redirect, which may be relative."""
-    if _SCHEME.match(location):
+    if re.match(_SCHEME, location):
         return location
     if location.startswith("//"):
         return f"{where.scheme}:{location}"

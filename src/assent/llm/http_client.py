@@ -210,8 +210,10 @@ def _connected(stop: HttpUrl, seconds: float, token: CancelToken[str]) -> socket
 
 
 def _addresses(stop: HttpUrl) -> list[tuple[int, int, int, str, Any]]:
+    # As bytes: text is encoded by a table of all of Unicode, which takes long to load.
+    host = stop.host.encode() if stop.host.isascii() else stop.host
     try:
-        return [*socket.getaddrinfo(stop.host, stop.port, type=socket.SOCK_STREAM)]
+        return [*socket.getaddrinfo(host, stop.port, type=socket.SOCK_STREAM)]
     except OSError as error:
         raise HttpError(f"cannot resolve the host name {stop.host} ({error.strerror})") from None
 

@@ -45,6 +45,14 @@ EVENT_LINE_BYTES = 40
 # Of an event's name; what is longer is cut off, and does not match a known name.
 MAX_EVENT_NAME_BYTES = 200
 
+# Requests to a model.
+
+# Bytes of encoded messages that are joined once and kept; fewer are joined for each request. As
+# many are sent by themselves, without being copied.
+JOINED_BLOCK_BYTES = 64 << 10
+# Messages at the end of a request that are not kept joined: a wire may mark them for its cache.
+UNSETTLED_MESSAGES = 4
+
 # Answers of a model.
 
 # Parts of text and reasoning, or of a kind that is unknown; real answers have a few dozen.

@@ -293,21 +293,19 @@ CHECK_BUILDERS: dict[Action, CheckBuilder] = {
 
 OWN_LAYERS: Final = ("user", "command line")  # layers that the user sets directly
 PRESET_SOURCE: Final = "the preset "  # how the source of a preset's rule begins
-_HOME: Final = re.compile(r"(?:~|\$HOME|\$\{HOME\})(?=/|$)")
-_FAR: Final = re.compile(r"[/~]|\$\{?HOME\b")
+_HOME = r"(?:~|\$HOME|\$\{HOME\})(?=/|$)"
+_FAR = r"[/~]|\$\{?HOME\b"
 # They hold nothing, or what the program itself was given.
-_NOTHING: Final = re.compile(
-    r"/dev/(?:null|zero|full|random|urandom|tty|stdin|stdout|stderr|fd(?:/\d+)?)"
-)
+_NOTHING = r"/dev/(?:null|zero|full|random|urandom|tty|stdin|stdout|stderr|fd(?:/\d+)?)"
 
 
 def outside_path(path: str, policy: PermissionPolicy) -> str:
     """Returns the path outside the workspace that a text names; empty if it stays inside."""
-    text = _HOME.sub(lambda _: policy.home, path, count=1) if policy.home else path
-    if not text or _NOTHING.fullmatch(text):
+    text = re.sub(_HOME, lambda _: policy.home, path, count=1) if policy.home else path
+    if not text or re.fullmatch(_NOTHING, text):
         return ""
     root = policy.root.rstrip("/")
-    if not text.startswith("/") and _FAR.match(text):
+    if not text.startswith("/") and re.match(_FAR, text):
         return text  # an unknown home folder
     whole = normpath(join(root, text))
     if not root:

@@ -33,7 +33,7 @@ IsGranted: TypeAlias = Callable[[str], bool]
 IsOpen: TypeAlias = Callable[[str, bool], bool]
 
 _ORDER: Final[tuple[RuleAction, ...]] = ("allow", "ask", "deny")
-_FOLDER: Final = re.compile(r"([^*?]+)/\*+")  # a pattern for everything in one folder
+_FOLDER = r"([^*?]+)/\*+"  # a pattern for everything in one folder
 _KEPT: Final = 16  # fences that are remembered
 
 
@@ -156,7 +156,7 @@ class PathLimitsCache:
 
     def _folder(self, rule: PermissionRule) -> bytes:
         """Returns the folder of the workspace that a rule names with all in it, if it does."""
-        found = _FOLDER.fullmatch(expand_home(rule.pattern, self._policy.home))
+        found = re.fullmatch(_FOLDER, expand_home(rule.pattern, self._policy.home))
         if not found:
             return b""
         text = found[1].removeprefix(self._policy.root.rstrip("/") + "/")

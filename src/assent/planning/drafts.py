@@ -304,10 +304,13 @@ class Drafts:
         gone = tuple(zip(draft.index.ids, draft.operations, strict=True))
         return Staged(self._replace(record, draft, DraftIndex()).record, (), gone)
 
-    def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
+    def stage(
+        self, record: PlanRecord, operations: Sequence[Operation], *, synced: bool = True
+    ) -> Staged:
         """Adds operations to the draft, composed with earlier ones; contents are stored first.
 
-        What rules deny is refused; it can still be removed from a draft that has it.
+        What rules deny is refused; it can still be removed from a draft that has it. Without
+        `synced` the caller records something else next, and waits for that.
         """
         for op in operations:
             for path, *_ in footprint(op):
@@ -322,7 +325,7 @@ class Drafts:
                     refuse_similar_names(wanted.operations)
                 if wanted.has_case_pairs:
                     refuse_case_collisions(self._ports.files, wanted.operations)
-                return self._replace(record, draft, wanted)
+                return self._replace(record, draft, wanted, synced=synced)
             except ConcurrentChange:  # another writer staged meanwhile; that is no reason to stop
                 record = self.plans.repository().load(record.plan_id)
         raise Busy(
@@ -333,7 +336,9 @@ class Drafts:
         reopening_events(record)  # of a plan that cannot be changed, nothing else is said
         return self._contents.overlay(self.plans.staged(record).index)
 
-    def _replace(self, record: PlanRecord, draft: Draft, wanted: DraftIndex) -> Staged:
+    def _replace(
+        self, record: PlanRecord, draft: Draft, wanted: DraftIndex, *, synced: bool = True
+    ) -> Staged:
         """Makes another draft of one; what did not change was checked when it was staged."""
         files = self._ports.files
         wanted.check(draft.index, files.is_file, files.below)
@@ -344,7 +349,7 @@ class Drafts:
         if not change.added and not change.removed:
             return Staged(self.plans.draft(record), ())
         changed, event = self.plans.repository().change_draft(draft, wanted, change)
-        record = self.plans.draft(record, event)
+        record = self.plans.draft(record, event, synced=synced)
         self.plans.last_draft = changed
         self._projections.draft(record, wanted.operations, wanted.ids)
         return Staged(record, change.added)

@@ -201,10 +201,10 @@ class Plans:
         self._ports.projection.write_plan(record.path, text)
         return self._append(record, text, *first, *taken, *kept)
 
-    def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
+    def draft(self, record: PlanRecord, *events: Event, synced: bool = True) -> PlanRecord:
         """Records the live file and appends what a drafting command does to the plan."""
         text, drafted = self.read_live(record)
-        return self._append(record, text, *drafted, *events)
+        return self._append(record, text, *drafted, *events, synced=synced)
 
     def read_live(self, record: PlanRecord) -> tuple[bytes, list[Event]]:
         """Returns the live text, and the events that drafting needs first."""
@@ -510,12 +510,16 @@ class Plans:
         self._ports.blobs.flush()
         return TextRevised(digest, size)
 
-    def _append(self, record: PlanRecord, text: bytes, *events: Event) -> PlanRecord:
+    def _append(
+        self, record: PlanRecord, text: bytes, *events: Event, synced: bool = True
+    ) -> PlanRecord:
         if not events:
             return record
         revised = any(isinstance(event, TextRevised) for event in events)
         beside = self._notes.carrying(self.repository(), record.plan_id, text) if revised else ()
-        changed = self.repository().append(record, record.plan_id, *events, beside=beside)
+        changed = self.repository().append(
+            record, record.plan_id, *events, beside=beside, synced=synced
+        )
         self._projections.plan(changed, text)
         return changed
 

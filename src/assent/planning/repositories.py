@@ -143,12 +143,14 @@ class PlanRepository:
         plan_id: str,
         *events: Event,
         beside: Sequence[EventBatch] = (),
+        synced: bool = True,
     ) -> PlanRecord:
         """Appends events, if no other writer did meanwhile and the lifecycle allows them.
 
         `beside` is recorded with them, or nothing is.
         """
         batch = self.batch(record, plan_id, *events)
+        batch = batch if synced else msgspec.structs.replace(batch, synced=False)
         self._ports.store.append(batch, *beside)
         assert batch.head is not None
         return _decode(batch.head)

@@ -12,13 +12,19 @@ MAX_WHOLE_READ = 1 << 20  # content up to this size may be read at once; more is
 
 
 class EventBatch(msgspec.Struct, frozen=True):
-    """Events that must directly follow event `after` of a stream, and the resulting head."""
+    """Events that must directly follow event `after` of a stream, and the resulting head.
+
+    Without `synced` they are stored, and all processes see them, but their writer does not wait
+    until they are on disk: that is at the latest with the next batch of any process that is
+    waited for. If the machine fails before, the log lacks its last events, and no others.
+    """
 
     stream: str
     after: int
     at: str
     events: tuple[Event, ...]
     head: bytes | None = None
+    synced: bool = True
 
 
 class LogCheck(msgspec.Struct, frozen=True):

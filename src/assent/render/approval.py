@@ -25,7 +25,7 @@ SHORT: Final = 12
 
 # What could be a heading, an item, a quotation, a fence or a rule at the start of a line.
 _STRUCTURE: Final = frozenset("#>*+-`~|=_:[")
-_NUMBERED = re.compile(r"([0-9]+)(?=[.)])")
+_NUMBERED = r"([0-9]+)(?=[.)])"
 
 
 class ApprovalNote(msgspec.Struct, frozen=True):
@@ -107,7 +107,7 @@ def _continued(line: str) -> str:
     plain = _inline(line.strip())
     if not plain:
         return ""
-    numbered = _NUMBERED.match(plain)
+    numbered = re.match(_NUMBERED, plain)
     if numbered:
         return f"  {numbered[1]}\\{plain[numbered.end() :]}"
     return f"  \\{plain}" if plain[0] in _STRUCTURE else f"  {plain}"

@@ -82,6 +82,7 @@ def _version(connection: sqlite3.Connection) -> int:
 Rows: TypeAlias = list[tuple[Any, ...]]
 
 MAX_WAL_BYTES = 4 * 1024 * 1024
+_SYNCED, _UNSYNCED = "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
 
 # What SQLite says where it cannot make the companions (-wal, -shm) that reading needs.
 _FROZEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -107,30 +108,59 @@ class Database:
         self._file: tuple[int, int] | None = None
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
+        self._synced = True  # whether the writer waits for the disk
 
-    def rows(self, question: str, values: Sequence[object]) -> Rows:
-        """Runs a query on what is committed; a database that does not exist is empty."""
+    def rows(self, question: str, values: Sequence[object], *, complete: bool = False) -> Rows:
+        """Runs a query on what is committed; a database that does not exist is empty.
+
+        With `complete` it is refused if an event could be hidden from it.
+        """
         with self._turn, store_errors("read the log", self._path):
             if not self._exists():
                 return []
             try:
-                return self._reading().execute(question, values).fetchall()
+                return self._asked(self._reading(), question, values, complete=complete)
             except sqlite3.OperationalError as error:
                 if not self._frozen(error):
                     raise
-            return self._frozen_rows(question, values)
+            held = self._locked(fcntl.LOCK_SH) if os.path.exists(self._lock) else nullcontext()
+            with held, closing(self._opened("ro&immutable=1")) as connection:
+                return self._asked(connection, question, values, complete=complete)
+
+    def _asked(
+        self,
+        connection: sqlite3.Connection,
+        question: str,
+        values: Sequence[object],
+        *,
+        complete: bool,
+    ) -> Rows:
+        found = connection.execute(question, values).fetchall()
+        if complete and connection.execute(HIDDEN).fetchone()[0]:
+            raise damaged_log("read the log", self._path, HIDES)
+        return found
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commits everything in it durably or, after any exception, none of it."""
+    def transaction(self, *, sync: bool = True) -> Iterator[sqlite3.Connection]:
+        """Commits everything in it durably or, after any exception, none of it.
+
+        Without `sync` it is on disk with the next transaction: the -wal file is read up to the
+        first record that is not complete, so what a failing machine loses is its end.
+        """
         with self._turn, store_errors("write the log", self._path), self._locked():
             connection = self._writing()
+            self._set_sync(connection, sync)
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 self._migrations.check(connection, self._path)  # a newer version may run now
                 yield connection
             if _size(f"{self._path}-wal") > MAX_WAL_BYTES:
                 _shrink(connection)
+
+    def _set_sync(self, connection: sqlite3.Connection, sync: bool) -> None:
+        if sync != self._synced:
+            connection.execute(_SYNCED if sync else _UNSYNCED)
+            self._synced = sync
 
     def close(self) -> None:
         """Closes the connections; the last one to close removes the files next to the database."""
@@ -201,11 +231,6 @@ class Database:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return code & 0xFF in _FROZEN and not _size(f"{self._path}-wal")
 
-    def _frozen_rows(self, question: str, values: Sequence[object]) -> Rows:
-        held = self._locked(fcntl.LOCK_SH) if os.path.exists(self._lock) else nullcontext()
-        with held, closing(self._opened("ro&immutable=1")) as connection:
-            return connection.execute(question, values).fetchall()
-
     def _writing(self) -> sqlite3.Connection:
         if not self._exists():
             self._create()
@@ -215,9 +240,9 @@ class Database:
             writer = self._opened("rw")
             with _closed_on_error(writer):
                 writer.execute("PRAGMA journal_mode = WAL")  # a restored copy may have lost it
-                writer.execute("PRAGMA synchronous = FULL")
+                writer.execute(_SYNCED)
                 self._migrations.apply(writer)
-            self._writer = writer
+            self._writer, self._synced = writer, True
         return self._writer
 
     def _opened(self, mode: str) -> sqlite3.Connection:

@@ -159,7 +159,8 @@ class SqliteEventStore:
 
     def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
-        with self._database.transaction() as connection:
+        synced = not batches or any(batch.synced for batch in batches)
+        with self._database.transaction(sync=synced) as connection:
             if connection.execute(HIDDEN).fetchone()[0]:
                 raise damaged_log("write the log", self._path, HIDES)
             end = _LogEnd(connection)
@@ -248,10 +249,7 @@ class SqliteEventStore:
 
     def _rows(self, question: str, values: Sequence[object]) -> Rows:
         """Runs a query, unless an event could be hidden from it."""
-        found = self._database.rows(question, values)
-        if self._database.rows(HIDDEN, ()) == [(1,)]:
-            raise damaged_log("read the log", self._path, HIDES)
-        return found
+        return self._database.rows(question, values, complete=True)
 
     def _mark_end(self, connection: sqlite3.Connection) -> None:
         """Moves the anchor to the newest event, unless the log has lost the anchored one."""

@@ -21,7 +21,7 @@ from assent.core.plan.operation import FileState
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.core.tool import Action, ResourceAccess
 from assent.ports import OutsideFiles
-from assent.tools.overlay import Overlay
+from assent.tools.overlay import LeftWorkspace, Overlay
 from assent.tools.path_patterns import IgnoreMatcher
 from assent.tools.tool import ToolContext
 
@@ -46,9 +46,9 @@ def is_private(context: ToolContext, path: bytes) -> bool:
 
 def read_accesses(context: ToolContext, argument: str) -> tuple[ResourceAccess, ...]:
     """Returns the access for reading a path: outside the workspace, the folder as well."""
-    found = _outer(context, argument)
-    if found is None:
-        return (read_access_of(context, argument),)
+    found = _located(context, argument)
+    if isinstance(found, bytes):
+        return (ResourceAccess(Action.READ, display_path(found) or "."),)
     return _touched(context.root, *found, argument)
 
 
@@ -93,13 +93,34 @@ def outside_path(context: ToolContext, argument: str) -> tuple[OutsideFiles, byt
     Only what the gate has judged counts: a symlink may point elsewhere now.
     """
     found = _outer(context, argument)
-    if found and any(
-        asked not in context.judged for asked in _touched(context.root, *found, argument)
-    ):
+    if found:
+        _check_judged(context, found, argument)
+    return found
+
+
+def readable_path(context: ToolContext, argument: str) -> bytes | tuple[OutsideFiles, bytes]:
+    """Returns the real path in the workspace, or access to an outside file and its real path."""
+    found = _located(context, argument)
+    if not isinstance(found, bytes):
+        _check_judged(context, found, argument)
+    return found
+
+
+def _check_judged(context: ToolContext, found: tuple[OutsideFiles, bytes], argument: str) -> None:
+    if any(asked not in context.judged for asked in _touched(context.root, *found, argument)):
         raise Refused(
             f"{one_line(argument.encode())} now points to {one_line(found[1])}. {PATH_CHANGED}"
         )
-    return found
+
+
+def _located(context: ToolContext, argument: str) -> bytes | tuple[OutsideFiles, bytes]:
+    """Follows a path once: to its place in the workspace, or out of it, if that can be asked."""
+    try:
+        return resolve_path(context, argument)
+    except LeftWorkspace as left:
+        if context.outside is None:
+            raise
+        return context.outside, context.outside.real(_absolute(context, left.path))
 
 
 def _touched(
@@ -119,8 +140,11 @@ def _outer(context: ToolContext, argument: str) -> tuple[OutsideFiles, bytes] | 
     way = context.overlay.outside_target(argument) if context.outside else None
     if way is None or context.outside is None:
         return None
-    absolute = way if way.startswith(b"/") else context.root + b"/" + way
-    return context.outside, context.outside.real(absolute)
+    return context.outside, context.outside.real(_absolute(context, way))
+
+
+def _absolute(context: ToolContext, way: bytes) -> bytes:
+    return way if way.startswith(b"/") else context.root + b"/" + way
 
 
 # Lists the files below a folder, with the draft applied and ignored files excluded.
@@ -149,9 +173,14 @@ class RipgrepOutput(msgspec.Struct, frozen=True):
 
 
 def run_ripgrep(
-    context: ToolContext, options: Sequence[bytes], path: bytes
+    context: ToolContext, options: Sequence[bytes], path: bytes, *, wait: bool = True
 ) -> RipgrepOutput | None:
-    """Runs ripgrep in the workspace on a file or folder; None if no program can run here."""
+    """Runs ripgrep in the workspace on a file or folder; None if no program can run here.
+
+    Without `wait` also if the sandbox would have to be tested first.
+    """
+    if not wait and not context.is_tested():
+        return None
     try:
         if context.process.sandbox_status().hold is SandboxState.OFF:
             return None
@@ -192,7 +221,7 @@ class FileListing(msgspec.Struct, frozen=True):
 def list_files(context: ToolContext, folder: bytes) -> FileListing:
     """Lists the files below a folder, or a single file."""
     drafted = context.overlay.drafted()
-    printed = run_ripgrep(context, (b"--files", b"--null"), folder)
+    printed = run_ripgrep(context, (b"--files", b"--null"), folder, wait=False)
     if printed is None:
         on_disk = list(islice(walk_files(context.overlay, folder), MAX_FILES + 1))
     else:

@@ -82,7 +82,7 @@ def limited_outcome(
 
 OUTPUT_LINE_CHARS = 2000  # of a kept output; a longer line continues on the next
 LAST_CHARS = 1000  # dropped of one endless word that was cut: more than any secret has
-_HANDLE = re.compile(r"output:([0-9a-z]{26})")
+_HANDLE = r"output:([0-9a-z]{26})"
 
 
 class CutOutput(msgspec.Struct, frozen=True):
@@ -100,7 +100,7 @@ def output_handle(output: str) -> str:
 
 def output_id(path: str) -> str:
     """Returns the id of a kept output, if a path is the name of one; else nothing."""
-    found = _HANDLE.fullmatch(path)
+    found = re.fullmatch(_HANDLE, path)
     return found[1] if found else ""
 
 

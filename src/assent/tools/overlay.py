@@ -83,7 +83,7 @@ class Overlay:
         """Returns the outside target of a path, absolute or from the root; None if it is inside."""
         try:
             self._walk(_typed(argument))
-        except _LeftWorkspace as left:
+        except LeftWorkspace as left:
             return left.path
         return None
 
@@ -217,7 +217,7 @@ class Overlay:
                 continue
             if name == b"..":
                 if not done:
-                    raise _LeftWorkspace(typed, leads_to, b"/".join((b"..", *waiting[::-1])))
+                    raise LeftWorkspace(typed, leads_to, b"/".join((b"..", *waiting[::-1])))
                 done = parent(done)
                 continue
             path = self._spelled(done, name)
@@ -246,7 +246,7 @@ class Overlay:
                 return b"/".join(parts[end:])
         found = self._on_disk(path)  # a symlink outside may lead in
         if found is None:
-            raise _LeftWorkspace(typed, path, path + b"/" + rest if rest else path)
+            raise LeftWorkspace(typed, path, path + b"/" + rest if rest else path)
         return found
 
     def _on_disk(self, path: bytes) -> bytes | None:
@@ -269,7 +269,7 @@ class Overlay:
         return prefix + (meant[0] if len(meant) == 1 else name)
 
 
-class _LeftWorkspace(Refused):
+class LeftWorkspace(Refused):
     """A path points outside the workspace: what was typed, the step that left, and the target."""
 
     def __init__(self, typed: bytes, step: bytes, path: bytes) -> None:

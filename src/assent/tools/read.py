@@ -15,7 +15,7 @@ from assent.core.paths import ancestors, display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
-from assent.tools.files import existing_state, outside_path, read_accesses, resolve_path
+from assent.tools.files import existing_state, read_accesses, readable_path, resolve_path
 from assent.tools.outcome import (
     BYTES,
     LINES,
@@ -119,7 +119,7 @@ def nested_instructions(context: ToolContext, file: bytes) -> list[NestedInstruc
 
 
 def _read(context: ToolContext, folder: bytes, name: str) -> Iterator[NestedInstructions]:
-    if name.encode() not in context.overlay.names(folder):
+    if not context.overlay.is_file(folder + b"/" + name.encode()):
         return
     try:
         path = resolve_path(context, f"{one_line(folder)}/{name}")
@@ -156,9 +156,9 @@ def touches(args: ReadArgs, context: ToolContext) -> Sequence[ResourceAccess]:
 def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
     if output := output_id(args.path):
         return _output(output, args, context)
-    if outer := outside_path(context, args.path):
-        return _outside(*outer, args)
-    path = resolve_path(context, args.path)
+    path = readable_path(context, args.path)
+    if not isinstance(path, bytes):
+        return _outside(*path, args)
     state = existing_state(context, path)
     if not isinstance(state, FileState):
         return _names(one_line(path) or ".", context.overlay.names(path))

@@ -129,6 +129,7 @@ def _most(token: re.Match[str]) -> int:
 MAX_LINE_CHARS = 500  # characters of a line that are shown
 MAX_FILE_BYTES = 4 << 20  # bytes of a file that Python searches
 SECONDS = 10.0  # that Python searches for
+MAX_UNTESTED_FILES = 2_000  # files that Python searches sooner than the sandbox is tested
 BINARY_PROBE_BYTES = 8 << 10  # bytes in which a zero makes a file binary
 
 _RECORD = rb"([^\0]*)\0(\d+)([:-])([^\n]*)\n"
@@ -174,10 +175,9 @@ def search_text(context: ToolContext, query: SearchQuery) -> SearchResult:
         raise UsageError("The pattern is empty or has several lines; a match is within one line.")
     filtered = _SearchFilter(context, query)
     alone = _is_small_file(context.overlay, query)  # then no program need be started
-    printed = None if alone else run_ripgrep(context, _options(query), query.folder)
+    printed, paths = (None, (query.folder,)) if alone else _found_by_program(context, query)
     notes: list[str] = []
     if printed is None:
-        paths = (query.folder,) if alone else list_files(context, query.folder).files
         hits = list(_looked(context.overlay, query, filter(filtered.takes, paths), notes))
     else:
         drafted = context.overlay.drafted()
@@ -188,6 +188,23 @@ def search_text(context: ToolContext, query: SearchQuery) -> SearchResult:
         notes += [f"The search was stopped early ({printed.cut})."] if printed.cut else []
     hits.sort(key=lambda hit: (hit.path, hit.line))
     return SearchResult(tuple(hits), (*filtered.notes(), *notes))
+
+
+def _found_by_program(
+    context: ToolContext, query: SearchQuery
+) -> tuple[RipgrepOutput | None, tuple[bytes, ...]]:
+    """Searches by ripgrep; returns the files to search here if no program can.
+
+    Until the sandbox has been tested, a simple search of a few files does not wait for that.
+    """
+    simple = query.literal or regex_reach(query.pattern) > MAX_FILE_BYTES
+    printed = run_ripgrep(context, _options(query), query.folder, wait=not simple)
+    if printed is not None:
+        return printed, ()
+    paths = tuple(list_files(context, query.folder).files)
+    if simple and len(paths) > MAX_UNTESTED_FILES:
+        printed = run_ripgrep(context, _options(query), query.folder)
+    return printed, paths
 
 
 def _is_small_file(overlay: Overlay, query: SearchQuery) -> bool:

@@ -48,6 +48,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     # Returns a kept output of this session or its parents by its id; None: they have none such.
     output: Callable[[str], bytes | None] = lambda output: None
     on_demand: tuple[str, ...] = ()  # tools that the model can ask for, where a call may do that
+    # Whether a program can be started at once; the first one after a boot waits for a self-test.
+    is_tested: Callable[[], bool] = lambda: True
     # Returns the context of a call that names an option; None: there are no options here.
     option_context: "Callable[[str], ToolContext] | None" = None
 

@@ -11,10 +11,10 @@ from typing import Final
 from assent.core.paths import display_path
 from assent.ports import DETACHED_HEAD, GitState
 
-_HEAD: Final = re.compile(rb"ref: refs/heads/([^\n]{1,200})\n?")
-_COMMIT: Final = re.compile(rb"[0-9a-f]{40,64}\n?")
-_GITDIR: Final = re.compile(rb"gitdir: ([^\0\n]+)\n?")
-_PLAIN: Final = re.compile(r"[!-~]+")
+_HEAD = rb"ref: refs/heads/([^\n]{1,200})\n?"
+_COMMIT = rb"[0-9a-f]{40,64}\n?"
+_GITDIR = rb"gitdir: ([^\0\n]+)\n?"
+_PLAIN = r"[!-~]+"
 _LONGEST: Final = 4096
 # It might be a pipe, and a link might lead to a file that must not be read.
 _CAREFULLY: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,7 +41,7 @@ _EXPLAINS: Final = {
 def current_branch(root: bytes) -> str:
     """Returns the branch that is checked out in a folder; empty if that is unclear."""
     found = git_state(root).branch
-    return found if found != DETACHED_HEAD and _PLAIN.fullmatch(found) else ""
+    return found if found != DETACHED_HEAD and re.fullmatch(_PLAIN, found) else ""
 
 
 def git_state(root: bytes) -> GitState:
@@ -61,15 +61,15 @@ def _folder(root: bytes) -> bytes | None:
         return None
     if os.path.isdir(git):
         return git
-    found = _GITDIR.fullmatch(_read(git))
+    found = re.fullmatch(_GITDIR, _read(git))
     return os.path.join(root, found[1]) if found else None
 
 
 def _branch(folder: bytes) -> str:
     head = _read(os.path.join(folder, b"HEAD"))
-    if found := _HEAD.fullmatch(head):
+    if found := re.fullmatch(_HEAD, head):
         return display_path(found[1])
-    return DETACHED_HEAD if _COMMIT.fullmatch(head) else ""
+    return DETACHED_HEAD if re.fullmatch(_COMMIT, head) else ""
 
 
 def _read(path: bytes) -> bytes:

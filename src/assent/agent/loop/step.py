@@ -28,7 +28,7 @@ from assent.ports.session import Turn
 
 MAX_NAME_CHARS = 64  # characters of a tool's name or a call's id
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ODD = re.compile(r"[^A-Za-z0-9_-]")
+_ODD = r"[^A-Za-z0-9_-]"
 
 ANSWER_TOO_LARGE = "The answer was cut off at a limit before it was complete. The call was not run."
 CALL_ABORTED = "The user interrupted the turn before this call started. It was not run."
@@ -147,7 +147,7 @@ def normalized_call(call: ToolCall, taken: Set[str], step: int) -> ToolCall:
     name = (
         call.tool
         if _NAME.fullmatch(call.tool)
-        else _ODD.sub("_", call.tool)[:MAX_NAME_CHARS] or "_"
+        else re.sub(_ODD, "_", call.tool)[:MAX_NAME_CHARS] or "_"
     )
     fits = _NAME.fullmatch(call.id) and call.id not in taken
     id = call.id if fits else f"call_{step}_{len(taken) + 1}"

@@ -214,13 +214,13 @@ def _refuse(message: str) -> NoReturn:
 
 
 KNOWN_COMMANDS = "/plan (turn on plan mode), /plan off (back to ask mode), /mode "
-_SLASH = re.compile(r"/[A-Za-z][\w-]*(\s|$)")
+_SLASH = r"/[A-Za-z][\w-]*(\s|$)"
 _PLAN = {"": "plan", "on": "plan", "off": "ask"}
 
 
 def is_slash(words: str) -> bool:
     """Tells whether a text is a slash command; a path at its beginning is none."""
-    return _SLASH.match(words.lstrip()) is not None
+    return re.match(_SLASH, words.lstrip()) is not None
 
 
 def mode_of(words: str, modes: Sequence[str] = MODES) -> str:

@@ -160,6 +160,7 @@ class TextTurnOutput:
         self._shown = False  # whether pieces of the step were shown already
         self._speech = StreamRedactor()
         self._printed = StreamRedactor()  # by a command
+        self._has_printed = False  # whether anything of that may still be held back
         self._flow, self._echoed = VisibleStream(visible_text), VisibleStream(visible_output)
         self._open = False  # whether the last line still lacks its end
         self._session = ""
@@ -175,7 +176,9 @@ class TextTurnOutput:
 
     def hear(self, heard: StoredEvent | StreamDelta) -> None:
         if isinstance(heard, StoredEvent):
-            self._echo(self._printed.rest(), last=True)
+            if self._has_printed:
+                self._echo(self._printed.rest(), last=True)
+                self._has_printed = False
             self._kin.add_event(heard)
             heard = _spared(heard) if self._asks else heard
         match heard:
@@ -183,6 +186,7 @@ class TextTurnOutput:
                 self._say(self._speech.take(text))
                 self._shown = True
             case StreamDelta("output", text):
+                self._has_printed = True
                 self._echo(self._printed.take(text))
             case StoredEvent(event=event):
                 if is_of_session(heard, self._session):
@@ -211,6 +215,8 @@ class TextTurnOutput:
                 pass
 
     def _tell(self, recorded: StoredEvent, count: int) -> None:
+        if not self._watched and not _is_for_all(recorded.event):
+            return
         event, own = recorded.event, is_of_session(recorded, self._session)
         lines = activity_lines(event, self._kin) if own else child_lines(recorded, self._kin)
         for line in lines:

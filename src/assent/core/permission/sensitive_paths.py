@@ -174,7 +174,7 @@ EXECUTED_LATER: Final = (
 )  # fmt: skip
 
 # Templates without secrets: everybody commits them.
-_TEMPLATE = re.compile(r"(?:^|/)\.env\.(?:example|sample|template|dist|defaults?)$")
+_TEMPLATE = r"(?:^|/)\.env\.(?:example|sample|template|dist|defaults?)$"
 
 
 def protected_reason(path: bytes) -> str | None:
@@ -189,7 +189,7 @@ def protecting_pattern(path: bytes) -> ProtectedPattern | None:
     if not _may_be_protected(text):
         return None
     match = _pattern().search(text)
-    if match is None or _TEMPLATE.search(text):
+    if match is None or re.search(_TEMPLATE, text):
         return None
     return PROTECTED_PATHS[int(str(match.lastgroup)[1:])]
 

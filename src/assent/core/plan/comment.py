@@ -173,11 +173,11 @@ def _words(comment: Comment) -> str:
     return fenced_block(f"{KEPT_FINDING.format(model=comment.model)}\n", text)
 
 
-_FENCE = re.compile(r"`{3,}")
+_FENCE = r"`{3,}"
 
 
 def fenced_block(title: str, content: str) -> str:
     """Returns a text under a title, in a fence that it cannot close."""
-    fence = "`" * (max(map(len, _FENCE.findall(content)), default=2) + 1)
+    fence = "`" * (max(map(len, re.findall(_FENCE, content)), default=2) + 1)
     end = "" if content.endswith("\n") else "\n"
     return f"{title}\n{fence}\n{content}{end}{fence}"

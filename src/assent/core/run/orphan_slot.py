@@ -15,8 +15,8 @@ KEPT_SUFFIX: Final = b".kept"  # how the name ends of one that cannot leave its 
 _RUN: Final = rb"(?P<run>[0-9a-hjkmnp-tv-z]{26})(\.\d+)?"
 SLOTS: Final = re.compile(_RUN)  # the folder of a run's slots
 SLOT_NAME_PATTERN: Final = re.compile(rb"\.assent-" + _RUN + rb"-(?P<index>\d+)\.(new|old)")
-_SLOT: Final = re.compile(rb"(?P<index>\d+)\.(new|old)")
-_WHOLE: Final = re.compile(rb"\d+\.whole")
+_SLOT = rb"(?P<index>\d+)\.(new|old)"
+_WHOLE = rb"\d+\.whole"
 
 SlotHolds: TypeAlias = Literal["old", "new", ""]
 OrphanChoice: TypeAlias = Literal["roll_back", "accept"]
@@ -78,10 +78,10 @@ def identified_orphan(
 def _place(slot: bytes) -> tuple[int, bytes]:
     """Returns the number in a slot's name, and how the path ends of one in a whole folder."""
     within = slot[len(STAGE) + 1 :].split(b"/")[1:] if is_inside(slot, STAGE) else []
-    if len(within) > 1 and _WHOLE.fullmatch(within[0]):
+    if len(within) > 1 and re.fullmatch(_WHOLE, within[0]):
         return -1, b"/" + b"/".join(within[1:])
     found = (
-        _SLOT.fullmatch(within[0])
+        re.fullmatch(_SLOT, within[0])
         if len(within) == 1
         else SLOT_NAME_PATTERN.fullmatch(base_name(slot))
     )

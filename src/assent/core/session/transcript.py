@@ -389,7 +389,7 @@ OFFERS: Final = "offers"  # metadata of a call: the tools that it asked for
 NOTEBOOK: Final = ".ipynb"
 # What a message of the user says, in lower case, where the work takes a tool that most work does
 # not take; or the name of a tool itself. One pattern, because compiling it is part of every start.
-_NEEDS: Final = re.compile(
+_NEEDS = (
     r"`(\w+)`"
     r"|\b(multi_edit|notebook_edit)\b"
     r"|(?P<delete>\b(?:delet|remov)(?:es?|ed|ing)\b)"
@@ -434,5 +434,5 @@ class OfferedTools:
 
 def _needed(text: str) -> list[str]:
     """Returns the tools that a message names, and those that its words take."""
-    found = _NEEDS.finditer(text.lower())
+    found = re.finditer(_NEEDS, text.lower())
     return [each[1] or each[2] or each.lastgroup or "" for each in found]

@@ -184,7 +184,7 @@ def _walked_back(trail: list[dict[int, int]], a: int, b: int) -> LinePairs:
 
 _FILE_HEADER = "\ndiff --git "
 _NOT_ADDED = ("\n-", "\n ", "\n\\", "\n@")  # starts of lines that are not added
-_HUNK = re.compile(r"@@ -[\d,]+ \+(\d+)")
+_HUNK = r"@@ -[\d,]+ \+(\d+)"
 
 
 def added_text(diff: str) -> str:
@@ -202,7 +202,7 @@ def added_numbers(diff: str) -> list[int]:
     numbers: list[int] = []
     number = 0
     for line in _hunk_text(diff).split("\n"):
-        header = _HUNK.match(line)
+        header = re.match(_HUNK, line)
         if header:
             number = int(header[1])
         elif line[:1] in ("+", " "):

@@ -33,6 +33,7 @@ from assent.llm.wires.wire import (
     encode_json,
     encoded_messages,
     list_member,
+    long_list_member,
     open_object,
     tool_call,
 )
@@ -267,7 +268,7 @@ class AnthropicWire(BaseWire):
             open_object(members),
             *(list_member(b"tools", tools) if tools else ()),
             *(list_member(b"system", system) if system else ()),
-            *list_member(b"messages", _marked(messages)),
+            *long_list_member(b"messages", self._joined_messages(prompt, _marked(messages))),
             b"}",
         ]
 

@@ -35,6 +35,7 @@ from assent.llm.wires.wire import (
     encode_json,
     encoded_messages,
     list_member,
+    long_list_member,
     open_object,
     tool_call,
 )
@@ -277,11 +278,12 @@ class ChatWire(BaseWire):
             **self._limit(prompt.output),
         }
         system = "\n\n".join(text for text in prompt.system if text.strip())
-        first = [encode_json({"role": "system", "content": system})] if system else []
+        first = encode_json({"role": "system", "content": system}) if system else b""
+        messages = self._joined_messages(prompt, encoded_messages(self._messages, prompt))
         tools = self._tools.all(prompt.tools)
         return [
             open_object(members),
-            *list_member(b"messages", [*first, *encoded_messages(self._messages, prompt)]),
+            *long_list_member(b"messages", messages, first),
             *(list_member(b"tools", tools) if tools else ()),
             b"}",
         ]

@@ -36,6 +36,7 @@ from assent.llm.wires.wire import (
     encode_json,
     encoded_messages,
     list_member,
+    long_list_member,
     open_object,
     tool_call,
 )
@@ -240,10 +241,11 @@ class ResponsesWire(BaseWire):
         if system := "\n\n".join(text for text in prompt.system if text.strip()):
             members["instructions"] = system
         tools = self._tools.all(prompt.tools)
+        messages = encoded_messages(self._messages, prompt)
         return [
             open_object(members),
             *(list_member(b"tools", tools) if tools else ()),
-            *list_member(b"input", encoded_messages(self._messages, prompt)),
+            *long_list_member(b"input", self._joined_messages(prompt, messages)),
             b"}",
         ]
 

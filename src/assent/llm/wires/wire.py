@@ -24,7 +24,7 @@ from assent.core.llm import (
     ToolDefinition,
 )
 from assent.llm.http_response import SseEvent
-from assent.llm.limits import MAX_ANSWER_PARTS
+from assent.llm.limits import JOINED_BLOCK_BYTES, MAX_ANSWER_PARTS, UNSETTLED_MESSAGES
 
 Made = TypeVar("Made")
 
@@ -95,6 +95,7 @@ class BaseWire:
         self._asked = asked
         self._messages = EncodingCache(self._message)
         self._tools = EncodingCache(self._tool)
+        self._joined = JoinedItems()
 
     @property
     def answer_limits(self) -> AnswerSettings:
@@ -103,6 +104,9 @@ class BaseWire:
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
         """Returns the headers for authentication."""
         return {"authorization": f"Bearer {key}"} if key else {}
+
+    def _joined_messages(self, prompt: ModelRequest, messages: list[bytes]) -> list[bytes]:
+        return self._joined.pieces(messages, forget=is_of_conversation(prompt))
 
     def _members(self, prompt: ModelRequest) -> dict[str, Any]:
         """Returns the simple members; a reasoning model takes no temperature."""
@@ -146,9 +150,50 @@ class EncodingCache(Generic[Made]):
         return list(shown)
 
 
+class JoinedItems:
+    """Joins encoded items with commas; a conversation that only grows is joined once.
+
+    Items are compared by identity, as they come from an EncodingCache.
+    """
+
+    def __init__(self) -> None:
+        # What was joined, in blocks: the items of each, and their text. Replaced as one, because
+        # children may ask at the same time.
+        self._blocks: tuple[tuple[list[bytes], bytes], ...] = ()
+
+    def pieces(self, items: list[bytes], *, forget: bool = True) -> list[bytes]:
+        """Returns the pieces of the joined text; large ones are never copied again."""
+        blocks: list[tuple[list[bytes], bytes]] = []
+        at = 0
+        for block in self._blocks:
+            end = at + len(block[0])
+            if end > len(items) or not all(map(is_, block[0], items[at:end])):
+                break
+            blocks.append(block)
+            at = end
+        settled = items[at : max(at, len(items) - UNSETTLED_MESSAGES)]
+        if sum(map(len, settled)) >= JOINED_BLOCK_BYTES:
+            blocks.append((settled, b",".join(settled)))
+            at += len(settled)
+            # Fewer and larger pieces are sent faster; each item is joined a few times at most.
+            while len(blocks) > 1 and len(blocks[-2][1]) < 2 * len(blocks[-1][1]):
+                (items_before, before), (items_after, after) = blocks[-2:]
+                blocks[-2:] = [(items_before + items_after, b"%b,%b" % (before, after))]
+        if forget:
+            self._blocks = tuple(blocks)
+        rest = items[at:]
+        texts = [text for _, text in blocks] + ([b",".join(rest)] if rest else [])
+        return [piece for text in texts for piece in (b",", text)][1:]
+
+
 def encoded_messages(once: EncodingCache[ChatMessage], prompt: ModelRequest) -> list[bytes]:
     """Returns the encoded messages; a title or summary request keeps the others cached."""
-    return once.all(prompt.messages, forget=prompt.kind not in ("title", "compact"))
+    return once.all(prompt.messages, forget=is_of_conversation(prompt))
+
+
+def is_of_conversation(prompt: ModelRequest) -> bool:
+    """Tells whether a request continues a conversation, instead of being about it."""
+    return prompt.kind not in ("title", "compact")
 
 
 def encode_json(value: object) -> bytes:
@@ -167,6 +212,12 @@ def open_object(members: dict[str, Any]) -> bytes:
 def list_member(name: bytes, items: Sequence[bytes]) -> tuple[bytes, bytes, bytes]:
     """Returns a further member of an object: a list of encoded items."""
     return b',"%b":[' % name, b",".join(items), b"]"
+
+
+def long_list_member(name: bytes, joined: list[bytes], first: bytes = b"") -> list[bytes]:
+    """Returns a further member of an object: a list of items that are joined already."""
+    between = b"," if first and joined else b""
+    return [b',"%b":[%b%b' % (name, first, between), *joined, b"]"]
 
 
 def data_url(image: ImagePart) -> str:
@@ -266,7 +317,7 @@ class TextBuffer:
 _FENCE = "```"
 # A string that has no end reaches to the end: so no part of it is looked at twice.
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
-_CONTROL = re.compile(r"[\x00-\x1f]")
+_CONTROL = r"[\x00-\x1f]"
 _DEPTH = 2  # a string that contains JSON; deeper nesting is not an accident
 
 
@@ -319,7 +370,7 @@ def _tidied(raw: str) -> str:
 
 
 def _escaped(string: str) -> str:
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", string)
+    return re.sub(_CONTROL, lambda found: f"\\u{ord(found[0]):04x}", string)
 
 
 _MENDINGS: tuple[Callable[[str], str], ...] = (_as_it_is, _unfenced, _tidied)
