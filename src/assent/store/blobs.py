@@ -1,4 +1,4 @@
-"""The blob store on disk: one file per digest, or many in a pack.
+"""The blob store on disk: one file per large content; small ones share files.
 
 A blob is durable before it is visible, and its time of last use is recorded.
 """
@@ -7,13 +7,14 @@ import os
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain
 from threading import RLock
 
 from assent.core.errors import StoreError
 from assent.store.files import SAFE, system_error
+from assent.store.locks import TIMEOUT_S
 from assent.store.packs import (
     FEW,
     SYNCFS_THRESHOLD,
@@ -23,11 +24,9 @@ from assent.store.packs import (
     Packs,
     build_pack,
 )
+from assent.store.small_blobs import REFRESH_AFTER_S, SmallBlobs
 
 # Timestamps on stored blobs: when each was last stored or found to be stored.
-
-
-REFRESH_AFTER_S = 60.0  # seconds after which a mark is set again
 
 
 class BlobTimestamps:
@@ -57,25 +56,33 @@ class BlobTimestamps:
 
 CHUNK = 1024 * 1024
 MAX_PACKED_BLOB_BYTES = 64 * 1024  # a content up to this size may share a file with others
+MAX_APPENDED_BYTES = 64 * 1024  # of the few small contents that are appended to the file of such
 MAX_PENDING_BYTES = 8 * 1024 * 1024  # bytes of small contents that wait in memory to be packed
 
 _FIRST = 64 * 1024  # most contents are read in one go
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LENGTH = 64
+_SMALL = "small/"  # begins the name of a holder that is a record in the file of small contents
 
 
 class FileBlobStore:
     """Implements ports.BlobStore below one folder; safe for several threads and processes."""
 
-    def __init__(self, root: str | os.PathLike[str], disk: BlobDisk | None = None) -> None:
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        disk: BlobDisk | None = None,
+        patience: float = TIMEOUT_S,
+    ) -> None:
         self._root = os.path.abspath(root)
         self._below = f"{self._root}/"
         self._disk = disk or BlobDisk()
         self._writer = BlobWriter(self._root, self._disk)
         self._packs = Packs(f"{self._root}/packs", self._disk)
+        self._small = SmallBlobs(self._root, self._disk, self._writer, patience)
         self._marks = BlobTimestamps(self._disk)
         self._pending: dict[str, str] = {}
-        self._crowd: dict[str, bytes] = {}  # small contents that come after many others
+        self._crowd: dict[str, bytes] = {}  # small contents that wait to be stored together
         self._weight = 0
         self._turn = RLock()
 
@@ -98,6 +105,9 @@ class FileBlobStore:
         """Makes everything kept so far durable, and then visible under its digest."""
         with self._turn:
             try:
+                if self._are_few() and self._small.add(self._crowd):
+                    self._crowd, self._weight = {}, 0
+                self._small.sync()
                 packs = self._packed_crowd()
                 self._writer.sync((*self._pending.values(), *packs))
                 for digest, path in tuple(self._pending.items()):
@@ -113,6 +123,7 @@ class FileBlobStore:
         """Removes what was kept and never flushed; nothing refers to it."""
         with self._turn:
             self._abandon()
+            self._small.close()
 
     def has(self, digest: str) -> bool:
         location = self._packs.places.get(digest)
@@ -121,7 +132,9 @@ class FileBlobStore:
         if digest in self._crowd or digest in self._pending or self._place(digest):
             return True
         return _is_name(digest) and (
-            self._size(digest) is not None or bool(self._place(digest, look=True))
+            self._size(digest) is not None
+            or self._is_small(digest)
+            or bool(self._place(digest, look=True))
         )
 
     def missing(self, digests: Iterable[str]) -> list[str]:
@@ -149,7 +162,7 @@ class FileBlobStore:
         for digest in sizes.keys() - absent:
             location = self._packs.places.get(digest)
             if location is None:
-                alone = self._holder(self._path(digest))
+                alone = self._holder(self._path(digest)) or self._small_holder(digest)
                 name = alone if alone.endswith(f":{sizes[digest]}") else ""
             else:
                 path = location[0]
@@ -161,8 +174,28 @@ class FileBlobStore:
 
     def lost(self, holders: Iterable[str]) -> list[str]:
         """Returns the files that do not exist, or are of another size and so damaged."""
-        found = {name: self._holder(self._holder_path(name)) for name in holders}
+        found = {name: self._held_by(name) for name in holders}
         return [name for name, there in found.items() if not name or there != name]
+
+    def _held_by(self, name: str) -> str:
+        """Returns the name of a holder as it is now; a small content may be in a pack since."""
+        digest, _, size = name.removeprefix(_SMALL).partition(":")
+        if not name.startswith(_SMALL):
+            return self._holder(self._holder_path(name))
+        if not _is_name(digest):
+            return ""
+        if self._is_small(digest):
+            return self._small_holder(digest)
+        location = self._place(digest, look=True)
+        there = location is not None and size == str(location[2]) and self._holder(location[0])
+        return name if there else ""
+
+    def _small_holder(self, digest: str) -> str:
+        """Returns the name of a small content as its own holder; empty if it is not there."""
+        with self._reading_small():
+            size = self._small.size(digest)
+            self._small.needs_sync()
+        return "" if size is None else f"{_SMALL}{digest}:{size}"
 
     def _holder(self, path: str) -> str:
         """Returns the name of a file as a holder, and marks it as used; empty if it is gone."""
@@ -247,13 +280,29 @@ class FileBlobStore:
 
     def _elsewhere(self, digest: str, error: OSError) -> bytes:
         """Returns a blob that is not in a separate file."""
+        with self._reading_small():
+            small = self._small.read(digest)
+        if small is not None and sha256(small).hexdigest() == digest:
+            return small
         location = self._found(digest)
-        if location is None:
+        if location is None and small is None:
             raise self._unreadable(digest, error) from error
-        content = self._packed(location, digest)
+        content = self._packed(location, digest) if location else None
         if content is not None:
             return content
-        raise self._damaged(digest, location[0])
+        raise self._damaged(digest, location[0] if location else self._small.path)
+
+    def _is_small(self, digest: str) -> bool:
+        """Tells whether a blob is in the file of small ones, and marks it as used."""
+        with self._reading_small():
+            return self._small.mark(digest)
+
+    @contextmanager
+    def _reading_small(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise system_error("read", self._small.path, error) from error
 
     def _found(self, digest: str) -> PackLocation | None:
         try:
@@ -297,6 +346,9 @@ class FileBlobStore:
             return True
         path = self._path(digest)
         if self._size(digest) != size:
+            if self._is_whole_small(digest):
+                self._small.needs_sync()  # its writer may have died before it was durable
+                return True
             location = self._place(digest) or self._place(digest, look=True)
             if location is None or self._packed(location, digest) is None:
                 return False
@@ -304,9 +356,21 @@ class FileBlobStore:
         self._writer.mark_unsynced(path)  # its writer may have died before it was durable
         return True
 
+    def _is_whole_small(self, digest: str) -> bool:
+        with self._reading_small():
+            content = self._small.read(digest)
+        return (
+            content is not None and sha256(content).hexdigest() == digest and self._is_small(digest)
+        )
+
+    def _are_few(self) -> bool:
+        """Tells whether what waits in memory is so little that it is appended, not packed."""
+        few = 0 < len(self._crowd) <= SYNCFS_THRESHOLD
+        return few and self._weight <= MAX_APPENDED_BYTES
+
     def _admit(self, digest: str, content: bytes) -> None:
-        """Writes a blob, unless it is small and one of many: then it waits for a pack."""
-        if len(self._pending) < SYNCFS_THRESHOLD or len(content) > MAX_PACKED_BLOB_BYTES:
+        """Writes a blob, unless it is small: then it waits to be stored with others."""
+        if len(content) > MAX_PACKED_BLOB_BYTES:
             self._register(digest, len(content), self._writer.write((content,)))
             return
         with self._turn:
