@@ -13,9 +13,8 @@ from tests.store.disks import WatchedDisk
 
 from assent.ports import CollectionResult
 from assent.store.blobs import MAX_PACKED_BLOB_BYTES, REFRESH_AFTER_S, FileBlobStore
-from assent.store.garbage_collector import EVERY, GRACE, BlobGarbageCollector
+from assent.store.garbage_collector import EVERY, GRACE, SMALL_PACK_BYTES, BlobGarbageCollector
 from assent.store.packs import SYNCFS_THRESHOLD
-from assent.store.small_blobs import MAX_FILE_BYTES
 from assent.testing.memory_workspace import SimulatedCrash
 
 HOUR = 3600.0
@@ -109,7 +108,7 @@ def test_f146_a_pack_goes_with_the_last_content_that_is_needed(root: Path) -> No
 
 
 def test_f146_a_large_pack_that_is_mostly_needed_stays_as_it_is(root: Path) -> None:
-    contents = [b"%d" % n * (MAX_FILE_BYTES // len(CONTENTS)) for n in range(len(CONTENTS))]
+    contents = [b"%d" % n * (SMALL_PACK_BYTES // len(CONTENTS)) for n in range(len(CONTENTS))]
     digests = keep(root, *contents)
     packs = list((root / "packs").iterdir())
     assert len(packs) == 1

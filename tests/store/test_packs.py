@@ -95,6 +95,19 @@ def test_what_is_not_small_has_a_file_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / sha256(large)[:2] / sha256(large)[2:]).read_bytes() == large
 
 
+def test_two_contents_of_a_medium_size_are_stored_with_two_syncs(tmp_path: Path) -> None:
+    """The text and the operations of an undo of a thousand files."""
+    kept(tmp_path)
+    disk = WatchedDisk()
+    blobs = FileBlobStore(tmp_path, disk)
+    medium = [b"text of an undo " * 5_000, b"its operations " * 20_000]
+    for content in medium:
+        blobs.keep([content])
+    blobs.flush()
+    assert [call for call, _ in disk.calls].count("fsync") == 2
+    assert [FileBlobStore(tmp_path).read(sha256(one)) for one in medium] == medium
+
+
 def test_little_waits_in_memory(tmp_path: Path) -> None:
     blobs = FileBlobStore(tmp_path)
     contents = [

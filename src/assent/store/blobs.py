@@ -55,7 +55,7 @@ class BlobTimestamps:
 
 
 CHUNK = 1024 * 1024
-MAX_PACKED_BLOB_BYTES = 64 * 1024  # a content up to this size may share a file with others
+MAX_PACKED_BLOB_BYTES = 512 * 1024  # a content up to this size may share a file with others
 MAX_APPENDED_BYTES = 64 * 1024  # of the few small contents that are appended to the file of such
 MAX_PENDING_BYTES = 8 * 1024 * 1024  # bytes of small contents that wait in memory to be packed
 

@@ -17,9 +17,10 @@ from assent.core.errors import StoreError
 from assent.ports import CollectionResult
 from assent.store.files import SAFE, system_error
 from assent.store.packs import BlobDisk, BlobWriter, Packs, build_pack
-from assent.store.small_blobs import MAX_FILE_BYTES, SmallBlobs
+from assent.store.small_blobs import SmallBlobs
 
 GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
+SMALL_PACK_BYTES = 2 * 1024 * 1024  # of a pack that is rewritten for every content to remove
 EVERY = 24 * 3600.0  # seconds between two automatic collections
 
 _STAMP, _ASIDE, _PACK = "collected", "aside", "pack-"
@@ -87,8 +88,8 @@ class BlobGarbageCollector:
     def _packed(self, needed: Callable[[str], bool]) -> Iterator[tuple[int, bool]]:
         """Checks the packs: an unneeded one is removed, a mostly unneeded one is rewritten.
 
-        A pack that a full file of small contents became is rewritten even for one of them: it
-        holds what many runs keep, and each goes when its run is pruned.
+        A small one is rewritten even for one content: a full file of small contents became a
+        pack, which holds what many runs keep, and each content goes when its run is pruned.
         """
         for path, members in self._packs.all().items():
             wanted = {digest: size for digest, size in members if needed(digest)}
@@ -96,7 +97,7 @@ class BlobGarbageCollector:
             useless = total - sum(wanted.values())
             if not members or not useless:
                 continue  # one whose index is damaged cannot be judged
-            worthwhile = not wanted or total <= MAX_FILE_BYTES or 2 * useless > total
+            worthwhile = not wanted or total <= SMALL_PACK_BYTES or 2 * useless > total
             if not self._is_old(path) or not worthwhile:
                 yield useless, False
                 continue
