@@ -4,6 +4,7 @@ import re
 
 import pytest
 from tests.cli.harness import World
+from tests.support.stored_contents import store_alone
 
 
 def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:

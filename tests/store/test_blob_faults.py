@@ -26,7 +26,7 @@ WORDS = {
 
 
 def contents(amount: int) -> list[bytes]:
-    return [b"", b"old", b"long " * 50_000, *[b"small %d" % n for n in range(amount)]]
+    return [b"", b"old", b"long " * 150_000, *[b"small %d" % n for n in range(amount)]]
 
 
 def pieces(content: bytes) -> Iterator[bytes]:

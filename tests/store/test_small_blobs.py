@@ -92,6 +92,27 @@ def test_what_is_large_or_much_is_not_appended(tmp_path: Path) -> None:
         assert not (tmp_path / root / "small").exists()
 
 
+def test_what_comes_in_small_pieces_is_appended_too(tmp_path: Path) -> None:
+    blobs = FileBlobStore(tmp_path)
+    assert blobs.keep(iter([b"in ", b"", b"pieces"])) == (name(b"in pieces"), 9)
+    assert blobs.keep(iter([])) == (name(b""), 0)
+    blobs.flush()
+    assert files(tmp_path) == {"small"}
+    assert FileBlobStore(tmp_path).read(name(b"in pieces")) == b"in pieces"
+
+
+def test_a_damaged_file_of_its_own_does_not_hide_a_content_that_was_stored_again(
+    tmp_path: Path,
+) -> None:
+    alone = tmp_path / name(ONE)[:2] / name(ONE)[2:]
+    alone.parent.mkdir()
+    alone.write_bytes(ONE[:-1])
+    with pytest.raises(StoreError, match="is damaged"):
+        FileBlobStore(tmp_path).read(name(ONE))
+    blobs = keep(tmp_path, ONE)
+    assert blobs.read(name(ONE)) == b"".join(blobs.chunks(name(ONE))) == ONE
+
+
 def test_it_is_durable_after_the_flush_with_one_sync(tmp_path: Path) -> None:
     keep(tmp_path, ONE)
     disk = WatchedDisk()
@@ -279,6 +300,19 @@ def test_f146_each_content_has_its_own_time(tmp_path: Path) -> None:
     assert has(tmp_path, ONE, THREE, b"new", b"secret") == [True, True, True, False]
 
 
+def test_f146_who_collects_may_look_without_making_it_young(tmp_path: Path) -> None:
+    keep(tmp_path, ONE)
+    keep(tmp_path, *[b"%d" % n for n in range(SYNCFS_THRESHOLD + 1)])
+    set_back(tmp_path, ONE)
+    (pack,) = (tmp_path / "packs").iterdir()
+    os.utime(pack, (1, 1))
+    blobs = FileBlobStore(tmp_path)
+    assert [blobs.is_stored(name(one)) for one in (ONE, b"1", TWO)] == [True, True, False]
+    assert not blobs.is_stored("no digest")
+    assert collect(tmp_path) == CollectionResult(2, 3 + 24, 0)
+    assert not blobs.is_stored(name(ONE))
+
+
 def test_f146_a_damaged_file_is_nobodys_to_judge(tmp_path: Path) -> None:
     keep(tmp_path, ONE, b"secret", THREE)
     set_back(tmp_path, ONE, b"secret", THREE)
@@ -419,19 +453,12 @@ def test_a_store_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
     assert FileBlobStore(tmp_path, disk).read(name(ONE)) == ONE
 
 
-def test_nothing_is_open_after_the_store_was_closed(tmp_path: Path) -> None:
+def test_it_holds_no_descriptor(tmp_path: Path) -> None:
     blobs = keep(tmp_path, ONE)
-    blobs.read(name(ONE))
-    path = str(tmp_path / "small")
-
-    def is_open() -> bool:
-        links = Path("/proc/self/fd").iterdir()
-        return any(os.path.realpath(link) == path for link in links)
-
-    assert is_open()
-    blobs.close()
-    assert not is_open()
+    before = os.listdir("/proc/self/fd")
     assert blobs.read(name(ONE)) == ONE
+    assert blobs.has(name(ONE))
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_it_says_what_it_has(tmp_path: Path) -> None:

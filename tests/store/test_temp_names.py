@@ -13,7 +13,7 @@ LEAVE = """
     import sys
     from assent.store.blobs import FileBlobStore
     blobs = FileBlobStore(sys.argv[1])
-    blobs.keep([b"never ", b"flushed"])
+    blobs.keep([b"never flushed" * 100_000, b"."])
     print("kept", flush=True)
     sys.stdin.readline()
     blobs.flush()
@@ -26,7 +26,7 @@ def left(root: Path) -> list[Path]:
 
 def flush_something(root: Path, content: bytes) -> None:
     blobs = FileBlobStore(root)
-    blobs.keep([content[:1], content[1:]])  # what comes in pieces has a file of its own
+    blobs.keep([content * 1_000_000, b"."])  # large, and in pieces
     blobs.flush()
 
 

@@ -107,19 +107,15 @@ def _are_kept_by_content(
 ) -> bool:
     """Tells whether an undo restores the same from stored contents, and nothing else is lost.
 
-    A replaced file gets its owner and attributes from the one in its place; a deleted file has
-    them nowhere but in itself.
+    No run starts without the contents that it replaces. A replaced file gets its owner and
+    attributes from the one in its place; a deleted file has them nowhere but in itself.
     """
     replaced = {
         m.slot
         for m in slots.renames
         if displaces_file(m) and type(slots.operations[m.index]) is WriteFile
     }
-    return (
-        replaced.issuperset(old)
-        and all(slots.has(state.digest) for state in old.values())
-        and writer.are_only_content(old)
-    )
+    return replaced.issuperset(old) and writer.are_only_content(old)
 
 
 def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:

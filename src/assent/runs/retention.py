@@ -47,7 +47,7 @@ class StoreGarbageCollection:
             streams = streams_with_blobs(ports.store.streams(""))
             events = ports.store.read_all(streams) if streams else []
             self._check_at_rest(events)
-            needed = blob_references(events, ports.blobs.read, ports.blobs.has)
+            needed = blob_references(events, ports.blobs.read, ports.blobs.is_stored)
             return ports.garbage_collector.collect(needed.__contains__)
 
     def _check_at_rest(self, events: Sequence[StoredEvent]) -> None:

@@ -89,14 +89,19 @@ class FileBlobStore:
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
         """Writes content to a temporary file, unless it is stored; returns digest and size."""
         source = iter(chunks)
-        first = next(source, b"")
-        second = next(source, None)
-        if second is None:
-            digest = sha256(first).hexdigest()
-            if not self._stored(digest, len(first)):
-                self._admit(digest, first)
-            return digest, len(first)
-        content = _DigestedChunks(chain((first, second), source))
+        held, size = [], 0
+        for chunk in source:
+            held.append(chunk)
+            size += len(chunk)
+            if size > MAX_PACKED_BLOB_BYTES and len(held) > 1:
+                break
+        else:
+            whole = held[0] if len(held) == 1 else b"".join(held)
+            digest = sha256(whole).hexdigest()
+            if not self._stored(digest, size):
+                self._admit(digest, whole)
+            return digest, size
+        content = _DigestedChunks(chain(held, source))
         path = self._writer.write(content)
         self._register(content.digest, content.size, path)
         return content.digest, content.size
@@ -123,7 +128,6 @@ class FileBlobStore:
         """Removes what was kept and never flushed; nothing refers to it."""
         with self._turn:
             self._abandon()
-            self._small.close()
 
     def has(self, digest: str) -> bool:
         location = self._packs.places.get(digest)
@@ -136,6 +140,23 @@ class FileBlobStore:
             or self._is_small(digest)
             or bool(self._place(digest, look=True))
         )
+
+    def is_stored(self, digest: str) -> bool:
+        """Tells whether a blob is stored, and leaves its time as it is."""
+        if not _is_name(digest):
+            return False
+        if digest in self._crowd or digest in self._pending:
+            return True
+        try:
+            self._disk.stat(self._path(digest))
+            return True
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise self._unreadable(digest, error) from error
+        with self._reading_small():
+            small = self._small.size(digest) is not None
+        return small or self._found(digest) is not None  # in this order: one becomes the other
 
     def missing(self, digests: Iterable[str]) -> list[str]:
         """Returns the blobs that are not stored; each pack is checked once."""
@@ -235,12 +256,13 @@ class FileBlobStore:
         except OSError as error:
             raise self._unreadable(digest, error) from error
         if sha256(content).hexdigest() != digest:
-            raise self._damaged(digest, self._path(digest))
+            return self._stored_again(digest)
         return content
 
     def chunks(self, digest: str) -> Iterator[bytes]:
         """Streams the content; raises StoreError at the end if it does not match its name."""
-        if digest not in self._pending and self._size(digest) is None:
+        size = None if digest in self._pending else self._size(digest)
+        if digest not in self._pending and (size is None or size <= MAX_PACKED_BLOB_BYTES):
             yield self.read(digest)
             return
         hashed = sha256()
@@ -291,6 +313,12 @@ class FileBlobStore:
         if content is not None:
             return content
         raise self._damaged(digest, location[0] if location else self._small.path)
+
+    def _stored_again(self, digest: str) -> bytes:
+        """Returns a blob whose separate file is damaged; a small one may be elsewhere since."""
+        with suppress(StoreError):
+            return self._elsewhere(digest, FileNotFoundError())
+        raise self._damaged(digest, self._path(digest))
 
     def _is_small(self, digest: str) -> bool:
         """Tells whether a blob is in the file of small ones, and marks it as used."""
@@ -398,7 +426,9 @@ class FileBlobStore:
 
     def _publish(self, packs: dict[str, str]) -> None:
         for path, name in packs.items():
-            self._writer.publish(path, f"{self._packs.folder}/{name}")
+            target = f"{self._packs.folder}/{name}"
+            self._writer.publish(path, target)
+            self._packs.forget(target)  # one of this name was damaged, if it was known
             self._crowd, self._weight = {}, 0
 
     def _register(self, digest: str, size: int, path: str) -> None:

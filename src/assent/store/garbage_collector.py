@@ -80,10 +80,7 @@ class BlobGarbageCollector:
 
     def _appended(self, needed: Callable[[str], bool]) -> list[tuple[int, bool]]:
         """Checks the file of small blobs, which is replaced by one without those that go."""
-        try:
-            return self._small.collect(needed, self._is_past)
-        finally:
-            self._small.close()
+        return self._small.collect(needed, self._is_past)
 
     def _packed(self, needed: Callable[[str], bool]) -> Iterator[tuple[int, bool]]:
         """Checks the packs: an unneeded one is removed, a mostly unneeded one is rewritten.

@@ -1,6 +1,7 @@
 """The small contents of the store in one file, to which records are appended.
 
 A record is a mark, the digest of a content, its size, when it was last needed, and the content.
+The first one is the name of the file: random bytes, by which it differs from any file before it.
 A record is complete or not there: what a process that died left of one is cut off by the next
 writer. Nothing but the time is ever changed in place. A full file becomes a pack (`packs.py`); a
 collection replaces the file by one without what nothing needs.
@@ -29,6 +30,10 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _Entry: TypeAlias = tuple[int, int, int]  # where a record begins, its content's size, its time
 
+_Identity: TypeAlias = tuple[int, int, int, int]  # device, inode, size, time of the last change
+
+_NOTHING: _Identity = (0, 0, 0, 0)
+
 
 class SmallBlobs:
     """Reads and writes the file; safe for several threads and processes.
@@ -44,10 +49,10 @@ class SmallBlobs:
         self._disk = disk
         self._writer = writer
         self._patience = patience
-        self._fd = -1  # kept open: as long as it is, no other file gets its inode number
+        self._seen = _NOTHING
         self._entries: dict[bytes, _Entry] = {}
+        self._name = b""  # the first record of the file that this is about
         self._end = 0  # of the last complete record
-        self._written = 0.0  # when the file was last changed
         self._damaged = False  # something before the end is no record
         self._unsynced = False
         self._alone = RLock()
@@ -61,10 +66,9 @@ class SmallBlobs:
 
     def read(self, digest: str) -> bytes | None:
         """Returns a content, unchecked; None if the file does not have it."""
-        with self._alone:
-            self._refresh()
+        with self._alone, self._opened() as fd:
             entry = self._entry(digest)
-            return self._content(entry) if entry else None
+            return self._content(fd, entry) if fd is not None and entry else None
 
     def mark(self, digest: str) -> bool:
         """Notes that a content is needed from now on; tells whether the file has it.
@@ -98,10 +102,10 @@ class SmallBlobs:
         """Returns when everything in the file is on disk; its name is after `sync_names`."""
         with self._alone:
             if self._unsynced:
-                self._refresh()
-                if self._fd >= 0:  # or else it has become a pack, durably
-                    self._disk.fsync(self._fd)
-                    self._writer.mark_unsynced(self.path)
+                with self._opened() as fd:
+                    if fd is not None:  # or else it has become a pack, durably
+                        self._disk.fsync(fd)
+                        self._writer.mark_unsynced(self.path)
                 self._unsynced = False
 
     def add(self, contents: Mapping[str, bytes]) -> bool:
@@ -112,7 +116,7 @@ class SmallBlobs:
             if fd is None:
                 return False
             if self._end and self._end + len(records) > MAX_FILE_BYTES:
-                self._seal(records)
+                self._seal(fd, records)
             else:
                 self._append(fd, records)
             return True
@@ -136,19 +140,15 @@ class SmallBlobs:
                 if self._damaged:
                     gone = set()  # it cannot be judged
                 if gone:
-                    self._replace(self._records(gone))
+                    self._replace(self._records(fd, gone))
                 return [(entry[1], raw in gone) for raw, entry in useless.items()]
-
-    def close(self) -> None:
-        """Closes the file; it is opened again when it is needed."""
-        with self._alone:
-            self._forget()
 
     def _append(self, fd: int, records: bytes) -> None:
         end = self._end
         if self._disk.fstat(fd).st_size > end:
             self._disk.truncate(fd, end)  # what a process that died has left of a record
         if not end:
+            records = _named(records)
             self._writer.mark_unsynced(self.path)  # its name may be new
         try:
             written = 0
@@ -162,18 +162,18 @@ class SmallBlobs:
             raise
         self._unsynced = False
 
-    def _records(self, without: set[bytes]) -> bytes:
+    def _records(self, fd: int, without: set[bytes]) -> bytes:
         """Returns the records as they are, without some."""
-        held = self._read_at(0, self._end)
+        held = self._read_at(fd, 0, self._end)
         return b"".join(
             held[at : at + _RECORD.size + size]
             for raw, (at, size, _) in self._entries.items()
             if raw not in without
         )
 
-    def _seal(self, records: bytes) -> None:
+    def _seal(self, fd: int, records: bytes) -> None:
         """Turns what the file has into a pack, and begins it anew with these records."""
-        held = {raw.hex(): self._content(entry) for raw, entry in self._entries.items()}
+        held = {raw.hex(): self._content(fd, entry) for raw, entry in self._entries.items()}
         whole = {digest: one for digest, one in held.items() if sha256(one).hexdigest() == digest}
         if whole:
             name, pieces = build_pack(whole)
@@ -186,7 +186,7 @@ class SmallBlobs:
     def _replace(self, records: bytes) -> None:
         """Replaces the file in one step, durably; the caller holds it."""
         if records:
-            path = self._writer.write((records,))
+            path = self._writer.write((_named(records),))
             self._writer.sync((path,))
             self._writer.publish(path, self.path)
         else:
@@ -203,10 +203,25 @@ class SmallBlobs:
             yield None
             return
         try:
-            self._refresh()
+            self._refresh_from(fd)
             yield fd
         finally:
             release(fd)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int | None]:
+        """Opens the file to read what is known to be in it; None if there is no file."""
+        try:
+            fd = self._disk.open(self.path, _READ)
+        except FileNotFoundError:
+            self._forget()
+            yield None
+            return
+        try:
+            self._refresh_from(fd)
+            yield fd
+        finally:
+            self._disk.close(fd)
 
     def _locked(self, *, create: bool) -> int | None:
         if not create:
@@ -228,35 +243,44 @@ class SmallBlobs:
 
     def _used(self, entry: _Entry) -> float:
         """Returns when a content was last needed: not after the file was last changed."""
-        return min(self._written, entry[2])
+        return min(self._seen[3] / 1e9, entry[2])
 
     def _is_recent(self, entry: _Entry) -> bool:
         return 0 <= time.time() - self._used(entry) < REFRESH_AFTER_S
 
     def _forget(self) -> None:
-        if self._fd >= 0:
-            fd, self._fd = self._fd, -1
-            with suppress(OSError):  # it was only read
-                os.close(fd)
-        self._entries, self._end, self._written, self._damaged = {}, 0, 0.0, False
+        self._seen, self._entries, self._name = _NOTHING, {}, b""
+        self._end, self._damaged = 0, False
 
     def _refresh(self) -> None:
         """Reads what others appended since, or all of it if they replaced the file."""
         try:
-            found = self._disk.stat(self.path)
-            if self._fd >= 0 and not os.path.samestat(found, self._disk.fstat(self._fd)):
-                self._forget()
-            if self._fd < 0:
-                self._fd = self._disk.open(self.path, _READ)
-                found = self._disk.fstat(self._fd)  # it may have been replaced once more
+            if _identity(self._disk.stat(self.path)) == self._seen:
+                return
         except FileNotFoundError:
             self._forget()
             return
-        if found.st_size < self._end:  # by no one but a user
-            self._entries, self._end, self._damaged = {}, 0, False
-        self._written = found.st_mtime
-        if found.st_size > self._end:
-            self._note(self._read_at(self._end, found.st_size - self._end), self._end)
+        with self._opened():
+            pass
+
+    def _refresh_from(self, fd: int) -> None:
+        seen = _identity(self._disk.fstat(fd))
+        if seen == self._seen:
+            return
+        if not self._continues(fd, seen):
+            self._forget()
+        if seen[2] > self._end:
+            self._note(self._read_at(fd, self._end, seen[2] - self._end), self._end)
+        self._seen = seen
+
+    def _continues(self, fd: int, seen: "_Identity") -> bool:
+        """Tells whether the file is still the one that was read, and at most longer.
+
+        A new file may have the inode number of one that was removed, but never its name.
+        """
+        if not self._name or seen[:2] != self._seen[:2] or seen[2] < self._end:
+            return False
+        return self._read_at(fd, 0, len(self._name)) == self._name
 
     def _note(self, held: bytes, start: int) -> None:
         """Notes the records in the bytes from `start` on; the last one may be incomplete."""
@@ -270,24 +294,27 @@ class SmallBlobs:
                     return  # an incomplete record, and nothing after it
                 self._damaged = True
                 continue
-            self._entries[raw] = start + at, size, used
+            if start + at:
+                self._entries[raw] = start + at, size, used
+            else:
+                self._name = held[:end]
             at = end
             self._end = start + end
 
-    def _content(self, entry: _Entry) -> bytes:
-        return self._read_at(entry[0] + _RECORD.size, entry[1])
+    def _content(self, fd: int, entry: _Entry) -> bytes:
+        return self._read_at(fd, entry[0] + _RECORD.size, entry[1])
 
-    def _read_at(self, offset: int, size: int) -> bytes:
+    def _read_at(self, fd: int, offset: int, size: int) -> bytes:
         pieces = []
-        while size and (piece := self._disk.pread(self._fd, size, offset)):
+        while size and (piece := self._disk.pread(fd, size, offset)):
             pieces.append(piece)
             size -= len(piece)
             offset += len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def __del__(self) -> None:
-        with suppress(BaseException):  # it could not be caught here
-            self._forget()
+
+def _identity(found: os.stat_result) -> "_Identity":
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _is_followed(held: bytes, at: int, end: int) -> bool:
@@ -304,6 +331,12 @@ def _is_whole(held: bytes, at: int) -> bool:
 
 def _record(raw: bytes, content: bytes, used: int) -> bytes:
     return _RECORD.pack(_MARK, raw, len(content), used) + content
+
+
+def _named(records: bytes) -> bytes:
+    """Returns the records of a new file."""
+    name = os.urandom(16)
+    return _record(sha256(name).digest(), name, 0) + records
 
 
 def _next_whole(held: bytes, at: int) -> int:
