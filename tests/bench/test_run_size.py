@@ -13,7 +13,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallRuns:
     return SmallRuns(tmp_path / "work")
 
 
-def test_a_small_run_keeps_little_in_few_files(small: SmallRuns) -> None:
+def test_f146_a_small_run_keeps_little_in_few_files(small: SmallRuns) -> None:
     left = small.leave(25)
     assert left.state <= MOST_STATE.limit
     assert left.state_files <= MOST_FILES.limit

@@ -269,3 +269,14 @@ def test_law_3_a_command_that_could_not_run_here_is_refused_before_anything_star
         drive_to_end(engine.runs.build(record.plan_id))
     assert (files(site)["in.txt"], run_events(engine)) == (START["in.txt"], [])
     assert engine.approvals.is_approved(engine.plans.find(record.plan_id))
+
+
+def test_what_a_roll_back_displaces_is_kept_however_small(site: EngineFixture) -> None:
+    """What was written while a command ran may be the user's own, and is stored nowhere else."""
+    engine = open_engine_fixture(site)
+    _, report = built(engine, script("echo second > log.txt; exit 3"))
+    assert report.outcome == "needs_you"
+    assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
+    assert files(site) == START
+    kept = [path.read_bytes() for path in (site.state / "spares").rglob("*") if path.is_file()]
+    assert b"second\n" in kept

@@ -26,6 +26,7 @@ class SegmentSlots(msgspec.Struct, frozen=True):
     operations: Sequence[FileOperation]
     renames: Sequence[SlotMove]
     has: Callable[[str], bool]
+    old_is_stored: bool = False  # the segment was not entered without the contents it displaces
 
 
 class SweepResult(msgspec.Struct, frozen=True):
@@ -107,15 +108,15 @@ def _are_kept_by_content(
 ) -> bool:
     """Tells whether an undo restores the same from stored contents, and nothing else is lost.
 
-    No run starts without the contents that it replaces. A replaced file gets its owner and
-    attributes from the one in its place; a deleted file has them nowhere but in itself.
+    What a rollback displaces, maybe a user's own change, is stored nowhere. A replaced file gets
+    its owner and attributes from the one in its place; a deleted one has them only in itself.
     """
     replaced = {
         m.slot
         for m in slots.renames
         if displaces_file(m) and type(slots.operations[m.index]) is WriteFile
     }
-    return replaced.issuperset(old) and writer.are_only_content(old)
+    return slots.old_is_stored and replaced.issuperset(old) and writer.are_only_content(old)
 
 
 def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:
