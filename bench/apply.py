@@ -11,7 +11,7 @@ from bench.pace import Action, Scale, best, timed
 from bench.startup import ASSENT
 from bench.workspace import Ours
 
-NO_SLOWER = at_most(1.05)  # five in a hundred are noise
+NO_SLOWER = at_most(1.1)
 LINEAR = at_most(11)
 
 

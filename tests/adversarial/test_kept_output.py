@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.adversarial.harness import Stage, events
+from tests.support.stored_contents import stored_contents
 
 from assent.tools.outcome import output_handle
 
@@ -57,7 +58,8 @@ class Reader(Stage):
 
     def kept(self) -> list[bytes]:
         """The outputs that the store keeps."""
-        return [content for content in self.contents().values() if b"2399" in content]
+        blobs = self.state / "assent" / "blobs"
+        return [content for content in stored_contents(blobs) if b"2399" in content]
 
 
 @pytest.fixture

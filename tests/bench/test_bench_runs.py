@@ -34,6 +34,8 @@ ROWS = (
     "build after 50 runs / after 5",
     "undo after 50 runs / after 5",
     "status after 50 runs / after 5",
+    "state per small run",
+    "the same with plan and readable copies",
     "stage one by one: 10 / 1 calls",
     "state of 10 calls / of 1",
     "state per staged operation of 10",

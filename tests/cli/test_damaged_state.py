@@ -63,8 +63,10 @@ FILES = {
 def used(world: World) -> World:
     """A world with a run that was done, so that every small file is there."""
     world.put("a.txt", b"a\n")
+    world.put("gone.txt", b"gone\n")
     world.plan()
     world.write("a.txt", b"b\n")
+    world.ok("stage", "delete", "gone.txt")
     world.build()
     state = world.state / "assent"
     if not (state / "sandbox.json").exists():

@@ -273,3 +273,25 @@ def test_f146_what_a_command_did_not_change_is_kept_only_while_it_runs(world: Wo
     assert listed(world) == [(run, 4, 0)]
     assert world.undo().code == 0
     assert world.files()[b"small"] == ("file", 0o644, b"1\n")
+
+
+def test_f146_a_pruned_run_leaves_none_of_its_content_and_the_others_all_of_theirs(
+    world: World,
+) -> None:
+    """Small contents of many runs share a file, from which each goes with its run."""
+    world.put("a", b"a secret\n")
+    run = build(world, "one", {"a": b"1"})
+    for n in range(2, 5):
+        build(world, f"p{n}", {"b": b"%d of b\n" % n})
+    state = world.state / "assent"
+
+    def everything() -> bytes:
+        return b"".join(path.read_bytes() for path in state.rglob("*") if path.is_file())
+
+    assert b"a secret\n" in everything()
+    age(world)
+    world.ok("runs", "delete", run, "--force")
+    assert b"a secret\n" not in everything()
+    for n in (3, 2):
+        assert world.undo().code == 0
+        assert world.files()[b"b"] == ("file", 0o644, b"%d of b\n" % n)

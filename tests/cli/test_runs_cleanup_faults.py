@@ -5,6 +5,7 @@ import time
 
 import pytest
 from tests.cli.harness import TRUSTING, World
+from tests.support.stored_contents import small_records, store_alone
 
 STAYS = "Run {run} was pruned, but its backup list remains: "
 SAFE = "Nothing can be restored from that list any more; you can delete it."
@@ -25,6 +26,8 @@ def built(world: World, name: str) -> str:
 def cannot_collect(world: World) -> None:
     """Has all contents be old, and a file in the way of the folder that they are moved to."""
     blobs = world.state / "assent" / "blobs"
+    for digest, _ in small_records(blobs):
+        store_alone(blobs, digest)
     for path in blobs.rglob("*"):
         os.utime(path, (time.time() - 7200,) * 2)
     (blobs / "aside").write_bytes(b"")

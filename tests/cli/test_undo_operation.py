@@ -4,6 +4,7 @@ import re
 
 import pytest
 from tests.cli.harness import World
+from tests.support.stored_contents import store_alone
 
 
 def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:
@@ -157,12 +158,7 @@ def undo_plan_text(world: World) -> str:
     """The text of the plan that an undo was, as it is kept."""
     events = world.ok("log")["events"]
     digest = [e["body"]["content_hash"] for e in events if e["kind"] == "text_revised"][-1]
-    (text,) = [
-        path.read_text(encoding="utf-8")
-        for path in (world.state / "assent" / "blobs").rglob("*")
-        if path.parent.name + path.name == digest
-    ]
-    return text
+    return store_alone(world.state / "assent" / "blobs", digest).read_text(encoding="utf-8")
 
 
 def test_g6_the_plan_of_an_undo_names_operations_as_people_type_them(built: World) -> None:

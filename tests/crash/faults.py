@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from tests.crash.rig import Rig
 from tests.crash.trees import look
+from tests.support.stored_contents import stored_contents
 
 from assent.app.engine import Engine
 from assent.core.errors import AssentError
@@ -117,7 +118,7 @@ class Faulty:
         """Every content from the start is in the tree, is a blob, or lies in a slot with a name."""
         slots = [path for path in self._filled_slots() if os.fsdecode(path) in str(report.notes)]
         kept = {look(self.rig.root + b"/" + path).content for path in slots}
-        kept |= {path.read_bytes() for path in self.rig.site.state.glob("blobs/*/*")}
+        kept |= stored_contents(self.rig.site.state / "blobs")
         kept |= {entry.content for entry in self.rig.tree().values()}
         assert {entry.content for entry in self.rig.story.start.values()} <= kept
 

@@ -22,6 +22,7 @@ from tests.crash.rig import STAGE, Moment, Rig
 from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Sweep, decides, stops
 from tests.crash.trees import Tree, seen
+from tests.support.stored_contents import stored_contents
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
@@ -231,7 +232,7 @@ class Damaging:
             for path in slots:
                 if os.fsdecode(path) not in told.text:
                     self._complain(f"{where}: {path!r} is not named in {told.text}")
-        blobs = {p.read_bytes() for p in self.rig.site.state.glob("blobs/*/*") if p.is_file()}
+        blobs = stored_contents(self.rig.site.state / "blobs")
         standing = {entry.content for entry in told.tree.values()}
         there = blobs | standing
         for content in self.contents:

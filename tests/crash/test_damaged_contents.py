@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
+from tests.support.stored_contents import store_alone
 
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, WriteFile
@@ -210,4 +211,4 @@ def _new_contents(rig: Rig) -> list[str]:
 
 
 def _blob(rig: Rig, digest: str) -> Path:
-    return rig.site.state / "blobs" / digest[:2] / digest[2:]
+    return store_alone(rig.site.state / "blobs", digest)

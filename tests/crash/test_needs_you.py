@@ -11,6 +11,7 @@ from tests.crash.meddling import MINE
 from tests.crash.rig import STAGE, Answer, Rig
 from tests.crash.sweep import Report
 from tests.crash.trees import file, seen, tree
+from tests.support.stored_contents import stored_contents
 
 pytestmark = PATIENT
 
@@ -133,4 +134,4 @@ def _slot_of_a(rig: Rig) -> bytes:
 
 
 def _blobs(rig: Rig) -> set[bytes]:
-    return {path.read_bytes() for path in rig.site.state.glob("blobs/*/*")}
+    return stored_contents(rig.site.state / "blobs")

@@ -62,6 +62,10 @@ class WatchedHands:
         with self._watched("set_aside"):
             return self.disk.keep_displaced(run, old)
 
+    def are_only_content(self, old: Mapping[bytes, FileState]) -> bool:
+        with self._watched("are_only_content"):
+            return self.disk.are_only_content(old)
+
     def rename_unless_taken(self, source: bytes, target: bytes) -> None:
         with self._watched("rename", source, target):
             self.disk.rename_unless_taken(source, target)

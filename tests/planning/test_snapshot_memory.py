@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.planning.test_snapshot_model import STEPS, Step, act
 from tests.support.snapshot import Folder, later, state
+from tests.support.stored_contents import store_alone
 
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, WriteFile
@@ -285,7 +286,7 @@ def test_f139_contents_that_are_missing_or_cut_off_are_kept_again(place: Place) 
     place.take()
     for content, damage in ((b"1\n", Path.unlink), (b"2\n", lambda path: os.truncate(path, 1))):
         digest = sha256(content)
-        damage(place.state / "blobs" / digest[:2] / digest[2:])
+        damage(store_alone(place.state / "blobs", digest))
         taken, read = place.take()
         assert len(read) == 1
         assert place.contents(taken) == KEPT

@@ -119,7 +119,8 @@ def losing(tell: Record) -> None:
     tell("recover-slots-accept", "recover", "--accept")
     here.put(f"{slot}/0.old", "old\n")
     tell("recover-slots-roll-back", "recover", "--roll-back")
-    for file in (here.base / "state").glob("*/blobs/*/*"):
+    blobs = here.base / "state" / "assent" / "blobs"
+    for file in (*blobs.glob("*/*"), blobs / "small"):
         file.unlink()
     tell("lost-contents", "review", code=1)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.stored_contents import small_records, store_alone
 
 from assent.app.engine import Engine
 from assent.core.errors import ApprovalUsed, Drift, Refused, RunUnfinished
@@ -219,7 +220,8 @@ def test_the_undo_of_a_command_that_failed_does_not_run_and_that_is_said(
 def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: EngineFixture) -> None:
     engine = open_engine_fixture(site)
     record, report = built(engine, FAIL)
-    for blob in (site.state / "blobs").glob("*/*"):
+    blobs = site.state / "blobs"
+    for blob in [store_alone(blobs, digest) for digest, _ in small_records(blobs)]:
         if blob.read_bytes() == b"oh no\n" or b'"operations"' in blob.read_bytes()[:20]:
             blob.write_bytes(b"damaged")
     ledger = engine.runs.repository()
@@ -267,3 +269,14 @@ def test_law_3_a_command_that_could_not_run_here_is_refused_before_anything_star
         drive_to_end(engine.runs.build(record.plan_id))
     assert (files(site)["in.txt"], run_events(engine)) == (START["in.txt"], [])
     assert engine.approvals.is_approved(engine.plans.find(record.plan_id))
+
+
+def test_what_a_roll_back_displaces_is_kept_however_small(site: EngineFixture) -> None:
+    """What was written while a command ran may be the user's own, and is stored nowhere else."""
+    engine = open_engine_fixture(site)
+    _, report = built(engine, script("echo second > log.txt; exit 3"))
+    assert report.outcome == "needs_you"
+    assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
+    assert files(site) == START
+    kept = [path.read_bytes() for path in (site.state / "spares").rglob("*") if path.is_file()]
+    assert b"second\n" in kept

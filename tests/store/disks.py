@@ -7,8 +7,8 @@ from assent.store.packs import BlobDisk
 from assent.testing.memory_workspace import SimulatedCrash
 
 CALLS = (
-    "open", "read", "pread", "write", "close", "fsync", "syncfs", "rename", "mkdir", "stat",
-    "utime", "unlink", "listdir",
+    "open", "read", "pread", "write", "pwrite", "truncate", "close", "fsync", "syncfs", "rename",
+    "mkdir", "stat", "fstat", "utime", "unlink", "listdir",
 )  # fmt: skip
 
 
@@ -66,6 +66,7 @@ class SlowDisk(BlobDisk):
     """Writes no more than a few bytes at once, as a disk may."""
 
     write = staticmethod(lambda fd, content: os.write(fd, bytes(content)[:3]))
+    pwrite = staticmethod(lambda fd, content, at: os.pwrite(fd, bytes(content)[:3], at))
 
 
 class OldDisk(WatchedDisk):

@@ -1,4 +1,4 @@
-"""Blobs on disk: where they lie, when they are seen, and in which order things become durable."""
+"""Large blobs: where they lie, when they are seen, in which order things become durable."""
 
 import os
 import tracemalloc
@@ -10,10 +10,10 @@ from tests.store.disks import OldDisk, SlowDisk, WatchedDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blobs import CHUNK, FileBlobStore
+from assent.store.blobs import CHUNK, MAX_PACKED_BLOB_BYTES, FileBlobStore
 from assent.store.packs import SYNCFS_THRESHOLD
 
-TEXT = b"some content"
+TEXT = b"some content" * (MAX_PACKED_BLOB_BYTES // 12 + 1)  # too large to share a file
 NAME = sha256(TEXT)
 
 
@@ -77,8 +77,8 @@ def test_few_blobs_are_synced_each_before_and_after_the_rename(tmp_path: Path) -
 def test_many_blobs_are_synced_together(tmp_path: Path) -> None:
     disk = WatchedDisk()
     blobs = FileBlobStore(tmp_path, disk)
-    for n in range(400):
-        blobs.keep([b"%d" % n])
+    for n in range(SYNCFS_THRESHOLD + 1):
+        blobs.keep([TEXT + b"%d" % n])
     blobs.flush()
     names = [name for name, _ in disk.calls if name in ("fsync", "syncfs", "rename")]
     assert "fsync" not in names
@@ -90,7 +90,7 @@ def test_without_syncfs_each_of_many_is_synced(tmp_path: Path) -> None:
     disk = OldDisk()
     blobs = FileBlobStore(tmp_path, disk)
     for n in range(SYNCFS_THRESHOLD + 1):
-        blobs.keep([b"%d" % n])
+        blobs.keep([TEXT + b"%d" % n])
     blobs.flush()
     written = {path for name, path in disk.calls if name == "write"}
     assert len(written) == SYNCFS_THRESHOLD + 1
@@ -170,7 +170,9 @@ def test_damaged_blob_is_never_handed_out_as_whole(tmp_path: Path, damage: bytes
     assert caught.value.next == f"mv {path} {path}.damaged"
 
 
-@pytest.mark.parametrize("damage", [b"", TEXT[:-1], TEXT + b"x"])
+@pytest.mark.parametrize(
+    "damage", [b"", TEXT[:-1], TEXT + b"x"], ids=["emptied", "truncated", "longer"]
+)
 def test_torn_blob_is_replaced(tmp_path: Path, damage: bytes) -> None:
     kept(tmp_path, TEXT)
     place(tmp_path).write_bytes(damage)
@@ -225,7 +227,7 @@ def test_threads_may_share_blobs(tmp_path: Path) -> None:
 
     def work(own: bytes) -> None:
         for n in range(30):
-            for content in (own + b"%d" % n, b"shared %d" % n):
+            for content in (TEXT + own + b"%d" % n, TEXT + b"shared %d" % n):
                 digest, _ = blobs.keep([content])
                 assert blobs.read(digest) == content
             blobs.flush()

@@ -10,10 +10,11 @@ from tests.store.disks import FailingDisk
 from tests.store.test_garbage_collector import CONTENTS, age, keep, nothing
 
 from assent.core.errors import StoreError
-from assent.store.blobs import FileBlobStore
+from assent.store.blobs import MAX_PACKED_BLOB_BYTES, FileBlobStore
 from assent.store.garbage_collector import BlobGarbageCollector
 
 REMOVED = re.compile(r" (\d+) bytes of unused content were removed before that\.$")
+LARGE = b"x" * MAX_PACKED_BLOB_BYTES
 NONE = "All content that is still needed is intact. Nothing was removed."
 
 
@@ -43,7 +44,7 @@ def test_f146_wherever_it_fails_its_words_are_true(root: Path) -> None:
     for at in count(1):
         if not failed:
             break
-        keep(root, b"1", b"22", b"4444")
+        keep(root, *[LARGE + b"4" * n for n in (1, 2, 4)])
         age(root)
         disk, before = FailingDisk(at, errno.EIO), size(root)
         message = words(BlobGarbageCollector(root, disk=disk), wanted)
@@ -75,7 +76,7 @@ def test_f146_a_damaged_pack_does_not_hide_what_was_removed_before(root: Path) -
 
 
 def test_f146_of_one_that_removed_nothing_it_says_so(root: Path) -> None:
-    keep(root, b"1")
+    keep(root, LARGE + b"1")
     age(root)
     (root / "aside").write_bytes(b"")
     with pytest.raises(StoreError) as raised:

@@ -10,8 +10,10 @@ from assent.core.errors import StoreError
 from assent.store.blobs import MAX_PACKED_BLOB_BYTES, MAX_PENDING_BYTES, FileBlobStore
 from assent.store.packs import SYNCFS_THRESHOLD, build_pack
 
-CONTENTS = [b"content number %d" % n for n in range(SYNCFS_THRESHOLD + 40)]
-ALONE, TOGETHER = CONTENTS[:SYNCFS_THRESHOLD], CONTENTS[SYNCFS_THRESHOLD:]
+LARGE = b"large " * (MAX_PACKED_BLOB_BYTES // 6 + 1)
+ALONE = [LARGE + b"%d" % n for n in range(3)]
+TOGETHER = [b"content number %d" % n for n in range(SYNCFS_THRESHOLD + 40)]
+CONTENTS = [*ALONE, *TOGETHER]
 
 
 def kept(root: Path, contents: list[bytes] = CONTENTS) -> FileBlobStore:
@@ -27,7 +29,7 @@ def the_pack(root: Path) -> Path:
     return pack
 
 
-def test_what_comes_after_many_others_shares_one_file(tmp_path: Path) -> None:
+def test_many_small_contents_share_one_file(tmp_path: Path) -> None:
     kept(tmp_path)
     name, pieces = build_pack({sha256(content): content for content in TOGETHER})
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
@@ -71,9 +73,7 @@ def test_two_packs_are_read_side_by_side_with_few_calls(tmp_path: Path) -> None:
     kept(tmp_path, other)
     disk = WatchedDisk()
     blobs = FileBlobStore(tmp_path, disk)
-    for content in [
-        c for pair in zip(TOGETHER, other[SYNCFS_THRESHOLD:], strict=True) for c in pair
-    ]:
+    for content in [c for pair in zip(TOGETHER, other, strict=True) for c in pair]:
         assert blobs.read(sha256(content)) == content
     reads = [name for name, path in disk.calls if name == "pread" and "packs" in path]
     assert len(reads) == 10
@@ -95,11 +95,24 @@ def test_what_is_not_small_has_a_file_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / sha256(large)[:2] / sha256(large)[2:]).read_bytes() == large
 
 
+def test_two_contents_of_a_medium_size_are_stored_with_two_syncs(tmp_path: Path) -> None:
+    """The text and the operations of an undo of a thousand files."""
+    kept(tmp_path)
+    disk = WatchedDisk()
+    blobs = FileBlobStore(tmp_path, disk)
+    medium = [b"text of an undo " * 5_000, b"its operations " * 20_000]
+    for content in medium:
+        blobs.keep([content])
+    blobs.flush()
+    assert [call for call, _ in disk.calls].count("fsync") == 2
+    assert [FileBlobStore(tmp_path).read(sha256(one)) for one in medium] == medium
+
+
 def test_little_waits_in_memory(tmp_path: Path) -> None:
     blobs = FileBlobStore(tmp_path)
     contents = [
         b"%08d" % n * (MAX_PACKED_BLOB_BYTES // 8)
-        for n in range(SYNCFS_THRESHOLD + MAX_PENDING_BYTES // MAX_PACKED_BLOB_BYTES + 2)
+        for n in range(MAX_PENDING_BYTES // MAX_PACKED_BLOB_BYTES + 2)
     ]
     for content in contents:
         blobs.keep([content])

@@ -13,7 +13,7 @@ LEAVE = """
     import sys
     from assent.store.blobs import FileBlobStore
     blobs = FileBlobStore(sys.argv[1])
-    blobs.keep([b"never flushed"])
+    blobs.keep([b"never flushed" * 100_000, b"."])
     print("kept", flush=True)
     sys.stdin.readline()
     blobs.flush()
@@ -26,7 +26,7 @@ def left(root: Path) -> list[Path]:
 
 def flush_something(root: Path, content: bytes) -> None:
     blobs = FileBlobStore(root)
-    blobs.keep([content])
+    blobs.keep([content * 1_000_000, b"."])  # large, and in pieces
     blobs.flush()
 
 

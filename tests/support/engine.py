@@ -184,7 +184,7 @@ class World:
             projection=self.projection or LocalProjection(root),
             executor=partial(Executor, LocalFileWriter(root, disk, spares=self.spares), self.blobs),
             hooks=self.hooks,
-            garbage_collector=self.collector,
+            open_garbage_collector=lambda: self.collector,
             displaced_files=self.spares,
         )
         inode = os.stat(root).st_ino

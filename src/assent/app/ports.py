@@ -27,6 +27,7 @@ from assent.planning.ports import NoPlanRules, Ports, RetentionLimits, Workspace
 from assent.ports import (
     BlobStore,
     CacheFile,
+    GarbageCollector,
     Journal,
     LogCheck,
     PlanCommandRunner,
@@ -119,7 +120,6 @@ def open_ports(
     from assent.executor.projection import LocalProjection
     from assent.store.blobs import FileBlobStore
     from assent.store.clock import SystemClock
-    from assent.store.garbage_collector import BlobGarbageCollector
     from assent.store.locks import FileLocks
     from assent.store.signing_key import FileSigner
     from assent.store.sqlite import SqliteEventStore
@@ -143,6 +143,12 @@ def open_ports(
 
         return LocalFileWriter(root, digests=digests, spares=spares)
 
+    @cache
+    def collector() -> GarbageCollector:
+        from assent.store.garbage_collector import BlobGarbageCollector  # after a run at most
+
+        return BlobGarbageCollector(here.state / "blobs")
+
     def open_executor(journal: Journal) -> "Executor":
         from assent.executor.executor import Executor  # most commands change nothing
 
@@ -162,7 +168,7 @@ def open_ports(
         projection=projection,
         executor=open_executor,
         open_command_runner=commander,
-        garbage_collector=BlobGarbageCollector(here.state / "blobs"),
+        open_garbage_collector=collector,
         displaced_files=spares,
         rules=rules,
         keys=KeyringTrustedKeys(here, root, settings.keys),

@@ -4,7 +4,9 @@ Tests replace this class to count calls, to fail one, or to crash in the middle.
 """
 
 import errno
+import fcntl
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -84,6 +86,20 @@ class Disk:
     def touch(self, fd: int) -> None:
         """Sets a file's times to now."""
         os.utime(fd)
+
+    def has_no_writer(self, fd: int) -> bool:
+        """Tells whether no one can write to a file that was opened to be read.
+
+        The system refuses a lease on a file that is open to be written, or mapped so. Where it
+        knows no leases, or gives none to this user, any file may have a writer.
+        """
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # by default, SIGIO ends the process
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        except (OSError, AttributeError):
+            return False
+        return True
 
     def list_xattrs(self, fd: int) -> list[str]:
         return os.listxattr(fd) if _HAS_XATTRS else []

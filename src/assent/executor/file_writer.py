@@ -4,12 +4,13 @@ import errno
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from errno import EBUSY, EEXIST, ENOTEMPTY
-from stat import S_ISDIR, S_ISGID
+from stat import S_IFREG, S_ISDIR, S_ISGID
 from threading import Thread
 from typing import TypeAlias
 
 import msgspec
 
+from assent.core.digest import sha256
 from assent.core.paths import STAGE, casefolded, is_inside, one_line, parent
 from assent.core.plan.operation import FileOperation, FileState, WriteFile, footprint
 from assent.core.run.orphan_slot import PROBES
@@ -24,6 +25,7 @@ from assent.core.run.slot_move import (
 from assent.executor.disk import Disk, SymlinkInPath
 from assent.executor.displaced_files import LocalDisplacedFiles
 from assent.executor.file_states import (
+    OPEN_READ,
     DigestCache,
     FileStates,
     OwnershipRights,
@@ -111,6 +113,8 @@ def _check_and_rename(disk: Disk, source: RenameEnd, target: RenameEnd) -> None:
 # Removes large numbers of files in parallel, because most of that time is spent in the kernel.
 
 
+MAX_FORGOTTEN_FILES = 16  # that a run replaced and that are not set aside, and bytes of each
+MAX_FORGOTTEN_BYTES = 64 * 1024
 PARALLEL_THRESHOLD = 512  # with fewer files than this, starting threads gains nothing
 
 _THREADS = 8  # they mostly wait, so more than there are processors
@@ -310,6 +314,33 @@ class LocalFileWriter:
         self._unsynced.removed(SlotLayout(run).folder, STAGE)
         self._folders.forget()
         return True
+
+    def are_only_content(self, old: Mapping[bytes, FileState]) -> bool:
+        """Tells whether files in slots are few, small, unchanged, and no one can write to them."""
+        sizes = [state.size for state in old.values()]
+        if len(sizes) > MAX_FORGOTTEN_FILES or max(sizes, default=0) > MAX_FORGOTTEN_BYTES:
+            return False
+        try:
+            return all(self._is_only_content(slot, state) for slot, state in old.items())
+        except OSError:
+            return False
+
+    def _is_only_content(self, slot: bytes, state: FileState) -> bool:
+        folder, _, name = slot.rpartition(b"/")
+        try:
+            fd = self._disk.open(name, OPEN_READ, 0, self._folders.open(folder))
+        except FileNotFoundError:
+            return True  # it was removed before a crash
+        try:
+            found = self._disk.stat(fd)
+            if found.st_mode != S_IFREG | state.mode or found.st_nlink != 1:
+                return False
+            # In this order: what was written before it had no writer any more is read.
+            return self._disk.has_no_writer(fd) and state.digest == sha256(
+                self._disk.read(fd, MAX_FORGOTTEN_BYTES + 1)
+            )
+        finally:
+            self._disk.close(fd)
 
     def rename_unless_taken(self, source: bytes, target: bytes) -> None:
         """Renames without ever replacing: FileExistsError if the target is taken."""

@@ -72,16 +72,19 @@ def unlike_start(
 def unlogged_renames(
     writer: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> list[PathConflict]:
-    """Returns what shows that renames were made, in a run whose journal has none."""
+    """Returns what shows that renames were made, in a run whose journal has none.
+
+    A slot that was not filled to its end may hold what its path still holds: an empty file, too.
+    """
     found = {
         conflict.path: conflict for conflict in contradictions(writer, operations, "rolled_back")
     }
-    seen = read_states(writer, [move.slot for move in renames])
+    seen = read_states(writer, [name for move in renames for name in (move.slot, move.path)])
     for move in renames:
         match move:
             case MoveToSlot() if seen[move.slot] is not None:
                 pass
-            case SwapWithSlot() if seen[move.slot] == move.before:
+            case SwapWithSlot() if seen[move.slot] == move.before != seen[move.path]:
                 pass
             case ClearFolder() if seen[move.slot] is not None:
                 pass

@@ -185,7 +185,13 @@ class SegmentRun:
         If a run is resumed (`again`), it is unknown what was removed already and is not on disk
         yet.
         """
-        slots = SegmentSlots(self._layout, self._operations, self._renames, self._blobs.has)
+        slots = SegmentSlots(
+            self._layout,
+            self._operations,
+            self._renames,
+            self._blobs.has,
+            old_is_stored=self._course.back is None,  # so `check_blobs` made sure
+        )
         emptied = sweep(
             self._writer, self._course.segment_outcome, slots, careful=self._is_decided()
         )

@@ -1,11 +1,11 @@
 """The sweep step: empties the slots of a settled run; bytes that exist nowhere else are kept."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from errno import ELOOP
 
 import msgspec
 
-from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
 from assent.core.run.journal import SettledEntry
 from assent.core.run.results import displaces_file
 from assent.core.run.slot_move import (
@@ -26,6 +26,7 @@ class SegmentSlots(msgspec.Struct, frozen=True):
     operations: Sequence[FileOperation]
     renames: Sequence[SlotMove]
     has: Callable[[str], bool]
+    old_is_stored: bool = False  # the segment was not entered without the contents it displaces
 
 
 class SweepResult(msgspec.Struct, frozen=True):
@@ -83,7 +84,10 @@ def _beside(slots: SegmentSlots) -> list[bytes]:
 
 
 def _are_set_aside(writer: FileWriter, slots: SegmentSlots) -> bool:
-    """Keeps what was displaced as spares, unless a folder among it holds another's late file."""
+    """Keeps what was displaced as spares, unless a folder among it holds another's late file.
+
+    A few small files that were replaced, and that no one can still write to, are not kept so.
+    """
     old = {m.slot: m.before for m in slots.renames if displaces_file(m)}
     folders = (*_cleared(slots.renames), *slots.layout.whole_folder_slots) if old else ()
     try:
@@ -92,9 +96,27 @@ def _are_set_aside(writer: FileWriter, slots: SegmentSlots) -> bool:
         within = slots.layout.folder + b"/"
         if slots.layout.beside:
             old = {slot: state for slot, state in old.items() if slot.startswith(within)}
-        return bool(old) and writer.keep_displaced(slots.layout.run, old)
+        if not old or _are_kept_by_content(writer, slots, old):
+            return False
+        return writer.keep_displaced(slots.layout.run, old)
     except OSError:
         return False
+
+
+def _are_kept_by_content(
+    writer: FileWriter, slots: SegmentSlots, old: Mapping[bytes, FileState]
+) -> bool:
+    """Tells whether an undo restores the same from stored contents, and nothing else is lost.
+
+    What a rollback displaces, maybe a user's own change, is stored nowhere. A replaced file gets
+    its owner and attributes from the one in its place; a deleted one has them only in itself.
+    """
+    replaced = {
+        m.slot
+        for m in slots.renames
+        if displaces_file(m) and type(slots.operations[m.index]) is WriteFile
+    }
+    return slots.old_is_stored and replaced.issuperset(old) and writer.are_only_content(old)
 
 
 def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:

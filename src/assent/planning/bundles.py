@@ -169,6 +169,9 @@ class BundleBlobs:
     def has(self, digest: str) -> bool:
         return digest in self._contents
 
+    def is_stored(self, digest: str) -> bool:
+        return digest in self._contents
+
     def missing(self, digests: Iterable[str]) -> list[str]:
         return [digest for digest in digests if digest not in self._contents]
 

@@ -109,7 +109,7 @@ class Ports(msgspec.Struct, frozen=True):
     projection: Projection
     executor: "Callable[[Journal], Executor]"  # the engine itself writes no files (law 1)
     hooks: HookRunner = NoHookRunner()
-    garbage_collector: GarbageCollector = NoGarbageCollector()
+    open_garbage_collector: Callable[[], GarbageCollector] = NoGarbageCollector
     displaced_files: DisplacedFiles = NoDisplacedFiles()
     open_command_runner: Callable[[], PlanCommandRunner] = NoPlanCommandRunner  # for builds
     # By its text; where there is none, no command line counts as read.

@@ -37,6 +37,12 @@ class FileWriter(PathStateReader, Protocol):
         False: nothing was done, and the slots must be emptied.
         """
 
+    def are_only_content(self, old: Mapping[bytes, FileState]) -> bool:
+        """Tells whether files in slots are few, small, unchanged, and no one can write to them.
+
+        Then their contents are all that there is to keep of them.
+        """
+
     def rename_unless_taken(self, source: bytes, target: bytes) -> None:
         """Renames without ever replacing: FileExistsError if the target is taken."""
 

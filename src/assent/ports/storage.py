@@ -110,6 +110,9 @@ class BlobStore(Protocol):
 
     def has(self, digest: str) -> bool: ...
 
+    def is_stored(self, digest: str) -> bool:
+        """Tells what `has` tells, but does not count as a use: for those who collect."""
+
     def missing(self, digests: Iterable[str]) -> list[str]:
         """Returns the digests that are not stored, in their order."""
 

@@ -31,7 +31,7 @@ class StoreGarbageCollection:
 
     def due(self) -> bool:
         """Tells whether the last collection was long ago."""
-        return self._ports.garbage_collector.due()
+        return self._ports.open_garbage_collector().due()
 
     def collect(self) -> CollectionResult:
         """Removes unneeded contents, unless another process does so already (Busy)."""
@@ -47,8 +47,8 @@ class StoreGarbageCollection:
             streams = streams_with_blobs(ports.store.streams(""))
             events = ports.store.read_all(streams) if streams else []
             self._check_at_rest(events)
-            needed = blob_references(events, ports.blobs.read, ports.blobs.has)
-            return ports.garbage_collector.collect(needed.__contains__)
+            needed = blob_references(events, ports.blobs.read, ports.blobs.is_stored)
+            return ports.open_garbage_collector().collect(needed.__contains__)
 
     def _check_at_rest(self, events: Sequence[StoredEvent]) -> None:
         """Refuses while a session's command runs: what it may yet change is on no record."""

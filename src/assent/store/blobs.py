@@ -1,4 +1,4 @@
-"""The blob store on disk: one file per digest, or many in a pack.
+"""The blob store on disk: one file per large content; small ones share files.
 
 A blob is durable before it is visible, and its time of last use is recorded.
 """
@@ -7,13 +7,14 @@ import os
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain
 from threading import RLock
 
 from assent.core.errors import StoreError
 from assent.store.files import SAFE, system_error
+from assent.store.locks import TIMEOUT_S
 from assent.store.packs import (
     FEW,
     SYNCFS_THRESHOLD,
@@ -23,11 +24,9 @@ from assent.store.packs import (
     Packs,
     build_pack,
 )
+from assent.store.small_blobs import REFRESH_AFTER_S, SmallBlobs
 
 # Timestamps on stored blobs: when each was last stored or found to be stored.
-
-
-REFRESH_AFTER_S = 60.0  # seconds after which a mark is set again
 
 
 class BlobTimestamps:
@@ -56,40 +55,53 @@ class BlobTimestamps:
 
 
 CHUNK = 1024 * 1024
-MAX_PACKED_BLOB_BYTES = 64 * 1024  # a content up to this size may share a file with others
+MAX_PACKED_BLOB_BYTES = 512 * 1024  # a content up to this size may share a file with others
+MAX_APPENDED_BYTES = 64 * 1024  # of the few small contents that are appended to the file of such
 MAX_PENDING_BYTES = 8 * 1024 * 1024  # bytes of small contents that wait in memory to be packed
 
 _FIRST = 64 * 1024  # most contents are read in one go
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LENGTH = 64
+_SMALL = "small/"  # begins the name of a holder that is a record in the file of small contents
 
 
 class FileBlobStore:
     """Implements ports.BlobStore below one folder; safe for several threads and processes."""
 
-    def __init__(self, root: str | os.PathLike[str], disk: BlobDisk | None = None) -> None:
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        disk: BlobDisk | None = None,
+        patience: float = TIMEOUT_S,
+    ) -> None:
         self._root = os.path.abspath(root)
         self._below = f"{self._root}/"
         self._disk = disk or BlobDisk()
         self._writer = BlobWriter(self._root, self._disk)
         self._packs = Packs(f"{self._root}/packs", self._disk)
+        self._small = SmallBlobs(self._root, self._disk, self._writer, patience)
         self._marks = BlobTimestamps(self._disk)
         self._pending: dict[str, str] = {}
-        self._crowd: dict[str, bytes] = {}  # small contents that come after many others
+        self._crowd: dict[str, bytes] = {}  # small contents that wait to be stored together
         self._weight = 0
         self._turn = RLock()
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
         """Writes content to a temporary file, unless it is stored; returns digest and size."""
         source = iter(chunks)
-        first = next(source, b"")
-        second = next(source, None)
-        if second is None:
-            digest = sha256(first).hexdigest()
-            if not self._stored(digest, len(first)):
-                self._admit(digest, first)
-            return digest, len(first)
-        content = _DigestedChunks(chain((first, second), source))
+        held, size = [], 0
+        for chunk in source:
+            held.append(chunk)
+            size += len(chunk)
+            if size > MAX_PACKED_BLOB_BYTES and len(held) > 1:
+                break
+        else:
+            whole = held[0] if len(held) == 1 else b"".join(held)
+            digest = sha256(whole).hexdigest()
+            if not self._stored(digest, size):
+                self._admit(digest, whole)
+            return digest, size
+        content = _DigestedChunks(chain(held, source))
         path = self._writer.write(content)
         self._register(content.digest, content.size, path)
         return content.digest, content.size
@@ -98,6 +110,9 @@ class FileBlobStore:
         """Makes everything kept so far durable, and then visible under its digest."""
         with self._turn:
             try:
+                if self._are_few() and self._small.add(self._crowd):
+                    self._crowd, self._weight = {}, 0
+                self._small.sync()
                 packs = self._packed_crowd()
                 self._writer.sync((*self._pending.values(), *packs))
                 for digest, path in tuple(self._pending.items()):
@@ -121,8 +136,27 @@ class FileBlobStore:
         if digest in self._crowd or digest in self._pending or self._place(digest):
             return True
         return _is_name(digest) and (
-            self._size(digest) is not None or bool(self._place(digest, look=True))
+            self._size(digest) is not None
+            or self._is_small(digest)
+            or bool(self._place(digest, look=True))
         )
+
+    def is_stored(self, digest: str) -> bool:
+        """Tells whether a blob is stored, and leaves its time as it is."""
+        if not _is_name(digest):
+            return False
+        if digest in self._crowd or digest in self._pending:
+            return True
+        try:
+            self._disk.stat(self._path(digest))
+            return True
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise self._unreadable(digest, error) from error
+        with self._reading_small():
+            small = self._small.size(digest) is not None
+        return small or self._found(digest) is not None  # in this order: one becomes the other
 
     def missing(self, digests: Iterable[str]) -> list[str]:
         """Returns the blobs that are not stored; each pack is checked once."""
@@ -149,7 +183,7 @@ class FileBlobStore:
         for digest in sizes.keys() - absent:
             location = self._packs.places.get(digest)
             if location is None:
-                alone = self._holder(self._path(digest))
+                alone = self._holder(self._path(digest)) or self._small_holder(digest)
                 name = alone if alone.endswith(f":{sizes[digest]}") else ""
             else:
                 path = location[0]
@@ -161,8 +195,28 @@ class FileBlobStore:
 
     def lost(self, holders: Iterable[str]) -> list[str]:
         """Returns the files that do not exist, or are of another size and so damaged."""
-        found = {name: self._holder(self._holder_path(name)) for name in holders}
+        found = {name: self._held_by(name) for name in holders}
         return [name for name, there in found.items() if not name or there != name]
+
+    def _held_by(self, name: str) -> str:
+        """Returns the name of a holder as it is now; a small content may be in a pack since."""
+        digest, _, size = name.removeprefix(_SMALL).partition(":")
+        if not name.startswith(_SMALL):
+            return self._holder(self._holder_path(name))
+        if not _is_name(digest):
+            return ""
+        if self._is_small(digest):
+            return self._small_holder(digest)
+        location = self._place(digest, look=True)
+        there = location is not None and size == str(location[2]) and self._holder(location[0])
+        return name if there else ""
+
+    def _small_holder(self, digest: str) -> str:
+        """Returns the name of a small content as its own holder; empty if it is not there."""
+        with self._reading_small():
+            size = self._small.size(digest)
+            self._small.needs_sync()
+        return "" if size is None else f"{_SMALL}{digest}:{size}"
 
     def _holder(self, path: str) -> str:
         """Returns the name of a file as a holder, and marks it as used; empty if it is gone."""
@@ -202,12 +256,13 @@ class FileBlobStore:
         except OSError as error:
             raise self._unreadable(digest, error) from error
         if sha256(content).hexdigest() != digest:
-            raise self._damaged(digest, self._path(digest))
+            return self._stored_again(digest)
         return content
 
     def chunks(self, digest: str) -> Iterator[bytes]:
         """Streams the content; raises StoreError at the end if it does not match its name."""
-        if digest not in self._pending and self._size(digest) is None:
+        size = None if digest in self._pending else self._size(digest)
+        if digest not in self._pending and (size is None or size <= MAX_PACKED_BLOB_BYTES):
             yield self.read(digest)
             return
         hashed = sha256()
@@ -247,13 +302,35 @@ class FileBlobStore:
 
     def _elsewhere(self, digest: str, error: OSError) -> bytes:
         """Returns a blob that is not in a separate file."""
+        with self._reading_small():
+            small = self._small.read(digest)
+        if small is not None and sha256(small).hexdigest() == digest:
+            return small
         location = self._found(digest)
-        if location is None:
+        if location is None and small is None:
             raise self._unreadable(digest, error) from error
-        content = self._packed(location, digest)
+        content = self._packed(location, digest) if location else None
         if content is not None:
             return content
-        raise self._damaged(digest, location[0])
+        raise self._damaged(digest, location[0] if location else self._small.path)
+
+    def _stored_again(self, digest: str) -> bytes:
+        """Returns a blob whose separate file is damaged; a small one may be elsewhere since."""
+        with suppress(StoreError):
+            return self._elsewhere(digest, FileNotFoundError())
+        raise self._damaged(digest, self._path(digest))
+
+    def _is_small(self, digest: str) -> bool:
+        """Tells whether a blob is in the file of small ones, and marks it as used."""
+        with self._reading_small():
+            return self._small.mark(digest)
+
+    @contextmanager
+    def _reading_small(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise system_error("read", self._small.path, error) from error
 
     def _found(self, digest: str) -> PackLocation | None:
         try:
@@ -297,6 +374,9 @@ class FileBlobStore:
             return True
         path = self._path(digest)
         if self._size(digest) != size:
+            if self._is_whole_small(digest):
+                self._small.needs_sync()  # its writer may have died before it was durable
+                return True
             location = self._place(digest) or self._place(digest, look=True)
             if location is None or self._packed(location, digest) is None:
                 return False
@@ -304,9 +384,21 @@ class FileBlobStore:
         self._writer.mark_unsynced(path)  # its writer may have died before it was durable
         return True
 
+    def _is_whole_small(self, digest: str) -> bool:
+        with self._reading_small():
+            content = self._small.read(digest)
+        return (
+            content is not None and sha256(content).hexdigest() == digest and self._is_small(digest)
+        )
+
+    def _are_few(self) -> bool:
+        """Tells whether what waits in memory is so little that it is appended, not packed."""
+        few = 0 < len(self._crowd) <= SYNCFS_THRESHOLD
+        return few and self._weight <= MAX_APPENDED_BYTES
+
     def _admit(self, digest: str, content: bytes) -> None:
-        """Writes a blob, unless it is small and one of many: then it waits for a pack."""
-        if len(self._pending) < SYNCFS_THRESHOLD or len(content) > MAX_PACKED_BLOB_BYTES:
+        """Writes a blob, unless it is small: then it waits to be stored with others."""
+        if len(content) > MAX_PACKED_BLOB_BYTES:
             self._register(digest, len(content), self._writer.write((content,)))
             return
         with self._turn:
@@ -334,7 +426,9 @@ class FileBlobStore:
 
     def _publish(self, packs: dict[str, str]) -> None:
         for path, name in packs.items():
-            self._writer.publish(path, f"{self._packs.folder}/{name}")
+            target = f"{self._packs.folder}/{name}"
+            self._writer.publish(path, target)
+            self._packs.forget(target)  # one of this name was damaged, if it was known
             self._crowd, self._weight = {}, 0
 
     def _register(self, digest: str, size: int, path: str) -> None:

@@ -17,8 +17,10 @@ from assent.core.errors import StoreError
 from assent.ports import CollectionResult
 from assent.store.files import SAFE, system_error
 from assent.store.packs import BlobDisk, BlobWriter, Packs, build_pack
+from assent.store.small_blobs import SmallBlobs
 
 GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
+SMALL_PACK_BYTES = 2 * 1024 * 1024  # of a pack that is rewritten for every content to remove
 EVERY = 24 * 3600.0  # seconds between two automatic collections
 
 _STAMP, _ASIDE, _PACK = "collected", "aside", "pack-"
@@ -36,6 +38,7 @@ class BlobGarbageCollector:
         self._grace = grace
         self._disk = disk or BlobDisk()
         self._packs = Packs(f"{self._root}/packs", self._disk)
+        self._small = SmallBlobs(self._root, self._disk, BlobWriter(self._root, self._disk))
 
     def due(self) -> bool:
         """Tells whether the last collection was long ago; a new store is not due."""
@@ -51,7 +54,7 @@ class BlobGarbageCollector:
         freed: list[tuple[int, bool]] = []
         try:
             self._return_aside()
-            for one in chain(self._alone(needed), self._packed(needed)):
+            for one in chain(self._alone(needed), self._appended(needed), self._packed(needed)):
                 freed.append(one)  # one by one: a later failure reverts none of it
         except OSError as error:
             raise _halfway(
@@ -75,15 +78,24 @@ class BlobGarbageCollector:
                     path = f"{self._root}/{folder}/{name}"
                     yield self._disk.stat(path).st_size, self._take(path, digest)
 
+    def _appended(self, needed: Callable[[str], bool]) -> list[tuple[int, bool]]:
+        """Checks the file of small blobs, which is replaced by one without those that go."""
+        return self._small.collect(needed, self._is_past)
+
     def _packed(self, needed: Callable[[str], bool]) -> Iterator[tuple[int, bool]]:
-        """Checks the packs: an unneeded one is removed, a mostly unneeded one is rewritten."""
+        """Checks the packs: an unneeded one is removed, a mostly unneeded one is rewritten.
+
+        A small one is rewritten even for one content: a full file of small contents became a
+        pack, which holds what many runs keep, and each content goes when its run is pruned.
+        """
         for path, members in self._packs.all().items():
             wanted = {digest: size for digest, size in members if needed(digest)}
             total = sum(size for _, size in members)
             useless = total - sum(wanted.values())
             if not members or not useless:
                 continue  # one whose index is damaged cannot be judged
-            if not self._is_old(path) or (wanted and 2 * useless <= total):
+            worthwhile = not wanted or total <= SMALL_PACK_BYTES or 2 * useless > total
+            if not self._is_old(path) or not worthwhile:
                 yield useless, False
                 continue
             if wanted:
@@ -135,7 +147,10 @@ class BlobGarbageCollector:
                 self._disk.rename(aside, f"{self._root}/{home}")
 
     def _is_old(self, path: str) -> bool:
-        return time.time() - self._disk.stat(path).st_mtime > self._grace
+        return self._is_past(self._disk.stat(path).st_mtime)
+
+    def _is_past(self, at: float) -> bool:
+        return time.time() - at > self._grace
 
     def _names(self, folder: str) -> list[str]:
         try:

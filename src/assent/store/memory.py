@@ -126,6 +126,9 @@ class MemoryBlobStore:
     def has(self, digest: str) -> bool:
         return digest in self.contents
 
+    def is_stored(self, digest: str) -> bool:
+        return digest in self.contents
+
     def missing(self, digests: Iterable[str]) -> list[str]:
         return [digest for digest in digests if digest not in self.contents]
 

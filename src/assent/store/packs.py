@@ -34,11 +34,14 @@ class BlobDisk:
     read = staticmethod(os.read)
     pread = staticmethod(os.pread)
     write = staticmethod(os.write)
+    pwrite = staticmethod(os.pwrite)
+    truncate = staticmethod(os.ftruncate)
     close = staticmethod(os.close)
     fsync = staticmethod(os.fsync)
     rename = staticmethod(os.rename)
     mkdir = staticmethod(os.mkdir)
     stat = staticmethod(os.stat)
+    fstat = staticmethod(os.fstat)
     utime = staticmethod(os.utime)
     unlink = staticmethod(os.unlink)
     listdir = staticmethod(os.listdir)
@@ -142,7 +145,7 @@ class BlobWriter:
         try:
             self._disk.rename(path, target)
         except FileNotFoundError:
-            self._make_folder(os.path.dirname(target))
+            self.make_folder(os.path.dirname(target))
             self._disk.rename(path, target)
         self.mark_unsynced(target)
 
@@ -175,7 +178,7 @@ class BlobWriter:
             try:
                 return self._disk.open(path, _CREATE, 0o600)
             except FileNotFoundError:
-                self._make_folder(self._temporary)
+                self.make_folder(self._temporary)
                 return self._disk.open(path, _CREATE, 0o600)
         except OSError as error:
             raise self.write_error(error) from error
@@ -194,13 +197,14 @@ class BlobWriter:
         except OSError as error:
             raise self.write_error(error) from error
 
-    def _make_folder(self, path: str) -> None:
+    def make_folder(self, path: str) -> None:
+        """Creates a folder and its parents; their names are durable after `sync_names`."""
         try:
             self._disk.mkdir(path, 0o700)
         except FileExistsError:
             pass
         except FileNotFoundError:
-            self._make_folder(os.path.dirname(path))
+            self.make_folder(os.path.dirname(path))
             self._disk.mkdir(path, 0o700)
         self.mark_unsynced(path)
 

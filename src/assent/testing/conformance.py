@@ -180,6 +180,7 @@ def kept_content_can_be_read(blobs: BlobStore) -> None:
 
 def lacking_contents_are_named_in_order(blobs: BlobStore) -> None:
     kept, _ = blobs.keep([b"kept"])
+    assert (blobs.is_stored(kept), blobs.is_stored(sha256(b"never"))) == (True, False)
     others = [sha256(b"%d" % n) for n in range(3)]
     assert blobs.missing([others[0], kept, others[1], kept, others[2]]) == others
     assert blobs.missing([kept]) == blobs.missing([]) == []

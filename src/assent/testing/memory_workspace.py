@@ -126,6 +126,9 @@ class MemoryFileWriter:
         self.folders = {path for path in self.folders if not is_inside(path, folder)}
         return True
 
+    def are_only_content(self, old: Mapping[bytes, FileState]) -> bool:
+        return False
+
     def rename_unless_taken(self, source: bytes, target: bytes) -> None:
         self.fuse.step()
         self._free(target)
