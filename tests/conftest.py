@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Generator
 
 import pytest
@@ -47,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for one in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler)
+    thread = threading.Thread(target=int)  # the first one changes which signals children ignore
+    thread.start()
+    thread.join()
     os.environ.pop("PYTHONUNBUFFERED", None)  # processes with such a variable cannot be forked
     if SHARED not in os.environ:  # workers inherit it
         os.environ[SHARED] = tempfile.mkdtemp(prefix="assent-tests-")

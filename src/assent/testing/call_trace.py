@@ -12,9 +12,9 @@ Watched = TypeVar("Watched")
 
 _CHANGES = frozenset(
     (
-        "write", "rename", "rename_noreplace", "rename_exchange", "link", "unlink", "mkdir",
-        "rmdir", "symlink", "chmod", "chown", "chown_link", "set_xattr", "fsync", "syncfs",
-        "append", "appended",
+        "write", "pwrite", "truncate", "rename", "rename_noreplace", "rename_exchange", "link",
+        "unlink", "mkdir", "rmdir", "symlink", "chmod", "chown", "chown_link", "set_xattr", "fsync",
+        "syncfs", "append", "appended",
     )
 )  # fmt: skip
 _LISTENER = "_traced_by"  # the attribute of a traced object
@@ -52,7 +52,7 @@ def _is_heard(listen: "CallTrigger", moment: str) -> bool:
     name = moment.rpartition(".")[2]
     if name == "append":
         return listen.hears(moment) or listen.hears(f"{moment}ed")
-    return name == "write" or listen.hears(moment)
+    return name in ("write", "pwrite") or listen.hears(moment)
 
 
 @cache
@@ -128,14 +128,14 @@ def _announced(moment: str, kind: type, name: str) -> Callable[..., Any]:
         getattr(thing, _LISTENER)(moment, arguments)
         return call(thing, *arguments)
 
-    def written(thing: Any, fd: int, content: bytes) -> Any:
-        getattr(thing, _LISTENER)(moment, (fd, content))
-        return call(thing, fd, content[: max(len(content) // 2, _LEAST)])
+    def written(thing: Any, fd: int, content: bytes, *more: Any) -> Any:
+        getattr(thing, _LISTENER)(moment, (fd, content, *more))
+        return call(thing, fd, content[: max(len(content) // 2, _LEAST)], *more)
 
     def appended(thing: Any, *arguments: Any) -> Any:
         answer = announced(thing, *arguments)
         getattr(thing, _LISTENER)(f"{moment}ed", arguments)
         return answer
 
-    others = {"write": written, "append": appended}
+    others = {"write": written, "pwrite": written, "append": appended}
     return others.get(name, announced)
