@@ -208,6 +208,12 @@ def test_g22_all_are_sent_back_to_the_model(options: Talker) -> None:
     assert sum("Which version?" in message for message in messages) == 1
 
 
+def test_reject_all_without_a_word_names_the_whole_command(options: Talker) -> None:
+    offered(options)
+    refused = options.world.no(2, "reject", "--all")
+    assert refused["next"] == "assent reject --all --note 'TEXT'"
+
+
 def test_reject_all_of_a_plain_plan_rejects_it(talker: Talker) -> None:
     talker.script(turn("", ("write_plan", {"text": "# Greet\n\nSay it.\n"})), turn("", PRESENT))
     talker.json("Greet", code=3)

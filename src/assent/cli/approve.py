@@ -203,8 +203,10 @@ def reject(
     feedback = _filled_in(call, given, enough=comments) if form else Feedback(**given)
     if not given and not form and not comments:
         if not alone and call.engine.comments.listed(record):
-            raise UsageError(ONLY_SUGGESTED, "assent comment keep --all")
-        raise UsageError("Say what to change.", "assent reject --note 'TEXT'")
+            one = f" --plan {record.name}" if len(records) > 1 else ""
+            raise UsageError(ONLY_SUGGESTED, f"assent comment keep --all{one}")
+        which = " --all" if len(records) > 1 else ""
+        raise UsageError("Say what to change.", f"assent reject{which} --note 'TEXT'")
     if len(records) > 1:
         _answer_all(call, *call.engine.comments.reject_all(records, feedback, comments=comments))
         return
