@@ -208,6 +208,16 @@ def test_g22_all_are_sent_back_to_the_model(options: Talker) -> None:
     assert sum("Which version?" in message for message in messages) == 1
 
 
+def test_g22_the_chosen_one_is_the_current_plan(options: Talker) -> None:
+    world = options.world
+    for chosen in offered(options):
+        if chosen["name"] != world.ok("status")["plan"]["name"]:
+            break
+    world.ok("approve", "--plan", chosen["name"], "--digest", chosen["digest"])
+    assert world.ok("status")["plan"]["name"] == chosen["name"]
+    assert world.ok("build")["outcome"] == "done"
+
+
 def test_reject_all_without_a_word_names_the_whole_command(options: Talker) -> None:
     offered(options)
     refused = options.world.no(2, "reject", "--all")

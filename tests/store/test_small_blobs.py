@@ -181,11 +181,59 @@ def test_damage_is_about_one_content_and_never_handed_out(tmp_path: Path, conten
 
 def test_a_damaged_content_is_named_with_its_file(tmp_path: Path) -> None:
     keep(tmp_path, THREE)
+    keep(tmp_path, ONE)  # after the last one, nothing would tell a damaged one from a torn one
     path = tmp_path / "small"
     path.write_bytes(path.read_bytes().replace(THREE, THREE[::-1]))
     with pytest.raises(StoreError) as caught:
         FileBlobStore(tmp_path).read(name(THREE))
     assert caught.value.message.startswith(f"The stored content {name(THREE)} in {path} is damaged")
+
+
+def test_a_record_whose_content_never_came_to_disk_is_not_there(tmp_path: Path) -> None:
+    keep(tmp_path, THREE)
+    path = tmp_path / "small"
+    path.write_bytes(path.read_bytes().replace(THREE, bytes(len(THREE))))
+    assert not FileBlobStore(tmp_path).has(name(THREE))
+    keep(tmp_path, THREE)
+    assert FileBlobStore(tmp_path).read(name(THREE)) == THREE
+
+
+def test_what_another_process_may_not_have_synced_is_synced_before_it_is_relied_on(
+    tmp_path: Path,
+) -> None:
+    keep(tmp_path, ONE)
+    synced: list[int] = []
+
+    class Counting(BlobDisk):
+        def fsync(self, fd: int) -> None:
+            synced.append(fd)
+            super().fsync(fd)
+
+    store = FileBlobStore(tmp_path, Counting())
+    assert store.missing([name(ONE)]) == []
+    store.flush()
+    assert len(synced) >= 1
+    synced.clear()
+    assert store.missing([name(ONE)]) == []
+    store.flush()
+    assert synced == []
+
+
+def test_what_was_seen_of_an_append_that_failed_cuts_nothing_off(tmp_path: Path) -> None:
+    """One looks while another writes what then fails; a third one's content stays."""
+    keep(tmp_path, ONE)
+    looking = FileBlobStore(tmp_path)
+    path = tmp_path / "small"
+    before = path.read_bytes()
+    keep(tmp_path, TWO)
+    assert looking.has(name(TWO))
+    path.write_bytes(before)  # the other one takes back what it could not sync
+    longer = THREE * 9
+    keep(tmp_path, longer)
+    looking.keep([b"four"])
+    looking.flush()
+    assert FileBlobStore(tmp_path).read(name(longer)) == longer
+    assert FileBlobStore(tmp_path).read(name(b"four")) == b"four"
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:

@@ -116,7 +116,12 @@ def _are_kept_by_content(
         for m in slots.renames
         if displaces_file(m) and type(slots.operations[m.index]) is WriteFile
     }
-    return slots.old_is_stored and replaced.issuperset(old) and writer.are_only_content(old)
+    return (
+        slots.old_is_stored
+        and replaced.issuperset(old)
+        and all(slots.has(state.digest) for state in old.values())
+        and writer.are_only_content(old)
+    )
 
 
 def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:

@@ -280,7 +280,7 @@ class Approvals:
                 if not record.options or repository.load(record.plan_id).seq != record.seq:
                     raise self.options.explained(record, error) from None
                 continue
-            self.options.finish(choice)
+            self.options.finish(approved, choice)
             return approved
         raise ConcurrentChange(
             "Other processes keep changing these options. Nothing was approved; try again.",

@@ -49,8 +49,10 @@ class PlanOptions:
             raise ConcurrentChange(error.message, error.next) from error
         return OptionChoice((*gone, own), tuple(others))
 
-    def finish(self, choice: OptionChoice) -> None:
-        """Removes the files of options that were discarded; the log has their texts."""
+    def finish(self, approved: PlanRecord, choice: OptionChoice) -> None:
+        """Goes on with the chosen plan, and removes the files of the others, which the log has."""
+        if choice.discarded:
+            self._plans.select(approved)
         for one in choice.discarded:
             try:
                 self._plans.remove_file(one)

@@ -7,6 +7,7 @@ writer. Nothing but the time is ever changed in place. A full file becomes a pac
 collection replaces the file by one without what nothing needs.
 """
 
+import errno
 import os
 import struct
 import time
@@ -33,6 +34,7 @@ _Entry: TypeAlias = tuple[int, int, int]  # where a record begins, its content's
 _Identity: TypeAlias = tuple[int, int, int, int]  # device, inode, size, time of the last change
 
 _NOTHING: _Identity = (0, 0, 0, 0)
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class SmallBlobs:
@@ -55,6 +57,7 @@ class SmallBlobs:
         self._end = 0  # of the last complete record
         self._damaged = False  # something before the end is no record
         self._unsynced = False
+        self._durable = (b"", 0)  # of which file, and up to where, is known to be on disk
         self._alone = RLock()
 
     def size(self, digest: str) -> int | None:
@@ -79,6 +82,8 @@ class SmallBlobs:
         with self._alone:
             self._refresh()
             entry = self._entry(digest)
+            if entry is not None and not self._is_durable(entry):
+                self._unsynced = True  # its writer may have died before it was on disk
             if entry is None or self._is_recent(entry):
                 return entry is not None
             try:
@@ -90,13 +95,14 @@ class SmallBlobs:
                     now = int(time.time())
                     self._disk.pwrite(fd, _TIME.pack(now), at + _TIME_AT)
                     self._entries[bytes.fromhex(digest)] = at, size, now
-            except OSError:
-                return True  # a store that cannot be written is not collected either
+            except OSError as error:
+                return error.errno in _READ_ONLY  # what cannot be written is not collected either
             return True
 
     def needs_sync(self) -> None:
         """Records that a content in the file may not be durable: its writer may have died."""
-        self._unsynced = True
+        with self._alone:
+            self._unsynced = True
 
     def sync(self) -> None:
         """Returns when everything in the file is on disk; its name is after `sync_names`."""
@@ -106,6 +112,7 @@ class SmallBlobs:
                     if fd is not None:  # or else it has become a pack, durably
                         self._disk.fsync(fd)
                         self._writer.mark_unsynced(self.path)
+                        self._durable = self._name, self._end
                 self._unsynced = False
 
     def add(self, contents: Mapping[str, bytes]) -> bool:
@@ -128,20 +135,16 @@ class SmallBlobs:
 
         Returns the size of each content that is not needed, and whether it is gone.
         """
-        with self._alone:
-            self._forget()  # others may have set times since
-            with self._held() as fd:
-                if fd is None:
-                    return []
-                useless = {
-                    raw: entry for raw, entry in self._entries.items() if not needed(raw.hex())
-                }
-                gone = {raw for raw, entry in useless.items() if is_old(self._used(entry))}
-                if self._damaged:
-                    gone = set()  # it cannot be judged
-                if gone:
-                    self._replace(self._records(fd, gone))
-                return [(entry[1], raw in gone) for raw, entry in useless.items()]
+        with self._alone, self._held() as fd:
+            if fd is None:
+                return []
+            useless = {raw: entry for raw, entry in self._entries.items() if not needed(raw.hex())}
+            gone = {raw for raw, entry in useless.items() if is_old(self._used(entry))}
+            if self._damaged:
+                gone = set()  # it cannot be judged
+            if gone:
+                self._replace(self._records(fd, gone))
+            return [(entry[1], raw in gone) for raw, entry in useless.items()]
 
     def _append(self, fd: int, records: bytes) -> None:
         end = self._end
@@ -161,6 +164,8 @@ class SmallBlobs:
                 self._disk.truncate(fd, end)
             raise
         self._unsynced = False
+        if end:
+            self._durable = self._name, end + len(records)
 
     def _records(self, fd: int, without: set[bytes]) -> bytes:
         """Returns the records as they are, without some."""
@@ -203,6 +208,8 @@ class SmallBlobs:
             yield None
             return
         try:
+            # All of it: what was noted while another wrote, and failed, may not be there any more.
+            self._forget()
             self._refresh_from(fd)
             yield fd
         finally:
@@ -247,6 +254,10 @@ class SmallBlobs:
 
     def _is_recent(self, entry: _Entry) -> bool:
         return 0 <= time.time() - self._used(entry) < REFRESH_AFTER_S
+
+    def _is_durable(self, entry: _Entry) -> bool:
+        name, end = self._durable
+        return name == self._name and entry[0] + _RECORD.size + entry[1] <= end
 
     def _forget(self) -> None:
         self._seen, self._entries, self._name = _NOTHING, {}, b""
@@ -295,7 +306,8 @@ class SmallBlobs:
                 self._damaged = True
                 continue
             if start + at:
-                self._entries[raw] = start + at, size, used
+                if raw not in self._entries or _is_whole(held, at):
+                    self._entries[raw] = start + at, size, used
             else:
                 self._name = held[:end]
             at = end
@@ -319,8 +331,7 @@ def _identity(found: os.stat_result) -> "_Identity":
 
 def _is_followed(held: bytes, at: int, end: int) -> bool:
     """Tells whether a record ends where it says: there is another, or its content is right."""
-    after = held[end : end + len(_MARK)]
-    return _MARK.startswith(after) or _is_whole(held, at)
+    return held[end : end + len(_MARK)] == _MARK or _is_whole(held, at)
 
 
 def _is_whole(held: bytes, at: int) -> bool:

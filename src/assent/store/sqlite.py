@@ -251,6 +251,14 @@ class SqliteEventStore:
         """Runs a query, unless an event could be hidden from it."""
         return self._database.rows(question, values, complete=True)
 
+    def _sync_log(self) -> None:
+        with suppress(FileNotFoundError):
+            fd = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fdatasync(fd)
+            finally:
+                os.close(fd)
+
     def _mark_end(self, connection: sqlite3.Connection) -> None:
         """Moves the anchor to the newest event, unless the log has lost the anchored one."""
         known = self._anchor.read()
@@ -258,6 +266,7 @@ class SqliteEventStore:
         end = _LogEnd(connection)
         whole = not known.position or (found is not None and found[0].hex() == known.chain)
         if whole and end.position > known.position:
+            self._sync_log()  # another may not have waited; the anchor is never ahead of the log
             self._anchor.write(LogAnchor(end.position, end.chain.hex()))
 
 
