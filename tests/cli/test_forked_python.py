@@ -170,6 +170,8 @@ def elsewhere(folder: Path) -> Iterator[None]:
 
 def test_it_gets_from_its_parent_what_a_fresh_start_gets(world: World, tmp_path: Path) -> None:
     (folder := tmp_path / "folder").mkdir()
+    for name in {"COLUMNS", "LINES"} - {*os.environ}:
+        os.unsetenv(name)  # readline sets them behind the back of Python, once something loads it
     reader, writer = os.pipe()
     try:
         ways: list[dict[str, Any]] = [

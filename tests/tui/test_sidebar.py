@@ -182,7 +182,7 @@ def test_f25_steps_are_shown_with_the_todos(here: Here) -> None:
 
     async def act(sight: Sight) -> None:
         here.side.turn("todos")
-        await sight.pilot.pause()
+        await sight.until(lambda: "○ Look around" in sight.text())
         lines = [line.removeprefix("│").strip() for line in sight.lines()[1:6]]
         assert lines == ["Write", "○ 1 Write a.txt", "Check", "▶ now: 2 Test it", "○ Look around"]
         here.build()

@@ -251,13 +251,19 @@ class SqliteEventStore:
         """Runs a query, unless an event could be hidden from it."""
         return self._database.rows(question, values, complete=True)
 
-    def _sync_log(self) -> None:
-        with suppress(FileNotFoundError):
+    def _is_on_disk(self) -> bool:
+        """Waits until all of the log is on disk; tells whether that is known."""
+        try:
             fd = os.open(f"{self._path}-wal", os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fdatasync(fd)
-            finally:
-                os.close(fd)
+        except OSError:
+            return True  # it is all in the database, which SQLite syncs
+        try:
+            os.fdatasync(fd)
+            return True
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
 
     def _mark_end(self, connection: sqlite3.Connection) -> None:
         """Moves the anchor to the newest event, unless the log has lost the anchored one."""
@@ -265,8 +271,8 @@ class SqliteEventStore:
         found = connection.execute(_CHAIN, (known.position,)).fetchone()
         end = _LogEnd(connection)
         whole = not known.position or (found is not None and found[0].hex() == known.chain)
-        if whole and end.position > known.position:
-            self._sync_log()  # another may not have waited; the anchor is never ahead of the log
+        # Another may not have waited for the disk, and the anchor is never ahead of the log.
+        if whole and end.position > known.position and self._is_on_disk():
             self._anchor.write(LogAnchor(end.position, end.chain.hex()))
 
 
