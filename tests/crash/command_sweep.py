@@ -33,13 +33,15 @@ PATIENCE_S = 60
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")
 SCRIPT = b"""
 echo ran >> "$COUNT"
-echo built > made/out.txt && cat in.txt > log.txt && rm -f gone.txt && echo said
+cat in.txt in.txt > made/out.txt && cat in.txt > log.txt && rm -f gone.txt && echo said
 test ! -e "$FAIL"
 """
+# Over 64 KiB: such contents have files of their own in the store, the others share one.
+NEW, OLD = b"new in\n" * 10_000, b"first\n" * 12_000
 START = tree(
     {
         b"in.txt": file(b"in\n"),
-        b"log.txt": file(b"first\n"),
+        b"log.txt": file(OLD),
         b"gone.txt": file(b"gone\n", 0o600),
         b"made/here": file(b"x\n"),
         b"mine": file(b"not touched\n"),
@@ -47,10 +49,10 @@ START = tree(
 )
 FINISH = tree(
     {
-        b"in.txt": file(b"new in\n"),
-        b"log.txt": file(b"new in\n"),
+        b"in.txt": file(NEW),
+        b"log.txt": file(NEW),
         b"made/here": file(b"x\n"),
-        b"made/out.txt": file(b"built\n"),
+        b"made/out.txt": file(2 * NEW),
         b"mine": file(b"not touched\n"),
         b"deep/er/last.txt": file(b"last\n"),
     }
@@ -114,7 +116,7 @@ class CommandSweep:
         def run(drafts: Drafts, record: PlanRecord) -> object:
             return drafts.run(record, command)
 
-        return (write(b"in.txt", b"new in\n"), run, write(b"deep/er/last.txt", b"last\n"))
+        return (write(b"in.txt", NEW), run, write(b"deep/er/last.txt", b"last\n"))
 
     def _restore(self) -> None:
         self.rig.restore(self.ready)

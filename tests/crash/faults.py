@@ -29,11 +29,15 @@ SETTLED = 3  # entries of a journal: started, committed, settled
 
 
 class Fault(CallTrigger):
-    """Lets calls fail, and knows whether a sync was among them before the run was settled."""
+    """Lets calls fail, and knows whether a sync was among them before the run was settled.
+
+    `late`: the first of them came when the run was settled, and can only affect the tidying up.
+    """
 
     def __init__(self, whose: Whose, at: int, code: int, *, sticky: bool) -> None:
         super().__init__(lambda name: name.startswith(whose), at, self._fail, sticky=sticky)
         self.unsynced = False
+        self.late = False
         self._refuse = fail_with(code)
         self._entries = 0
 
@@ -45,6 +49,7 @@ class Fault(CallTrigger):
         super().__call__(moment, arguments)
 
     def _fail(self, moment: str, arguments: tuple[Any, ...]) -> None:
+        self.late |= len(self.fired) == 1 and self._entries >= SETTLED
         self.unsynced |= moment in SYNCS and self._entries < SETTLED
         self._refuse(moment, arguments)
 
@@ -57,6 +62,7 @@ class Faulty:
         self._whose = whose
         self._log = _in_memory(rig.site.state / "log.db")
         self.ends: Counter[str] = Counter()
+        self.late_ends: Counter[str] = Counter()  # those of faults when the run was settled
 
     def sweep(self, *codes: int, sticky: bool) -> int:
         """Lets every call fail, one run after the other, with these codes in turn; counts them."""
@@ -72,6 +78,7 @@ class Faulty:
             unsynced = fault.unsynced and code != errno.EACCES  # then all is flushed instead
             assert end != "done" or not unsynced, f"{place}: done although a sync failed"
             self.ends[end] += 1
+            self.late_ends[end] += fault.late
             at += 1
 
     def _attempt(self, fault: CallTrigger, way: RecoveryChoice) -> str:

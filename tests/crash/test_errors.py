@@ -19,6 +19,7 @@ def test_one_failing_call_is_survived(story: Story, quick_path: Path) -> None:
     faulty = Faulty(Rig(quick_path, story), "hands.")
     assert faulty.sweep(*_turned(CODES, story), sticky=False) > 60
     assert {"rolled_back", "refused"} <= {*faulty.ends} <= {"done", "rolled_back", "refused"}
+    assert {*+faulty.late_ends} == {"done"}
 
 
 @pytest.mark.parametrize("story", EACH)
@@ -45,7 +46,8 @@ def test_contents_that_cannot_be_read_are_never_applied(
     faulty = Faulty(Rig(quick_path, story), "blobs.")
     for code in CODES:
         assert faulty.sweep(code, sticky=sticky) >= 3
-    assert {*faulty.ends} <= {"rolled_back", "refused"}
+    assert {*(faulty.ends - faulty.late_ends)} <= {"rolled_back", "refused"}
+    assert {*+faulty.late_ends} <= {"done"}
 
 
 @pytest.mark.parametrize("story", EACH)

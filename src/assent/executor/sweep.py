@@ -5,6 +5,7 @@ from errno import ELOOP
 
 import msgspec
 
+from assent.core.errors import StoreError
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
 from assent.core.run.journal import SettledEntry
 from assent.core.run.results import displaces_file
@@ -119,9 +120,17 @@ def _are_kept_by_content(
     return (
         slots.old_is_stored
         and replaced.issuperset(old)
-        and all(slots.has(state.digest) for state in old.values())
+        and all(_is_stored(slots, state) for state in old.values())
         and writer.are_only_content(old)
     )
+
+
+def _is_stored(slots: SegmentSlots, state: FileState) -> bool:
+    """Tells whether a content is certainly a blob: what the store cannot tell, it may not have."""
+    try:
+        return slots.has(state.digest)
+    except StoreError:
+        return False
 
 
 def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:
@@ -137,7 +146,7 @@ def _only_copies(writer: FileWriter, slots: SegmentSlots) -> frozenset[bytes]:
         if not isinstance(op, MoveFile)  # of a moved file nothing was kept
         for _, *states in footprint(op)
         for state in states
-        if state is None or slots.has(state.digest)  # nor, maybe, of what a command made
+        if state is None or _is_stored(slots, state)  # nor, maybe, of what a command made
     }
     return frozenset(
         m.slot for m in slots.renames if _is_only(writer, m, operations[m.index], blobs)
