@@ -1,5 +1,6 @@
 """Events that their writer does not wait for: seen at once, and lost only from the end."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from tests.store.logs import note, texts
 
 from assent.ports import EventBatch
-from assent.store.sqlite import SqliteEventStore
+from assent.store.sqlite import AnchorFile, SqliteEventStore
 
 FRAME = 4096 + 24  # bytes of a page in the -wal file, with its header
 WRITER = """
@@ -77,3 +78,48 @@ def test_only_the_next_one_that_is_waited_for_waits(tmp_path: Path) -> None:
     quiet, _, waited = calls.partition('"begin')[2].partition('"synced')
     assert quiet.count("fdatasync(") == 0
     assert waited.partition('"end')[0].count("fdatasync(") == 1
+
+
+def test_the_anchor_waits_for_events_that_another_did_not_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, positions, sync = tmp_path / "store.db", [], os.fdatasync
+
+    def fdatasync(fd: int) -> None:
+        positions.append(anchored(path))
+        sync(fd)
+
+    with closing(SqliteEventStore(path)) as other:
+        other.append(note("one", 0))
+        store = SqliteEventStore(path)
+        store.append(note("two", 1))
+        other.append(unsynced("three", 2))
+        monkeypatch.setattr(os, "fdatasync", fdatasync)
+        store.close()
+        assert (positions, anchored(path)) == ([0], 3)
+
+
+def test_the_anchor_stays_where_the_log_cannot_be_put_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    with closing(SqliteEventStore(path)) as store:
+        store.append(note("one", 0))
+    assert anchored(path) == 1
+
+    def fdatasync(fd: int) -> None:
+        raise OSError(errno.EIO, "no disk")
+
+    with closing(SqliteEventStore(path)) as store, monkeypatch.context() as broken:
+        store.append(unsynced("two", 1))
+        broken.setattr(os, "fdatasync", fdatasync)
+        store.close()
+    assert anchored(path) == 1
+    with closing(SqliteEventStore(path)) as store:
+        assert store.verify().broken == ""
+        store.append(note("three", 2))
+    assert anchored(path) == 3
+
+
+def anchored(path: Path) -> int:
+    return AnchorFile(f"{path}-anchor").read().position

@@ -107,7 +107,8 @@ READ_ON = (
 )
 STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
 READ_TOOL = "read"
-# These read single files and start nothing: no program, no server. No tool of others is among them.
+# These read single files and start no server and no program but the user's formatters, which only
+# filter a content. No tool of others is among them.
 IN_PROCESS_TOOLS = (READ, WRITE, EDIT)
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(

@@ -91,7 +91,8 @@ class Disk:
         """Tells whether no one can write to a file that was opened to be read.
 
         The system refuses a lease on a file that is open to be written, or mapped so. Where it
-        knows no leases, or gives none to this user, any file may have a writer.
+        knows no leases, or gives none to this user, any file may have a writer. Of a shared disk it
+        knows only the writers on this machine.
         """
         try:
             fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # by default, SIGIO ends the process
