@@ -102,7 +102,7 @@ def test_what_others_said_is_heard_before_each_step() -> None:
     turn.news = [MessageAdded("n1", "plan", (TextPart("Rejected."),), "rejected")]
     model = Spoken(says("Well."))
     drive(driver(model), turn)
-    assert model.asked[0].messages[-1].parts[-1] == TextPart("Rejected.")
+    assert model.asked[0].messages[-1].parts == (TextPart("Rejected."), TextPart("Hello"))
 
 
 def test_f10_the_newest_message_decides_agent_model_and_temperature() -> None:

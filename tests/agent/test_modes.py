@@ -59,12 +59,10 @@ def test_f8_switching_to_it_and_back_is_told_and_stored(world: World) -> None:
     assert changes == [ModeChanged("ask", "", "review"), ModeChanged("ask", "enough")]
     first, second = told(world, record)[-2:]
     assert first == (
-        "The user switched the mode from ask to review (Review docs). Earlier limits and "
-        f"permissions of ask mode no longer apply. {ASKED}\n{FILES}\n{TOOLS}"
+        "The user switched the mode to review (Review docs). Limits and permissions of earlier "
+        f"modes no longer apply. {ASKED}\n{FILES}\n{TOOLS}"
     )
-    assert second.startswith(
-        "The user switched the mode from review to ask. Earlier limits and perm"
-    )
+    assert second.startswith("The user switched the mode to ask. Limits and perm")
 
 
 def test_f9_whatever_narrows_one_of_the_four_is_told_where_nobody_named_it(world: World) -> None:

@@ -84,20 +84,28 @@ def test_an_approval_and_a_run_are_reported(world: World) -> None:
     plan = world.engine().approvals.approve(plan, plan.digest, "Well done.", "test")
     world.build(plan)
     record, read = next_turn(world, record)
-    [approved] = told(world, record, "approved")
     [ran] = told(world, record, "run")
-    assert plan.digest in approved
-    assert approved.endswith("Well done.")
+    assert told(world, record, "approved") == []
     assert "approved by tester (test)" in ran
     assert ran.splitlines()[1:] == [
-        "- done: write a",
-        "- done: write b",
+        "1. done: write a",
+        "2. done: write b",
         "",
         f"{APPROVED_WITH_NOTE} User's message:",
         "",
         "Well done.",
     ]
-    assert read.index(approved) < read.index(ran)
+    assert read.index(ran) < read.index("Go on.")
+
+
+def test_an_approval_without_a_run_is_reported(world: World) -> None:
+    record, plan = presented(world)
+    world.engine().approvals.approve(plan, plan.digest, "Well done.", "test")
+    record, read = next_turn(world, record)
+    [approved] = told(world, record, "approved")
+    assert plan.digest in approved
+    assert approved.endswith("Well done.")
+    assert read.index(approved) < read.index("Go on.")
 
 
 def test_a_new_plan_after_a_built_one_is_no_edit_of_a_person(world: World) -> None:
@@ -120,9 +128,9 @@ def test_an_undo_is_reported(world: World) -> None:
     engine = world.engine()
     drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     record, _ = next_turn(world, record)
-    assert "The user undid run" in told(world, record, "run")[-1]
-    assert "- done: delete a" in told(world, record, "run")[-1]
-    assert len(told(world, record, "run")) == 2
+    [undone] = told(world, record, "undone")
+    assert undone.splitlines()[1:] == ["- a", "- b"]
+    assert len(told(world, record, "run")) == 1
 
 
 def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -> None:
@@ -134,8 +142,8 @@ def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -
     report = drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     assert report.outcome == "partial"
     record, _ = next_turn(world, record)
-    last = told(world, record, "run")[-1]
-    assert "the files are as they were before, except for what was skipped." in last
+    last = told(world, record, "undone")[-1]
+    assert "as they were before, except for what was skipped:" in last
     assert last.endswith("Skipped:\n- b changed after the run")
 
 
@@ -146,12 +154,12 @@ def test_f141_a_redo_is_reported(world: World) -> None:
     engine = world.engine()
     drive_to_end(engine.undo.apply(engine.undo.preview(run, operation="1"), "test"))
     record, _ = next_turn(world, record)
-    assert f"The user undid run {run};" in told(world, record, "run")[-1]
+    assert told(world, record, "undone")[-1].splitlines()[1:] == ["- a"]
     drive_to_end(engine.undo.apply(engine.undo.redo(), "test"))
     record, _ = next_turn(world, record)
-    last = told(world, record, "run")[-1]
-    assert last.startswith(f"The user redid run {run}; its files are as the run")
-    assert "- done: write a" in last
+    last = told(world, record, "undone")[-1]
+    assert last.startswith("The user took their undo back; ")
+    assert last.splitlines()[1:] == ["- a"]
 
 
 def test_f63_what_a_person_takes_out_is_a_no_to_it(world: World) -> None:

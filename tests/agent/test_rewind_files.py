@@ -93,10 +93,10 @@ def test_f140_the_model_is_told_once_and_in_plain_words(world: World) -> None:
     rewound(engine, record, id_of(world, record, "Third"))
     record = work(world, world.engine().sessions.say(record, "Other"), Script("Fine."))
     record = work(world, world.engine().sessions.say(record, "More"), Script("Fine."))
-    [words] = told(world, record, "run")
+    [words] = told(world, record, "undone")
     assert words == (
         "The user went back to an earlier message. What was changed in files after that message "
-        "is undone. Read a file again before you rely on it.\n- done: delete b.txt"
+        "is undone. Read a file again before you rely on it.\n- b.txt"
     )
 
 

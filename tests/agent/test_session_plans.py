@@ -121,7 +121,7 @@ def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "plan")
     for words in (
         reminder(record, None, ReminderContext(staging=False)),
-        mode_text(ModeSwitch("plan", staging=False), "ask"),
+        mode_text(ModeSwitch("plan", staging=False)),
     ):
         assert "nothing can be staged here: write a text plan" in words
         assert "are staged as exact operations" not in words

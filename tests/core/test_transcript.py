@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.llm import ChatMessage, ReasoningPart, StopReason, TextPart, ToolCall, ToolResult
+from assent.core.permission.mode import Mode
 from assent.core.session.event import (
     CallEnded,
     CallStarted,
     Compacted,
     MessageAdded,
+    ModeChanged,
     PartSaid,
     SessionEvent,
+    SessionStarted,
     StepEnded,
     StepRetried,
     StepStarted,
@@ -21,6 +24,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.transcript import LOST, NEVER_BEGAN, SUMMARY, Transcript
 
+STARTED = SessionStarted("s", "w", "slug", "plan")
 STEP = StepStarted(1, "plan", "m", "plan")
 END = StepEnded(StopReason.CALLS)
 A, B = ToolCall("a", "read", {}), ToolCall("b", "read", {})
@@ -28,6 +32,14 @@ A, B = ToolCall("a", "read", {}), ToolCall("b", "read", {})
 
 def said(text: str) -> MessageAdded:
     return MessageAdded("1", "plan", (TextPart(text),))
+
+
+def happened(about: str, text: str) -> MessageAdded:
+    return MessageAdded("", "plan", (TextPart(text),), synthetic=about)
+
+
+def switched(mode: Mode) -> tuple[SessionEvent, ...]:
+    return ModeChanged(mode), happened("mode", f"now {mode}")
 
 
 def ended(call: str) -> CallEnded:
@@ -96,6 +108,31 @@ ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
         ((said("go"), Compacted("so far", 9)), user(SUMMARY + "so far", "go")),
         ((said("go"), ended("x")), user("go")),
         (
+            (happened("run", "built"), said("go"), happened("undone", "undone")),
+            [ChatMessage("user", (TextPart("built"), TextPart("undone"), TextPart("go")))],
+        ),
+        (
+            (said("go"), STEP, END, happened("reminder", "mind"), said("on"), happened("run", "r")),
+            [*user("go"), ChatMessage("user", (TextPart("r"), TextPart("mind"), TextPart("on")))],
+        ),
+        (
+            (STARTED, said("go"), *switched("ask"), *switched("yolo")),
+            [ChatMessage("user", (TextPart("now yolo"), TextPart("go")))],
+        ),
+        ((STARTED, said("go"), *switched("ask"), *switched("plan")), user("go")),
+        ((STARTED, *switched("ask"), *switched("plan"), said("go")), user("go")),
+        (
+            (STARTED, said("go"), *switched("ask"), STEP, END, *switched("plan"), said("on")),
+            [
+                ChatMessage("user", (TextPart("now ask"), TextPart("go"))),
+                ChatMessage("user", (TextPart("now plan"), TextPart("on"))),
+            ],
+        ),
+        (
+            (STARTED, happened("mode", "a fork"), said("go"), *switched("ask")),
+            [ChatMessage("user", (TextPart("a fork"), TextPart("now ask"), TextPart("go")))],
+        ),
+        (
             (said("go"), STEP, PartSaid(A), PartSaid(A), END, ended("a"), ended("a")),
             [
                 *user("go"),
@@ -108,7 +145,10 @@ ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
         "a message", "results in the order of calls", "said meanwhile", "a call that never began",
         "a lost call", "said in one go", "retried", "only reasoning", "half an answer", "a summary",
         "a summary never splits a call",
-        "more kept than there is", "a stray result", "a call twice",
+        "more kept than there is", "a stray result", "what happened comes first",
+        "before what leads to the words", "only the last mode", "a mode and back",
+        "a mode and back before the first words", "a mode that was read", "a fork stays",
+        "a call twice",
     ],
 )  # fmt: skip
 def test_what_a_model_reads(events: Sequence[SessionEvent], messages: list[ChatMessage]) -> None:

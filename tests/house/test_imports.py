@@ -21,6 +21,8 @@ SEAMS = {
 # Single modules that import late, and why. Each loads one of several things, or what most starts
 # do not need; what it may load is named as closely as it can be.
 LATER = {
+    # Before a first request nothing ran.
+    "assent.agent.plan_updates": ("assent.agent.run_report",),
     # The composition root of the services: a command loads those that it asks the engine for.
     # What work will take is only said of text plans.
     "assent.app.engine": (

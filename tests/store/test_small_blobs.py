@@ -114,9 +114,11 @@ def test_a_damaged_file_of_its_own_does_not_hide_a_content_that_was_stored_again
 
 
 def test_it_is_durable_after_the_flush_with_one_sync(tmp_path: Path) -> None:
-    keep(tmp_path, ONE)
     disk = WatchedDisk()
-    keep(tmp_path, TWO, disk=disk)
+    blobs = keep(tmp_path, ONE, disk=disk)
+    disk.calls.clear()
+    blobs.keep([TWO])
+    blobs.flush()
     assert [call for call, _ in disk.calls if call in ("pwrite", "fsync")] == ["pwrite", "fsync"]
 
 
@@ -217,6 +219,21 @@ def test_what_another_process_may_not_have_synced_is_synced_before_it_is_relied_
     assert store.missing([name(ONE)]) == []
     store.flush()
     assert synced == []
+
+
+def test_the_name_of_a_file_that_another_made_is_synced_once(tmp_path: Path) -> None:
+    """Its maker may have died before the name was durable, and with it all that is appended."""
+    keep(tmp_path, ONE)
+    disk = WatchedDisk()
+    blobs = keep(tmp_path, TWO, disk=disk)
+    synced = ["small", "."]
+    for content in (THREE, b"four"):
+        assert [
+            os.path.relpath(path, tmp_path) for call, path in disk.calls if call == "fsync"
+        ] == synced
+        blobs.keep([content])
+        blobs.flush()
+        synced.append("small")
 
 
 def test_what_was_seen_of_an_append_that_failed_cuts_nothing_off(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 The plan that a session writes is found, or begun, here.
 """
 
+import re
 from collections.abc import Generator
 from math import ceil
 
@@ -26,7 +27,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import NO_SCOPE, declaration_problem, misspelled_keys
 from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
 from assent.core.run.permit import PermitSource
-from assent.core.session.event import Question, SessionEvent, TodosChanged
+from assent.core.session.event import Question, SessionEvent, Todo, TodosChanged
 from assent.core.session.question import yes_no_question
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import MAX_COMMAND_S, MIN_SECONDS
@@ -421,10 +422,12 @@ class EffectRunner:
             return _failed(f"A plan can only be presented in plan mode; the mode is {record.mode}.")
         if record.parent:
             return _failed("Only the main session can present a plan.")
+        closed = _closed_todo(record.todos)
+        events = (TodosChanged(closed),) if closed != record.todos else ()
         if options:
             why_not = self.authoring.why_not_presentable
             presented = self._services.options.present(record, options, why_not)
-            return EffectDone(presented, changed=True)
+            return EffectDone(presented, () if presented.failed else events, changed=True)
         plan = self._services.plan_of(record)
         if plan is None or (why := self.authoring.why_not_presentable(plan)):
             return _failed(EMPTY_PLAN if plan is None else why)
@@ -435,7 +438,20 @@ class EffectRunner:
         if self._services.plans.repository().plan(proposed).covers_nothing:
             text = f"{text} {NO_SCOPE}"
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
-        return EffectDone(EffectResult(text, ends=True, metadata=metadata), changed=True)
+        self._services.show_todos(record, closed)
+        return EffectDone(EffectResult(text, ends=True, metadata=metadata), events, changed=True)
+
+
+def _closed_todo(todos: tuple[Todo, ...]) -> tuple[Todo, ...]:
+    """Returns the list with the item about presenting the plan done, if that is in progress.
+
+    Presenting ends the turn, so that no later call could say so.
+    """
+    now = [todo for todo in todos if todo.status == "in_progress"]
+    if len(now) != 1 or not re.search(r"\b(plan|present|propos)", now[0].content.lower()):
+        return todos
+    done = Todo(now[0].content, "completed")
+    return tuple(done if todo is now[0] else todo for todo in todos)
 
 
 def planned_command(wanted: CommandEffect, most_s: float) -> RunCommand:

@@ -14,6 +14,7 @@ from assent.core.event import (
     DraftChanged,
     DraftEdited,
     Event,
+    JournalWritten,
     OperationsDeclined,
     PlanApproved,
     PlanCreated,
@@ -33,15 +34,12 @@ from assent.core.permission.mode import default_agent
 from assent.core.plan.approval import Approval
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord, PlanRun, PlanState
-from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
+from assent.core.run.journal import RunOutcome
 from assent.core.session.event import MessageAdded, OptionLinked, PlanLink, SessionEvent, plan_link
 from assent.core.session.record import SessionRecord
 from assent.render.diff import text_diff
 from assent.render.rows import operation_kind, operation_subject
-from assent.runs.journal import AppliedChanges, StoreJournal
-
-# Messages that tell the model what others did to its plan; people's words are verbatim.
-
+from assent.runs.journal import AppliedChanges
 
 MAX_FILES = 50  # that one message names
 MAX_DIFF_CHARS = 4000  # characters
@@ -53,25 +51,22 @@ PARTLY_APPROVED = (
 NOT_CHOSEN = " The other options were discarded."
 APPROVED_WITH_NOTE = "They approved with a note, which becomes an item of the next plan."
 
-_OUTCOMES: dict[RunOutcome, str] = {
-    "done": "Everything in it was applied",
-    "nothing": "Nothing needed to be done",
-    "rolled_back": "It was rolled back: all files have their previous content and mode",
-    "needs_you": "It stopped halfway and needs the user's decision",
-}
 
+def rejected_text(event: PlanRejected, option: str = "", *, over: bool = False) -> str:
+    """Returns the message that the user rejected the plan, or an option.
 
-def rejected_text(event: PlanRejected, option: str = "") -> str:
-    """Returns the message that the user rejected the plan, or an option."""
+    If something else was decided since (`over`), only their words still count.
+    """
     said = f"User's message:\n\n{event.note}" if event.note.strip() else "They gave no reason."
     what = f"option {option}" if option else "the plan"
+    if over:
+        return f"The user had rejected {what} before. {said}" if event.note.strip() else ""
     return f"The user rejected {what}. It is a draft again: revise it and present it again. " + said
 
 
 def approved_text(event: PlanApproved, option: str = "") -> str:
     """Returns the message that the user approved the plan, or an option."""
-    note = event.approval.note
-    said = f" {APPROVED_WITH_NOTE} User's message:\n\n{note}" if note.strip() else ""
+    said = f" {_noted(event.approval)}" if event.approval.note.strip() else ""
     what, others = ("option " + option, NOT_CHOSEN) if option else ("the plan", "")
     return (
         f"The user approved {what} with digest {event.approval.digest}.{others} Exactly that is "
@@ -79,55 +74,15 @@ def approved_text(event: PlanApproved, option: str = "") -> str:
     )
 
 
-def run_text(
-    outcome: RunOutcome, results: Sequence[tuple[OperationResult, Operation]], yes: Approval | None
-) -> str:
-    """Reports a run of the plan, operation by operation, with the note of who approved it."""
+def built_lead(yes: Approval | None, option: str = "") -> str:
+    """Returns how a report about a run begins: what was built, and who approved it."""
+    what, others = (f"Option {option}", NOT_CHOSEN) if option else ("The plan", "")
     by = f", approved by {yes.approver.user} ({yes.approver.channel})" if yes else ""
-    noted = (
-        f"\n\n{APPROVED_WITH_NOTE} User's message:\n\n{yes.note}"
-        if yes and yes.note.strip()
-        else ""
-    )
-    return f"The plan was built{by}. {_OUTCOMES[outcome]}.{_listed(results)}{noted}"
+    return f"{what} was built{by}.{others}"
 
 
-def undone_text(
-    run: str, results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
-) -> str:
-    """Reports that a run was undone; `left` says what was not undone, and why."""
-    back = f"The user undid run {run}; the files are as they were before{_but(left)}."
-    return f"{back}{_listed(results)}{_rest(left)}"
-
-
-def restored_text(
-    results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
-) -> str:
-    """Reports that the files went back to before a message; the runs since are not remembered."""
-    return (
-        "The user went back to an earlier message. What was changed in files after that message "
-        f"is undone{_but(left)}. Read a file again before you rely on it."
-        f"{_listed(results)}{_rest(left)}"
-    )
-
-
-def redone_text(
-    run: str, results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
-) -> str:
-    """Reports that an undo was reverted; commands did not run again."""
-    return (
-        f"The user redid run {run}; its files are as the run left them{_but(left)}, and no command "
-        f"ran again.{_listed(results)}{_rest(left)}"
-    )
-
-
-def _but(left: Sequence[str]) -> str:
-    return ", except for what was skipped" if left else ""
-
-
-def _rest(left: Sequence[str]) -> str:
-    rows = "".join(f"\n- {reason}" for reason in left[:MAX_FILES])
-    return f"\n\nSkipped:{rows}{_more(left)}" if left else ""
+def _noted(yes: Approval) -> str:
+    return f"{APPROVED_WITH_NOTE} User's message:\n\n{yes.note}"
 
 
 def declined_text(gone: Sequence[Operation]) -> str:
@@ -206,16 +161,6 @@ def plan_title(plan: PlanRecord, text: bytes) -> str:
     return heads[0] if heads and heads[0] else plan.name
 
 
-def _listed(results: Sequence[tuple[OperationResult, Operation]]) -> str:
-    if not results:
-        return ""
-    rows = [
-        f"- {result}: {operation_kind(op)} {operation_subject(op)}"
-        for result, op in results[:MAX_FILES]
-    ]
-    return "\n" + "\n".join(rows) + _more(results)
-
-
 def _more(things: Sequence[object]) -> str:
     left = len(things) - MAX_FILES
     return f"\n- and {left} more" if left > 0 else ""
@@ -229,6 +174,21 @@ class OwnChanges(msgspec.Struct, frozen=True):
 
     text: str = ""  # the hash of the text that it wrote
     draft: str = ""  # the draft that its staging left
+
+
+class _Undo(msgspec.Struct, frozen=True):
+    """A run that took runs of the session back, or brought them back again."""
+
+    plan: PlanRecord
+    run: str
+    taken: frozenset[str] = frozenset()
+    again: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of those runs is undone."""
+        parts = ":" in self.plan.undoes
+        return bool(self.taken) and not self.again and not self.plan.left_alone and not parts
 
 
 class PlanUpdates:
@@ -286,14 +246,18 @@ class PlanUpdates:
         self, record: SessionRecord, events: Sequence[StoredEvent], own: OwnChanges | None
     ) -> tuple[list[UpdateText], PlanLink]:
         told: list[UpdateText] = []
+        stream = self._repository.stream(record.plan_id)
+        undos = self._undos(record, [one for one in events if one.stream != stream])
         link = plan_link(
             record.plan_id, record.plan_seq, record.home_seq, record.option, record.others
         )
-        stream = self._repository.stream(record.plan_id)
         about = [one for one in events if one.stream == stream] if record.plan_id else []
         if about:
             plan = self._repository.load(record.plan_id)
-            told += self._of_plan(plan, about, own)
+            undone = frozenset(run for one in undos if one.is_whole for run in one.taken)
+            told += self._of_plan(plan, about, own, undone)
+            built = {one.event.run for one in about if isinstance(one.event, RunEnded)}
+            undos = [one for one in undos if not (one.is_whole and one.taken <= built)]
             gone = plan.state is PlanState.DISCARDED
             link = plan_link(
                 "" if gone else plan.plan_id,
@@ -305,7 +269,7 @@ class PlanUpdates:
         if record.others:
             others, link = self._of_options(record, link, events)
             told += others
-        told += self._undone(record, [one for one in events if one.stream != stream])
+        told += [("undone", self._undone(one)) for one in undos]
         home = [one for one in events if one.stream == self._streams[1]]
         if home:
             used, link = self._of_home(link, home)
@@ -348,12 +312,21 @@ class PlanUpdates:
         return told, plan_link(current.plan_id, seq, link.home, current.option, rest)
 
     def _of_plan(
-        self, plan: PlanRecord, events: Sequence[StoredEvent], own: OwnChanges | None
+        self,
+        plan: PlanRecord,
+        events: Sequence[StoredEvent],
+        own: OwnChanges | None,
+        undone: frozenset[str] = frozenset(),
     ) -> Iterable[UpdateText]:
+        """Reports what others did to a plan, without what something later made untrue.
+
+        `undone` are runs that were undone since, which their own report says.
+        """
         if text := self._edited(plan, events, own):
             yield text
         said = [one for one in events if isinstance(one.event, OperationsDeclined | PlanRebased)]
         partly = {one.seq - 1 for one in said}
+        last = _last_decision(events)
         for recorded in events:
             match recorded.event:
                 case DraftChanged() | DraftEdited() if recorded.seq in partly:
@@ -364,8 +337,14 @@ class PlanUpdates:
                     yield self._draft(recorded, change)
                 case OperationsDeclined() as partial:
                     yield "declined", self._partly(recorded, partial)
+                case PlanRejected() as no if recorded.seq < last:
+                    if words := rejected_text(no, plan.option, over=True):
+                        yield "rejected", words
+                case PlanApproved() | RunHalted() if recorded.seq < last:
+                    pass  # the report about the run, or what was decided since, says it
                 case RunEnded(run, outcome):
-                    yield "run", self._ran(plan, run, outcome)
+                    about = "undone" if run in undone else "run"
+                    yield about, self._ran(plan, run, outcome, undone=run in undone)
                 case RunHalted(run):
                     yield "run", self._ran(plan, run, "needs_you")
                 case PlanDiscarded() if self._repository.chosen_instead(plan):
@@ -421,36 +400,47 @@ class PlanUpdates:
         events = self._store.read(self._repository.stream(plan_id))
         return [one.event for one in events if one.seq < seq]
 
-    def _ran(self, plan: PlanRecord, run: str, outcome: RunOutcome) -> str:
+    def _ran(self, plan: PlanRecord, run: str, outcome: RunOutcome, *, undone: bool = False) -> str:
+        from assent.agent.run_report import read_run, run_text
+
         spent = [c.approval for c in plan.consents if c.run == run]
-        return run_text(outcome, self._results(plan, run), spent[0] if spent else None)
-
-    def _results(self, plan: PlanRecord, run: str) -> list[tuple[OperationResult, Operation]]:
-        """Returns the result of each operation; nothing for a run without a journal."""
-        entries = StoreJournal(self._services.ports, self._repository).read(run)
+        yes = spent[0] if spent else None
         notes = [note for note in plan.runs if note.run == run]
-        if not entries or not notes or not isinstance(entries[-1], FinishedEntry):
-            return []
-        operations = self._repository.plan(notes[0]).operations
-        return list(zip(entries[-1].results, operations, strict=False))
+        operations = self._repository.plan(notes[0]).operations if notes else ()
+        stream = self._store.read(f"run/{self._repository.workspace}/{run}")
+        rows = [(one.at, e.entry) for one in stream if isinstance(e := one.event, JournalWritten)]
+        end = read_run(outcome, operations, rows, self._services.ports.blobs)
+        told = run_text(built_lead(yes, plan.option), end, undone=undone)
+        return f"{told}\n\n{_noted(yes)}" if yes and yes.note.strip() else told
 
-    def _undone(self, record: SessionRecord, events: Sequence[StoredEvent]) -> Iterable[UpdateText]:
-        """Reports runs related to this session that were undone."""
+    def _undos(self, record: SessionRecord, events: Sequence[StoredEvent]) -> list["_Undo"]:
+        """Returns the undos, and redos, of this session's runs that are still in effect."""
+        found: dict[frozenset[str], list[_Undo]] = {}
         for recorded in events:
             if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
                 continue
             undo = self._repository.load(recorded.stream.rpartition("/")[2])
             if undo.rewound_to:
                 if undo.session == record.slug:
-                    left = [reason for _, reason in undo.left_alone]
-                    yield "run", restored_text(self._results(undo, recorded.event.run), left)
+                    found[frozenset([undo.plan_id])] = [_Undo(undo, recorded.event.run)]
                 continue
             taken, again = self._taken_back(undo)
             if not self._runs(record).isdisjoint(taken):
-                results = self._results(undo, recorded.event.run)
-                tell = redone_text if again else undone_text
-                left = [reason for _, reason in undo.left_alone]
-                yield "run", tell(" ".join(sorted(taken)), results, left)
+                one = _Undo(undo, recorded.event.run, frozenset(taken), again=again)
+                found.setdefault(one.taken, []).append(one)
+        # What was undone and redone in between is as the model knows it.
+        return [ones[-1] for ones in found.values() if not (ones[-1].again and len(ones) > 1)]
+
+    def _undone(self, undo: "_Undo") -> str:
+        """Reports that changes of this session were undone, or redone."""
+        from assent.agent.run_report import redone_text, restored_text, undone_text
+
+        notes = [note for note in undo.plan.runs if note.run == undo.run]
+        operations = self._repository.plan(notes[0]).operations if notes else ()
+        left = [reason for _, reason in undo.plan.left_alone]
+        if undo.plan.rewound_to:
+            return restored_text(operations, left)
+        return (redone_text if undo.again else undone_text)(operations, left)
 
     def _runs(self, record: SessionRecord) -> set[str]:
         """Returns the runs of the session's plan, and of its calls."""
@@ -490,6 +480,12 @@ class PlanUpdates:
         agent = record.agent or default_agent(record.mode)
         new = self._services.ports.clock.new_id()
         return MessageAdded(new, agent, (TextPart(words),), synthetic=about, model=record.model)
+
+
+def _last_decision(events: Sequence[StoredEvent]) -> int:
+    """Returns the number of the last event after which an earlier decision no longer holds."""
+    decisions = (PlanApproved, PlanRejected, PlanDiscarded, RunHalted, RunEnded)
+    return max([one.seq for one in events if isinstance(one.event, decisions)], default=0)
 
 
 def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:

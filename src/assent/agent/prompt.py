@@ -160,13 +160,16 @@ def build_rules(scope: Sequence[str]) -> str:
     )
 
 
-def mode_text(switch: ModeSwitch, before: str) -> str:
-    """Returns the message that a mode is now in effect, and that the earlier one is not."""
+def mode_text(switch: ModeSwitch) -> str:
+    """Returns the message that a mode is now in effect, and that no earlier one is.
+
+    It names no earlier one: of several switches the model reads only the last.
+    """
     mode, narrowing = effective_mode(switch.mode, switch.custom, switch.modes)
     name = mode_name(mode, switch.custom, switch.modes)
-    lead = switch.lead or f"The user switched the mode from {before} to {name}."
+    lead = switch.lead or f"The user switched the mode to {name}."
     return (
-        f"{lead} Earlier limits and permissions of {before} mode no longer apply. "
+        f"{lead} Limits and permissions of earlier modes no longer apply. "
         f"{mode_rules(mode, narrowing, staging=switch.staging)}"
     )
 
@@ -175,7 +178,7 @@ def mode_events(
     record: SessionRecord, switch: ModeSwitch, message: str
 ) -> tuple[SessionEvent, ...]:
     """Returns the events of a mode switch: the new mode, and a message for the model."""
-    mode, words = switch.mode, TextPart(mode_text(switch, record.custom or record.mode))
+    mode, words = switch.mode, TextPart(mode_text(switch))
     told = MessageAdded(
         message, default_agent(mode), (words,), synthetic="mode", model=record.model
     )

@@ -1,6 +1,6 @@
 """Which agent works in a session, with which permissions, and what its tool calls see."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -100,7 +100,11 @@ class SessionContext:
         )
 
     def tool_context(
-        self, record: SessionRecord, plan: PlanRecord | None, seen: Mapping[str, str]
+        self,
+        record: SessionRecord,
+        plan: PlanRecord | None,
+        seen: Mapping[str, str],
+        seen_before: Mapping[str, Collection[str]] = {},
     ) -> ToolContext:
         """Returns the context of a call; in plan mode, files with the draft applied.
 
@@ -127,6 +131,7 @@ class SessionContext:
             place.plan_dir,
             place.private,
             seen,
+            seen_before,
             is_readable,
             self._tools.outside,
             session=record.session,

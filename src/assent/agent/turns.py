@@ -1,6 +1,6 @@
 """The turn of a session, through which a driver reads it, appends events and runs calls."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -27,6 +27,7 @@ from assent.core.session.event import (
     CallEnded,
     FilesAttached,
     FilesMentioned,
+    MessageAdded,
     OptionLinked,
     PlanLinked,
     SessionEvent,
@@ -72,6 +73,8 @@ class SessionTurn:
         self._offered = OfferedTools()
         self._seen: dict[str, str] = {}  # digests of files as the model last saw them, by path;
         self._seen_in: dict[str, dict[str, str]] = {"": self._seen}  # and so in each option
+        self._ever_seen: dict[str, set[str]] = {}  # all of their digests, and those to which they
+        self._seen_before: dict[str, set[str]] = {}  # may be back, as the model was told
         self._mentions: dict[str, tuple[str, ...]] = {}  # that are not attached yet, by message
         self._called = False  # whether the session has ever made a call
         self._over = False
@@ -294,7 +297,9 @@ class SessionTurn:
 
     def tool_context(self) -> ToolContext:
         """Returns the current context of a call."""
-        context = self._surroundings.tool_context(self._record, self._current_plan(), self._seen)
+        context = self._surroundings.tool_context(
+            self._record, self._current_plan(), self._seen, self._seen_before
+        )
         if self._record.parent:
             return context
         return msgspec.structs.replace(context, option_context=self._option_context)
@@ -303,7 +308,7 @@ class SessionTurn:
         """Returns the context of a call that names an option: its draft, or the files alone."""
         plan = self._services.options.find(self._record, label)
         seen = self._seen_in.get(plan.plan_id if plan else "", self._seen_in[""])
-        return self._surroundings.tool_context(self._record, plan, seen)
+        return self._surroundings.tool_context(self._record, plan, seen, self._seen_before)
 
     def plan_updates(self, done: EffectDone) -> list[SessionEvent]:
         """Returns the events that tell the model about the plan after a call changed it."""
@@ -379,18 +384,29 @@ class SessionTurn:
             case SessionRewound():
                 for seen in self._seen_in.values():
                     seen.clear()  # the model has to look again
+                self._ever_seen.clear()
+                self._seen_before.clear()
                 self._mentions.clear()
             case FilesMentioned(message, mentions):
                 self._mentions[message] = mentions
             case FilesAttached(message, files):
                 self._mentions.pop(message, None)
                 for file in files:
-                    self._seen.update(file.seen)
+                    self._see(file.seen)
             case CallEnded(metadata=metadata):
                 self._called = True
-                self._seen.update(metadata.get("seen", {}))
+                self._see(metadata.get("seen", {}))
+            case MessageAdded(synthetic="declined" | "undone"):
+                self._seen_before = {path: set(all) for path, all in self._ever_seen.items()}
             case _:
                 pass
+
+    def _see(self, files: Mapping[str, str]) -> None:
+        """Takes in which contents of files the model has seen."""
+        self._seen.update(files)
+        for path, digest in files.items():
+            self._ever_seen.setdefault(path, set()).add(digest)
+            self._seen_before.pop(path, None)
 
 
 def _is_broken_off(event: SessionEvent) -> bool:

@@ -25,6 +25,8 @@ REFRESH_AFTER_S = 60.0  # seconds after which a time is set again
 
 _MARK = b"\xa5blob\r\n\x01"
 _RECORD = struct.Struct(f">{len(_MARK)}s32sIQ")  # mark, digest, size, time in seconds
+_RANDOM_BYTES = 16
+_NAME_BYTES = _RECORD.size + _RANDOM_BYTES
 _TIME = struct.Struct(">Q")
 _TIME_AT = _RECORD.size - _TIME.size
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -152,7 +154,9 @@ class SmallBlobs:
             self._disk.truncate(fd, end)  # what a process that died has left of a record
         if not end:
             records = _named(records)
-            self._writer.mark_unsynced(self.path)  # its name may be new
+        name = self._name or records[:_NAME_BYTES]
+        if self._durable[0] != name:
+            self._writer.mark_unsynced(self.path)  # who made the file may have died before
         try:
             written = 0
             while written < len(records):
@@ -164,8 +168,7 @@ class SmallBlobs:
                 self._disk.truncate(fd, end)
             raise
         self._unsynced = False
-        if end:
-            self._durable = self._name, end + len(records)
+        self._durable = name, end + len(records)
 
     def _records(self, fd: int, without: set[bytes]) -> bytes:
         """Returns the records as they are, without some."""
@@ -346,7 +349,7 @@ def _record(raw: bytes, content: bytes, used: int) -> bytes:
 
 def _named(records: bytes) -> bytes:
     """Returns the records of a new file."""
-    name = os.urandom(16)
+    name = os.urandom(_RANDOM_BYTES)
     return _record(sha256(name).digest(), name, 0) + records
 
 

@@ -344,8 +344,9 @@ def expected_state(path: bytes, context: ToolContext) -> FileState | None:
             if isinstance(context.overlay.state(above), FileState):
                 raise Refused(f"{one_line(above)} is a file, not a folder.")
         return None
-    seen = context.seen.get(display_path(path))
-    if seen is not None and seen != state.digest:
+    name = display_path(path)
+    seen = context.seen.get(name, state.digest)
+    if state.digest != seen and state.digest not in context.seen_before.get(name, ()):
         raise StaleError(f"{one_line(path)} has changed since you read it. Read it again first.")
     return state
 

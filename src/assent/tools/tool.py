@@ -37,6 +37,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     plan_dir: bytes = b".opencode/plans"
     private: tuple[bytes, ...] = ()  # further places of Assent's own in the workspace
     seen: Mapping[str, str] = {}  # digests of files as the model last saw them, by path
+    # And as it saw them earlier, where it was told that changes were taken back.
+    seen_before: Mapping[str, Collection[str]] = {}
     readable: Callable[[bytes], bool] = lambda path: True  # without asking a person
     outside: OutsideFiles | None = None
     absent: frozenset[str] = frozenset()  # tools that the model does not have here

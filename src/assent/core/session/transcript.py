@@ -31,9 +31,11 @@ from assent.core.session.event import (
     Compacted,
     FilesAttached,
     MessageAdded,
+    ModeChanged,
     PartSaid,
     ResultsPruned,
     SessionRewound,
+    SessionStarted,
     StepEnded,
     StepRetried,
     StepStarted,
@@ -48,6 +50,15 @@ from assent.core.session.event import (
 
 # What Assent says to the model because of the message that follows; it goes with that.
 LEADING_KINDS: Final = ("hook", "reminder")
+# What Assent says to the model because something happened, by the user's hand or another's.
+EVENT_KINDS: Final = frozenset(
+    (
+        "mode", "run", "undone", "approved", "rejected", "declined", "staged", "edited", "rebased",
+        "deleted", "plan_used", "shell",
+    )
+)  # fmt: skip
+_SWITCH: Final = "switch"  # of a mode, as the words about it say
+_OLDER: Final = "older"  # parts from before a rewind
 LIST_COMMAND: Final = "assent sessions rewind --list"
 MAX_MESSAGE_CHARS: Final = 80  # characters of a message that the log repeats
 
@@ -212,6 +223,9 @@ class Transcript:
         self._marks: dict[str, MessageMark] = {}  # of the user's messages, by id
         self._lead: MessageMark | None = None  # where what leads to the next message begins
         self._unread = False  # the last message is the user's, and no step has read it
+        self._unread_parts: list[tuple[str, tuple[MessagePart, ...]]] = []  # of it, and what about
+        self._mode = self._mode_read = ("", "")  # now, and when a step last read; with a custom one
+        self._switched = False  # the words about the last change of mode are still to come
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
@@ -230,6 +244,10 @@ class Transcript:
             case FilesAttached(files=files):
                 if parts := attachment_parts(files):
                     self._hear(MessageAdded("", "", parts, synthetic=ATTACHED))
+            case SessionStarted(mode=mode, custom=custom):
+                self._mode = self._mode_read = (mode, custom)
+            case ModeChanged(mode=mode, custom=custom):
+                self._mode, self._switched = (mode, custom), True
             case PartSaid(part=part):
                 self._say(part)
             case StepRetried():
@@ -248,6 +266,7 @@ class Transcript:
             case StepStarted(model=model):
                 self._close()
                 self._model, self._unread, self._lead = model, False, None
+                self._mode_read = self._mode
             case StepEnded():
                 self._answered()
             case Compacted(summary=summary, kept=kept):
@@ -271,9 +290,29 @@ class Transcript:
             return
         last = self._messages.pop() if self._unread else None
         self._mark(said, MessageMark(len(self._messages), last))
+        if last is None:
+            self._unread_parts = []
+        self._place(said)
         # Some models insist on being spoken to and speaking in turn.
-        self._messages.append(ChatMessage("user", (*(last.parts if last else ()), *said.parts)))
-        self._unread = True
+        parts = tuple(part for _, parts in self._unread_parts for part in parts)
+        self._unread = bool(parts)
+        if parts:
+            self._messages.append(ChatMessage("user", parts))
+
+    def _place(self, said: MessageAdded) -> None:
+        """Puts what happened before what the user says now; of the mode, only the last change."""
+        unread, about = self._unread_parts, said.synthetic
+        if about not in EVENT_KINDS:
+            unread.append((about, said.parts))
+            return
+        if about == "mode" and self._switched:
+            about, self._switched = _SWITCH, False
+            unread[:] = [one for one in unread if one[0] != _SWITCH]
+            if self._mode == self._mode_read:
+                return
+        events = (*EVENT_KINDS, _SWITCH, _OLDER)
+        words = [at for at, (kind, _) in enumerate(unread) if kind not in events]
+        unread.insert(words[0] if words else len(unread), (about, said.parts))
 
     def _mark(self, said: MessageAdded, mark: "MessageMark") -> None:
         """Records where a message of the user begins, with what is said because of it."""
@@ -292,6 +331,8 @@ class Transcript:
             del self._marks[id]
         self._messages[mark.count :] = [mark.last] if mark.last else []
         self._unread, self._lead = mark.last is not None, None
+        self._unread_parts = [(_OLDER, mark.last.parts)] if mark.last else []
+        self._mode_read = ("", "")  # what the model read about it may be gone
 
     def _say(self, part: MessagePart) -> None:
         if isinstance(part, ToolCall):
