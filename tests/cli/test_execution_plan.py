@@ -1,6 +1,6 @@
 """The execution plan of each answer, as every face shows it before anything runs."""
 
-from tests.cli.scripts import Talker, turn, write
+from tests.cli.scripts import WRITE_PLAN, Talker, turn, write
 
 ODD = "odd_tool"
 SWEEP = turn("I sweep.", ("delete", {"path": "old.txt"}))
@@ -104,3 +104,35 @@ def test_calls_that_repeat_are_counted_and_not_listed(talker: Talker) -> None:
     lines = talker.world.run("sessions", "show").out.decode().splitlines()
     assert lines.count("Model calls read (300 times)") == 1
     assert lines.count("Model calls read") == 1
+
+
+def test_each_call_is_judged_after_the_calls_before_it(talker: Talker) -> None:
+    gone = ("delete", {"path": "new.txt"})
+    missing = ("edit", {"path": "missing.txt", "old": "a", "new": "b"})
+    talker.script(
+        turn("Go.", WRITE_PLAN, write("new.txt", "x\n"), gone, missing, ("delete", {"path": "no"})),
+        turn("Done."),
+    )
+    rows = talker.stream("Greet")
+    said = [call for row in rows if row["kind"] == "batch_planned" for call in row["body"]["calls"]]
+    planned = {row["call"]: row for row in said}
+    ended = {row["body"]["call"]: row["body"] for row in rows if row["kind"] == "call_ended"}
+    tools = [(body["tool"], body["verdict"], body["result"]["failed"]) for body in ended.values()]
+    assert tools == [
+        ("write_plan", "run", False),
+        ("write", "stage", False),
+        ("delete", "stage", False),
+        ("edit", "fail", True),
+        ("delete", "deny", True),
+    ]
+    deletes = [(id, body) for id, body in ended.items() if body["tool"] == "delete"]
+    assert [planned[id]["verdict"] for id, _ in deletes] == [b["verdict"] for _, b in deletes]
+    assert planned[deletes[1][0]]["reasons"] == [deletes[1][1]["result"]["text"]]
+
+
+def test_json_has_one_batch_for_an_answer_with_what_its_calls_did(talker: Talker) -> None:
+    gone = ("delete", {"path": "new.txt"})
+    talker.script(turn("Go.", WRITE_PLAN, write("new.txt", "x\n"), gone), turn("Done."))
+    [batch] = talker.json("Greet")["batches"]
+    verdicts = [(row["tool"], row["verdict"]) for row in batch]
+    assert verdicts == [("write_plan", "run"), ("write", "stage"), ("delete", "stage")]

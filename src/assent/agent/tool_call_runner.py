@@ -50,6 +50,7 @@ from assent.planning.ports import NoHookRunner
 from assent.ports import ProcessRunner
 from assent.ports.session import CallGuard
 from assent.tools.dispatcher import (
+    FAILED_VERDICT,
     AskPermission,
     PreparedCall,
     ToolCallResult,
@@ -188,7 +189,7 @@ class ToolCallRunner:
                     yield from self._turn.append_events(*self._refused(batch))
                 else:
                     self._is_last = len(open_calls) == len(batch)
-                    current = batch if fresh else self.prepare([each.call for each in batch])
+                    current = batch if fresh else self._prepare_again(batch)
                     run = self._run_tasks if kind == "tasks" else self._run_batch
                     waiting = bool((yield from run(current))) or waiting
                     fresh = kind == "reads"
@@ -210,6 +211,19 @@ class ToolCallRunner:
         """Reads and judges calls in the current state of the session."""
         self._context, agent = self._turn.tool_context(), self._turn.agent
         return [self._tools.dispatcher.prepare(call, self._context, agent) for call in calls]
+
+    def _prepare_again(self, batch: Sequence[PreparedCall]) -> list[PreparedCall]:
+        """Judges calls after the ones before them; records what else they are to do now, if any."""
+        current = self.prepare([each.call for each in batch])
+        planned = self._tools.dispatcher.planned
+        differing = [
+            planned(now)
+            for now, before in zip(current, batch, strict=True)
+            if planned(now) != planned(before)
+        ]
+        if differing:
+            self._turn.defer_events(BatchPlanned(tuple(differing)))
+        return current
 
     def _batches(
         self, prepared: Sequence[PreparedCall]
@@ -467,14 +481,16 @@ class ToolCallRunner:
         )
         last = notify_guards(self._guards, result, last)
         text, kept = self._kept(last.text, cut) if cut else (last.text, {})
-        decision = result.decision
+        verdict = str(result.decision.verdict) if result.decision else ""
+        if last.failed and verdict == Verdict.STAGE:
+            verdict = FAILED_VERDICT  # nothing was staged
         ended = CallEnded(
             call.id,
             result.tool,
             ToolResult(call.id, text, last.failed, last.images),
             title,
             seconds,
-            str(decision.verdict) if decision else "",
+            verdict,
             {**metadata, **kept},
             decision_line(result),
         )

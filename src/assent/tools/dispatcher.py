@@ -159,7 +159,7 @@ MAX_QUOTED_CHARS = 120  # characters of what is repeated, in a question
 MAX_TITLE_CHARS = 200  # characters of what a refused call wanted
 COMMAND_TOOLS = ("git", "grep")  # tools that are programs of the shell, too
 IMPOSSIBLE = "This cannot be done here. Nothing was done."
-FAILED_VERDICT = "fail"  # the verdict of a call that failed before it was judged
+FAILED_VERDICT = "fail"  # of a call that failed before it was judged, or before it was staged
 UNJUDGED = Decision(Verdict.RUN)  # of a call that failed before it was judged
 
 
@@ -397,7 +397,7 @@ class ToolDispatcher:
         else:
             verdict, why = str(decision.verdict), decision.reason
         if why and verdict in (FAILED_VERDICT, Verdict.DENY):
-            reasons = (why, *reasons)
+            reasons = (why,)  # what it would have done does not matter
         title = prepared.tool.title(prepared.args) if prepared.tool and prepared.args else ""
         about = f": {title}" if title else ""
         touches = [access_line(one) for one in (*requests, *self._gate.files(requests))]

@@ -174,11 +174,23 @@ def _closed(tally: TurnTotals, event: Event) -> TurnTotals:
             asked = [one for one in tally.asked if one.call != call]
             return changed(tally, asked=tuple(asked), refused=(*tally.refused, *over))
         case BatchPlanned():
-            return changed(tally, batches=(*tally.batches, event))
+            return changed(tally, batches=_with_batch(tally.batches, event))
         case TurnEnded(why, words):
             return changed(_spoken(tally), why=why, words=words)
         case _:
             return tally
+
+
+def _with_batch(
+    batches: tuple[BatchPlanned, ...], planned: BatchPlanned
+) -> tuple[BatchPlanned, ...]:
+    """Returns the batches with one more, or with what the calls of one will do instead."""
+    instead = {call.call: call for call in planned.calls}
+    for at, batch in enumerate(batches):
+        if any(call.call in instead for call in batch.calls):
+            calls = tuple(instead.get(call.call, call) for call in batch.calls)
+            return (*batches[:at], BatchPlanned(calls), *batches[at + 1 :])
+    return (*batches, planned)
 
 
 def _answered(tally: TurnTotals, id: str, *, said: bool) -> TurnTotals:
