@@ -300,6 +300,38 @@ def test_g22_how_many_are_presented_and_which(options: Talker) -> None:
     assert options.world.ok("review")["name"] == row["slug"].replace("-", "_") + "_postgres"
 
 
+def test_g22_a_fourth_label_is_refused_and_one_that_looks_like_another_is_that_one(
+    options: Talker,
+) -> None:
+    options.script(
+        DRAFTS,
+        turn("", plan("Third"), edit("Postgr\u0435s", "postgres 17", "postgres"), plan("Fourth")),
+        turn("", ("present_plan", {"options": ["Postgres", "p\u043estgres", "Third"]})),
+    )
+    row = options.json("Pick a database", code=3)
+    assert [one["label"] for one in row["options"]] == ["Postgres", "Third"]
+    failed = [text for text, bad in calls(options) if bad]
+    assert len(failed) == 1
+    assert "There are 3 options already" in failed[0]
+    assert "Work on one of these, or remove a draft first: `options` with `drop`." in failed[0]
+    assert sorted(listed(options.world)) == ["Keep SQLite", "Postgres", "Third"]
+
+
+def test_g22_what_is_presented_later_adds_to_the_choice(options: Talker) -> None:
+    """One that waits stays as it is, one that is named is frozen anew, and three is the limit."""
+    options.script(
+        DRAFTS,
+        turn("", BOTH),
+        turn("", plan("Third"), edit("Third", "third"), plan("Postgres", "# Later\n\nEdit.\n")),
+        turn("", ("present_plan", {"options": ["Third", "Postgres"]})),
+    )
+    first = offered(options)
+    later = options.json("-c", "One more", code=3)["options"]
+    assert [one["label"] for one in later] == ["Keep SQLite", "Postgres", "Third"]
+    assert later[0]["digest"] == first[0]["digest"]
+    assert later[1]["digest"] != first[1]["digest"]
+
+
 def test_g22_calls_and_reads_are_about_the_option_that_was_named_last(options: Talker) -> None:
     read: Call = ("read", {"path": "db.txt"})
     options.script(
@@ -327,6 +359,9 @@ def test_g22_calls_and_reads_are_about_the_option_that_was_named_last(options: T
     ("call", "why"),
     [
         (("write", {"path": "a", "content": "a", "option": "x" * 41}), "1 to 40 characters"),
+        (("write", {"path": "a", "content": "a", "option": " "}), "option: the label is blank"),
+        (("write_plan", {"text": "# A\n", "option": ""}), "option: the label is blank"),
+        (("options", {"option": "\n"}), "option: the label is blank"),
         (("write_plan", {"text": "# A\n", "name": "b", "option": "A"}), "not both"),
         (("options", {"drop": "Oracle"}), "There is no option Oracle"),
         (("read", {"path": "db.txt", "option": "A"}), "`option` is unknown"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assent.core.errors import UsageError
 from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFile
-from assent.core.plan.option import compare_operations, is_same_label, option_label
+from assent.core.plan.option import compare_operations, distinct_labels, is_same_label, option_label
 
 
 def write(path: str, content: str = "0") -> WriteFile:
@@ -22,10 +22,35 @@ def test_a_label_is_one_line_of_plain_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["", "  ", "x" * 41, "a\u202eb", "a\x1b[1m", "AKIA" + "ABCDEFGH23456789"]
+    "other",
+    [
+        "plan a",
+        "Pl\u0430n A",  # a Cyrillic letter
+        "Plan \u0391",  # a Greek one
+        "\uff30lan A",  # a wide one
+        "P1an A",
+        "Plan\u00a0A",
+    ],
 )
+def test_g22_labels_that_look_the_same_are_the_same(other: str) -> None:
+    assert is_same_label("Plan A", other)
+    assert distinct_labels(["Plan A", other, "Plan B"]) == ["Plan A", "Plan B"]
+
+
+def test_labels_in_one_alphabet_that_differ_are_two() -> None:
+    assert not is_same_label("Plan A", "Plan B")
+    assert not is_same_label("\u041f\u043b\u0430\u043d", "\u041f\u043b\u0430\u043d 2")
+
+
+@pytest.mark.parametrize("label", ["x" * 41, "a\u202eb", "a\x1b[1m", "AKIA" + "ABCDEFGH23456789"])
 def test_a_label_that_could_mislead_is_refused(label: str) -> None:
     with pytest.raises(UsageError, match="label must"):
+        option_label(label)
+
+
+@pytest.mark.parametrize("label", ["", "  ", "\n\t", "\u3000"])
+def test_a_blank_label_is_refused_with_what_to_do(label: str) -> None:
+    with pytest.raises(UsageError, match=r"label is blank\. Name the option, or leave"):
         option_label(label)
 
 

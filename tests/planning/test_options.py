@@ -230,6 +230,25 @@ def test_no_option_is_added_to_a_choice_that_was_made(world: World) -> None:
     ]
 
 
+def test_g22_a_choice_has_at_most_three_options_and_a_fourth_leaves_nothing(world: World) -> None:
+    options = present(world, "Short", "Long", "Other")
+    files = {p.name for p in (world.root / ".opencode/plans").rglob("*.md")}
+    with pytest.raises(IllegalState, match=r"3 options already.*Short, Long, Other.*`drop`"):
+        draft(world, "Fourth", options[0].options)
+    assert {p.name for p in (world.root / ".opencode/plans").rglob("*.md")} == files
+    world.engine().plans.delete([options[2]])
+    assert draft(world, "Fourth", options[0].options).option == "Fourth"
+
+
+def test_g22_of_two_who_add_the_last_option_at_once_one_wins(world: World) -> None:
+    short = present(world, *LABELS)[0]
+    racing = RacingStore(world.store, PlanCreated, lambda: draft(world, "Third", short.options))
+    with pytest.raises(IllegalState, match="3 options already"):
+        world.engine(racing).plans.new("late", "tests", "A goal", "Late", short.options)
+    assert len(world.engine().plans.options(short)) == 3
+    assert "late" not in [one.name for one in world.engine().plans.all()]
+
+
 def test_an_option_that_is_added_meanwhile_is_discarded_as_well(world: World) -> None:
     short, long = present(world, *LABELS)
     added: list[PlanRecord] = []

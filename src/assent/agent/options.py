@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from assent.core.errors import IllegalState, NotFound, UsageError
 from assent.core.ids import NAME_LENGTH, plan_name_of, slug
-from assent.core.plan.option import MAX_OPTIONS, MIN_OPTIONS, is_same_label, option_label
+from assent.core.plan.option import MIN_OPTIONS, distinct_labels, is_same_label, option_label
 from assent.core.plan.plan import NO_SCOPE
-from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.plan.record import MAX_OPTIONS, PlanRecord, PlanState
 from assent.core.session.event import PlanLink, SessionEvent, plan_link
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EffectResult
@@ -15,6 +15,7 @@ from assent.planning.approvals import Approvals
 from assent.planning.plans import Plans
 from assent.planning.repositories import WorkspaceRepository
 
+MOST_LABELS = 20  # of one call, before they are compared
 LABEL_LENGTH = 24  # characters of a label in a plan's name
 HOW_MANY = (
     f"options: name {MIN_OPTIONS} or {MAX_OPTIONS} different labels; for a single plan, call "
@@ -23,6 +24,11 @@ HOW_MANY = (
 PRESENTED = (
     "{count} options ready for review: {listed}. The user approves one of them, which discards the "
     "others, or sends them back. The turn ends here."
+)
+TOO_MANY = (
+    f"options: at most {MAX_OPTIONS} wait for the user's choice, and with these there would be "
+    "more: {listed}. Present fewer, or present one of those again under its label. Nothing was "
+    "presented."
 )
 OTHER_DRAFTS = (
     "There are more drafts: {others}. Present {example}, or remove a draft first: `options` with "
@@ -73,12 +79,20 @@ class OptionDrafts:
     ) -> EffectResult:
         """Freezes several options and lets the user choose, all of them or none.
 
+        One that waits already and is not named here stays as it is; one that is named is frozen
+        anew. So what is presented later adds to the choice, which never has more than three.
         `why_not` returns why a plan cannot be presented yet; nothing if it can.
         """
-        wanted = [option_label(label) for label in labels]
-        if not MIN_OPTIONS <= len({label.casefold() for label in wanted}) <= MAX_OPTIONS:
+        if len(labels) > MOST_LABELS:
             raise UsageError(HOW_MANY)
-        plans = [self._known(record, label) for label in dict.fromkeys(wanted)]
+        wanted = distinct_labels([option_label(label) for label in labels])
+        if not MIN_OPTIONS <= len(wanted) <= MAX_OPTIONS:
+            raise UsageError(HOW_MANY)
+        plans = [self._known(record, label) for label in wanted]
+        waiting = [one for one in self.open(record) if one.state is PlanState.AWAITING_APPROVAL]
+        choice = {one.plan_id: one.option for one in (*waiting, *plans)}
+        if len(choice) > MAX_OPTIONS:  # a log may have more from before there was a limit
+            raise UsageError(TOO_MANY.format(listed=", ".join(choice.values())))
         for plan in plans:
             if why := why_not(plan):
                 raise UsageError(f"Option {plan.option}: {why}")

@@ -425,7 +425,7 @@ class ToolCallRunner:
                 now.posture.mode == "plan",
                 result.consent is not None and result.consent.unconfined,
                 self._runner(result, now),
-                named.option.strip() if isinstance(named := prepared.args, OptionArgs) else "",
+                (named.option or "") if isinstance(named := prepared.args, OptionArgs) else "",
             )
         )
         while True:

@@ -35,6 +35,7 @@ from assent.core.plan.draft_index import Draft
 from assent.core.plan.operation import Operation
 from assent.core.plan.plan import is_template_text, plan_template
 from assent.core.plan.record import (
+    MAX_OPTIONS,
     UNDECIDED_STATES,
     PlanAction,
     PlanRecord,
@@ -161,6 +162,8 @@ class Plans:
         if self._ports.projection.read_plan(path) is not None:
             raise IllegalState(f"{display_path(path)} exists.", f"assent plan use {session}/{name}")
         repository = PlanRepository(self._ports, self._workspaces.open().workspace)
+        if options:
+            self._check_room(repository, options)
         known = repository.all()
         alive = [record for record in known if record.state is not PlanState.DISCARDED]
         lost = [record for record in alive if record.path == path]  # its file was deleted
@@ -172,7 +175,11 @@ class Plans:
             # The file first: a crash in between leaves a plan file, which the next list takes in.
             self._ports.projection.write_plan(path, text)
             file = PlanFile(session, name, path, 0)
-            record = self._create(repository, file, text, goal, (option, options))
+            try:
+                record = self._create(repository, file, text, goal, (option, options))
+            except IllegalState:  # another process chose an option, or added one
+                self._ports.projection.delete_plan(path)
+                raise
         return self.select(record)
 
     def waiting_notes(self) -> tuple[ApprovalNote, ...]:
@@ -342,13 +349,33 @@ class Plans:
 
         None if it is not one of several, or if a user has chosen one.
         """
-        repository = self.repository()
-        if not record.options or repository.chosen_option(record.options):
+        return self._undecided(self.repository(), record.options)
+
+    def _undecided(self, repository: PlanRepository, options: str) -> list[PlanRecord]:
+        if not options or repository.chosen_option(options):
             return []
-        events = [one.event for one in repository.option_events(record.options)]
+        events = [one.event for one in repository.option_events(options)]
         ids = [event.plan_id for event in events if isinstance(event, OptionAdded)]
         found = [repository.load(plan_id) for plan_id in ids]
         return [one for one in found if one.state in UNDECIDED_STATES]
+
+    def _check_room(self, repository: PlanRepository, options: str) -> None:
+        """Refuses another option where there are as many as people can compare.
+
+        One whose file the user deleted is gone, as any plan is.
+        """
+        there = [one for one in self._undecided(repository, options) if self._has_file(one)]
+        if len(there) >= MAX_OPTIONS:
+            labels = ", ".join(one.option for one in there)
+            raise IllegalState(
+                f"There are {len(there)} options already, and no more than {MAX_OPTIONS} are "
+                f"offered: {labels}. Work on one of these, or remove a draft first: `options` with "
+                "`drop`. Nothing was done.",
+                "assent plan list",
+            )
+
+    def _has_file(self, record: PlanRecord) -> bool:
+        return self.live_text(record) is not None
 
     def presented_options(self, record: PlanRecord) -> list[PlanRecord]:
         """Returns the options to choose from; none where at most one waits for approval."""
@@ -479,6 +506,7 @@ class Plans:
         for _ in range(MAX_TRIES):
             beside = [*self._notes.carrying(repository, plan_id, text)]
             for one in named:
+                self._check_room(repository, one.options)
                 beside.append(repository.option_batch(one.options, OptionAdded(plan_id, label)))
             try:
                 record = repository.append(None, plan_id, created, *named, revised, beside=beside)

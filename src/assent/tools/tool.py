@@ -57,7 +57,7 @@ class ToolContext(msgspec.Struct, frozen=True):
 
     def of_call(self, args: msgspec.Struct | None) -> "ToolContext":
         """Returns the context of a call: of the draft that it names, or this one."""
-        if not isinstance(args, OptionArgs) or not args.option.strip():
+        if not isinstance(args, OptionArgs) or args.option is None:
             return self
         if self.option_context is None or self.posture.mode != "plan":
             raise UsageError("option: plans have options only in plan mode. Nothing was done.")
@@ -81,7 +81,7 @@ HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
 class OptionArgs(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of a call that changes a draft; a model that offers several plans says which."""
 
-    option: Annotated[str, HIDDEN_FIELD] = ""  # its label; empty: the draft of the call before
+    option: Annotated[str | None, HIDDEN_FIELD] = None  # its label; None: the one named last
 
 
 class RawArguments(msgspec.Struct, frozen=True):

@@ -7,18 +7,24 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.plan.operation import Operation
+from assent.core.text.confusables import looks_same
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 
 MIN_OPTIONS: Final = 2
-MAX_OPTIONS: Final = 3
 MAX_LABEL_CHARS: Final = 40
+BLANK_LABEL: Final = (
+    "option: the label is blank. Name the option, or leave `option` out to work on the one that "
+    "was named last. Nothing was done."
+)
 
 
 def option_label(text: str) -> str:
     """Returns a label on one line; raises UsageError if people could not tell options by it."""
     label = " ".join(text.split())
-    if not 0 < len(label) <= MAX_LABEL_CHARS:
+    if not label:
+        raise UsageError(BLANK_LABEL)
+    if len(label) > MAX_LABEL_CHARS:
         raise UsageError(
             f"option: a label must have 1 to {MAX_LABEL_CHARS} characters. Nothing was done."
         )
@@ -28,8 +34,17 @@ def option_label(text: str) -> str:
 
 
 def is_same_label(one: str, other: str) -> bool:
-    """Tells whether two labels are too alike to be two options."""
-    return one.casefold() == other.casefold()
+    """Tells whether two labels are too alike to be two options: people could mix them up."""
+    return looks_same(one, other)
+
+
+def distinct_labels(labels: Sequence[str]) -> list[str]:
+    """Returns labels without those that look like an earlier one."""
+    found: list[str] = []
+    for label in labels:
+        if not any(is_same_label(label, one) for one in found):
+            found.append(label)
+    return found
 
 
 class OptionOperation(msgspec.Struct, frozen=True):

@@ -53,6 +53,7 @@ class PlanState(StrEnum):
 CLOSED_STATES: Final = (PlanState.COMPLETED, PlanState.DISCARDED)
 # What a user, or the model, can still change or decide about.
 UNDECIDED_STATES: Final = (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
+MAX_OPTIONS: Final = 3  # plans of one choice: as many as people can compare
 _LABELS: Final = {
     PlanState.DRAFTING: "Draft",
     PlanState.AWAITING_APPROVAL: "Waiting for approval",

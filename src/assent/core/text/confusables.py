@@ -151,6 +151,11 @@ def _disguised_name(name: str) -> str | None:
     return None
 
 
+def looks_same(one: str, other: str) -> bool:
+    """Tells whether a reader takes two short texts for the same, whatever their letters are."""
+    return not set(_shapes(one)).isdisjoint(_shapes(other))
+
+
 def is_confusable_program(name: str) -> bool:
     """Tells whether the name of a program passes for another one; those by name alone are ASCII."""
     if name.isascii():
@@ -162,7 +167,10 @@ def is_confusable_program(name: str) -> bool:
 @lru_cache(maxsize=1 << 12)  # a name is met in its folder and by itself
 def _skeletons(name: bytes) -> tuple[str, ...]:
     """Returns a name regardless of case, and its shape; they differ where I, l and 1 matter."""
-    text = name.decode("utf-8", "surrogateescape")
+    return _shapes(name.decode("utf-8", "surrogateescape"))
+
+
+def _shapes(text: str) -> tuple[str, ...]:
     letters = text if text.isascii() else _letters(text)
     folded, shape = letters.casefold().strip(), letters.translate(_SHAPES).casefold().strip()
     return (folded,) if folded == shape else (folded, shape)
