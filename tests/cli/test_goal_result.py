@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from assent.cli.goal.result import (
+    LeftDraft,
     TurnResult,
     TurnTotals,
     UnansweredQuestion,
@@ -43,6 +44,7 @@ ASKING = msgspec.structs.replace(SESSION, mode="ask")
 DIGEST = "0123456789abcdef" * 4
 DRAFT = PlanRecord("01p", "01w", "fix-it", "fix", b"PLAN_fix.md", "", "", "then", 3)
 AWAITING = msgspec.structs.replace(DRAFT, state=PlanState.AWAITING_APPROVAL, digest=DIGEST)
+LEFT = LeftDraft(b"PLAN_fix.md", 0)
 STARTED = StepStarted(1, "plan", "m/x", "plan")
 WHICH = Question("", "Which?")
 
@@ -141,7 +143,7 @@ UNRUN = (
 EXITS = {
     "words only": (TurnResult(SESSION, plan=DRAFT), 0),
     "no plan": (TurnResult(SESSION), 0),
-    "a draft of this turn": (TurnResult(SESSION, plan=DRAFT, draft=True, drafted=True), 0),
+    "a draft of this turn": (TurnResult(SESSION, plan=DRAFT, draft=LEFT, drafted=True), 0),
     "a plan that was presented": (TurnResult(SESSION, PRESENTED, AWAITING), 3),
     "a plan of an earlier turn": (TurnResult(SESSION, summed(TurnEnded("end")), AWAITING), 0),
     "a plan that is approved": (TurnResult(SESSION, PRESENTED, AWAITING, approved=True), 0),
@@ -285,13 +287,13 @@ def test_a_plan_that_is_not_the_current_one_is_named_in_every_command() -> None:
         f"Approve: assent approve --plan 'the plan' --digest {DIGEST} --build",
         "Reject:  assent reject --plan 'the plan' --note 'WHY', then assent -c",
     ]
-    assert draft_notices(TurnResult(SESSION, plan=DRAFT, draft=True, drafted=True, of="fix"))[
-        1
-    ].endswith("Propose it yourself: assent propose --plan fix")
+    assert draft_notices(
+        TurnResult(SESSION, plan=DRAFT, draft=LeftDraft(b"PLAN_fix.md", 0, "fix"), drafted=True)
+    )[1].endswith("Propose it yourself: assent propose --plan fix")
 
 
 def test_a_draft_is_named_and_says_how_to_go_on() -> None:
-    ending = TurnResult(SESSION, plan=DRAFT, draft=True, drafted=True)
+    ending = TurnResult(SESSION, plan=DRAFT, draft=LEFT, drafted=True)
     assert draft_notices(ending) == [
         "Draft, not proposed for approval: 0 operations, text in PLAN_fix.md.",
         "Continue: assent -c -p 'WHAT NEXT'. Propose it yourself: assent propose",
@@ -300,7 +302,7 @@ def test_a_draft_is_named_and_says_how_to_go_on() -> None:
         [],
         "PLAN_fix.md",
     )
-    earlier = TurnResult(SESSION, plan=DRAFT, draft=True)
+    earlier = TurnResult(SESSION, plan=DRAFT, draft=LEFT)
     assert (draft_notices(earlier), turn_result_row(earlier)["draft"]) == ([], "PLAN_fix.md")
 
 

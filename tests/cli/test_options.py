@@ -119,15 +119,93 @@ def test_g22_until_one_is_chosen_commands_without_a_plan_list_them(options: Talk
     world = options.world
     for line in (["approve"], ["build"], ["reject", "--note", "No"], ["rebase"],
                  ["comment", "add", "plan:1", "Why?"], ["review", "--seen"],
-                 ["approve", "--digest", rows[0]["digest"]]):  # fmt: skip
+                 ["approve", "--digest", rows[0]["digest"]], ["propose"], ["diff"],
+                 ["diff", "--live"], ["plan", "show"], ["plan", "history"], ["plan", "write"],
+                 ["comment", "keep", "--all"], ["comment", "dismiss", "--all"],
+                 ["stage", "list"], ["stage", "delete", "db.txt"]):  # fmt: skip
         error = world.no(2, *line)
         assert error["next"] == "assent review"
-        for row in rows:
-            verb = " ".join(word for word in line[:2] if word in ("comment", "add")) or line[0]
-            assert f"`assent {verb} --plan {row['name']}`" in error["message"]
+        groups = ("comment", "plan", "stage")
+        verb = " ".join(line[:2]) if line[0] in groups else line[0].replace("build", "approve")
+        for row, option in zip(rows, error["options"], strict=True):
+            assert option == {
+                **{key: row[key] for key in ("plan", "label", "name", "digest")},
+                "next": f"assent {verb} --plan {row['name']}",
+            }
+            assert f"`{option['next']}`" in error["message"]
             assert row["label"] in error["message"]
             assert row["digest"][:12] in error["message"]
+        assert ("--all" in error["message"]) is (line[0] == "reject")
     assert set(listed(world).values()) == {"AWAITING_APPROVAL"}
+    text = world.run("build").err.decode()
+    assert f"assent approve --plan {rows[0]['name']}" in text
+    assert "assent build --plan" not in text
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+def test_g22_after_one_was_rejected_commands_mean_the_one_that_waits(
+    options: Talker, gone: int
+) -> None:
+    rows = offered(options)
+    world = options.world
+    world.ok("reject", "--plan", rows[gone]["name"], "--note", "No")
+    left = rows[1 - gone]
+    for line in (["plan", "show"], ["review"]):
+        assert world.ok(*line)["digest"] == left["digest"], line
+    found = world.ok("status")["plan"]
+    assert (found["plan_id"], found["state"]) == (left["plan"], "AWAITING_APPROVAL")
+    assert world.run("status").out.decode().splitlines()[-1].startswith("Next: assent approve")
+    new = "+postgres" if gone == 0 else "+sqlite 3"
+    assert new in world.ok("diff")["diff"]
+    assert world.no(3, "build")["error"] == "not_approved"
+    row = options.json("-c", "And?")
+    assert (row["plan_id"], row["digest"], row["state"], row["options"]) == (
+        left["plan"], left["digest"], "AWAITING_APPROVAL", [],
+    )  # fmt: skip
+    world.ok("approve", "--digest", left["digest"], "--build")
+    assert listed(world)[left["label"]] == "COMPLETED"
+
+
+def test_g22_the_one_that_waits_is_meant_although_the_model_works_on_another(
+    options: Talker,
+) -> None:
+    """Also where the draft is newer; a user who wants the draft says so."""
+    options.script(
+        DRAFTS,
+        turn("", BOTH),
+        turn("", ("options", {"drop": "Keep SQLite"}), plan("Third"), edit("Third", "third")),
+        turn("Not yet."),
+    )
+    rows = offered(options)
+    world = options.world
+    world.ok("reject", "--plan", rows[0]["name"], "--note", "No")
+    answer = options.say("-c", "Another one", "--json")
+    row = answer.json
+    assert (row["plan_id"], row["state"]) == (rows[1]["plan"], "AWAITING_APPROVAL")
+    assert row["draft"].endswith("PLAN_pick_a_database_third.md")
+    assert b"propose --plan pick_a_database_third" in answer.err
+    assert world.ok("status")["plan"]["plan_id"] == rows[1]["plan"]
+    world.ok("plan", "use", "pick_a_database_third")
+    assert world.ok("status")["plan"]["name"] == "pick_a_database_third"
+    world.ok("propose")
+    assert len(world.ok("status")["options"]) == 2
+    world.ok("reject", "--plan", "pick_a_database_third", "--note", "No")
+    assert world.ok("status")["plan"]["plan_id"] == rows[1]["plan"]
+
+
+def test_g22_of_three_options_two_are_listed_after_one_was_rejected(options: Talker) -> None:
+    options.script(
+        DRAFTS,
+        turn("", plan("Third"), edit("Third", "third")),
+        turn("", ("present_plan", {"options": ["Keep SQLite", "Postgres", "Third"]})),
+    )
+    rows = offered(options)
+    options.world.ok("reject", "--plan", rows[0]["name"], "--note", "No")
+    for line in (["approve"], ["build"], ["plan", "show"]):
+        error = options.world.no(2, *line)
+        assert [one["label"] for one in error["options"]] == ["Postgres", "Third"]
+    assert [one["label"] for one in options.world.ok("review")["options"]] == ["Postgres", "Third"]
+    assert [one["label"] for one in options.world.ok("status")["options"]] == ["Postgres", "Third"]
 
 
 def test_g22_review_shows_them_side_by_side_what_differs_first(options: Talker) -> None:

@@ -146,6 +146,39 @@ def test_g22_one_is_sent_back_and_the_rest_waits(offered: Stage) -> None:
     offered.show(reading(act))
 
 
+@pytest.mark.parametrize("label", [SHORT, LONG])
+def test_g22_after_one_was_sent_back_the_screen_is_about_the_one_that_waits(
+    offered: Stage, label: str
+) -> None:
+    async def act(reader: Reader) -> None:
+        await turn_to(reader, label)
+        await reader.press("2")
+        await reader.seat.opened(FeedbackPanel)
+        await reader.seat.type("no")
+        await reader.seat.press("ctrl+s")
+        await reader.closed()
+        await reader.seat.shows("I see.")
+        await reader.seat.rest()
+        (left,) = [one for one in plans(reader).values() if one.option != label]
+        reader.app.refresh_status()
+        await reader.seat.until(
+            lambda: (
+                reader.app.status_snapshot.plan is not None
+                and reader.app.status_snapshot.plan.plan_id == left.plan_id
+            )
+        )
+        reader.app.review_plan()
+        await reader.seat.opened(ApprovalPanel)
+        await reader.reads()
+        assert shown(reader) == left.option
+        await reader.to_the_end()
+        await reader.press("1", "o")
+        await reader.closed()
+        assert len(plans(reader)[left.option].consents) == 1
+
+    offered.show(reading(act))
+
+
 def test_a_plain_plan_has_no_key_for_options(stage: Stage) -> None:
     stage.script(
         turn("", ("write_plan", {"text": "# Greet\n\nSay it.\n"}), write("a.txt", "a\n")),

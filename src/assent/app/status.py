@@ -65,6 +65,8 @@ class WorkspaceStatus:
             return None, None
         known = reference or (home and home.current)
         record = self.plans.find(reference) if known else None
+        if record is not None and not reference:
+            record = self.plans.meant(record)
         return record, self.run_status.current(record)
 
     @property

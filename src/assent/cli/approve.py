@@ -128,7 +128,7 @@ def approve(
     builder = {key: rest[key] for key in ("model", "agent")}
     if rest["out"]:
         raise UsageError("--out requires FILE.", "assent approve --help")
-    record, words = call.decided_record(), check_note(argument_text(note))
+    record, words = call.record(), check_note(argument_text(note))
     call.is_about(record)
     if then_build:
         call.engine.runs.check_decided()  # otherwise the plan is approved, but not built
@@ -221,11 +221,10 @@ def reject(
 def _rejected(call: Invocation, *, everything: bool) -> list[PlanRecord]:
     """Returns the plans that a rejection is about: one, or all options to choose from."""
     if not everything:
-        return [call.decided_record()]
+        return [call.record()]
     if call.plan:
         raise UsageError("Pass --all or --plan, not both. Nothing was rejected.", "assent review")
-    record = call.record()
-    return call.engine.plans.presented_options(record) or [record]
+    return call.options() or [call.record()]
 
 
 def _answer_all(call: Invocation, records: Sequence[PlanRecord], sent: int) -> None:

@@ -63,7 +63,7 @@ def build(call: Invocation, model: str, agent: str, approval: tuple[str, ...]) -
     if approval:
         raise UsageError("--approval requires FILE.", "assent build --help")
     call.engine.runs.check_slots(())  # also those of a run whose plan may be lost
-    return build_and_answer(call, call.decided_record(), model, agent)
+    return build_and_answer(call, call.record(), model, agent)
 
 
 @click.command(

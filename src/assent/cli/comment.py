@@ -51,7 +51,7 @@ def add(call: Invocation, where: str, words: str) -> None:
     with numbers. Without lines, the comment is on the whole text or operation. It stays pending
     until `assent reject` sends it.
     """
-    record, comments = call.decided_record(), call.engine.comments
+    record, comments = call.record(), call.engine.comments
     anchor = comments.anchor(record, *_where(argument_text(where)))
     added = comments.add(record, anchor, argument_text(words))
     _answer(call, added, len(comments.listed(record)))
@@ -61,7 +61,7 @@ def add(call: Invocation, where: str, words: str) -> None:
 @with_invocation
 def list_comments(call: Invocation) -> None:
     """List pending and suggested comments, each under its lines."""
-    found = call.engine.comments.placed(call.decided_record())
+    found = call.engine.comments.placed(call.record())
     call.output.answer({"comments": comment_rows(found)}, comment_lines(found))
 
 
@@ -70,7 +70,7 @@ def list_comments(call: Invocation) -> None:
 @with_invocation
 def lines(call: Invocation, where: str) -> None:
     """Show the lines you can comment on, with their numbers."""
-    part = call.engine.comments.part(call.decided_record(), argument_text(where))
+    part = call.engine.comments.part(call.record(), argument_text(where))
     row = {"operation": part.operation or None, "about": part.about or None, "lines": part.lines}
     shown = [*part_lines(part)] or [Line("plain", "No lines to show.")]
     call.output.answer(row, shown)
@@ -82,7 +82,7 @@ def lines(call: Invocation, where: str) -> None:
 @with_invocation
 def change(call: Invocation, reference: str, words: str) -> None:
     """Edit a comment. COMMENT is its number or id. A critic's becomes your own."""
-    record = call.decided_record()
+    record = call.record()
     number = _number(call, record, reference)
     _answer(
         call,
@@ -96,7 +96,7 @@ def change(call: Invocation, reference: str, words: str) -> None:
 @with_invocation
 def remove(call: Invocation, reference: str) -> None:
     """Remove a comment before it is sent. COMMENT is its number or id."""
-    record = call.decided_record()
+    record = call.record()
     number = _number(call, record, reference)
     gone = call.engine.comments.remove(record, argument_text(reference))
     left = len(call.engine.comments.waiting(record))

@@ -49,16 +49,19 @@ class Invocation(CommandCall):
         return may_approve_without_terminal(self.folder, lenient=self.lenient)
 
     def record(self) -> PlanRecord:
-        """Returns the plan that the command is about."""
-        return self.engine.plans.find(self.plan)
+        """Returns the plan that the command is about; raises if it does not say which of several.
 
-    def decided_record(self) -> PlanRecord:
-        """Returns the plan that a decision is about; raises if it does not say which of several."""
-        record = self.record()
-        options = [] if self.plan else self.engine.plans.presented_options(record)
-        if options:
+        Without a name that is the current plan, or the option that waits alone.
+        """
+        if options := self.options():
             raise choice_needed(self.engine.plans, options, self.command)
-        return record
+        record = self.engine.plans.find(self.plan)
+        return record if self.plan else self.engine.plans.meant(record)
+
+    def options(self) -> list[PlanRecord]:
+        """Returns the options that a command without a name has to choose from; usually none."""
+        plans = self.engine.plans
+        return [] if self.plan else plans.presented_options(plans.find())
 
     def is_about(self, record: PlanRecord) -> None:
         """Has a stream name the session of a plan in its lines, as the log does."""

@@ -257,11 +257,15 @@ class CliOutput:
         """Ends what was begun on stdout because of an error; only a stream has begun anything."""
 
 
-def error_row(error: AssentError) -> dict[str, str]:
+def error_row(error: AssentError) -> dict[str, object]:
     """Returns an error as JSON has it."""
     message, next = _words(error)
     told = {"error": error.word, "message": message, "next": next}
-    return {key: _valid(text) for key, text in told.items()}
+    rows = {
+        name: [{key: _valid(redact(text)) for key, text in row.items()} for row in rows]
+        for name, rows in error.rows.items()
+    }
+    return {**{key: _valid(text) for key, text in told.items()}, **rows}
 
 
 def _words(error: AssentError) -> tuple[str, str]:

@@ -108,7 +108,7 @@ def rebase(call: Invocation, dry_run: bool) -> None:
     Changes are kept where the lines around them are the same. If one does not fit, nothing is
     changed and all conflicts are listed. It also says if the files already contain everything.
     """
-    record = call.decided_record()
+    record = call.record()
     found = call.engine.rebaser.preview(record)
     if not dry_run:
         record = call.engine.rebaser.apply(found)

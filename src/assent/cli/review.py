@@ -56,7 +56,7 @@ def review(call: Invocation, changes: bool, seen: bool) -> None:
             "--changes does not show the whole plan, so it cannot be used with --seen.",
             "assent review",
         )
-    record = call.decided_record() if changes or seen else _reviewed_record(call)
+    record = call.record() if changes or seen else _reviewed_record(call)
     if record is None:
         return
     call.report_live(record)
@@ -74,10 +74,9 @@ def review(call: Invocation, changes: bool, seen: bool) -> None:
 
 def _reviewed_record(call: Invocation) -> PlanRecord | None:
     """Returns the plan to review; shows options side by side where there are several."""
-    record = call.record()
-    options = [] if call.plan else call.engine.plans.presented_options(record)
+    options = call.options()
     if not options:
-        return record
+        return call.record()
     for one in options:
         call.report_live(one)
     found = compare_options([call.engine.review_history.review(one) for one in options])

@@ -55,6 +55,7 @@ class AssentError(Exception):
         super().__init__(message)
         self.message = message
         self.next = next
+        self.rows: dict[str, list[dict[str, str]]] = {}  # what JSON has besides, such as a choice
 
 
 class UsageError(AssentError):

@@ -333,6 +333,7 @@ class Approvals:
         """
         rejected = PlanRejected(record.digest, note, self._config.user, comments)
         changed = self._plans.repository().append(record, record.plan_id, rejected, beside=beside)
+        self._plans.leave(changed)
         self._projections.plan(changed)
         return changed
 

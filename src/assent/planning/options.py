@@ -13,6 +13,7 @@ from assent.ports import EventBatch
 
 MAX_TRIES = 5
 SHORT = 12  # characters of a digest
+APPROVE, BUILD, REJECT = "assent approve", "assent build", "assent reject"
 
 
 class OptionChoice(msgspec.Struct, frozen=True):
@@ -94,13 +95,27 @@ def other_choice(plans: Plans, record: PlanRecord) -> tuple[str, str] | None:
 
 def choice_needed(plans: Plans, options: Sequence[PlanRecord], command: str) -> UsageError:
     """Returns the refusal of a command that does not say which of several options it means."""
+    # None of them is approved yet: that would have ended the choice.
+    named = APPROVE if command == BUILD else command
     rows = [
-        f"{one.option}: plan {one.name}, digest {one.digest[:SHORT]}, "
-        f"`{command} --plan {plans.reference(one)}`"
+        {
+            "plan": one.plan_id,
+            "label": one.option,
+            "name": one.name,
+            "digest": one.digest,
+            "next": f"{named} --plan {plans.reference(one)}",
+        }
         for one in options
     ]
-    return UsageError(
+    listed = "; ".join(
+        f"{row['label']}: plan {row['name']}, digest {row['digest'][:SHORT]}, `{row['next']}`"
+        for row in rows
+    )
+    every = f" `{REJECT} --all` sends all of them back." if command == REJECT else ""
+    refusal = UsageError(
         f"{len(options)} options are waiting for your decision; name one with --plan. "
-        f"{'; '.join(rows)}. Nothing was done.",
+        f"{listed}.{every} Nothing was done.",
         "assent review",
     )
+    refusal.rows = {"options": rows}
+    return refusal

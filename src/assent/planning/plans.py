@@ -4,6 +4,7 @@ Notes that people attach to approvals are kept until a later plan lists them as 
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import RLock
 
 from assent.core.digest import sha256
@@ -335,7 +336,7 @@ class Plans:
         home = self._workspaces.find()
         if home is None:
             return ""
-        if not current and home.current == record.plan_id and not self.presented_options(record):
+        if not current and self._is_meant(home.current, record):
             return ""
         known = [one for one in self.repository().all() if not one.undoes]
         if all(one.plan_id != record.plan_id for one in known):
@@ -379,8 +380,43 @@ class Plans:
 
     def presented_options(self, record: PlanRecord) -> list[PlanRecord]:
         """Returns the options to choose from; none where at most one waits for approval."""
-        found = [r for r in self.options(record) if r.state is PlanState.AWAITING_APPROVAL]
+        found = self.waiting_options(record)
         return found if len(found) > 1 else []
+
+    def waiting_options(self, record: PlanRecord) -> list[PlanRecord]:
+        """Returns the options that wait for approval, however few they are."""
+        return [r for r in self.options(record) if r.state is PlanState.AWAITING_APPROVAL]
+
+    def meant(self, record: PlanRecord) -> PlanRecord:
+        """Returns the plan that a command means which names none and would be about this one.
+
+        Where one option waits alone, it is that one, and not a draft of the same choice that was
+        sent back or has just been begun; unless the user made the draft the current plan.
+        """
+        if record.state is PlanState.AWAITING_APPROVAL or not record.options:
+            return record
+        home = self._workspaces.find()
+        if home is not None and home.chosen and home.current == record.plan_id:
+            return record
+        waiting = self.waiting_options(record)
+        return waiting[0] if len(waiting) == 1 else record
+
+    def _is_meant(self, current: str, record: PlanRecord) -> bool:
+        """Tells whether a command without a name is about this plan."""
+        if not current or self.presented_options(record):
+            return False
+        if not record.options:
+            return current == record.plan_id
+        here = record if current == record.plan_id else self.repository().load(current)
+        return self.meant(here).plan_id == record.plan_id
+
+    def leave(self, record: PlanRecord) -> None:
+        """Makes another option current where this one was sent back and others still wait."""
+        home = self._workspaces.find() if record.options else None
+        waiting = self.waiting_options(record)
+        if home is not None and home.current == record.plan_id and waiting:
+            with suppress(Busy):  # it is recorded that this one was sent back, which counts
+                self.select(waiting[0])
 
     def use(self, reference: str) -> PlanRecord:
         """Makes a plan the current one at the user's request."""

@@ -323,6 +323,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True):
     inode: int
     current: str = ""
     seq: int = 0
+    chosen: bool = False  # the user made the current plan current
     facts: tuple[FactRemembered, ...] = ()
     carried: dict[str, str] = {}  # by approval with a note, the plan of which that is an item
 
@@ -490,8 +491,8 @@ def _changes(home: WorkspaceRecord, event: Event) -> dict[str, object]:
     match event:
         case WorkspaceMoved(root):
             return {"root": root}
-        case PlanSelected(plan_id):
-            return {"current": plan_id}
+        case PlanSelected(plan_id, chosen):
+            return {"current": plan_id, "chosen": chosen}
         case FactRemembered():
             return {"facts": (*home.facts, event)}
         case FactForgotten(gone):

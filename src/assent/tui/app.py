@@ -358,11 +358,16 @@ class TerminalApp(BaseApp):
             if not (isinstance(top, PanelScreen) and top.is_about(found)):
                 self.open("approval", found)
 
-        named, plans = plan_id or self.session_controller.plan_id, self.engine.plans
+        named = plan_id or self.session_controller.chosen_plan
+        own, plans = self.session_controller.plan_id, self.engine.plans
         if named:
             opened(named)
             return
-        self.deferred.lead("Finding the plan", plans.find, lambda one: opened(one.plan_id))
+        self.deferred.lead(
+            "Finding the plan",
+            lambda: plans.meant(plans.find(own)),
+            lambda one: opened(one.plan_id),
+        )
 
     def build_plan(self, plan_id: str, digest: str = "", *, prose: bool = False) -> None:
         """Builds an approved plan: by the executor, or by a model.

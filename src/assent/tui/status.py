@@ -87,6 +87,8 @@ def read_snapshot(sitting: "SessionController", after: int) -> StatusSnapshot:
     record = engine.sessions.load(known.session) if known else None
     plan_id = sitting.chosen_plan or (record.plan_id if record else "")
     plan = engine.plans.repository().load(plan_id) if plan_id else None
+    if plan is not None and not sitting.chosen_plan:
+        plan = engine.plans.meant(plan)
     standing = msgspec.structs.replace(
         initial_snapshot(sitting, record),
         plan=plan,

@@ -27,6 +27,7 @@ from assent.cli.goal.output import (
     turn_output,
 )
 from assent.cli.goal.result import (
+    LeftDraft,
     TurnResult,
     TurnTotals,
     add_child_event,
@@ -310,29 +311,35 @@ class GoalTurn:
         sessions = self._engine.sessions
         stored = sessions.load(record.session)
         session, missing = sessions.now(stored), sessions.missing_mode(stored)
-        plan = self._plan(session)
-        if plan is None:
+        own = self._plan(session)
+        if own is None:
             about = (session, self._tally)
             return TurnResult(*about, error=error, prefix=self._prefix, missing=missing)
-        operations = self._operations(plan)
-        same = before is not None and before.plan_id == plan.plan_id
-        changed = not (same and before and before.seq == plan.seq)
-        written = operations > 0 or len(plan.revisions) > 1
-        draft = plan.state is PlanState.DRAFTING and written
+        plan = self._engine.plans.meant(own)
+        same = before is not None and before.plan_id == own.plan_id
+        changed = not (same and before and before.seq == own.seq)
+        draft = self._draft(own)
         return TurnResult(
             session,
             self._tally,
             plan,
-            operations,
+            self._operations(plan),
             approved=self._engine.approvals.is_approved(plan),
             draft=draft,
-            drafted=draft and changed,
+            drafted=draft is not None and changed,
             error=error,
             prefix=self._prefix,
             missing=missing,
             of=self._engine.plans.reference(plan, current=False),
             options=self._options(plan),
         )
+
+    def _draft(self, own: PlanRecord) -> LeftDraft | None:
+        """Returns the session's own plan if it is a draft that has text or operations."""
+        operations = self._operations(own)
+        if own.state is not PlanState.DRAFTING or not (operations or len(own.revisions) > 1):
+            return None
+        return LeftDraft(own.path, operations, self._engine.plans.reference(own, current=False))
 
     def _options(self, plan: PlanRecord) -> tuple[Row, ...]:
         """Returns the options to choose from, each with how many operations it has."""

@@ -89,6 +89,14 @@ class TurnTotals(msgspec.Struct, frozen=True):
     critiques: tuple[CritiqueEnded, ...] = ()  # of the plans that were presented
 
 
+class LeftDraft(msgspec.Struct, frozen=True):
+    """The session's own plan, where it has text or operations and is not proposed."""
+
+    path: bytes
+    operations: int
+    of: str = ""  # what names it in a command, if one without a name is not about it
+
+
 class TurnResult(msgspec.Struct, frozen=True):
     """Where a session and its plan stand after a turn."""
 
@@ -97,8 +105,8 @@ class TurnResult(msgspec.Struct, frozen=True):
     plan: PlanRecord | None = None
     operations: int = 0
     approved: bool = False
-    draft: bool = False  # the plan is a draft that has text or operations,
-    drafted: bool = False  # of this turn
+    draft: LeftDraft | None = None  # may be another plan, if an option waits for its decision
+    drafted: bool = False  # it is of this turn
     error: AssentError | None = None
     prefix: str = "assent"  # how a command for this folder begins
     missing: str = ""  # the session's custom mode, if it no longer exists
@@ -243,13 +251,14 @@ def turn_error(ending: TurnResult) -> AssentError | None:
 
 def draft_notices(ending: TurnResult) -> list[str]:
     """Says that a turn left a draft that was not proposed for approval, and how to continue."""
-    plan, prefix = ending.plan, ending.prefix
-    if plan is None or not ending.drafted:
+    draft, prefix = ending.draft, ending.prefix
+    if draft is None or not ending.drafted:
         return []
+    of = f" --plan {quote(draft.of)}" if draft.of else ""
     return [
-        f"Draft, not proposed for approval: {_count(ending)}, text in {visible_path(plan.path)}.",
-        f"Continue: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} "
-        f"propose{ending.option}",
+        f"Draft, not proposed for approval: {_count(draft.operations)}, text in "
+        f"{visible_path(draft.path)}.",
+        f"Continue: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} propose{of}",
     ]
 
 
@@ -276,7 +285,7 @@ def turn_result_row(ending: TurnResult) -> Row:
         "turns": session.turns,
         "steps": tally.steps,
         "why": tally.why or None,
-        "draft": visible_path(plan.path) if plan and ending.draft else None,
+        "draft": visible_path(ending.draft.path) if ending.draft else None,
         "operations": ending.operations,
         "approved": ending.approved,
         "options": list(ending.options),
@@ -388,7 +397,7 @@ def _plan_lines(ending: TurnResult, plan: PlanRecord) -> Iterator[Line]:
         yield from _option_lines(ending)
         return
     yield from wrapped_lines(
-        "heading", f"Plan ready for review: {_count(ending)}, text in {where}."
+        "heading", f"Plan ready for review: {_count(ending.operations)}, text in {where}."
     )
     yield Line("digest", plan.digest)
     yield Line("plain", f"Review:  {prefix} review{of}")
@@ -401,16 +410,15 @@ def _option_lines(ending: TurnResult) -> Iterator[Line]:
     prefix = ending.prefix
     for row in ending.options:
         label, name = visible_line(str(row["label"])), quote(str(row["name"]))
-        count = f"{row['operations']} operation{'' if row['operations'] == 1 else 's'}"
-        yield from wrapped_lines("plain", f"{label}: {count}")
+        yield from wrapped_lines("plain", f"{label}: {_count(int(str(row['operations'])))}")
         yield Line("digest", str(row["digest"]))
         yield Line("plain", f"Approve: {prefix} approve --plan {name} --digest {row['digest']}")
     yield Line("plain", f"Compare: {prefix} review")
     yield Line("plain", f"Reject:  {prefix} reject --all --note 'WHY', then {prefix} -c")
 
 
-def _count(ending: TurnResult) -> str:
-    return f"{ending.operations} operation{'' if ending.operations == 1 else 's'}"
+def _count(operations: int) -> str:
+    return f"{operations} operation{'' if operations == 1 else 's'}"
 
 
 def _valid(text: str) -> str:

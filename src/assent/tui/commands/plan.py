@@ -61,7 +61,9 @@ def diff(app: AppContext, rest: str) -> None:
         line = ("sessions", "diff", record.session, f"--turn={rest}")
         run_cli_command(app, f"Turn {rest}", *line, slash="/diff")
     else:
-        named = ("--plan", app.session_controller.plan_id) if app.session_controller.plan_id else ()
+        shown = app.status_snapshot.plan
+        plan_id = shown.plan_id if shown else app.session_controller.plan_id
+        named = ("--plan", plan_id) if plan_id else ()
         run_cli_command(app, _staged(app), "diff", *named)
 
 
@@ -120,13 +122,13 @@ NONE_YET: Final = "No runs from this screen yet; /runs lists earlier ones."
 def build(app: AppContext, rest: str) -> None:
     """Builds an approved plan: by the executor, or by a model if it is a text plan."""
     engine, session = app.engine, app.session_controller.session
-    reference = rest or app.session_controller.plan_id
+    chosen, own = rest or app.session_controller.chosen_plan, app.session_controller.plan_id
 
     def begin(found: tuple[PlanRecord, bool]) -> None:
         app.build_plan(found[0].plan_id, prose=found[1])
 
     def found() -> tuple[PlanRecord, bool]:
-        return _buildable(engine, reference or session_plan(engine, session, "/build"))
+        return _buildable(engine, chosen, own or session_plan(engine, session, "/build"))
 
     app.deferred.lead("Finding the plan", found, begin)
 
@@ -171,8 +173,10 @@ def _show_unfinished(app: AppContext, none: str) -> None:
     app.tasks.run("Finding the run", engine.runs.unfinished, found)
 
 
-def _buildable(engine: "Engine", reference: str) -> tuple[PlanRecord, bool]:
-    record = engine.plans.find(reference)
+def _buildable(engine: "Engine", chosen: str, own: str) -> tuple[PlanRecord, bool]:
+    """Returns the plan that a user named, or else the one that the session's plan stands for."""
+    record = engine.plans.find(chosen or own)
+    record = record if chosen else engine.plans.meant(record)
     if not engine.approvals.is_approved(record) and not record.building:
         raise IllegalState(
             f"Plan {record.name} is not approved; nothing was built.",
