@@ -1,5 +1,6 @@
 """A critic (`plan.critic`): a second model comments on a presented plan, and a person decides."""
 
+import json
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -315,29 +316,108 @@ def test_g22_an_interrupt_while_it_thinks_skips_the_critic_and_presents_the_plan
     assert b"Plan ready for review" in out
 
 
+def killed(talker: Talker, server: Server, *words: str) -> None:
+    """Plans in a process that is killed while the critic thinks."""
+    process = forked_python.Popen(
+        [*PROGRAM, "-p", *words, "--model", MODEL],
+        cwd=talker.world.root,
+        env=talker.world.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    assert server.arrived.acquire(timeout=PATIENCE)
+    shown = talker.world.ok("status")["critiques"]
+    assert [row["state"] for row in shown] == ["running"]
+    process.kill()
+    process.wait(PATIENCE)
+
+
+def asked(server: Server) -> int:
+    return len([heard for heard in server.heard if heard.line.startswith("POST")])
+
+
+STALLED = Turn(Reply("Half of it."), "stall")
+
+
 def test_g22_a_process_that_dies_while_it_thinks_leaves_a_plan_that_waits(talker: Talker) -> None:
+    """It can be decided at once; that the critic did not finish is said, with what to do."""
     world = talker.world
-    with criticised(talker, Turn(Reply("Half of it."), "stall")) as server:
-        process = forked_python.Popen(
-            [*PROGRAM, "-p", "Greet", "--model", MODEL],
-            cwd=world.root,
-            env=world.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        assert server.arrived.acquire(timeout=PATIENCE)
-        process.kill()
-        process.wait(PATIENCE)
+    with criticised(talker, STALLED) as server:
+        killed(talker, server, "Greet")
         plan = world.ok("plan", "show")
         assert plan["state"] == "AWAITING_APPROVAL"
-        talker.script(*PLANS, turn("Again.", PRESENT))
-        assert talker.say("-c", "Go on").code == 3
-        asked = [heard for heard in server.heard if heard.line.startswith("POST")]
-    assert world.ok("plan", "show")["digest"] == plan["digest"]
-    assert len(asked) == 1, "it is asked once for a digest"
+        (session,) = world.ok("sessions", "list")["sessions"]
+        again = f"assent -r {session['session']} -p"
+        (row,) = world.ok("status")["critiques"]
+        assert (row["plan_id"], row["state"], row["next"]) == (
+            plan["plan_id"], "unfinished", [again],
+        )  # fmt: skip
+        assert world.ok("review")["critique"]["state"] == "unfinished"
+        for line in (["status"], ["review"]):
+            text = world.run(*line).out.decode()
+            assert "The critic did not finish: its process ended before openai/critic" in text
+            assert f"Ask it again: {again}" in text
+        assert asked(server) == 1
     assert comments(world) == []
     world.ok("approve", "--digest", plan["digest"])
+
+
+def test_g22_a_session_that_continues_repeats_a_critique_and_asks_no_other_model(
+    talker: Talker,
+) -> None:
+    world = talker.world
+    with criticised(talker, STALLED, said(FINDINGS)) as server:
+        killed(talker, server, "Greet")
+        digest = world.ok("plan", "show")["digest"]
+        (session,) = world.ok("sessions", "list")["sessions"]
+        answer = world.run("-r", session["session"], "-p", "--model", MODEL, "--json")
+        assert answer.code == 3, answer
+        assert asked(server) == 2
+    assert (answer.json["digest"], answer.json["why"], answer.json["steps"]) == (
+        digest, "presented", 0,
+    )  # fmt: skip
+    assert [row["findings"] for row in answer.json["critiques"]] == [3]
+    assert [row["state"] for row in comments(world)] == ["suggested"] * 3
+    assert "critiques" not in world.ok("status")
+    assert world.no(2, "-p", "-c", "--model", MODEL)["error"] == "usage", "nothing is owed now"
+
+
+def test_g22_a_message_comes_first_and_the_critique_stays_owed(talker: Talker) -> None:
+    world = talker.world
+    with criticised(talker, STALLED, said(FINDINGS)) as server:
+        killed(talker, server, "Greet")
+        talker.script(*PLANS, turn("Because."))
+        assert talker.say("-c", "Why?").code == 0
+        assert asked(server) == 1
+        assert world.ok("review")["critique"]["state"] == "unfinished"
+        assert talker.say("-c").code == 3
+        assert asked(server) == 2
+    assert world.ok("review")["critique"]["state"] == "finished"
+
+
+def test_g22_a_plan_that_is_presented_again_is_read_again_if_the_critic_did_not_finish(
+    talker: Talker,
+) -> None:
+    with criticised(talker, STALLED, said(FINDINGS)) as server:
+        killed(talker, server, "Greet")
+        talker.script(*PLANS, turn("Again.", PRESENT))
+        assert talker.say("-c", "Go on").code == 3
+        assert asked(server) == 2
+    assert len(comments(talker.world)) == 3
+
+
+def test_g22_what_could_not_be_used_is_counted_in_review_and_json(talker: Talker) -> None:
+    findings = [*FINDINGS, FINDINGS[0], {"text": ""}, {"text": "half \ud800 of a pair"}]
+    text = json.dumps(findings)
+    with criticised(talker, Turn(Reply(text))):
+        answer = talker.say("Greet", "--json")
+        presented(talker, answer)
+    assert [(row["findings"], row["dropped"]) for row in answer.json["critiques"]] == [(3, 3)]
+    found = talker.world.ok("review")["critique"]
+    assert (found["state"], found["findings"], found["dropped"]) == ("finished", 3, 3)
+    shown = talker.world.run("review").out.decode()
+    assert "3 more findings of the critic could not be used" in shown
 
 
 def test_g22_a_revised_plan_is_read_anew_and_old_suggestions_are_over(talker: Talker) -> None:
@@ -467,9 +547,60 @@ def test_g22_of_several_options_each_is_read_by_itself(talker: Talker) -> None:
     assert [row["plan_id"] for row in rows] == [one["plan"] for one in options]
     assert [row["findings"] for row in rows] == [1, 1]
     assert [b"postgres" in heard.body for heard in server.heard] == [False, True]
+    assert [row["option"] for row in rows] == ["Keep SQLite", "Postgres"]
     for one in options:
         shown = talker.world.ok("comment", "list", "--plan", one["name"])["comments"]
         assert [row["author"] for row in shown] == ["critic"]
+
+
+def test_g22_the_comparison_counts_findings_per_option(talker: Talker) -> None:
+    talker.world.put("db.txt", b"sqlite\n")
+    with criticised(talker, said(FINDINGS), said([])):
+        talker.script(DRAFTS, turn("Choose.", BOTH))
+        rows = talker.json("Pick a database", code=3)["options"]
+    world = talker.world
+    found = world.ok("review")["options"]
+    assert [row["findings"] for row in found] == [3, 0]
+    assert [row["critique"]["state"] for row in found] == ["finished", "finished"]
+    (line,) = [each for each in world.run("review").out.decode().splitlines()
+               if each.startswith("critic")]  # fmt: skip
+    assert " ".join(line.split()) == "critic 3 findings found nothing"
+    world.ok("comment", "dismiss", "--all", "--plan", rows[0]["name"])
+    assert [row["findings"] for row in world.ok("review")["options"]] == [0, 0]
+    assert "dismissed" in world.run("review").out.decode()
+
+
+def test_g22_of_options_it_is_said_which_one_the_critic_did_not_finish(talker: Talker) -> None:
+    talker.world.put("db.txt", b"sqlite\n")
+    with criticised(talker, said(FINDINGS), STALLED, said(FINDINGS[:1])) as server:
+        talker.script(DRAFTS, turn("Choose.", BOTH))
+        assert server.arrived.acquire(blocking=False) is False
+        process = forked_python.Popen(
+            [*PROGRAM, "-p", "Pick a database", "--model", MODEL],
+            cwd=talker.world.root, env=talker.world.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        for _ in range(2):
+            assert server.arrived.acquire(timeout=PATIENCE)
+        process.kill()
+        process.wait(PATIENCE)
+        text = talker.world.run("status").out.decode()
+        assert "The critic did not finish reading option Postgres" in text
+        assert "option Keep SQLite" not in text
+        assert "did not finish" in talker.world.run("review").out.decode()
+        assert talker.say("-c").code == 3
+    assert [row["findings"] for row in talker.world.ok("review")["options"]] == [3, 1]
+
+
+def test_g22_the_progress_says_which_option_it_reads(talker: Talker) -> None:
+    talker.world.put("db.txt", b"sqlite\n")
+    with criticised(talker, said(FINDINGS[:1]), Turn(Reply("Fine."))):
+        talker.script(DRAFTS, turn("Choose.", BOTH))
+        err = talker.say("Pick a database").err.decode()
+    assert f"Critic {CRITIC} reads option Keep SQLite (interrupt to skip it)" in err
+    assert f"Critic {CRITIC} on option Keep SQLite: 1 finding" in err
+    assert f"Critic {CRITIC} reads option Postgres (interrupt to skip it)" in err
+    assert f"Critic {CRITIC} has no comments on option Postgres: Its answer could not" in err
 
 
 def test_g22_a_scripted_model_can_be_the_critic(talker: Talker) -> None:

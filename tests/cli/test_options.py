@@ -231,6 +231,30 @@ def test_g22_review_shows_them_side_by_side_what_differs_first(options: Talker) 
     assert f"approve --plan {rows[0]['name']} --digest {rows[0]['digest']}" in one
 
 
+def test_g22_the_comparison_has_hints_and_what_the_texts_say(options: Talker) -> None:
+    long = "We keep the engine that is there and only pin its version, " * 3
+    text = f"# Pick one\n\n{long}\n\n## Steps\n\n- [ ] 1 Edit db.txt\n\n## Tests\n\nRun it.\n"
+    options.script(
+        turn("", plan("Keep SQLite", text), edit("Keep SQLite", "sqlite 3"),
+             plan("Postgres", "# Pick one\n\nWe move to a server.\n"),
+             edit("Postgres", "postgres")),
+        turn("", BOTH),
+    )  # fmt: skip
+    offered(options)
+    found = options.world.ok("review")
+    assert found["text_differs"] == ["overview"]
+    assert [row["hints"] for row in found["options"]] == [[], ["no_verification", "no_steps"]]
+    assert [row["title"] for row in found["options"]] == ["Pick one", "Pick one"]
+    assert [row["overview"] for row in found["options"]] == [long.strip(), "We move to a server."]
+    shown = options.world.run("review").out.decode()
+    assert "What the texts say" in shown
+    assert "  Postgres: We move to a server." in shown
+    (hints,) = [line for line in shown.splitlines() if line.startswith("hints")]
+    assert hints.split() == ["hints", "none", "no_verification,", "no_steps"]
+    assert "critic" not in shown
+    assert [(row["findings"], row["critique"]) for row in found["options"]] == [(0, None)] * 2
+
+
 def test_g22_status_and_lists_show_labels(options: Talker) -> None:
     rows = offered(options)
     world = options.world

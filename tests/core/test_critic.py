@@ -49,6 +49,9 @@ PLACES: dict[str, tuple[dict[str, object], Place]] = {
     "no such operation": ({"on": 3, "line": 1}, ("", 0, ())),
     "no such file": ({"on": "b.py", "line": 1}, ("", 0, ())),
     "no part at all": ({"on": [1], "line": 1}, ("", 0, ())),
+    "a number with a point": ({"on": 1.0, "line": 2.0}, ("op1", 2, ("+hello",))),
+    "half a number": ({"on": 1.5, "line": 2}, ("", 0, ())),
+    "a truth": ({"on": True, "line": 2}, ("", 0, ())),
 }
 
 
@@ -106,6 +109,38 @@ def test_g22_the_same_again_and_what_has_no_text_is_dropped() -> None:
     parsed = parse_findings(json.dumps(items), PARTS)
     assert parsed is not None
     assert ([one.text for one in parsed.findings], parsed.dropped) == (["A"], 6)
+
+
+DAMAGED = {
+    "a number out of range": ('{"on": 1, "line": 1e999, "text": "Bad."}', ["Why?", "Bad."], 0),
+    "a number that is endless": (
+        '{"on": %s, "line": 2, "text": "Bad."}' % ("9" * 10_000), ["Why?", "Bad."], 0,
+    ),
+    "a number that JSON does not have": ('{"on": 01, "text": "Bad."}', ["Why?"], 1),
+    "half of a pair": ('{"on": 1, "text": "Bad \\ud800."}', ["Why?"], 1),
+    "a comma too many": ('{"on": 1, "text": "Bad.",}', ["Why?"], 1),
+    "a quote in a text": ('{"on": 1, "text": "a "b" c"}', ["Why?"], 1),
+    "cut off": ('{"on": 1, "te', ["Why?"], 1),
+    "no object": ("{a}", ["Why?"], 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "texts", "dropped"), DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize("form", ["[{bad}, {one}]", "[{one},\n{bad}]"], ids=["first", "last"])
+def test_g22_one_damaged_finding_costs_only_itself(
+    bad: str, texts: list[str], dropped: int, form: str
+) -> None:
+    parsed = parse_findings(form.replace("{bad}", bad).replace("{one}", ONE), PARTS)
+    if parsed is None:
+        assert bad.endswith("te"), "what follows a text that does not end is part of it"
+        return
+    assert sorted(one.text for one in parsed.findings) == sorted(texts)
+    assert parsed.dropped == dropped
+
+
+def test_g22_reading_a_hostile_answer_takes_bounded_time() -> None:
+    for piece in ('{"a":', "{", '{"', '[{"text": "x"},', '{"text":{"text":'):
+        parse_findings(piece * 40_000, PARTS)
 
 
 @pytest.mark.parametrize(

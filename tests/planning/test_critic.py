@@ -5,8 +5,8 @@ from tests.support.engine import RacingStore, World
 
 from assent.app.engine import Engine
 from assent.core.errors import IllegalState, NotFound
-from assent.core.event import CommentAdded, CritiqueRequested
-from assent.core.plan.comment import Comment, CommentAnchor, Feedback
+from assent.core.event import CommentAdded, CritiqueRecorded, CritiqueRequested
+from assent.core.plan.comment import Comment, CommentAnchor, Critique, Feedback
 from assent.core.plan.critic import Finding
 from assent.core.plan.record import PlanRecord
 
@@ -22,7 +22,8 @@ def proposed(world: World, text: bytes = TEXT) -> PlanRecord:
 def suggested(engine: Engine, record: PlanRecord, *texts: str) -> tuple[Comment, ...]:
     part = engine.comments.targets(record, lambda path: True)[0]
     anchor = CommentAnchor("", 3, 3, part.lines[2:3], "", part.seen)
-    engine.comments.suggest(record, MODEL, [Finding(anchor, text, "low") for text in texts])
+    ended = CritiqueRecorded(record.plan_id, record.digest, MODEL, len(texts))
+    engine.comments.record_critique(ended, [Finding(anchor, text, "low") for text in texts])
     return engine.comments.listed(record)
 
 
@@ -32,14 +33,39 @@ def texts(engine: Engine, record: PlanRecord) -> list[str]:
 
 def test_g22_a_digest_is_asked_about_once_whoever_asks(world: World) -> None:
     record, engine = proposed(world), world.engine()
-    assert not engine.comments.was_critiqued(record)
+    assert engine.comments.critique(record) is None
     assert engine.comments.request_critique(record, MODEL) == 1
-    assert world.engine().comments.was_critiqued(record)
+    assert not world.engine().comments.is_critique_due(record, "01s")
     with pytest.raises(IllegalState):
         world.engine().comments.request_critique(record, "other/model")
     changed = engine.approvals.propose(engine.plans.write(record, TEXT + b"More.\n"))
-    assert not engine.comments.was_critiqued(changed)
+    assert engine.comments.is_critique_due(changed, "01s")
     assert engine.comments.request_critique(changed, MODEL) == 2
+
+
+def test_g22_one_that_did_not_finish_is_repeated_by_its_session_alone(world: World) -> None:
+    record, engine = proposed(world), world.engine()
+    engine.comments.request_critique(record, MODEL, "01s")
+    assert engine.comments.critique(record) == Critique(MODEL, "unfinished", "01s")
+    for other in ("", "02s"):
+        assert not engine.comments.is_critique_due(record, other)
+        assert not engine.comments.is_critique_owed(record, other)
+        with pytest.raises(IllegalState):
+            world.engine().comments.request_critique(record, MODEL, other)
+    assert engine.comments.is_critique_owed(record, "01s")
+    assert engine.comments.request_critique(record, MODEL, "01s") == 2
+    ended = CritiqueRecorded(record.plan_id, record.digest, MODEL, dropped=2, unread=3, words="No.")
+    engine.comments.record_critique(ended, ())
+    assert engine.comments.critique(record) == Critique(
+        MODEL, "finished", "01s", dropped=2, unread=3, words="No."
+    )
+    assert not engine.comments.is_critique_due(record, "01s")
+
+
+def test_g22_a_critique_of_an_older_log_counts_as_finished(world: World) -> None:
+    record, engine = proposed(world), world.engine()
+    engine.comments.request_critique(record, MODEL)  # without a session, as it was recorded once
+    assert engine.comments.critique(record) == Critique(MODEL, "finished")
 
 
 def test_g22_two_who_ask_at_once_ask_once(world: World) -> None:

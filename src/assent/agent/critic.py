@@ -5,6 +5,7 @@ same.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from threading import Timer
 
 import msgspec
@@ -15,6 +16,7 @@ from assent.agent.loop.context import CHARS_PER_TOKEN, context_window
 from assent.agent.loop.step import SessionOutput
 from assent.agent.prompt import prompt_text
 from assent.core.errors import AssentError, Interrupted, ModelError
+from assent.core.event import CritiqueRecorded
 from assent.core.llm import (
     ChatMessage,
     ModelRequest,
@@ -55,7 +57,10 @@ class CriticAnswer(msgspec.Struct, frozen=True):
 
 
 class PlanCritic:
-    """Asks the model of `plan.critic` about a plan, once for each digest."""
+    """Asks the model of `plan.critic` about a plan, once for each digest.
+
+    A request whose process ended before the answer is repeated by its session.
+    """
 
     def __init__(
         self,
@@ -84,10 +89,12 @@ class PlanCritic:
         What the planning model may not read without asking, the critic does not get. Returns
         whether a person wants no more of it.
         """
-        if comments.was_critiqued(plan):  # by a process that died, perhaps
+        session = turn.record.session
+        if not comments.is_critique_due(plan, session):
             return False
-        ended = CritiqueEnded(plan.plan_id, plan.digest, self._name)
-        started = turn.append_events(CritiqueStarted(plan.plan_id, plan.digest, self._name))
+        about = (plan.plan_id, plan.digest, self._name)
+        ended, is_open = CritiqueEnded(*about, option=plan.option), False
+        started = turn.append_events(CritiqueStarted(*about, plan.option))
         try:
             yield from started
             opened = self._open_model()
@@ -95,13 +102,18 @@ class PlanCritic:
                 ended = replace(ended, words=NOT_ASKED.format(why=reached.words))
             else:
                 parts = comments.targets(plan, is_readable)
-                number = comments.request_critique(plan, self._name)
+                number = comments.request_critique(plan, self._name, session)
+                is_open = True
                 ended, findings = self._ask(opened, parts, ended, number)
-                comments.suggest(plan, self._name, findings)
+                comments.record_critique(_recorded(ended), findings)
+                is_open = False
         except (KeyboardInterrupt, Interrupted):
             ended = replace(ended, words=STOPPED)
         except (AssentError, OSError) as error:
             ended = replace(ended, findings=0, words=self._redact(str(error)))
+        if is_open:
+            with suppress(AssentError, OSError):  # then it counts as one that did not finish
+                comments.record_critique(_recorded(replace(ended, findings=0)), ())
         yield from turn.append_events(ended)
         return ended.words == STOPPED
 
@@ -199,6 +211,14 @@ class _AnswerReader:
         finally:
             answers.close()
         raise ModelError("The response ended early.")
+
+
+def _recorded(ended: CritiqueEnded) -> CritiqueRecorded:
+    """Returns what the plan's comments keep of a critique; the session has what it cost."""
+    return CritiqueRecorded(
+        ended.plan_id, ended.digest, ended.model, ended.findings, ended.dropped, ended.unread,
+        ended.words,
+    )  # fmt: skip
 
 
 def _length(messages: tuple[ChatMessage, ...]) -> int:

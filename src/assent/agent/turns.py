@@ -19,7 +19,7 @@ from assent.agent.subagents.children import ChildSessions
 from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
 from assent.core.errors import AssentError, IllegalState, Interrupted, StoreError
 from assent.core.event import Event, StoredEvent
-from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolDefinition
+from assent.core.llm import ChatMessage, StreamDelta, TextPart, ToolCall, ToolDefinition
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
@@ -210,15 +210,33 @@ class SessionTurn:
         The plan is frozen and its call ended, so that a crash from here on only costs the critique.
         Of several options each is read by itself.
         """
-        plan = self._services.plan_of(self._record) if self._tools.open_critic else None
-        if not self._tools.open_critic or plan is None:
+        plans = self._presented() if self._tools.open_critic else ()
+        if not self._tools.open_critic or not plans:
             return
-        options = self._services.options.open(self._record) if plan.option else ()
         critic, readable = self._tools.open_critic(), self.tool_context().readable
-        for one in options or (plan,):
-            waits = one.digest and one.state is PlanState.AWAITING_APPROVAL
-            if waits and (yield from critic.critique(self, self._services.comments, one, readable)):
+        for one in plans:
+            if (yield from critic.critique(self, self._services.comments, one, readable)):
                 return
+
+    def _presented(self) -> list[PlanRecord]:
+        """Returns the session's plan, or the options that it is one of, as far as they wait."""
+        plan = self._services.plan_of(self._record)
+        options = self._services.options.open(self._record) if plan and plan.option else ()
+        found = options or filter(None, [plan])
+        return [one for one in found if one.digest and one.state is PlanState.AWAITING_APPROVAL]
+
+    def _critique_is_owed(self) -> bool:
+        """Tells whether all that this turn has to do is a critique that a process left unfinished.
+
+        Who says something meanwhile gets an answer to that first.
+        """
+        if not self._tools.open_critic or self._record.parent or self._record.mode != "plan":
+            return False
+        last = self.messages[-1] if self.messages else None
+        if last is None or (last.role == "user" and any(map(_is_said, last.parts))):
+            return False
+        owed, session = self._services.comments.is_critique_owed, self._record.session
+        return any(owed(plan, session) for plan in self._presented())
 
     def after_response(
         self, model: str, text: str, calls: Sequence[ToolCall]
@@ -283,7 +301,10 @@ class SessionTurn:
             self._services.show_todos(self._record, self._record.todos)
         self._services.projections.warnings += self._surroundings.warnings(self._record)
         yield from self.children.end_abandoned()
-        if again:
+        if self._critique_is_owed():
+            yield from self._critique()
+            yield from self._end("presented")
+        elif again:
             yield from self.run_calls(again)
         elif waited and not self._record.waiting:  # for children in the background alone
             yield from self.wait_for_children()
@@ -407,6 +428,10 @@ class SessionTurn:
         for path, digest in files.items():
             self._ever_seen.setdefault(path, set()).add(digest)
             self._seen_before.pop(path, None)
+
+
+def _is_said(part: object) -> bool:
+    return isinstance(part, TextPart)
 
 
 def _is_broken_off(event: SessionEvent) -> bool:

@@ -1,5 +1,6 @@
 """Opens what tells where plans, runs, sessions and questions of a workspace stand."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -7,8 +8,10 @@ from assent.agent.session_repository import PendingQuestionList, SessionLookup
 from assent.app.ports import PlanRulesReader, open_ports, remove_leftover_folders
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.event import StoredEvent
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.plan.comment import Critique
+from assent.core.plan.record import PlanRecord, PlanRun, PlanState
 from assent.core.session.record import SessionRecord
+from assent.planning.critiques import find_critique
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
@@ -68,6 +71,12 @@ class WorkspaceStatus:
         if record is not None and not reference:
             record = self.plans.meant(record)
         return record, self.run_status.current(record)
+
+    def critiques(self, records: Sequence[PlanRecord]) -> list[tuple[PlanRecord, Critique]]:
+        """Returns the critiques of plans that wait for approval, as far as critics were asked."""
+        waiting = [one for one in records if one.state is PlanState.AWAITING_APPROVAL]
+        found = [(one, find_critique(self._ports, one)) for one in waiting]
+        return [(one, critique) for one, critique in found if critique is not None]
 
     @property
     def warnings(self) -> tuple[str, ...]:

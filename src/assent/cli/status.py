@@ -9,6 +9,7 @@ from assent.cli.options import StatusCall, examples, with_status
 from assent.cli.orphan_slots import orphan_lines, orphan_rows
 from assent.core.errors import AssentError
 from assent.core.permission.mode import unknown_mode_text
+from assent.core.plan.comment import Critique
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.shell.process import SandboxState
 from assent.core.text.hidden_chars import visible_line
@@ -22,6 +23,8 @@ from assent.render.lines import Line, wrapped_lines
 from assent.render.review_warnings import REBASE, DriftedFile, drift_lines, drift_rows
 from assent.render.rows import Row, estimate_row, plan_row, session_row
 from assent.render.status import (
+    critique_lines,
+    critique_row,
     open_item_lines,
     open_item_row,
     option_lines,
@@ -68,6 +71,8 @@ def status(call: StatusCall) -> None:
     if options:
         command, of = REVIEW, ""
         waits |= {"options": options}
+    critiques = _critiques(call, choices or ([] if record is None else [record]))
+    waits |= {"critiques": _critique_rows(critiques)} if critiques else {}
     about = {"asked": bool(questions), "lost": bool(lost)}
     stands = status_lines(plan, row, command=command, of=of, **about)
     waiting = [
@@ -75,6 +80,7 @@ def status(call: StatusCall) -> None:
         *open_item_lines(left, holder, questions),
         *pending_note_lines(notes),
         *option_lines(options),
+        *[line for one, found in critiques for line in critique_lines(found, one.option)],
     ]
     waits |= {"slots": orphan_rows(lost)} if lost else {}
     waits |= {"drifted": drift_rows(changed)} if changed else {}
@@ -82,6 +88,18 @@ def status(call: StatusCall) -> None:
     lines = [*sandbox_status_lines(shell), *waiting, *stands]
     waits |= {"session": _session(call)}
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
+
+
+def _critiques(
+    call: StatusCall, records: Sequence[PlanRecord]
+) -> list[tuple[PlanRecord, Critique]]:
+    """Returns what a user should know of critiques: those that did not finish, or still run."""
+    return [pair for pair in call.workspace.critiques(records) if pair[1].state != "finished"]
+
+
+def _critique_rows(critiques: Sequence[tuple[PlanRecord, Critique]]) -> list[Row]:
+    """Returns critiques as JSON shows them, each with its plan."""
+    return [{"plan_id": one.plan_id, **critique_row(found)} for one, found in critiques]
 
 
 def _progress(call: StatusCall, record: PlanRecord) -> Row:

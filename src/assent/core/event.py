@@ -121,11 +121,27 @@ class CommentsSent(msgspec.Struct, frozen=True, tag="comments_sent"):
 
 
 class CritiqueRequested(msgspec.Struct, frozen=True, tag="critique_requested"):
-    """A critic is about to be asked about this digest, and never again, whatever comes of it."""
+    """A critic is about to be asked about this digest.
+
+    It is not asked again, except by the same session if its process ended before the answer.
+    """
 
     plan_id: str
     digest: str
     model: str
+    session: str = ""  # that asks; empty: recorded before it was kept, and so never repeated
+
+
+class CritiqueRecorded(msgspec.Struct, frozen=True, tag="critique_recorded"):
+    """What came of a critique, recorded together with the comments that it suggests."""
+
+    plan_id: str
+    digest: str
+    model: str
+    findings: int = 0
+    dropped: int = 0  # findings that were too many, or could not be read
+    unread: int = 0  # lines that it did not get
+    words: str = ""  # why there are no findings, if it did not answer
 
 
 class NotesCarried(msgspec.Struct, frozen=True, tag="notes_carried"):
@@ -410,7 +426,9 @@ WorkspaceEvent: TypeAlias = (
     | RunsWeighed
 )
 OptionEvent: TypeAlias = OptionAdded | OptionChosen
-CommentEvent: TypeAlias = CommentAdded | CommentRemoved | CommentsSent | CritiqueRequested
+CommentEvent: TypeAlias = (
+    CommentAdded | CommentRemoved | CommentsSent | CritiqueRequested | CritiqueRecorded
+)
 OutputEvent: TypeAlias = OutputKept | OutputsDeleted
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (

@@ -13,6 +13,7 @@ from assent.core.event import (
     CommentEvent,
     CommentRemoved,
     CommentsSent,
+    CritiqueRecorded,
     CritiqueRequested,
     PlanProposed,
     PlanRebased,
@@ -25,6 +26,7 @@ from assent.core.plan.comment import (
     Comment,
     CommentAnchor,
     CommentTarget,
+    Critique,
     Feedback,
     PlacedComment,
     with_comments,
@@ -33,6 +35,7 @@ from assent.core.plan.critic import Finding
 from assent.core.plan.operation import footprint, matching_operations
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.planning.approvals import Approvals
+from assent.planning.critiques import comment_stream, find_critique, last_critique
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
@@ -121,32 +124,48 @@ class Comments:
         self._append(record, seq, CommentRemoved(record.plan_id, comment.id, self._user))
         return comment
 
-    def was_critiqued(self, record: PlanRecord) -> bool:
-        """Tells whether a critic was asked about this very plan."""
-        return record.digest in _critiqued(self._read(record)[1])
+    def critique(self, record: PlanRecord) -> Critique | None:
+        """Returns what is known of the critique of this very plan; None if there was none."""
+        return find_critique(self._ports, record)
 
-    def request_critique(self, record: PlanRecord, model: str) -> int:
+    def is_critique_due(self, record: PlanRecord, session: str) -> bool:
+        """Tells whether a critic is to be asked: not yet, or by this session without an answer."""
+        return _is_due(self._read(record)[1], record.digest, session)
+
+    def is_critique_owed(self, record: PlanRecord, session: str) -> bool:
+        """Tells whether this session, which is held, asked a critic and never got to the answer."""
+        last = last_critique(self._read(record)[1], record.digest)
+        return last is not None and last.state == "unfinished" and last.session == session
+
+    def request_critique(self, record: PlanRecord, model: str, session: str = "") -> int:
         """Notes that a critic is about to be asked about a plan, before it is (law 5).
 
-        Returns how many critiques of this plan that makes; raises if its digest had one before.
+        The caller holds the session, so that one which it asked for and never recorded is over.
+        Returns how many requests about this plan that makes; raises if its digest had one before.
         """
         asked = 0
 
         def events(found: Sequence[CommentEvent]) -> list[CommentEvent]:
             nonlocal asked
-            before = _critiqued(found)
-            if record.digest in before:
+            if not _is_due(found, record.digest, session):
                 raise IllegalState("Another process asked it about this plan.", LIST_COMMAND)
-            asked = len(before) + 1
-            return [CritiqueRequested(record.plan_id, record.digest, model)]
+            asked = sum(isinstance(event, CritiqueRequested) for event in found) + 1
+            return [CritiqueRequested(record.plan_id, record.digest, model, session)]
 
         self._append_to_newest(record, events)
         return asked
 
-    def suggest(self, record: PlanRecord, model: str, findings: Sequence[Finding]) -> int:
-        """Adds what a critic found as suggested comments; returns how many there are."""
+    def record_critique(self, ended: CritiqueRecorded, findings: Sequence[Finding]) -> None:
+        """Records what came of a critique, with its findings as suggested comments, or nothing."""
+        record = self._plans.repository().load(ended.plan_id)
+        added = self._suggestions(record, ended, findings)
+        self._append_to_newest(record, lambda _: [ended, *added])
+
+    def _suggestions(
+        self, record: PlanRecord, ended: CritiqueRecorded, findings: Sequence[Finding]
+    ) -> list[CommentEvent]:
         clock = self._ports.clock
-        added: list[CommentEvent] = [
+        return [
             CommentAdded(
                 record.plan_id,
                 Comment(
@@ -155,17 +174,15 @@ class Comments:
                     _checked(finding.text),
                     clock.now(),
                     "",
-                    record.digest,
+                    ended.digest,
                     author="critic",
                     state="suggested",
-                    model=model,
+                    model=ended.model,
                     severity=finding.severity,
                 ),
             )
             for finding in findings
         ]
-        self._append_to_newest(record, lambda _: added)
-        return len(added)
 
     def keep(self, record: PlanRecord, references: Sequence[str] = ()) -> tuple[Comment, ...]:
         """Keeps suggestions of a critic: they are sent like the user's own; without any, all."""
@@ -229,9 +246,11 @@ class Comments:
         return self._placed(record, self.listed(record))
 
     def shown(self, record: PlanRecord, review: Review) -> Review:
-        """Returns a review with the listed comments below their lines."""
-        found = place_comments(review, self.listed(record))
-        return msgspec.structs.replace(review, comments=found) if found else review
+        """Returns a review with the listed comments below their lines, and who else read it."""
+        found, critique = place_comments(review, self.listed(record)), self.critique(record)
+        if not found and critique is None:
+            return review
+        return msgspec.structs.replace(review, comments=found, critique=critique)
 
     def reject(self, record: PlanRecord, feedback: Feedback) -> tuple[PlanRecord, int]:
         """Records a rejection with all feedback, and returns how many comments were sent.
@@ -352,7 +371,7 @@ class Comments:
         )
 
     def _stream(self, record: PlanRecord) -> str:
-        return f"comment/{self._plans.repository().workspace}/{record.plan_id}"
+        return comment_stream(record)
 
     def _read(self, record: PlanRecord) -> tuple[int, list[CommentEvent]]:
         recorded = self._ports.store.read(self._stream(record))
@@ -369,14 +388,14 @@ def _standing(events: Sequence[CommentEvent]) -> dict[str, Comment]:
                 found[comment.id] = comment
             case CommentRemoved(comment=name):
                 found.pop(name, None)
-            case CommentsSent() | CritiqueRequested():
+            case CommentsSent() | CritiqueRequested() | CritiqueRecorded():
                 pass
     return found
 
 
-def _critiqued(events: Sequence[CommentEvent]) -> set[str]:
-    """Returns the digests that a critic was asked about."""
-    return {event.digest for event in events if isinstance(event, CritiqueRequested)}
+def _is_due(events: Sequence[CommentEvent], digest: str, session: str) -> bool:
+    last = last_critique(events, digest)
+    return last is None or (last.state == "unfinished" and last.session == session)
 
 
 def _matching(listed: Sequence[Comment], reference: str, events: Sequence[CommentEvent]) -> Comment:

@@ -359,14 +359,17 @@ def rejected_text(before: int, after: int) -> str:
 
 def critique_started_text(event: CritiqueStarted) -> str:
     """Says that a critic is asked; the user may be waiting for it."""
-    return f"Critic {event.model} reads the plan (interrupt to skip it)…"
+    what = f"option {event.option}" if event.option else "the plan"
+    return f"Critic {event.model} reads {what} (interrupt to skip it)…"
 
 
 def critique_text(event: CritiqueEnded) -> str:
     """Says what came of a critique."""
     who = f"Critic {event.model}"
     if event.words:
-        return f"{who} has no comments on this plan: {event.words} You can decide without them."
+        what = f"option {event.option}" if event.option else "this plan"
+        return f"{who} has no comments on {what}: {event.words} You can decide without them."
+    who += f" on option {event.option}" if event.option else ""
     dropped = f" {event.dropped} more could not be used." if event.dropped else ""
     unread = f" It did not get {event.unread:,} lines: too long." if event.unread else ""
     if not event.findings:

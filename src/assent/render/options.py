@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from assent.core.plan.comment import Critique
 from assent.core.plan.operation import RISK_CODES, STRUCTURE_RISKS, footprint
 from assent.core.plan.option import OptionOperation, compare_operations
 from assent.core.plan.steps import complexity
@@ -14,8 +15,10 @@ from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 from assent.render.review import Review, diff_line_counts
 from assent.render.rows import Row, estimate_row, operation_brief, operation_kind, operation_row
+from assent.render.status import critique_row
 
 MAX_TITLE_CHARS: Final = 32  # of a title or a label in a column
+LONG: Final = 400  # of what a text says
 SHORT: Final = 12  # characters of a digest
 
 
@@ -49,6 +52,7 @@ def comparison_lines(found: OptionComparison, *, commands: bool = True) -> Itera
     yield Line("heading", f"{len(found.reviews)} options; approving one discards the others")
     yield from _table(found.reviews)
     yield BLANK
+    yield from _text_lines(found.reviews)
     yield Line("heading", "Only in some options")
     yield from _operation_lines(found, found.differing)
     yield BLANK
@@ -64,6 +68,7 @@ def comparison_json(found: OptionComparison) -> Row:
     """Returns options side by side as the object that `--json` prints."""
     return {
         "options": [option_row(review) for review in found.reviews],
+        "text_differs": list(_differing_texts(found.reviews)),
         "differs": [_row(found, one) for one in found.differing],
         "common": [_row(found, one) for one in found.common],
         "next": [f"assent approve --plan {_named(review)}" for review in found.reviews],
@@ -79,10 +84,14 @@ def option_row(review: Review) -> Row:
         "name": review.name,
         "digest": review.digest,
         "title": _title(review) or None,
+        "overview": _overview(review) or None,
         "operations": len(review.operations),
         "added": added,
         "removed": removed,
         "risks": list(_risks(review)),
+        "hints": list(_hints(review)),
+        "findings": _findings(review),
+        "critique": critique_row(review.critique) if review.critique else None,
         "steps": len(review.outline.steps) if review.outline else 0,
         "score": _score(review),
         "estimate": estimate_row(review.estimate) if review.estimate else None,
@@ -107,8 +116,11 @@ def _table(reviews: Sequence[Review]) -> Iterator[Line]:
         ("operations", [_kinds(review) for review in reviews]),
         ("lines", ["+{} -{}".format(*_changed_lines(review)) for review in reviews]),
         ("risks", [", ".join(_risks(review)) or "none" for review in reviews]),
+        ("hints", [", ".join(_hints(review)) or "none" for review in reviews]),
         ("steps", [_steps(review) for review in reviews]),
     ]
+    if any(review.critique or _findings(review) for review in reviews):
+        rows.append(("critic", [_critique(review) for review in reviews]))
     if any(review.estimate for review in reviews):
         told = [estimate_text(r.estimate) if r.estimate else "none" for r in reviews]
         rows.append(("expected", told))
@@ -121,6 +133,25 @@ def _table(reviews: Sequence[Review]) -> Iterator[Line]:
     first, *rest = table_lines("plain", [head, *[(name, *cells) for name, cells in rows]])
     yield Line("heading", first.text)
     yield from rest
+
+
+def _text_lines(reviews: Sequence[Review]) -> Iterator[Line]:
+    """Renders what the plans say they are about, as far as that differs; the table is narrow."""
+    parts = _differing_texts(reviews)
+    if not parts:
+        return
+    yield Line("heading", "What the texts say")
+    for review in reviews:
+        told = [text for text in (_PARTS[part](review) for part in parts) if text]
+        words = ". ".join(text.rstrip(".") for text in told)
+        about = f"{words}." if words else "no title or overview"
+        yield from wrapped_lines("plain", f"  {visible_line(review.option)}: {_cut(about, LONG)}")
+    yield BLANK
+
+
+def _differing_texts(reviews: Sequence[Review]) -> list[str]:
+    """Returns which parts of the plans' texts differ: the title, the overview."""
+    return [part for part, read in _PARTS.items() if len({read(review) for review in reviews}) > 1]
 
 
 def _operation_lines(
@@ -162,8 +193,16 @@ def _title(review: Review) -> str:
     return visible_line(review.outline.structure.title) if review.outline else ""
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TITLE_CHARS else f"{text[: MAX_TITLE_CHARS - 1]}…"
+def _overview(review: Review) -> str:
+    text = review.outline.structure.overview if review.outline else ""
+    return visible_line(" ".join((text or "").split()))
+
+
+_PARTS: Final = {"title": _title, "overview": _overview}
+
+
+def _cut(text: str, most: int = MAX_TITLE_CHARS) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _subject(one: OptionOperation) -> object:
@@ -185,6 +224,30 @@ def _changed_lines(review: Review) -> tuple[int, int]:
 def _risks(review: Review) -> list[str]:
     found = {*review.risks, *(code for each in review.operations for code in each.risks)}
     return [code for code in RISK_CODES if code in found and code not in STRUCTURE_RISKS]
+
+
+def _hints(review: Review) -> list[str]:
+    """Returns what the text lacks, such as a way to verify the result."""
+    return [code for code in RISK_CODES if code in review.risks and code in STRUCTURE_RISKS]
+
+
+def _findings(review: Review) -> int:
+    """Counts the comments of a critic that no one dismissed."""
+    return sum(placed.comment.author == "critic" for placed in review.comments)
+
+
+def _critique(review: Review) -> str:
+    count = _findings(review)
+    found = f"{count} finding{'' if count == 1 else 's'}" if count else ""
+    match review.critique:
+        case None:
+            return found or "not asked"
+        case Critique(state="unfinished"):
+            return "did not finish"
+        case Critique(state="running"):
+            return "is still reading"
+        case Critique(words=words, findings=said):
+            return found or ("no answer" if words else "dismissed" if said else "found nothing")
 
 
 def _score(review: Review) -> int | None:

@@ -13,7 +13,13 @@ import msgspec
 
 from assent.core.errors import InvalidPlan
 from assent.core.paths import ancestors, display_path
-from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, place_comment
+from assent.core.plan.comment import (
+    Comment,
+    CommentTarget,
+    Critique,
+    PlacedComment,
+    place_comment,
+)
 from assent.core.plan.operation import (
     MODEL_RISKS,
     RISK_CODES,
@@ -67,7 +73,13 @@ from assent.render.rows import (
     path_fields,
     warning_rows,
 )
-from assent.render.status import next_command, of_plan, state_text
+from assent.render.status import (
+    critique_lines,
+    critique_row,
+    next_command,
+    of_plan,
+    state_text,
+)
 from assent.render.steps import PlanOutline, outline_rows, step_lines
 
 
@@ -114,6 +126,7 @@ class Review(msgspec.Struct, frozen=True):
     since: ReviewChanges | None = None  # the user last read it; None: they never did
     drifted: tuple[DriftedFile, ...] = ()  # files that are not as it saw them
     comments: tuple[PlacedComment, ...] = ()  # of the reviewing user, not sent yet
+    critique: Critique | None = None  # by a second model; None: it was not asked
     denied: tuple[str, ...] = ()  # why it cannot be built: what rules deny, as things stand
     warnings: tuple[str, ...] = ()  # about the place where it would be built
     of: str = ""  # what names it in a command; nothing for the current plan
@@ -174,7 +187,11 @@ def _before(review: Review) -> Iterator[Line]:
 
 
 def _after(review: Review, *, asking: bool) -> Iterator[Line]:
-    said = chain(approval_note_lines(review.notes), comment_count_lines(review.comments))
+    said = chain(
+        approval_note_lines(review.notes),
+        comment_count_lines(review.comments),
+        critique_lines(review.critique),
+    )
     return chain(said, _end(review, asking=asking))
 
 
@@ -207,6 +224,7 @@ def review_json(review: Review) -> Row:
         **_denied_row(review),
         **({"drifted": drift_rows(review.drifted)} if review.drifted else {}),
         **({"comments": comment_rows(review.comments)} if review.comments else {}),
+        **({"critique": critique_row(review.critique)} if review.critique else {}),
         **warning_rows(review.warnings),
         **({"estimate": estimate_row(review.estimate)} if review.estimate else {}),
     }

@@ -13,6 +13,7 @@ import msgspec
 
 from assent.core.event import CommandStarted
 from assent.core.paths import display_path
+from assent.core.plan.comment import Critique
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.core.run.journal import OperationResult, ReportedOutcome
@@ -133,6 +134,55 @@ def option_lines(rows: Sequence[Row]) -> Iterator[Line]:
         for row in rows
     ]
     yield from table_lines("plain", cells)
+
+
+def critique_row(critique: Critique) -> Row:
+    """Returns what is known of a critic's reading of a plan; its findings are comments."""
+    return {
+        "model": critique.model,
+        "state": critique.state,
+        "findings": critique.findings,
+        "dropped": critique.dropped,
+        "unread": critique.unread,
+        "warning": redact(critique.words) or None,
+        "next": [_ask_again(critique)] if critique.state == "unfinished" else [],
+    }
+
+
+def critique_lines(critique: Critique | None, option: str = "") -> Iterator[Line]:
+    """Renders what a user should know of a critique apart from its findings; often nothing."""
+    if critique is None:
+        return
+    about = f" reading option {option}" if option else ""
+    for text in critique_texts(critique, about):
+        yield from wrapped_lines("said", visible_line(text))
+    if critique.state == "unfinished":
+        yield Line("said", f"Ask it again: {_ask_again(critique)}")
+
+
+def critique_texts(critique: Critique, about: str = "") -> Iterator[str]:
+    """Says what a user should know of a critique, apart from the findings that they see."""
+    who = f"Critic {critique.model}"
+    match critique.state:
+        case "running":
+            yield f"{who} is still reading this plan."
+        case "unfinished":
+            yield (
+                f"The critic did not finish{about}: its process ended before {critique.model} "
+                "answered."
+            )
+        case "finished":
+            if critique.words:
+                yield f"{who} has no comments on this plan: {redact(critique.words)}"
+    if critique.dropped:
+        count = "1 more finding" if critique.dropped == 1 else f"{critique.dropped} more findings"
+        yield f"{count} of the critic could not be used: repeated, unreadable, or too many."
+    if critique.unread:
+        yield f"The critic did not get {critique.unread:,} lines: too long."
+
+
+def _ask_again(critique: Critique) -> str:
+    return f"assent -r {critique.session} -p"
 
 
 def operation_lines(rows: Sequence[Row]) -> Iterator[Line]:

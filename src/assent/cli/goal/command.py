@@ -257,8 +257,19 @@ class GoalTurn:
             return CONTINUE_TEXT
         if ends and ends[-1] in UNFINISHED:
             return ""
+        if self._owes_critique(record):
+            return ""
         message = f"Session {record.slug} has nothing to continue; say what to do next."
         raise UsageError(message, f"{self._prefix} -c -p 'WHAT NEXT'")
+
+    def _owes_critique(self, record: SessionRecord) -> bool:
+        """Tells whether a critic was asked about the session's plan and did not finish."""
+        plan = self._plan(record) if self._work.tools.open_critic else None
+        if plan is None:
+            return False
+        waiting = self._engine.plans.waiting_options(plan) or [plan]
+        owed = self._engine.comments.is_critique_owed
+        return any(owed(one, record.session) for one in waiting if one.digest)
 
     def _drive(self, record: SessionRecord) -> AssentError | None:
         """Drives the turn to its end; returns the error that it ended with."""

@@ -340,6 +340,7 @@ def critique_row(critique: CritiqueEnded) -> Row:
     """Returns what came of a critique as JSON shows it; its findings are comments on the plan."""
     return {
         "plan_id": critique.plan_id,
+        "option": critique.option or None,
         "model": critique.model,
         "digest": critique.digest,
         "findings": critique.findings,

@@ -17,6 +17,11 @@ CommentState: TypeAlias = Literal[
     "kept",  # a critic's that a person kept: sent like their own
 ]
 Severity: TypeAlias = Literal["", "low", "medium", "high"]
+CritiqueState: TypeAlias = Literal[
+    "running",  # a process waits for the critic's answer
+    "unfinished",  # the process that asked it ended before the answer
+    "finished",  # with findings, without, or with words why there are none
+]
 
 
 class CommentAnchor(msgspec.Struct, frozen=True):
@@ -47,6 +52,18 @@ class Comment(msgspec.Struct, frozen=True, omit_defaults=True):
     state: CommentState = "pending"
     model: str = ""  # of a critic
     severity: Severity = ""  # as a critic rates it
+
+
+class Critique(msgspec.Struct, frozen=True):
+    """What is known of a critic's reading of one version of a plan."""
+
+    model: str
+    state: CritiqueState
+    session: str = ""  # that asked, and can ask again
+    findings: int = 0
+    dropped: int = 0  # findings that could not be used
+    unread: int = 0  # lines that it did not get
+    words: str = ""  # why it did not answer
 
 
 class CommentTarget(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 A critic is a second model. Its answer is untrusted text: it decides nothing and changes nothing.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -18,6 +19,8 @@ NOT_SHOWN: Final = "(not shown: not text, empty, or a file that may not be read 
 _SEVERITIES: Final[dict[str, Severity]] = {"low": "low", "medium": "medium", "high": "high"}
 _FENCED: Final = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
 _FIRST_NUMBER: Final = re.compile(r"\s*(\d{1,7})")
+_MAX_DIGITS: Final = 20  # of a number that means something here; a longer one takes long to read
+MAX_ATTEMPTS: Final = 500  # objects of an answer that are looked at one by one
 
 
 class CriticInput(msgspec.Struct, frozen=True):
@@ -36,7 +39,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """The findings of an answer; `dropped` were too many, repeated, or had no text."""
+    """The findings of an answer; `dropped` were too many, repeated, or could not be read."""
 
     findings: tuple[Finding, ...] = ()
     dropped: int = 0
@@ -82,7 +85,7 @@ def parse_findings(answer: str, parts: Sequence[CommentTarget]) -> Findings | No
     A line that does not exist ties a finding to its part as a whole; a part that does not exist,
     to the plan's text as a whole.
     """
-    items = _items(answer)
+    items, damaged = _items(answer)
     if items is None:
         return None
     found: dict[tuple[str, int, str], Finding] = {}
@@ -93,21 +96,47 @@ def parse_findings(answer: str, parts: Sequence[CommentTarget]) -> Findings | No
         found.setdefault((finding.anchor.operation, finding.anchor.first, finding.text), finding)
     if items and not found:
         return None
-    return Findings(tuple(found.values()), len(items) - len(found))
+    return Findings(tuple(found.values()), len(items) - len(found) + damaged)
 
 
-def _items(answer: str) -> Sequence[object] | None:
-    """Returns the objects of an answer: an array, one object, or an object on each line."""
+def _items(answer: str) -> tuple[Sequence[object] | None, int]:
+    """Returns the objects of an answer, and how many of them are damaged.
+
+    They are an array, one object, or any objects among other text.
+    """
     for text in _candidates(answer):
         value = _decoded(text)
         if isinstance(value, Mapping) and isinstance(value.get("findings"), list):
             value = value["findings"]
         if isinstance(value, list):
-            return value
+            return value, 0
         if isinstance(value, Mapping):
-            return [value]
-    rows = [_decoded(line.strip().rstrip(",")) for line in answer.splitlines()]
-    return [row for row in rows if isinstance(row, Mapping)] or None
+            return [value], 0
+    return _salvaged(answer)
+
+
+def _salvaged(answer: str) -> tuple[Sequence[object] | None, int]:
+    """Reads one object after the other, so that one that is damaged costs only itself."""
+    found: list[object] = []
+    damaged, at = 0, answer.find("{")
+    for _ in range(MAX_ATTEMPTS):
+        if at < 0:
+            break
+        try:
+            value, end = _DECODER.raw_decode(answer, at)
+        except (ValueError, RecursionError):
+            damaged += answer.startswith('"', _after_blank(answer, at + 1))  # else it is prose
+            end = at + 1
+        else:
+            found.append(value)
+        at = answer.find("{", end)
+    return found or None, damaged
+
+
+def _after_blank(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
 
 
 def _candidates(answer: str) -> Iterator[str]:
@@ -121,16 +150,24 @@ def _candidates(answer: str) -> Iterator[str]:
 
 def _decoded(text: str) -> Any:
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
         return None
+
+
+def _integer(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
+
+
+# Not msgspec: for that a number out of range, or half of a surrogate pair, damages all of it.
+_DECODER: Final = json.JSONDecoder(parse_int=_integer)
 
 
 def _finding(item: Mapping[str, Any], parts: Sequence[CommentTarget]) -> Finding | None:
     said = item.get("text")
     # On one line: no finding can show lines that look like another comment.
     text = " ".join(said.split()) if isinstance(said, str) else ""
-    if not text:
+    if not text or any("\ud800" <= char <= "\udfff" for char in text):  # which cannot be stored
         return None
     if len(text) > MAX_FINDING_CHARS:
         text = f"{text[:MAX_FINDING_CHARS]}…"
@@ -147,6 +184,8 @@ def _part(on: object, parts: Sequence[CommentTarget]) -> CommentTarget | None:
     """Returns the part of that number or name: `plan`, an operation's number, or its file."""
     if on in (PLAN, None):
         return parts[0]
+    if isinstance(on, float) and on.is_integer():
+        on = int(on)
     number = str(on).lower().removeprefix("operation").strip()
     if number.isdecimal():
         return next((part for part in parts if number == str(part.number)), None)

@@ -363,6 +363,7 @@ class CritiqueStarted(msgspec.Struct, frozen=True, tag="critique_started"):
     plan_id: str
     digest: str
     model: str
+    option: str = ""  # the label of the plan, if it is one of several to choose from
 
 
 class CritiqueEnded(msgspec.Struct, frozen=True, tag="critique_ended"):
@@ -380,6 +381,7 @@ class CritiqueEnded(msgspec.Struct, frozen=True, tag="critique_ended"):
     usage: TokenUsage = TokenUsage()
     cost: float | None = 0.0  # dollars; None: not known
     words: str = ""
+    option: str = ""
 
 
 class ResultsPruned(msgspec.Struct, frozen=True, tag="results_pruned"):

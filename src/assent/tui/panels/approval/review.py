@@ -49,7 +49,7 @@ from assent.render.review import (
 from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
 from assent.render.review_warnings import DriftedFile, drift_lines, warning_lines
 from assent.render.rows import operation_brief, operation_kind
-from assent.render.status import state_text
+from assent.render.status import critique_texts, state_text
 from assent.tui.hints import error_text, with_screen_commands
 from assent.tui.line_view import LinePosition, Section
 from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
@@ -245,9 +245,19 @@ def context_lines(review: Review, context: ReviewContext, width: int) -> list[Li
         rows.append(("comments", f"{waiting} pending, sent with feedback (2)"))
     if found:
         rows.append(("critic", f"{suggested_text(found)}, sent only if you keep them (f, +, -)"))
+    rows += [("critic", text) for text in _critique_texts(review)]
     if context.note:
         rows.append(("note", visible_line(context.note)))
     return [Line("plain", _cropped(f"{name:<9}  {words}", width)) for name, words in rows]
+
+
+def _critique_texts(review: Review) -> list[str]:
+    """Says what is to be known of a critique besides its findings, for one line each."""
+    if review.critique is None:
+        return []
+    if review.critique.state == "unfinished":
+        return ["The critic did not finish. Continue the session to ask it again."]
+    return [visible_line(text) for text in critique_texts(review.critique)]
 
 
 def unseen_text(sheets: Sequence[Section], spot: LinePosition | None) -> str:
