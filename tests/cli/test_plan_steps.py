@@ -189,6 +189,26 @@ def test_f25_a_cycle_and_unknown_references_are_flagged(world: World) -> None:
     assert f"    {stuck}" in world.run("review").out.decode().splitlines()
 
 
+def test_f25_a_checked_box_completes_no_step_whose_operations_have_not_run(world: World) -> None:
+    text = TEXT.replace("- [ ] 1.1", "- [x] 1.1").replace("- [ ] 2.2", "- [x] 2.2")
+    drafted(world, text.replace("(op 3)", "(after 02.2) (op 3)"))
+    world.propose()
+    review = world.ok("review")
+    assert [(row["state"], row["problems"]) for row in review["steps"]] == [
+        ("pending", ["its box is checked, but its operations have not run"]),
+        ("pending", []),
+        ("pending", []),
+        ("completed", []),
+    ]
+    assert review["risks"] == ["step_order"]
+    assert review["progress"]["ids"]["next"] == ["1.1"]
+    world.approve()
+    world.ok("build")
+    review = world.ok("review")
+    assert [(row["state"], row["problems"]) for row in review["steps"]] == [("completed", [])] * 4
+    assert review["risks"] == []
+
+
 def test_f26_steps_have_a_score_and_a_risk(world: World) -> None:
     drafted(world)
     world.write("package.json", b"{}\n" * 300)

@@ -137,6 +137,38 @@ def test_f25_a_cycle_an_unknown_step_and_an_id_used_twice_are_flagged() -> None:
     assert step_problems(later) == [("after 2: a step of a later group",), ()]
 
 
+def test_f25_ids_with_leading_zeros_are_the_same() -> None:
+    assert problems("1 a", "02 b (after 01)", "3.04 c (after 2)", "4 d (after 03.4)") == [()] * 4
+    assert problems("1 a", "01 b") == [(), ("id 01 is used twice, also as 1",)]
+    assert problems("0 a", "00 b (after 0)") == [(), ("id 00 is used twice, also as 0",)]
+    steps = plan_steps(text("01 a", "2 b (after 1)"))
+    assert [step.id for step in steps] == ["01", "2"], "they are shown as they are written"
+    assert next_steps([StepStatus(one, "pending") for one in steps]) == ("01",)
+    done = [StepStatus(steps[0], "completed"), StepStatus(steps[1], "pending")]
+    assert next_steps(done) == ("2",)
+    assert TodoIndex([Todo("1: do a", "completed")]).state(steps[0]) == "completed"
+    assert problems(f"{'0' * 9_000}1 a", "1 b")[1] != ()
+
+
+def test_f25_an_id_that_is_used_twice_is_next_once() -> None:
+    steps = [StepStatus(one, "pending") for one in plan_steps(text("1 a", "1 b", "01 c", "2 d"))]
+    assert next_steps(steps) == ("1", "2")
+
+
+def test_f25_a_box_without_a_blank_is_an_open_box() -> None:
+    steps = plan_steps(b"## Steps\n- [ ] 1 a\n- [] 2 b\n- [x] 3 c\n- []\n- [](d)\n")
+    assert [(one.id, one.title, one.marked) for one in steps] == [
+        ("1", "a", False), ("2", "b", False), ("3", "c", True),
+    ]  # fmt: skip
+
+
+def test_f25_what_is_over_never_waits_and_holds_nothing_up() -> None:
+    steps = plan_steps(text("1 a (after 2)", "2 b (after 1)", "3 c (after 3)"))
+    assert [bool(told) for told in step_problems(steps)] == [True, True, True]
+    assert [bool(told) for told in step_problems(steps, {0})] == [False, False, True]
+    assert [bool(told) for told in step_problems(steps, {0, 2})] == [False, False, False]
+
+
 def test_f25_groups_run_in_order_and_steps_of_a_group_in_parallel() -> None:
     plan = b"## A\n- [ ] 1 a\n- [ ] 2 b\n- [ ] 3 c (after 1)\n## B\n- [ ] 4 d\n- [ ] 5 e\n"
     steps = plan_steps(plan)

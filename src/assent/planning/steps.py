@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from assent.core.errors import AssentError
 from assent.core.event import OperationsDeclined, PlanProposed
 from assent.core.plan.operation import footprint
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.plan.steps import (
+    OVER,
     OperationIndex,
     PlanStep,
     StepState,
@@ -21,6 +24,8 @@ from assent.core.plan.steps import (
 from assent.core.run.journal import RunResults
 from assent.core.session.event import Todo
 from assent.planning.plans import Plans
+
+CHECKED_TOO_EARLY = "its box is checked, but its operations have not run"
 
 
 class PlanSteps:
@@ -48,13 +53,20 @@ class PlanSteps:
         ran = self._results(record, plan)
         todos = TodoIndex(() if record.imported else self._todos_of(record))
         found = []
-        for step, (meant, lost), wrong in zip(steps, links, step_problems(steps), strict=True):
+        for step, (meant, lost) in zip(steps, links, strict=True):
             here = meant if places is None else _moved(meant, places)
             excluded = bool(meant) and not here
             state = "skipped" if excluded else _state(step, here, ran, todos)
-            problems = (*wrong, *(f"op {name}: unknown operation" for name in lost))
-            found.append(StepStatus(step, state, here, problems))
-        return tuple(found)
+            problems = [f"op {name}: unknown operation" for name in lost]
+            if step.marked and here and ran is None:
+                problems.append(CHECKED_TOO_EARLY)
+            found.append(StepStatus(step, state, here, tuple(problems)))
+        over = {at for at, one in enumerate(found) if one.state in OVER}
+        wrong = step_problems(steps, over)
+        return tuple(
+            replace(one, problems=(*told, *one.problems))
+            for one, told in zip(found, wrong, strict=True)
+        )
 
     def current(self, record: PlanRecord) -> tuple[StepStatus, ...]:
         """Returns the steps of a plan as it is proposed, or of its draft."""
@@ -110,7 +122,10 @@ def _moved(meant: Sequence[int], places: Sequence[tuple[int, ...]]) -> tuple[int
 def _state(
     step: PlanStep, operations: Sequence[int], ran: RunResults | None, todos: TodoIndex
 ) -> StepState:
-    """Returns the state of a step: by its operations, else by its todo, else by its check box."""
+    """Returns the state of a step: by its operations, else by its todo, else by its check box.
+
+    A box alone does not complete a step whose operations have not run.
+    """
     if operations and ran is not None:
         return operations_state([ran.results[at] for at in operations], ran.phase)
-    return todos.state(step) or ("completed" if step.marked else "pending")
+    return todos.state(step) or ("completed" if step.marked and not operations else "pending")

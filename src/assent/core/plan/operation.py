@@ -178,7 +178,10 @@ RISK_CODES: Final[dict[str, str]] = {
     "installs": "Installs software.",
     "network": "May use the network.",
     "unshown": "Is not shown: its content is binary or too large.",
-    "step_order": "The steps have a cycle, an unknown step or operation, or an id used twice.",
+    "step_order": (
+        "The steps have a cycle, an unknown step or operation, an id used twice, or a box that is "
+        "checked too early."
+    ),
     "no_verification": "The text does not say how to verify the result.",
     "no_steps": "The text lists no steps.",
 }

@@ -12,7 +12,7 @@ from its operations and todos.
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -38,7 +38,7 @@ STEP_STATES: Final[tuple[StepState, ...]] = (
 OVER: Final[frozenset[StepState]] = frozenset({"completed", "skipped"})
 
 _TASK: Final = re.compile(
-    r"[ \t]*(?:[-*+]|(?P<marker>[0-9]{1,9})[.)])[ \t]+\[(?P<mark>[ xX])\][ \t]+"
+    r"[ \t]*(?:[-*+]|(?P<marker>[0-9]{1,9})[.)])[ \t]+\[(?P<mark>[ xX]?)\][ \t]+"
     r"(?P<words>\S.*)"
 )
 _ITEM: Final = re.compile(
@@ -131,7 +131,7 @@ def _items(lines: Iterable[SectionLine], form: re.Pattern[str]) -> list[_Item]:
         match = None if below and form is _ITEM else form.match(line.text)
         if match is not None:
             words = match["words"].rstrip()
-            marked = match.groupdict().get("mark", " ") != " "
+            marked = (match.groupdict().get("mark") or " ") != " "
             current = _Item(line, words, match["marker"] or "", marked, indent, [])
             if words != HOW_TO_VERIFY:
                 found.append(current)
@@ -146,7 +146,8 @@ def _named(items: Sequence[_Item]) -> tuple[PlanStep, ...]:
     """Gives every item its id: the one it begins with, else its number in a list, else `s3`."""
     own = [match[1] if (match := _ID.match(item.words)) else "" for item in items]
     numbers = [item.marker for item, name in zip(items, own, strict=True) if not name]
-    counted = all(numbers) and len({*numbers, *own}) == len(numbers) + len(set(own))
+    keys = {*map(step_key, filter(None, numbers)), *map(step_key, own)}
+    counted = all(numbers) and len(keys) == len(numbers) + len(set(map(step_key, own)))
     return tuple(
         _step(item, name or (item.marker if counted else f"s{at}"), explicit=bool(name))
         for at, (item, name) in enumerate(zip(items, own, strict=True), 1)
@@ -255,17 +256,29 @@ def step_operations(
 # Order: what is wrong with it, and which steps may start now.
 
 
-def step_problems(steps: Sequence[PlanStep]) -> list[tuple[str, ...]]:
-    """Says of each step what is wrong with its id and its order; usually nothing."""
+def step_key(name: str) -> str:
+    """Returns what makes an id the same as another: `01.2` is `1.2`, as people read it."""
+    letter = name[:1] if name[:1] == "s" else ""
+    parts = name.removeprefix(letter).split(".")
+    return letter + ".".join(part.lstrip("0") or part[-1:] for part in parts)
+
+
+def step_problems(steps: Sequence[PlanStep], over: Collection[int] = ()) -> list[tuple[str, ...]]:
+    """Says of each step what is wrong with its id and its order; usually nothing.
+
+    `over` are the steps that wait for nothing any more, by index: they are done, or skipped.
+    """
     first: dict[str, int] = {}
     for at, step in enumerate(steps):
-        first.setdefault(step.id, at)
-    stuck = _stuck(steps, first)
+        first.setdefault(step_key(step.id), at)
+    stuck = _stuck(steps, first, over)
     found: list[tuple[str, ...]] = []
     for at, step in enumerate(steps):
-        told = [f"id {step.id} is used twice"] if first[step.id] != at else []
+        same = first[step_key(step.id)]
+        as_other = f", also as {steps[same].id}" if steps[same].id != step.id else ""
+        told = [f"id {step.id} is used twice{as_other}"] if same != at else []
         for name in step.after:
-            before = first.get(name)
+            before = first.get(step_key(name))
             if before is None:
                 told.append(f"after {name}: unknown step")
             elif steps[before].section > step.section:
@@ -276,12 +289,13 @@ def step_problems(steps: Sequence[PlanStep]) -> list[tuple[str, ...]]:
     return found
 
 
-def _stuck(steps: Sequence[PlanStep], first: Mapping[str, int]) -> set[int]:
+def _stuck(steps: Sequence[PlanStep], first: Mapping[str, int], over: Collection[int]) -> set[int]:
     """Returns the steps that wait for a cycle, by taking away all that can start."""
     waits: list[int] = []
     then: dict[int, list[int]] = {}
     for at, step in enumerate(steps):
-        before = {first[name] for name in step.after if name in first}
+        names = () if at in over else map(step_key, step.after)
+        before = {first[name] for name in names if name in first}
         waits.append(len(before))
         for one in before:
             then.setdefault(one, []).append(at)
@@ -299,17 +313,17 @@ def _stuck(steps: Sequence[PlanStep], first: Mapping[str, int]) -> set[int]:
 
 def next_steps(steps: Sequence[StepStatus]) -> tuple[str, ...]:
     """Returns the steps that may start now, in parallel: those of the first open group."""
-    over = {one.step.id: True for one in steps}
+    over: dict[str, bool] = {}
     for one in steps:
-        over[one.step.id] = over[one.step.id] and one.state in OVER
+        key = step_key(one.step.id)
+        over[key] = over.get(key, True) and one.state in OVER
     section = next((one.step.section for one in steps if one.state not in OVER), None)
-    return tuple(
-        one.step.id
-        for one in steps
-        if one.step.section == section
-        and one.state == "pending"
-        and all(over.get(name, False) for name in one.step.after)
-    )
+    found: dict[str, str] = {}  # an id that is used twice is named once
+    for one in steps:
+        waits = not all(over.get(step_key(name), False) for name in one.step.after)
+        if one.step.section == section and one.state == "pending" and not waits:
+            found.setdefault(step_key(one.step.id), one.step.id)
+    return tuple(found.values())
 
 
 def step_counts(steps: Iterable[StepStatus]) -> dict[StepState, int]:
@@ -363,11 +377,11 @@ class TodoIndex:
         for todo in todos:
             self._named.setdefault(" ".join(todo.content.split()), todo)
             if match := _ID.match(todo.content):
-                self._named.setdefault(f"{match[1]} ", todo)  # which no words end with
+                self._named.setdefault(f"{step_key(match[1])} ", todo)  # no words end like that
 
     def todo(self, step: PlanStep) -> Todo | None:
         """Returns the todo of a step; None if it has none."""
-        names = (" ".join(step.text.split()), step.title, f"{step.id} ")
+        names = (" ".join(step.text.split()), step.title, f"{step_key(step.id)} ")
         return next((self._named[name] for name in names if name in self._named), None)
 
     def state(self, step: PlanStep) -> StepState | None:
