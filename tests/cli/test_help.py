@@ -51,6 +51,21 @@ def test_every_command_has_examples_and_the_common_options(
         assert all(f"assent {' '.join(line)}" in example for example in examples)
 
 
+OPTIONAL = [
+    ("sessions", name)
+    for name in ("show", "fork", "compact", "rewind", "pause", "cancel", "resume", "retry")
+] + [("undo",), ("redo",)]
+
+
+@pytest.mark.parametrize("line", OPTIONAL, ids=" ".join)
+def test_what_may_be_left_out_is_in_brackets(world: World, line: tuple[str, ...]) -> None:
+    usage = " ".join(world.run(*line, "--help").out.decode().partition("\n\n")[0].split())
+    word = "[RUN]" if line in (("undo",), ("redo",)) else "[ID]"
+    assert usage.endswith(f" {word}"), usage
+    name = word.strip("[]")
+    assert world.no(2, *line, " ")["message"].startswith(f"{name} must not be empty.")
+
+
 @pytest.mark.parametrize(
     ("line", "example"),
     [

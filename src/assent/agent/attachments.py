@@ -78,12 +78,13 @@ def _attached(
         why = " ".join(outcome.text.removesuffix(" Nothing was done.").split())
         return AttachedFile(mention, "refused", why=why, decided=decided)
     pictures = sum(len(each.content) for each in outcome.images)
+    size = _length(outcome.text) if outcome.size is None else outcome.size
     return AttachedFile(
         mention,
         "image" if outcome.images else kind,
         outcome.title,
         outcome.text,
-        pictures or len(outcome.text.encode("utf-8", "backslashreplace")),
+        pictures or size,
         outcome.images,
         outcome.metadata.get("seen", {}),
         decided=decided,
@@ -110,11 +111,16 @@ def _kind(context: ToolContext, argument: str) -> Literal["file", "folder", ""]:
         return "file"
 
 
+def _length(text: str) -> int:
+    return len(text.encode("utf-8", "backslashreplace"))
+
+
 def _why_full(found: Sequence[AttachedFile]) -> str:
     """Says why a message takes no more attachments; empty if it does."""
     there = [file for file in found if file.kind not in ("missing", "refused")]
     if len(there) >= MAX_FILES:
         return TOO_MANY
     images = sum(file.size for file in there if file.kind == "image")
-    text = sum(file.size for file in there) - images
+    # As the model reads them: of many short lines, the numbers are most of it.
+    text = sum(_length(file.text) for file in there if file.kind != "image")
     return TOO_LONG if text >= MAX_TEXT_BYTES or images >= MAX_IMAGE_BYTES else ""

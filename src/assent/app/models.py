@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
@@ -129,8 +130,8 @@ class ModelRegistry:
 
         if account.name not in self._names:
             seconds = PROBE_S if account.basis == "local" else LIST_S
-            client = HttpClient(wrap_tls, self._environment, seconds, seconds)
-            self._names[account.name] = list_model_names(account, client)
+            with closing(HttpClient(wrap_tls, self._environment, seconds, seconds)) as client:
+                self._names[account.name] = list_model_names(account, client)
         return self._names[account.name]
 
     @cached_property

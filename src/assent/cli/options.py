@@ -80,7 +80,7 @@ class StatusCall(CommandCall):
 def reference_option(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     """Returns a reference, or an empty string if it was omitted; refuses a blank one."""
     if value is not None and not value.strip():
-        word = param.metavar or str(param.name).upper()
+        word = (param.metavar or str(param.name).upper()).strip("[]")
         raise UsageError(f"{word} must not be empty.", f"{ctx.command_path} --help")
     return value or ""
 

@@ -45,7 +45,7 @@ NOT_REWOUND = "The session was not rewound."
         "assent sessions rewind add-login --keep-files"
     )
 )
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @click.option(
     "--to", "message", default="", metavar="MESSAGE", help="Id of the message to rewind to."
 )

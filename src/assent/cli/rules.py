@@ -343,7 +343,7 @@ def test(call: Invocation, file: str) -> int:
 
 
 @rules.command(epilog=examples("assent rules revoke 01k9zq3v7m\nassent rules revoke --all"))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @click.option("--all", "everything", is_flag=True, help="Revoke every remembered answer.")
 @with_invocation
 def revoke(call: Invocation, reference: str, everything: bool) -> None:

@@ -56,7 +56,7 @@ def list_sessions(call: Invocation, most: int | None) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions show\nassent sessions show add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @with_invocation
 def show(call: Invocation, reference: str) -> None:
     """Show a session and its messages. By id, start of an id or slug (default: the last one)."""
@@ -93,7 +93,7 @@ def rename(call: Invocation, reference: str, title: str, model: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions fork add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @with_invocation
 def fork(call: Invocation, reference: str) -> None:
     """Copy messages and todos to a new session. Plans, approvals and grants are not copied."""
@@ -103,7 +103,7 @@ def fork(call: Invocation, reference: str) -> None:
 @sessions.command(
     epilog=examples("assent sessions compact\nassent sessions compact add-login --json")
 )
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @click.option("--model", default="", help="Model that summarizes (default: the session's).")
 @with_invocation
 def compact(call: Invocation, reference: str, model: str) -> None:
@@ -121,7 +121,7 @@ def compact(call: Invocation, reference: str, model: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions export add-login --format markdown > login.md"))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json")
 @click.option("--out", metavar="FILE", default="", help="Output file (default: stdout).")
 @with_invocation
@@ -156,7 +156,7 @@ def delete(call: Invocation, reference: str) -> None:
 
 
 @sessions.command(epilog=examples('assent sessions pause add-login --reason "Not today."'))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @click.option("--reason", default="", help="Reason to record.")
 @with_invocation
 def pause(call: Invocation, reference: str, reason: str) -> None:
@@ -168,7 +168,7 @@ def pause(call: Invocation, reference: str, reason: str) -> None:
 
 
 @sessions.command(epilog=examples('assent sessions cancel add-login --reason "No longer needed."'))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @click.option("--reason", default="", help="Reason to record.")
 @with_invocation
 def cancel(call: Invocation, reference: str, reason: str) -> None:
@@ -180,7 +180,7 @@ def cancel(call: Invocation, reference: str, reason: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions resume add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @with_invocation
 def resume(call: Invocation, reference: str) -> int:
     """Resume a session that was stopped. Same as `assent -r ID -p`."""
@@ -195,7 +195,7 @@ def resume(call: Invocation, reference: str) -> int:
 
 
 @sessions.command(epilog=examples("assent sessions retry add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @with_invocation
 def retry(call: Invocation, reference: str) -> int:
     """Retry the last turn. The model gets the error."""
@@ -214,7 +214,7 @@ sessions.add_command(rewind)
 @sessions.command(
     epilog=examples("assent sessions diff add-login\nassent sessions diff add-login --turn 3")
 )
-@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
 @click.option("--turn", type=int, default=None, help="Show every diff of this turn.")
 @with_invocation
 def diff(call: Invocation, reference: str, turn: int | None) -> None:

@@ -44,39 +44,41 @@ class LinePage(msgspec.Struct, frozen=True):
     more: bool = False
     total: int = 0  # lines of the whole file, if its end was reached
     foreign: bool = False  # not UTF-8
+    size: int = 0  # bytes of the file that the lines show
 
 
 def read_page(chunks: Iterable[bytes], offset: int, limit: int) -> LinePage:
     """Returns lines from number `offset` on, as many as the limits allow."""
     shown: list[str] = []
-    size, number, foreign = 0, 0, False
-    for number, (held, length) in enumerate(_lines(chunks), 1):
+    size, taken, number, foreign = 0, 0, 0, False
+    for number, (held, length, ended) in enumerate(_lines(chunks), 1):
         if number < offset:
             continue
-        text, strange = _decoded_line(held, length, first=number == 1)
+        text, strange, part = _decoded_line(held, length, first=number == 1)
         size += len(text.encode()) + len(str(number)) + 3
         if len(shown) == limit or (shown and size > BYTES):
-            return LinePage(tuple(shown), offset, more=True, foreign=foreign)
+            return LinePage(tuple(shown), offset, more=True, foreign=foreign, size=taken)
         shown.append(numbered(number, text))
+        taken += length + ended if part is None else part
         foreign = foreign or strange
-    return LinePage(tuple(shown), offset, total=number, foreign=foreign)
+    return LinePage(tuple(shown), offset, total=number, foreign=foreign, size=taken)
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Yields the beginning of each line and its whole length."""
+def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, bool]]:
+    """Yields the beginning of each line, its whole length, and whether a line break follows."""
     held, length = b"", 0
     for chunk in chunks:
         first, *rest = chunk.split(b"\n")
         held, length = held + first[: max(0, _HELD - len(held))], length + len(first)
         for part in rest:
-            yield held, length
+            yield held, length, True
             held, length = part[:_HELD], len(part)
     if length:
-        yield held, length
+        yield held, length, False
 
 
-def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool]:
-    """Returns a line as text, and whether it had to be read as Latin-1."""
+def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool, int | None]:
+    """Returns a line as text, whether it had to be read as Latin-1, and its bytes if it is cut."""
     line = held.removeprefix(_MARK) if first else held
     line = line.removesuffix(b"\r")
     try:
@@ -86,8 +88,10 @@ def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool]:
         strange = not broken_off
         text = line.decode("utf-8", "ignore") if broken_off else line.decode("latin-1")
     if length > len(held) or len(text) > MAX_LINE_CHARS:
-        return f"{text[:MAX_LINE_CHARS]} [… {length} bytes in this line]", strange
-    return text, strange
+        part = text[:MAX_LINE_CHARS]
+        taken = len(part.encode("latin-1" if strange else "utf-8"))
+        return f"{part} [… {length} bytes in this line]", strange, taken
+    return text, strange, None
 
 
 # Nested instructions: the instruction files in the folders around a file.
@@ -200,7 +204,8 @@ def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
         raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
     found = read_page((content,), max(1, args.offset), _limit(args))
     _check_offset(title, len(content), found)
-    return ToolOutcome("\n".join(["\n".join(found.lines), *_notes(found)]), title)
+    text = "\n".join(["\n".join(found.lines), *_notes(found)])
+    return ToolOutcome(text, title, size=found.size)
 
 
 def _output(output: str, args: ReadArgs, context: ToolContext) -> ToolOutcome:
@@ -235,7 +240,8 @@ def _text(path: bytes, state: FileState, found: LinePage, context: ToolContext) 
         seen[display_path(each.path)] = each.digest
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
-    return ToolOutcome("\n".join(parts), one_line(path), metadata={"seen": seen})
+    text = "\n".join(parts)
+    return ToolOutcome(text, one_line(path), metadata={"seen": seen}, size=found.size)
 
 
 def _notes(found: LinePage) -> Iterator[str]:
