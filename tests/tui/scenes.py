@@ -70,6 +70,16 @@ OFFERING = (
     ),
     turn("Choose one.", ("present_plan", {"options": ["In place", "From a file"]})),
 )
+CRITIC = (
+    turn(
+        """[
+        {"on": "plan", "line": 5, "severity": "high", "text": "Nothing says who nobody else is."},
+        {"on": 1, "line": 6, "severity": "low", "text": "The old greeting stays in the tests."},
+        {"on": 1, "line": 6, "text": ""},
+        {"on": 3, "text": "old.txt is not in the text of the plan."}
+        ]"""
+    ),
+)
 ASKING = (turn("One thing first.", ("question", ASKED)), turn("Good day it is."))
 PERMITTING = (turn("", ("shell", {"command": "touch made && rm -rf build"})), turn("Made."))
 

@@ -110,6 +110,23 @@ def test_g22_without_findings_the_keys_say_so(stage: Stage) -> None:
     stage.show(read_by(act), PLAN)
 
 
+def test_g22_the_panel_says_that_a_critic_did_not_finish(stage: Stage) -> None:
+    stage.script(*PLANS)
+
+    async def act(reader: Reader) -> None:
+        await planned(reader)
+        assert "critic" not in reader.seat.text()
+        reader.app.engine.comments.request_critique(reader.record, "openai/critic", "01s")
+        await reader.seat.press("escape")
+        await reader.closed()
+        reader.app.review_plan()
+        await reader.reads()
+        await reader.seat.shows("The critic did not finish. Continue the session to ask it again.")
+        assert reader.approvals == []
+
+    stage.show(read_by(act), PLAN)
+
+
 def test_g22_escape_skips_a_critic_that_thinks_and_the_plan_is_shown(stage: Stage) -> None:
     stage.script(*PLANS)
     scripted(stage, FINDINGS, delay_ms=3_600_000)

@@ -9,11 +9,13 @@ from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
+import msgspec
 import pytest
 from tests.cli.scripts import turn, write
 from tests.tui.harness import Stage
 from tests.tui.scenes import (
     ASKING,
+    CRITIC,
     OFFERING,
     PERMITTING,
     PLANNING,
@@ -43,6 +45,7 @@ SHOWN = {
     "main": "Screen",
     "approval": "ApprovalPanel",
     "approval-asked": "ApprovalPanel",
+    "approval-critic": "ApprovalPanel",
     "approval-options": "ApprovalPanel",
     "comment": "TextInputPanel",
     "feedback": "FeedbackPanel",
@@ -148,6 +151,16 @@ async def offers(theatre: Theatre) -> None:
     await theatre.keep("approval-options")
 
 
+async def criticises(theatre: Theatre) -> None:
+    """A second model found something in the plan that a model presents."""
+    theatre.app.say("Greet politely")
+    await theatre.at(ApprovalPanel)
+    await theatre.seat.rest()
+    await theatre.press("f")
+    await theatre.seat.rest()
+    await theatre.keep("approval-critic")
+
+
 async def asks(theatre: Theatre) -> None:
     """A model asks something."""
     theatre.app.say("Greet politely")
@@ -198,6 +211,17 @@ def test_plans_and_lists(stage: Stage, size: tuple[int, int], tmp_path: Path) ->
 def test_options(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage, *OFFERING)
     check(played(stage, offers, size), tmp_path)
+
+
+@sizes(MIDDLE)
+def test_critic(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage, *PLANNING)
+    (stage.root / "critic.json").write_bytes(msgspec.json.encode({"children": {"critic": CRITIC}}))
+    config = stage.config.read_text("utf-8")
+    stage.config.write_text(
+        f"{config}\n[plan]\ncritic = 'scripted:critic.json'\n", encoding="utf-8"
+    )
+    check(played(stage, criticises, size), tmp_path)
 
 
 @sizes(SMALL)
