@@ -31,7 +31,8 @@ STATES = {"DRAFTING", "AWAITING_APPROVAL", "EXECUTING", "COMPLETED", "HALTED", "
 # until another record has them.
 NEVER_RECORDED = frozenset(
     {
-        "compaction_rejected", "critique_ended", "critique_requested", "critique_started",
+        "compaction_rejected", "critique_ended", "critique_recorded", "critique_requested",
+        "critique_started",
         "draft_edited", "files_attached", "files_mentioned", "option_added", "option_chosen",
         "option_linked", "option_named", "output_kept", "outputs_deleted", "results_pruned",
     }

@@ -24,7 +24,8 @@ def test_f12_read_shows_lines_with_numbers_and_remembers_what_was_seen(place: Pl
     place.put("a.txt", "one\r\ntwo\n\nfour")
     outcome = place.call(READ, path="a.txt")
     assert outcome.text == "1: one\n2: two\n3: \n4: four"
-    assert outcome.metadata == {"seen": {"a.txt": sha256(b"one\r\ntwo\n\nfour")}}
+    seen = {"a.txt": sha256(b"one\r\ntwo\n\nfour")}
+    assert outcome.metadata == {"seen": seen, "bytes": len(b"one\r\ntwo\n\nfour")}
     assert place.touched(READ, path="a.txt") == ["a.txt"]
 
 

@@ -120,6 +120,7 @@ def test_g22_the_panel_says_that_a_critic_did_not_finish(stage: Stage) -> None:
         await reader.seat.press("escape")
         await reader.closed()
         reader.app.review_plan()
+        await reader.seat.opened(ApprovalPanel)
         await reader.reads()
         await reader.seat.shows("The critic did not finish. Continue the session to ask it again.")
         assert reader.approvals == []

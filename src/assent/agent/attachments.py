@@ -78,7 +78,7 @@ def _attached(
         why = " ".join(outcome.text.removesuffix(" Nothing was done.").split())
         return AttachedFile(mention, "refused", why=why, decided=decided)
     pictures = sum(len(each.content) for each in outcome.images)
-    size = _length(outcome.text) if outcome.size is None else outcome.size
+    size = int(outcome.metadata.get("bytes", _length(outcome.text)))
     return AttachedFile(
         mention,
         "image" if outcome.images else kind,

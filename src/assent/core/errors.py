@@ -55,7 +55,7 @@ class AssentError(Exception):
         super().__init__(message)
         self.message = message
         self.next = next
-        self.rows: dict[str, list[dict[str, str]]] = {}  # what JSON has besides, such as a choice
+        self.rows: dict[str, list[dict[str, str]]] = {}  # what else JSON has, such as a choice
 
 
 class UsageError(AssentError):

@@ -230,7 +230,6 @@ class ToolOutcome(msgspec.Struct, frozen=True):
     images: tuple[ImagePart, ...] = ()
     metadata: dict[str, Any] = {}
     rest: bytes = b""  # the whole output where `text` is only its beginning; kept in the store
-    size: int | None = None  # bytes of a file that `text` shows; None: it shows something else
 
 
 class EffectResult(msgspec.Struct, frozen=True):

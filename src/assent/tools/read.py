@@ -32,6 +32,7 @@ from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 
 MAX_LINE_CHARS = 2000  # characters of a line that are shown
+SHOWN_BYTES = "bytes"  # in the metadata: of the file, without line numbers and remarks
 _HELD = 4 * MAX_LINE_CHARS  # their bytes
 _MARK = b"\xef\xbb\xbf"
 
@@ -205,7 +206,7 @@ def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
     found = read_page((content,), max(1, args.offset), _limit(args))
     _check_offset(title, len(content), found)
     text = "\n".join(["\n".join(found.lines), *_notes(found)])
-    return ToolOutcome(text, title, size=found.size)
+    return ToolOutcome(text, title, metadata={SHOWN_BYTES: found.size})
 
 
 def _output(output: str, args: ReadArgs, context: ToolContext) -> ToolOutcome:
@@ -241,7 +242,7 @@ def _text(path: bytes, state: FileState, found: LinePage, context: ToolContext) 
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
     text = "\n".join(parts)
-    return ToolOutcome(text, one_line(path), metadata={"seen": seen}, size=found.size)
+    return ToolOutcome(text, one_line(path), metadata={"seen": seen, SHOWN_BYTES: found.size})
 
 
 def _notes(found: LinePage) -> Iterator[str]:

@@ -252,7 +252,7 @@ def context_lines(review: Review, context: ReviewContext, width: int) -> list[Li
 
 
 def _critique_texts(review: Review) -> list[str]:
-    """Says what is to be known of a critique besides its findings, for one line each."""
+    """Says what to know of a critique apart from its findings, for one line each."""
     if review.critique is None:
         return []
     if review.critique.state == "unfinished":
