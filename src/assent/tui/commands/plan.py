@@ -128,7 +128,10 @@ def build(app: AppContext, rest: str) -> None:
         app.build_plan(found[0].plan_id, prose=found[1])
 
     def found() -> tuple[PlanRecord, bool]:
-        return _buildable(engine, chosen, own or session_plan(engine, session, "/build"))
+        if chosen:
+            return _buildable(engine, engine.plans.find(chosen))
+        plan = engine.plans.find(own or session_plan(engine, session, "/build"))
+        return _buildable(engine, engine.plans.meant(plan))
 
     app.deferred.lead("Finding the plan", found, begin)
 
@@ -173,10 +176,7 @@ def _show_unfinished(app: AppContext, none: str) -> None:
     app.tasks.run("Finding the run", engine.runs.unfinished, found)
 
 
-def _buildable(engine: "Engine", chosen: str, own: str) -> tuple[PlanRecord, bool]:
-    """Returns the plan that a user named, or else the one that the session's plan stands for."""
-    record = engine.plans.find(chosen or own)
-    record = record if chosen else engine.plans.meant(record)
+def _buildable(engine: "Engine", record: PlanRecord) -> tuple[PlanRecord, bool]:
     if not engine.approvals.is_approved(record) and not record.building:
         raise IllegalState(
             f"Plan {record.name} is not approved; nothing was built.",
