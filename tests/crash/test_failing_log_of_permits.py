@@ -1,15 +1,23 @@
 """F64: a log that fails during an edit of a session hides neither the run nor what it did."""
 
-import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 from tests.crash.apart import PATIENT
-from tests.crash.rig import PROGRAM, command, environment, program
+from tests.crash.rig import command, environment, program
+from tests.support import forked_python
 
 CALL = {"tool": "write", "args": {"path": "made.txt", "content": "x" * 3000}}
 TURNS = [{"text": "", "calls": [CALL]}, {"text": "Done.", "calls": []}]
+# The program, in which no file grows beyond so many blocks of 512 bytes, as `ulimit -f` has it.
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, ({blocks} * 512,) * 2)
+from assent.cli import main
+main()
+"""
 SAY = ("-p", "--mode", "yolo", "--model", "scripted:script.json")
 
 
@@ -17,14 +25,15 @@ SAY = ("-p", "--mode", "yolo", "--model", "scripted:script.json")
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_a_log_that_cannot_grow_names_the_run_and_the_way_on(form: str, tmp_path: Path) -> None:
     cut = 0
-    for blocks in range(312, 392, 8):  # of 512 bytes: no file grows beyond
+    for blocks in range(312, 392, 8):
         folder = tmp_path / str(blocks)
         root = folder / "work"
         root.mkdir(parents=True)
         (root / "script.json").write_bytes(msgspec.json.encode({"turns": TURNS}))
-        line = [*PROGRAM, "-C", str(root), *SAY, "--output-format", form, "go"]
-        limited = ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *line]
-        said = subprocess.run(limited, env=environment(folder), capture_output=True, check=False)
+        line = [sys.executable, "-c", LIMITED.format(blocks=blocks), "-C", str(root), *SAY]
+        said = forked_python.run(
+            [*line, "--output-format", form, "go"], env=environment(folder), capture_output=True
+        )
         words = (said.stdout + said.stderr).decode()
         assert "Traceback" not in words
         run = command(folder, root, "status").json.get("run")

@@ -1,8 +1,6 @@
 """Speech without an end: a line of any length costs as much as its length, and tells no secret."""
 
-import sys
 from collections.abc import Sequence
-from types import FrameType
 
 import pytest
 
@@ -25,32 +23,31 @@ def told(text: str, size: int) -> list[str]:
     return [*pieces, speech.rest()]
 
 
-def searches(pieces: Sequence[str]) -> list[int]:
+def searches(pieces: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Returns the lengths of the texts in which an end was looked for, one for each search."""
     found: list[int] = []
+    look = redaction._end
 
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code is redaction._end.__code__:
-            found.append(len(frame.f_locals["text"]))
+    def noted(text: str) -> int:
+        found.append(len(text))
+        return look(text)
 
-    speech, before = StreamRedactor(), sys.getprofile()
-    sys.setprofile(note)
-    try:
-        for piece in pieces:
-            speech.take(piece)
-    finally:
-        sys.setprofile(before)
+    # A profiler would see it as well, but it would see every other call, too: fifty times as many.
+    monkeypatch.setattr(redaction, "_end", noted)
+    speech = StreamRedactor()
+    for piece in pieces:
+        speech.take(piece)
     return found
 
 
 @pytest.mark.parametrize("size", [16, 1000, PIECE])
 @pytest.mark.parametrize("sign", ["x", "é", "authorization: bearer x4x4x4x4x4x4x4x4x4"])
 def test_f92_a_line_without_an_end_is_searched_a_few_times_and_not_with_each_piece(
-    size: int, sign: str
+    size: int, sign: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (sign * (8 * FULL))[: min(8 * FULL, 20_000 * size)]
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    assert sum(searches(pieces)) <= 6 * len(text) + SMALL * len(pieces)
+    assert sum(searches(pieces, monkeypatch)) <= 6 * len(text) + SMALL * len(pieces)
 
 
 def test_f92_of_a_line_without_blanks_only_so_much_is_held() -> None:
