@@ -417,6 +417,11 @@ class LocalFileWriter:
         self._unsynced.sync(foreign=foreign)
         self._folders.forget()  # a check after this sees the folders as they are then
 
+    def sync_besides_slots(self) -> None:
+        """Returns when the contents of files are on disk, and all names but those of slots."""
+        self._unsynced.sync_besides(STAGE)
+        self._folders.forget()
+
     def _slot_folder(self, folder: bytes) -> int:
         """Opens the folder of a slot; one of ours is made with the first slot in it."""
         try:
