@@ -151,7 +151,7 @@ class StoreJournal:
     def _is_waited_for_later(self, entry: JournalEntry, *, alone: bool) -> bool:
         """Tells whether an entry of an edit is on disk soon enough with the end of its call.
 
-        The session records that next, and waits for both. Hooks are told when the end is on disk.
+        The session records that next, and waits for both. Hooks run when the end is on disk.
         """
         if isinstance(entry, SettledEntry):
             return alone and entry.outcome == "done"
