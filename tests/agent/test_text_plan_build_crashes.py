@@ -34,8 +34,9 @@ def build(world: World, record: PlanRecord, store: EventStore) -> None:
     session = engine.text_plan_builds.start(engine.plans.repository().load(record.plan_id))
     if not engine.text_plan_builds.is_over(load(world, record)):
         session = begin_turn(world, session)
-        if not (world.root / "src/a.py").exists():
-            engine.permits.apply(session, "c1", write("src/a.py", None, b"a\n"), "scope", "plan")
+        for call, path, content in (("c1", "src/a.py", b"a\n"), ("c2", "src/b.py", b"b\n")):
+            if not (world.root / path).exists():
+                engine.permits.apply(session, call, write(path, None, content), "scope", "plan")
         end_turn(world, session)
     engine.text_plan_builds.finish(engine.plans.repository().load(record.plan_id), "done")
 
@@ -74,11 +75,11 @@ def check(world: World, record: PlanRecord) -> None:
     engine = world.engine()
     ended = load(world, record)
     assert (ended.state, len(ended.runs)) == (PlanState.COMPLETED, 1)
-    assert world.files() == {"PLAN.md": TEXT, "src/a.py": b"a\n"}
+    assert world.files() == {"PLAN.md": TEXT, "src/a.py": b"a\n", "src/b.py": b"b\n"}
     session = engine.sessions.load(ended.runs[0].session)
     assert (len(said(engine, session)), session.mode) == (1, "plan")
     started = Counter(type(one.event) for one in engine.log())
     assert started[RunStarted] == 1
     done = [run for run in engine.plans.repository().permit_runs() if run.outcome == "done"]
-    assert len(done) == 2
+    assert len(done) == 3
     assert started[PermitGiven] == started[RunEnded] - 1

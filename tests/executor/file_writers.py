@@ -101,6 +101,10 @@ class WatchedHands:
         with self._watched("sync"):
             self.disk.sync_to_disk(foreign=foreign)
 
+    def sync_besides_slots(self) -> None:
+        with self._watched("sync"):
+            self.disk.sync_besides_slots()
+
     @contextmanager
     def _watched(self, verb: str, *names: bytes) -> Iterator[None]:
         call = Call(len(self.calls), verb, names)

@@ -114,7 +114,7 @@ def test_modules_are_loaded_by_name_in_the_command_line_alone() -> None:
 
 def test_writing_methods_are_those_we_know() -> None:
     assert {"exchange", "rename_unless_taken", "write_slot", "delete_path"} < WRITES
-    assert len(WRITES) == 14
+    assert len(WRITES) == 15
 
 
 @pytest.mark.parametrize("method", sorted(WRITES))

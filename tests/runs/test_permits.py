@@ -290,20 +290,43 @@ class _FullStore(PassedOn):
 def test_a_log_that_fails_in_the_middle_of_an_edit_names_its_run(
     records: int, left: bytes, world: World
 ) -> None:
+    world.put({"a.txt": b"old\n", "b.txt": b"old\n"})
+    operations = tuple(
+        WriteFile(name, state(b"old\n"), state(b"new\n")) for name in (b"a.txt", b"b.txt")
+    )
+    both = EditEffect(operations, {sha256(b"new\n"): b"new\n"})
+    _check_failed_log(world, records, both, {"a.txt": left, "b.txt": left})
+    ended = drive_to_end(world.engine().runs.recover())
+    assert ended.outcome == ("rolled_back" if records == 1 else "done")
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_one_that_fails_after_a_single_rename_leaves_all_of_it_or_nothing(
+    records: int, world: World
+) -> None:
     world.put({"a.txt": b"old\n"})
+    _check_failed_log(world, records, write("a.txt", b"old\n", b"new\n"), {"a.txt": b"new\n"})
+    ended = drive_to_end(world.engine().runs.recover())
+    assert ended.outcome == ("rolled_back" if records == 1 else "done")
+    assert world.files() == {"a.txt": b"old\n" if records == 1 else b"new\n"}
+    assert world.engine().runs.unfinished() is None
+
+
+def _check_failed_log(
+    world: World, records: int, wanted: EditEffect, left: dict[str, bytes]
+) -> None:
+    """Makes an edit whose log takes only some records, and checks what it says and leaves."""
     world.engine()._workspaces.open()
     engine = world.engine(_FullStore(world.store, records))
     with pytest.raises(RunUnfinished) as stopped:
-        apply(engine, write("a.txt", b"old\n", b"new\n"))
-    assert world.files() == {"a.txt": left}
+        apply(engine, wanted)
+    assert world.files() == left
     found = world.engine().runs.unfinished()
     assert found is not None
     assert found[1].run in stopped.value.message
     assert "no space left on the disk" in stopped.value.message
     assert STORED not in stopped.value.message
     assert stopped.value.next == "assent recover"
-    ended = drive_to_end(world.engine().runs.recover())
-    assert ended.outcome == ("rolled_back" if records == 1 else "done")
 
 
 def test_a_log_that_is_full_before_an_edit_begins_is_a_refusal(world: World) -> None:

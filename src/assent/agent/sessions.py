@@ -137,7 +137,7 @@ class Sessions(SessionLookup):
         )
         slug, plan = self._slug(diary, aim), None
         if mode == "plan" and aim:
-            plan = self._services.plans.new(plan_name_of(aim), slug, aim)
+            plan = self._services.plans.new(plan_name_of(aim), slug, aim, synced=False)
         started = SessionStarted(session, diary.workspace, slug, mode, aim, custom=custom)
         first: list[SessionEvent] = [started, self._services.link(plan)]
         record = _folded(first, self._clock.now())

@@ -248,6 +248,7 @@ class LocalFileWriter:
         self._slots = SlotWriter(self._disk, self._folders, rights or process_rights())
         self._unsynced = PendingSync(self._disk, self._folders)
         self._spares = spares
+        self._exchanging: dict[int, bool] = {}  # whether file systems, by device, can exchange
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns the state of each path, nothing below a symlink; OSError if one is special."""
@@ -417,6 +418,11 @@ class LocalFileWriter:
         self._unsynced.sync(foreign=foreign)
         self._folders.forget()  # a check after this sees the folders as they are then
 
+    def sync_besides_slots(self) -> None:
+        """Returns when the contents of files are on disk, and all names but those of slots."""
+        self._unsynced.sync_besides(STAGE)
+        self._folders.forget()
+
     def _slot_folder(self, folder: bytes) -> int:
         """Opens the folder of a slot; one of ours is made with the first slot in it."""
         try:
@@ -457,7 +463,12 @@ class LocalFileWriter:
 
     def _can_exchange(self) -> bool:
         """Tries it on two files of our own: asking costs less than finding out in the middle."""
-        at = self._folders.open(STAGE)
+        device = self._folders.device(STAGE)
+        if device not in self._exchanging:
+            self._exchanging[device] = self._tried_exchange(self._folders.open(STAGE))
+        return self._exchanging[device]
+
+    def _tried_exchange(self, at: int) -> bool:
         for probe in _PROBES:
             self._disk.close(self._disk.open(probe, _PROBE, 0o600, at))
         try:

@@ -31,10 +31,12 @@ def finish(
     *,
     look: bool,
     standing: Container[int] = (),
+    alone: bool = False,
 ) -> Generator[int, None, SettledEntry | AbortedEntry]:
     """Makes the slot moves in order and syncs; with `look`, only those the disk shows missing.
 
-    The operations in `standing` need no moves, wherever their slots are now.
+    The operations in `standing` need no moves, wherever their slots are now. With `alone` the one
+    move is on disk when its name is: what it displaced is stored.
     """
     made: list[bytes] | None = None
     at, index, path = 0, 0, b""
@@ -57,7 +59,10 @@ def finish(
             if not whole.perform(move) and (not look or _is_to_do(writer, move)):
                 _perform(writer, move, displaced)
         displaced.check()
-        writer.sync_to_disk()
+        if alone:
+            writer.sync_besides_slots()
+        else:
+            writer.sync_to_disk()
     except ForeignChange as changed:
         return AbortedEntry(at, *(displaced.at or (index, path)), str(changed), "conflict")
     except OSError as error:

@@ -4,6 +4,7 @@ import errno
 from contextlib import suppress
 from threading import Thread
 
+from assent.core.paths import is_inside
 from assent.executor.disk import Disk, SymlinkInPath
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
@@ -88,6 +89,16 @@ class PendingSync:
         self._files.clear()
         self._changed.clear()
         self._countless, self._since = False, 0
+
+    def sync_besides(self, folder: bytes) -> None:
+        """The same, but names in one folder, and below it, may still be lost; few changes only."""
+        if self._countless or len(self._files) + len(self._changed) >= MAX_SINGLE_SYNCS:
+            self.sync()
+            return
+        aside = {name for name in self._changed if is_inside(name, folder)}
+        self._changed -= aside
+        self.sync()
+        self._changed |= aside
 
     def _begin(self) -> None:
         """Lets the system flush what is written so far; most of its work is then done in time."""

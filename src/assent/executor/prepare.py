@@ -49,9 +49,17 @@ class SlotContents:
 
 
 def prepare(
-    writer: FileWriter, contents: SlotContents, folder: bytes, slots: Sequence[SlotContent]
+    writer: FileWriter,
+    contents: SlotContents,
+    folder: bytes,
+    slots: Sequence[SlotContent],
+    *,
+    alone: bool = False,
 ) -> Generator[int, None, CommittedEntry | AbortedEntry]:
-    """Fills the slots and syncs once. Nothing visible has changed if it fails."""
+    """Fills the slots and syncs once. Nothing visible has changed if it fails.
+
+    The slot of a run that is one rename (`alone`) has to have its content on disk, not its name.
+    """
     index, path, spares = 0, folder, contents.has_displaced
     try:
         writer.create_folder(folder)
@@ -62,7 +70,10 @@ def prepare(
                 writer.write_slot(fill, contents.of(fill))
             if at % PROGRESS_INTERVAL == 0:
                 yield at
-        writer.sync_to_disk()
+        if alone:
+            writer.sync_besides_slots()
+        else:
+            writer.sync_to_disk()
     except OSError as error:
         return AbortedEntry(0, index, path, error.strerror or str(error), "failed")
     except StoreError as error:

@@ -24,6 +24,7 @@ from assent.core.run.journal import (
     SegmentEnteredEntry,
     SettledEntry,
     StepProgress,
+    is_one_rename,
 )
 from assent.core.run.results import DisplacedLookup, no_displaced
 from assent.core.run.slot_move import (
@@ -75,6 +76,10 @@ class SegmentRun:
     def _renames(self) -> Sequence[SlotMove]:
         return slot_moves(self._operations, self._layout)
 
+    @property
+    def _is_one_rename(self) -> bool:
+        return is_one_rename(self._course.entered, self._operations)
+
     def do(self, step: RunStep) -> Generator[StepProgress, None, JournalEntry]:
         """Does one step and returns the entry that says so."""
         entered, writer = self._course.entered, self._writer
@@ -82,11 +87,11 @@ class SegmentRun:
             case RunStep.PREPARE:
                 slots, folder = slot_contents(self._operations, self._renames), self._layout.folder
                 work: Generator[int, None, JournalEntry] = prepare(
-                    writer, self._contents, folder, slots
+                    writer, self._contents, folder, slots, alone=self._is_one_rename
                 )
                 return (yield from _watched(step, len(slots), work))
             case RunStep.FINISH:
-                work = finish(writer, self._renames, entered, look=False)
+                work = finish(writer, self._renames, entered, look=False, alone=self._is_one_rename)
                 return (yield from _watched(step, len(self._renames), work))
             case RunStep.CONTINUE:
                 return (yield from self._continue(refill=self._course.word == "resume"))
@@ -151,6 +156,8 @@ class SegmentRun:
         )
         if not found:
             return SettledEntry("rolled_back")
+        if self._is_one_rename and self._course.word == "auto":
+            return self._reverse(refill=True)  # it was not committed, which nothing waits for
         match self._course.word:
             case "resume":
                 return (yield from self._continue(refill=True))

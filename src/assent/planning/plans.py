@@ -150,11 +150,19 @@ class Plans:
         self._alone = RLock()
 
     def new(
-        self, name: str, session: str = "", goal: str = "", option: str = "", options: str = ""
+        self,
+        name: str,
+        session: str = "",
+        goal: str = "",
+        option: str = "",
+        options: str = "",
+        *,
+        synced: bool = True,
     ) -> PlanRecord:
         """Creates a plan with its Markdown file and makes it the current one.
 
         `option` labels one of several plans to choose from; `options` is empty for the first.
+        Without `synced` the caller records something else next, and waits for that.
         """
         plan_name(name)
         goal = redact(goal)  # it names a folder, and is in a file that others read
@@ -177,11 +185,12 @@ class Plans:
             self._ports.projection.write_plan(path, text)
             file = PlanFile(session, name, path, 0)
             try:
-                record = self._create(repository, file, text, goal, (option, options))
+                # That it is the current one is recorded next, and waited for.
+                record = self._create(repository, file, text, goal, (option, options), synced=False)
             except IllegalState:  # another process chose an option, or added one
                 self._ports.projection.delete_plan(path)
                 raise
-        return self.select(record)
+        return self.select(record, synced=synced)
 
     def waiting_notes(self) -> tuple[ApprovalNote, ...]:
         """Returns the notes of approvals that no plan lists as items yet."""
@@ -424,9 +433,9 @@ class Plans:
         self._workspaces.select(record.plan_id, chosen=True)
         return record
 
-    def select(self, record: PlanRecord) -> PlanRecord:
+    def select(self, record: PlanRecord, *, synced: bool = True) -> PlanRecord:
         """Makes this plan the current one."""
-        self._workspaces.select(record.plan_id)
+        self._workspaces.select(record.plan_id, synced=synced)
         return record
 
     def since(self, record: PlanRecord) -> list[StoredEvent]:
@@ -531,6 +540,8 @@ class Plans:
         text: bytes,
         goal: str = "",
         option: tuple[str, str] = ("", ""),
+        *,
+        synced: bool = True,
     ) -> PlanRecord:
         plan_id, (label, options) = self._ports.clock.new_id(), option
         created = PlanCreated(
@@ -545,7 +556,9 @@ class Plans:
                 self._check_room(repository, one.options)
                 beside.append(repository.option_batch(one.options, OptionAdded(plan_id, label)))
             try:
-                record = repository.append(None, plan_id, created, *named, revised, beside=beside)
+                record = repository.append(
+                    None, plan_id, created, *named, revised, beside=beside, synced=synced
+                )
             except ConcurrentChange:  # something else was recorded about the workspace meanwhile
                 continue
             self._projections.plan(record, text)

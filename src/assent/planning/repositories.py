@@ -441,17 +441,17 @@ class WorkspaceRepository:
         self._ports.projection.prepare()
         return home
 
-    def select(self, plan_id: str, *, chosen: bool = False) -> None:
+    def select(self, plan_id: str, *, chosen: bool = False, synced: bool = True) -> None:
         """Makes a plan the current one; a user's choice is always recorded."""
         if chosen or self.open().current != plan_id:
-            self.append(PlanSelected(plan_id, chosen))
+            self.append(PlanSelected(plan_id, chosen), synced=synced)
 
-    def append(self, event: Event) -> WorkspaceRecord:
+    def append(self, event: Event, *, synced: bool = True) -> WorkspaceRecord:
         """Records an event of the workspace, after whatever others recorded meanwhile."""
         with self._alone:
             for _ in range(MAX_TRIES):
                 with suppress(ConcurrentChange):
-                    return self._append(self.open(), event)
+                    return self._append(self.open(), event, synced=synced)
         raise Busy("Other processes keep writing to this workspace. Try again.", "assent status")
 
     def batch(self, event: Event) -> EventBatch:
@@ -459,9 +459,12 @@ class WorkspaceRepository:
         home = self.open()
         return self._batch(home, _folded(home, event), event)
 
-    def _append(self, home: WorkspaceRecord, event: Event) -> WorkspaceRecord:
+    def _append(
+        self, home: WorkspaceRecord, event: Event, *, synced: bool = True
+    ) -> WorkspaceRecord:
         changed = _folded(home, event)
-        self._ports.store.append(self._batch(home, changed, event))
+        batch = self._batch(home, changed, event)
+        self._ports.store.append(msgspec.structs.replace(batch, synced=synced))
         return changed
 
     def _batch(self, home: WorkspaceRecord, changed: WorkspaceRecord, event: Event) -> EventBatch:

@@ -64,3 +64,6 @@ class FileWriter(PathStateReader, Protocol):
 
     def sync_to_disk(self, *, foreign: bool = False) -> None:
         """Returns when everything done so far is on disk; with `foreign`, also others' changes."""
+
+    def sync_besides_slots(self) -> None:
+        """Returns when the contents of files are on disk, and all names but those of slots."""

@@ -25,12 +25,15 @@ from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.record import PlanRecord, PlanRun, PlanState
 from assent.core.run.journal import (
     CommandStartedEntry,
+    CommittedEntry,
     FinishedEntry,
     HaltedEntry,
     JournalEntry,
     OperationResult,
     RecoveringEntry,
+    SettledEntry,
     StartedEntry,
+    is_one_rename,
     started_entry,
     trusted_entries,
 )
@@ -69,6 +72,7 @@ class StoreJournal:
             str, list[JournalEntry]
         ] = {}  # what was read of each run; none ever changes
         self._last: dict[str, int] = {}  # how many records of each run that was
+        self._held: list[JournalEntry] = []  # known, and written with the next one
 
     def read(self, run: str) -> list[JournalEntry]:
         try:
@@ -113,13 +117,16 @@ class StoreJournal:
     def write(self, run: str, entry: JournalEntry) -> None:
         # Nobody else writes it; if someone did, the log refuses a batch that does not follow.
         entries = self.known(run) if run in self._last else self.read(run)
+        alone = self._is_one_rename(entries)
+        if alone and isinstance(entry, CommittedEntry):
+            # Until its rename is on disk, and recorded, a crash rolls it back.
+            self._held, self._known[run] = [entry], [*entries, entry]
+            return
         at = self._ports.clock.now()
-        batch = EventBatch(self._stream(run), self._last.get(run, 0), at, (JournalWritten(entry),))
+        events = tuple([JournalWritten(each) for each in (*self._held, entry)])
+        batch = EventBatch(self._stream(run), self._last.get(run, 0), at, events)
         batches = (batch, *self._for_the_plan(run, entry, entries))
-        # After the end of a permitted edit, which changes nothing on disk any more, the session
-        # records the end of its call, and waits for both. Hooks are told when it is on disk.
-        silent = isinstance(self._ports.hooks, NoHookRunner)
-        if self._given is not None and silent and isinstance(entry, FinishedEntry):
+        if self._is_waited_for_later(entry, alone=alone):
             batches = tuple(msgspec.structs.replace(each, synced=False) for each in batches)
         try:
             self._ports.store.append(*batches)
@@ -129,8 +136,27 @@ class StoreJournal:
             raise ApprovalUsed(
                 USED_HERE, "assent approve FILE"
             ) from None  # another build was faster
-        self._last[run] = batch.after + 1
+        self._last[run], self._held = batch.after + len(events), []
         self._known[run] = trusted_entries([*entries, entry])
+
+    def _is_one_rename(self, entries: Sequence[JournalEntry]) -> bool:
+        """Tells whether this is the permitted edit of one file, from its start to its end."""
+        given, first = self._given, entries[0] if entries else None
+        return (
+            given is not None
+            and isinstance(first, StartedEntry)
+            and is_one_rename(first, given.operations)
+        )
+
+    def _is_waited_for_later(self, entry: JournalEntry, *, alone: bool) -> bool:
+        """Tells whether an entry of an edit is on disk soon enough with the end of its call.
+
+        The session records that next, and waits for both. Hooks run when the end is on disk.
+        """
+        if isinstance(entry, SettledEntry):
+            return alone and entry.outcome == "done"
+        silent = isinstance(self._ports.hooks, NoHookRunner)
+        return self._given is not None and silent and isinstance(entry, FinishedEntry)
 
     def abandon(self, run: str, first: StartedEntry, end: FinishedEntry) -> None:
         """Ends a run whose entries cannot be trusted: they are set aside."""

@@ -257,10 +257,17 @@ class Database:
         for name in (young, f"{young}-journal", f"{young}-wal", f"{young}-shm"):
             with suppress(FileNotFoundError):
                 os.unlink(name)
-        os.close(os.open(young, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        with closing(_connected(young, "rw", self._patience)) as connection:
-            self._migrations.apply(connection)
-            connection.execute("PRAGMA journal_mode = WAL")
+        file = os.open(young, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with closing(_connected(young, "rw", self._patience)) as connection:
+                # It is no database before it has its name, so it is waited for once, as a whole.
+                connection.execute("PRAGMA journal_mode = MEMORY")
+                connection.execute("PRAGMA synchronous = OFF")
+                self._migrations.apply(connection)
+                connection.execute("PRAGMA journal_mode = WAL")
+            os.fsync(file)
+        finally:
+            os.close(file)
         os.rename(young, self._path)
         sync_folder(self._folder)
 

@@ -7,7 +7,7 @@ from copy import copy
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.paths import ancestors, is_inside, parent
+from assent.core.paths import STAGE, ancestors, is_inside, parent
 from assent.core.plan.operation import FileKind, FileOperation, FileState
 from assent.core.run.journal import JournalEntry
 from assent.core.run.slot_move import (
@@ -188,6 +188,14 @@ class MemoryFileWriter:
         files = {path: node for path, node in self.files.items() if path not in late}
         self.synced = ({**files, **kept}, set(self.folders), dict(self.spares))
         self.foreign = late
+
+    def sync_besides_slots(self) -> None:
+        self.fuse.step()
+        before = {path: node for path, node in self.synced[0].items() if is_inside(path, STAGE)}
+        files = {path: node for path, node in self.files.items() if not is_inside(path, STAGE)}
+        folders = {path for path in self.folders if not is_inside(path, STAGE)}
+        folders |= {path for path in self.synced[1] if is_inside(path, STAGE)}
+        self.synced = ({**files, **before}, folders, dict(self.spares))
 
     def _below(self, folder: bytes) -> list[bytes]:
         return [path for path in self.files if is_inside(path, folder)]

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 import msgspec
 
 from assent.core.errors import StoreError
-from assent.core.plan.operation import RunCommand
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
 from assent.core.run.slot_move import SlotLayout, SlotMove
 
 R = TypeVar("R")
@@ -227,6 +227,28 @@ def drive_to_end(work: Generator[RunUpdate, None, R]) -> R:
         except StopIteration as end:
             answer: R = end.value
             return answer
+
+
+def is_one_rename(
+    first: "StartedEntry | SegmentEnteredEntry", operations: Sequence[Operation]
+) -> bool:
+    """Tells whether a run is a permitted edit of one file that a single rename makes.
+
+    Such a rename is there or not, and the disk shows which: so the run commits when it is on disk,
+    with one entry less to wait for (decision 0048). Both contents are stored before it starts.
+    """
+    if not isinstance(first, StartedEntry) or first.plan_id or first.folders:
+        return False
+    layout = first.layout
+    if len(operations) != 1 or layout.beside or layout.whole or not layout.exchanges:
+        return False
+    op = operations[0]
+    return (
+        type(op) is WriteFile
+        and op.before != op.after
+        and op.after.kind == "file"
+        and (op.before is None or op.before.kind == "file")
+    )
 
 
 _AFTER_HALT: dict[RecoveryChoice, RunStep] = {
