@@ -206,11 +206,16 @@ def retry_objection(
     return _trouble(track.ran if tool in track.failing else 0, own, most)
 
 
+def same_error_text(times: int) -> str:
+    """Returns that calls failed alike so many times."""
+    return f"The same error occurred {times} times."
+
+
 def _trouble(answers: int, errors: Sequence[CallFailure], most: int) -> str:
     alike = Counter((each.error, each.command) for each in errors)
     same = max(alike.values(), default=0)
     if most and same >= most:
-        return f"The same error occurred {same} times."
+        return same_error_text(same)
     return f"All calls failed in {answers} answers in a row." if most and answers >= most else ""
 
 
@@ -323,7 +328,9 @@ class LoopGuard:
         if _is_refused(attempt):
             return ""
         if loop_stage(repeat.times, self._limits) >= LoopStage.WARN:
-            return f"{_repeats(repeat)} The result does not change; further repeats will be denied."
+            return (
+                f"{repeat_text(repeat)} The result does not change; further repeats will be denied."
+            )
         return (
             failure_warning(self._track.answered(), _tool(attempt), self._limits) * outcome.failed
         )
@@ -366,12 +373,12 @@ class LoopGuard:
         repeat = self._times[attempt.call.id]
         reached = loop_stage(repeat.times, self._limits)
         if reached is LoopStage.BLOCK:
-            why = f"{_repeats(repeat)} It is denied. {DO_SOMETHING_ELSE}"
+            why = f"{repeat_text(repeat)} It is denied. {DO_SOMETHING_ELSE}"
             return Decision(Verdict.DENY, why, LAYER)
         if _stages_command(attempt):
             return None  # the user who approves the plan is asked about it
         if reached is LoopStage.ASK:
-            return self._asked(attempt, _repeats(repeat))
+            return self._asked(attempt, repeat_text(repeat))
         return self._troubled(attempt)
 
     def _troubled(self, attempt: GuardedCall) -> Decision | None:
@@ -444,7 +451,8 @@ def _is_refused(attempt: GuardedCall) -> bool:
     return attempt.decision.verdict is Verdict.DENY
 
 
-def _repeats(repeat: CallRepeat) -> str:
+def repeat_text(repeat: CallRepeat) -> str:
+    """Returns how often a call, or a cycle of calls, was made."""
     nth = _nth(repeat.times)
     if repeat.period > 1:
         return f"The same {repeat.period} calls were made for the {nth} time in this turn."

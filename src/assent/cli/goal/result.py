@@ -241,13 +241,17 @@ def turn_error(ending: TurnResult) -> AssentError | None:
     return SandboxRequired(message, f"{prefix} doctor")
 
 
+DRAFT_LEFT = "Draft, not proposed for approval"
+NOT_ASKED = "denied, because you could not be asked."
+
+
 def draft_notices(ending: TurnResult) -> list[str]:
     """Says that a turn left a draft that was not proposed for approval, and how to continue."""
     plan, prefix = ending.plan, ending.prefix
     if plan is None or not ending.drafted:
         return []
     return [
-        f"Draft, not proposed for approval: {_count(ending)}, text in {visible_path(plan.path)}.",
+        f"{DRAFT_LEFT}: {_count(ending)}, text in {visible_path(plan.path)}.",
         f"Continue: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} "
         f"propose{ending.option}",
     ]
@@ -324,7 +328,7 @@ def refused_notices(ending: TurnResult) -> list[str]:
         f"Continue in a terminal, where you can be asked (`{ending.prefix} -c 'continue'`), or "
         "allow more with `--mode`."
     )
-    return [f"{calls} denied, because you could not be asked.", *listed, *more, way]
+    return [f"{calls} {NOT_ASKED}", *listed, *more, way]
 
 
 def critique_row(critique: CritiqueEnded) -> Row:

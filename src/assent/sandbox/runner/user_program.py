@@ -13,6 +13,9 @@ from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import is_inside, one_line
 from assent.sandbox.profile.toolchains import path_folders
 
+NO_PROGRAM = "not found or not executable."
+
+
 START: Final = b"/"
 
 
@@ -32,7 +35,7 @@ def user_program(words: Sequence[str], environment: Mapping[str, str], root: byt
     places = [name] if b"/" in name else _on_path(name, environment)
     found = next((path for path in places if _is_program(path, root)), None)
     if found is None:
-        raise NotFound(f"{one_line(name)} not found or not executable.")
+        raise NotFound(f"{one_line(name)} {NO_PROGRAM}")
     return found
 
 
