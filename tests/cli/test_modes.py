@@ -7,10 +7,12 @@ from tests.cli.harness import World
 from tests.cli.scripts import PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
 
+from assent.agent.prompt import mode_rules
 from assent.cli.goal.options import mode_of
 from assent.config.config_file import IN_WORKSPACE
 from assent.config.loader import stricter_base_remark
 from assent.core.errors import UsageError
+from assent.core.permission.mode import CustomMode
 
 PROJECT = ".opencode/assent.toml"
 REVIEW = (
@@ -196,8 +198,8 @@ def test_f8_the_model_has_only_the_tools_and_files_of_the_mode(talker: Talker) -
     told = next(row["body"] for row in rows if row["kind"] == "message_added")
     text = told["parts"][0]["text"]
     assert 'Mode: review (Review "docs").' in text
-    assert "Only these tools are available: read, edit." in text
-    assert "Only these files may change: docs/**." in text
+    limits = CustomMode("review", "auto-edit", tools=("read", "edit"), edit=("docs/**",))
+    assert mode_rules("auto-edit", [limits]) in text
 
 
 def test_f9_a_project_that_widens_plan_mode_changes_nothing_on_disk(talker: Talker) -> None:

@@ -10,7 +10,7 @@ from tests.cli.harness import World
 
 from assent.core.plan.plan import HOW_TO_VERIFY
 
-TEMPLATE = """\
+TEMPLATE = f"""\
 # Add login
 
 ## Goal
@@ -23,7 +23,7 @@ Let people log in
 
 ## Verification
 
-- [ ] How a reader can tell that it worked.
+- [ ] {HOW_TO_VERIFY}
 """
 
 

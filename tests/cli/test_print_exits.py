@@ -8,13 +8,14 @@ from tests.cli.harness import PROGRAM, Answer, World
 from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
 
 from assent.agent.loop.loop import step_limit_text
+from assent.agent.loop_guard import stuck_text
 from assent.cli.goal.result import DRAFT_LEFT
 from assent.sandbox.status import TOOLS, find_bwrap
 
 READ = ("read", {"path": "script.json"})
 WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
 GIT_LOG = ("shell", {"command": "git log"})
-STUCK = "Stopped: the model repeated failed or denied calls in 5 answers in a row"
+STUCK = stuck_text(5)
 
 
 def both(talker: Talker, *line: str) -> tuple[dict[str, Any], Answer]:

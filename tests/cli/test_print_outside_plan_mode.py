@@ -5,9 +5,10 @@ from tests.cli.scripts import Talker, turn, write
 
 from assent.agent.prompt import mode_rules
 from assent.cli.goal.result import NOT_ASKED
+from assent.permissions.check import ASKS_BEFORE_EDITS
 
 WRITES = turn("", write("a.txt", "a\n"), write("b.txt", "b\n"))
-ASKED = [f"Allow edit to {path}? Ask mode asks before each edit." for path in ("a.txt", "b.txt")]
+ASKED = [f"Allow edit to {path}? {ASKS_BEFORE_EDITS}" for path in ("a.txt", "b.txt")]
 
 
 def test_what_nobody_could_be_asked_about_is_told_on_stderr(talker: Talker) -> None:

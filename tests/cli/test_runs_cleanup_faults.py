@@ -7,11 +7,11 @@ import pytest
 from tests.cli.harness import TRUSTING, World
 from tests.support.stored_contents import small_records, store_alone
 
-from assent.runs.retention import PRUNED, retired_text
+from assent.runs.retention import COLLECTION_FAILED, PRUNED, retired_text
 
 STAYS = "Run {run} was pruned, but its backup list remains: "
 SAFE = "Nothing can be restored from that list any more; you can delete it."
-LEFT = "Some unused stored content was not removed: "
+LEFT = f"{COLLECTION_FAILED}: "
 
 
 @pytest.fixture

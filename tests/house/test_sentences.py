@@ -50,13 +50,28 @@ def asserted_twice(tests: Modules, program: Modules, texts: Iterable[str]) -> di
 
 
 def _asserted(tree: ast.Module) -> Iterator[str]:
-    """Yields the texts in assertions, and the patterns that errors must match."""
+    """Yields the texts in assertions, in patterns that errors must match, and in their constants.
+
+    A constant of the file counts if an assertion names it.
+    """
+    parts: list[ast.expr] = []
     for node in ast.walk(tree):
         match node:
             case ast.Assert(test=part) | ast.keyword("match", part):
-                yield from _texts_in(part)
+                parts.append(part)
             case _:
                 pass
+    named = {name for part in parts for name in _names(part)}
+    constants = [node for node in tree.body if isinstance(node, ast.Assign)]
+    parts += [
+        each.value for each in constants if any(named & set(_names(to)) for to in each.targets)
+    ]
+    for part in parts:
+        yield from _texts_in(part)
+
+
+def _names(part: ast.expr) -> list[str]:
+    return [node.id for node in ast.walk(part) if isinstance(node, ast.Name)]
 
 
 def _texts_in(node: ast.AST) -> Iterator[str]:
@@ -111,10 +126,12 @@ def test_a_sentence_that_two_files_assert_is_found() -> None:
     other = "assert f'The moon sets at hour {5}, but it had'.encode() in out"
     pattern = "with raises(Refused, match='no boat can be moored here'): pass"
     told = "assert b'No boat can be moored here: cat: No such file or directory' in told"
-    tests = {"one": one, "other": other, "pattern": pattern, "told": told}
+    constant = "LATE = f'At {noon} the moon sets at hour'\nassert row['message'] == LATE"
+    tests = {"one": one, "other": other, "pattern": pattern, "told": told, "constant": constant}
     trees = {path: ast.parse(code) for path, code in tests.items()}
     assert asserted_twice(trees, program, texts) == {
-        "the moon sets at hour but it had": ["one", "other"],
+        "the moon sets at hour": ["constant", "one", "other"],
+        "the moon sets at hour but it had": ["constant", "one", "other"],
         "no boat can be moored here": ["pattern", "told"],
     }
 

@@ -211,12 +211,22 @@ def same_error_text(times: int) -> str:
     return f"The same error occurred {times} times."
 
 
+def stuck_text(answers: int) -> str:
+    """Returns that a turn ends because the last answers led nowhere."""
+    return f"Stopped: the model repeated failed or denied calls in {answers} answers in a row"
+
+
+def all_failed_text(answers: int) -> str:
+    """Returns that nothing worked in the last answers."""
+    return f"All calls failed in {answers} answers in a row."
+
+
 def _trouble(answers: int, errors: Sequence[CallFailure], most: int) -> str:
     alike = Counter((each.error, each.command) for each in errors)
     same = max(alike.values(), default=0)
     if most and same >= most:
         return same_error_text(same)
-    return f"All calls failed in {answers} answers in a row." if most and answers >= most else ""
+    return all_failed_text(answers) if most and answers >= most else ""
 
 
 def normalized_error(error: str) -> str:
@@ -308,9 +318,8 @@ class LoopGuard:
             return ""
         times = self._answers if self._answers >= most else self._in_vain
         return (
-            f"Stopped: the model repeated failed or denied calls in {times} answers in a row, last "
-            f"{self._newest}. Earlier work is kept. Tell it what to do instead: assent -c -p 'WHAT "
-            "NEXT'."
+            f"{stuck_text(times)}, last {self._newest}. Earlier work is kept. Tell it what to do "
+            "instead: assent -c -p 'WHAT NEXT'."
         )
 
     def _is_fruitless(
