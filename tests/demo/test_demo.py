@@ -46,7 +46,7 @@ STORY = (
     "(exit 4)",
     "$ assent -c -p",
     "Assent (run)",
-    "│ - done: delete bakery/legacy.py",
+    "│ 2. done: delete bakery/legacy.py",
     "$ assent stage move recipes bakery/recipes",
     "$ kill -9",
     "$ assent status",
