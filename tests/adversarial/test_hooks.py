@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from tests.adversarial.harness import Stage
 
+from assent.agent.hook_guard import hook_message
+from assent.sandbox.runner.user_program import NO_PROGRAM
+
 CONSENT = "[approve]\nwithout_terminal = true\n"
 
 
@@ -113,7 +116,7 @@ def test_f134_a_missing_or_slow_hook_is_a_no(stage: Hooked) -> None:
     read, listed = stage.called(("read", {"path": "a.txt"}), ("list", {"path": "."}))
     assert (read["result"]["failed"], listed["result"]["failed"]) == (True, True)
     assert "reached its limit of time" in read["result"]["text"]
-    assert "not found or not executable" in listed["result"]["text"]
+    assert NO_PROGRAM in listed["result"]["text"]
 
 
 def test_no_hook_allows_what_the_gate_refuses(stage: Hooked) -> None:
@@ -131,8 +134,8 @@ def test_words_of_hooks_reach_the_model(stage: Hooked) -> None:
     stage.hook("before_tool", "echo mind the gap")
     stage.hook("after_tool", "echo well read")
     (ended,) = stage.called(("read", {"path": "a.txt"}))
-    assert "[Message from a user hook: mind the gap]" in ended["result"]["text"]
-    assert "[Message from a user hook: well read]" in ended["result"]["text"]
+    assert hook_message("mind the gap") in ended["result"]["text"]
+    assert hook_message("well read") in ended["result"]["text"]
 
 
 def test_f134_a_prompt_can_be_refused(stage: Hooked) -> None:
@@ -174,4 +177,4 @@ def test_an_unconfined_hook_gets_no_keys_of_providers(stage: Hooked) -> None:
     stage.env |= {"OPENAI_API_KEY": "sk-secret", "HARMLESS": "1"}
     stage.hook("before_tool", 'echo "$OPENAI_API_KEY+$HARMLESS"')
     (ended,) = stage.called(("read", {"path": "a.txt"}))
-    assert "[Message from a user hook: +1]" in ended["result"]["text"]
+    assert hook_message("+1") in ended["result"]["text"]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.adversarial.harness import Stage, events, final
 
+from assent.agent.loop_guard import CallRepeat, all_failed_text, repeat_text
 from assent.core.text.secrets import redaction_text
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
@@ -30,7 +31,7 @@ def ends(
 def test_f106_f107_the_same_call_is_warned_of_and_without_a_person_refused(stage: Stage) -> None:
     found = ends(stage, READ, READ, READ, READ, DONE)
     assert [each["result"]["failed"] for each in found[:3]] == [False, False, True]
-    assert "for the 2nd time in this turn" in found[1]["result"]["text"]
+    assert repeat_text(CallRepeat(2)) in found[1]["result"]["text"]
     assert all(each["result"]["failed"] for each in found[2:])
 
 
@@ -71,8 +72,8 @@ def test_f108_a_streak_of_failures_is_stopped(stage: Stage) -> None:
     good = call("shell", command="touch b.txt")
     found = ends(stage, *one_by_one(*CRASHES, good, good), DONE, options=YOLO)
     assert failed(found) == [True] * 5
-    assert "All calls failed in 3 answers in a row" in found[2]["result"]["text"]
-    assert all("All calls failed in 3 answers" in each["result"]["text"] for each in found[3:])
+    assert all_failed_text(3) in found[2]["result"]["text"]
+    assert all(all_failed_text(3) in each["result"]["text"] for each in found[3:])
     assert b"b.txt" not in stage.files()
 
 

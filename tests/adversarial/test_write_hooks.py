@@ -10,6 +10,7 @@ from tests.adversarial.test_hooks import NOTE, YOLO, Hooked
 from tests.cli.terminal import Terminal
 
 from assent.core.digest import sha256
+from assent.sandbox.runner.user_program import NO_PROGRAM
 
 LONG = "word " * 800
 PROJECT = ".opencode/assent.toml"
@@ -96,7 +97,7 @@ def test_f134_a_slow_or_missing_hook_stops_a_build(stage: Hooked) -> None:
     files = project(stage)
     assert "reached its limit of time" in stage.no(7, "build")["message"]
     hook.unlink()
-    assert "not found or not executable" in stage.no(7, "build")["message"]
+    assert NO_PROGRAM in stage.no(7, "build")["message"]
     assert project(stage) == files
 
 

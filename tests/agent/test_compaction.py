@@ -20,6 +20,7 @@ from assent.agent.loop.context import (
 from assent.agent.loop.loop import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
 from assent.agent.prompt import prompt_text
 from assent.core.errors import ContextOverflow, ModelError
+from assent.core.hook import ADDED_BY_HOOK
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -351,7 +352,7 @@ def test_f134_hooks_add_to_the_instructions_or_keep_a_session_from_being_compact
     turn.instructions = "Keep every ticket number."
     model = Spoken(says("Sum."), says("Done."))
     drive(driver(model, context=SMALL), turn)
-    assert model.asked[0].system[1] == "Added by a user hook: Keep every ticket number."
+    assert model.asked[0].system[1] == f"{ADDED_BY_HOOK}Keep every ticket number."
     turn = grown()
     turn.objection = "not now"
     model = Spoken(says("Done."))

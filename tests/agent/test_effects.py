@@ -20,6 +20,7 @@ from assent.core.session.event import (
 )
 from assent.planning.plans import MAX_TEXT
 from assent.ports import EventBatch
+from assent.tools.dispatcher import NOT_ALLOWED
 
 GOAL = "Greet"
 PLAN = ".opencode/plans/greet/PLAN_greet.md"
@@ -251,7 +252,7 @@ def test_f41_everything_else_is_a_no(world: World, answers: Answers, words: str)
     work(world, record, Script([write("a")], "Done."), Person(answers))
     [result] = results(world, record)
     assert result.failed
-    assert f"The user did not allow it: {words}" in result.text
+    assert f"{NOT_ALLOWED}{words}" in result.text
     assert world.files() == {}
 
 

@@ -12,7 +12,14 @@ from assent.core.errors import NotFound
 from assent.core.permission.mode import MODES, Mode
 from assent.core.permission.rule import Grant, GrantGiven, GrantRevoked, PermissionPattern
 from assent.core.session.event import QuestionAnswered
-from assent.core.session.question import NO, PROJECT, SESSION, YES, PermissionAnswer
+from assent.core.session.question import (
+    NO,
+    PROJECT,
+    SESSION,
+    YES,
+    PermissionAnswer,
+    permission_options,
+)
 from assent.store.sqlite import SqliteEventStore
 
 CALL = shell("c1")
@@ -48,9 +55,7 @@ def test_f81_what_is_to_be_remembered_is_shown_and_confirmed(booth: Booth) -> No
     consent = booth.ask(CALL, person)
     [grant] = booth.engine.grants.all()
     first, second = person.asked
-    offered = {option.label: option.description for option in first[0].options}
-    assert offered[SESSION] == "don't ask again in this session: bash `git status *`"
-    assert offered[PROJECT] == "don't ask again in any session of this project: bash `git status *`"
+    assert first[0].options == permission_options((STATUSES,), command=True)
     assert second[0].question == (
         "From now on, bash `git status *` will be allowed without asking for agent build in ask "
         "mode, in this session, until you revoke it with "

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assent.agent.loop_guard import DO_SOMETHING_ELSE, LoopGuard, LoopLimits
+from assent.agent.loop_guard import DO_SOMETHING_ELSE, LoopGuard, LoopLimits, same_error_text
 from assent.core.llm import ToolCall
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 from assent.sandbox.read_only_shell import only_reads
@@ -297,7 +297,7 @@ def test_f108_the_same_error_three_times_asks() -> None:
             "server_x", ToolOutcome(f"No a/{number}.py in line {number}.", failed=True), n=number
         )
     said = turn.guard.before(turn.attempt("server_x", {"path": "next"}))
-    assert said == Decision(Verdict.ASK, "The same error occurred 4 times.", "loop")
+    assert said == Decision(Verdict.ASK, same_error_text(4), "loop")
 
 
 def test_f108_the_model_is_told_that_nothing_works() -> None:

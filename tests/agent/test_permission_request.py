@@ -14,6 +14,7 @@ from assent.core.session.event import Question, QuestionAsked
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.core.tool import Action, Decision, ResourceAccess, Verdict
+from assent.permissions.check import ASKS_BEFORE_EDITS
 
 GOAL = "Greet"
 YES: Answers = (("Yes",),)
@@ -84,9 +85,9 @@ def test_a_secret_is_not_read_before_the_yes(world: World) -> None:
 
 def test_a_question_names_what_is_asked_about_and_nothing_else() -> None:
     requests = [ResourceAccess(Action.EDIT, "src/a.py")]
-    decision = Decision(Verdict.ASK, "Ask mode asks before each edit.")
+    decision = Decision(Verdict.ASK, ASKS_BEFORE_EDITS)
     asked = permission_question(requests, decision, ("write src/a.py",), "+1\n")
-    assert asked.question == "Allow edit to src/a.py? Ask mode asks before each edit."
+    assert asked.question == f"Allow edit to src/a.py? {ASKS_BEFORE_EDITS}"
     assert (asked.by, asked.things, asked.detail) == ("gate", ("write src/a.py",), "+1\n")
 
 

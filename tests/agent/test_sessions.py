@@ -16,6 +16,7 @@ from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted,
 from assent.ports import EventStore
 from assent.ports.session import Turn
 from assent.store.locks import FileLocks
+from assent.tools.dispatcher import NOT_ALLOWED
 
 GOAL = "Greet everybody who comes by, please, and quickly"
 SLUG = "greet-everybody-who-comes-by-please-and-quickly"
@@ -224,7 +225,7 @@ def test_f147_a_risky_call_in_a_fork_asks(world: World) -> None:
     fork = world.engine().sessions.fork(record)
     fork = work(world, fork, Script([("write", {"path": "b", "text": "x"})], "Done."))
     assert (fork.mode, world.files()) == ("ask", {"a": b"x"})
-    assert "The user did not allow it" in results(world, fork)[-1].text
+    assert NOT_ALLOWED in results(world, fork)[-1].text
 
 
 def test_an_export_has_everything_as_json(world: World) -> None:

@@ -14,6 +14,7 @@ from tests.support.subagents import Actor, Answer, Cast, Family, task
 from tests.support.threads import PATIENCE_S, Worker, plain_process, until
 
 from assent.agent.cancellation import ABANDONED_CALL, run_cancellable
+from assent.agent.tool_call_runner import STOPPED_BY_PERSON
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import CommandEnded, StoredEvent
@@ -124,7 +125,7 @@ def test_f113_a_running_command_is_ended_and_the_next_turn_works(family: Family)
     assert (ended.code, ended.cut, ended.changed) == (130, "interrupted", ("begun.txt",))
     first, second = family.results(root)
     assert "It was stopped early: interrupted." in first.text
-    assert second.text == "The user interrupted the work; nothing was done."
+    assert second.text == STOPPED_BY_PERSON.format(why="interrupted")
     assert family.world.files() == {"begun.txt": b"begun\n"}
     root = family.work(engine.sessions.say(root, "Go on."), cast)
     assert (root.ended, root.turns) == ("end", 2)

@@ -20,10 +20,12 @@ from tests.support.session import (
     work,
 )
 
+from assent.agent.plan_updates import staged_text
 from assent.agent.tool_call_runner import AFTER_THE_END, INTERRUPTED
 from assent.core.errors import InvalidPlan
 from assent.core.event import OutputKept, StoredEvent
 from assent.core.llm import StopReason, StreamDelta, ToolCall, ToolResult
+from assent.core.plan.operation import FileState, WriteFile
 from assent.core.run.journal import drive_to_end
 from assent.core.session.event import (
     AnswerTaken,
@@ -297,7 +299,7 @@ def test_what_was_staged_before_a_crash_is_told(world: World) -> None:
     record = work(world, record, Script("Going on."))
     assert [r.text for r in results(world, record)] == [LOST]
     assert told(world, record, "staged") == [
-        "These operations were staged in the plan in the meantime:\n- write a"
+        staged_text([WriteFile(b"a", None, FileState("", 0, 0))])
     ]
 
 

@@ -13,6 +13,7 @@ from assent.app.mcp import McpTools
 from assent.config.settings import McpSettings
 from assent.core.mcp import McpTool
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.sandbox.runner.user_program import IN_WORKSPACE
 from assent.tools.tool import RawArguments, Tool, ToolContext
 
 AROUND = cast(ToolContext, None)  # no tool of a server looks around
@@ -147,7 +148,7 @@ def test_a_program_of_the_workspace_is_no_server(bench: Bench) -> None:
     for command in ((str(inner),), ("sh", str(inner)), ("sh", "{workspace}/server.sh")):
         bench.warnings.clear()
         assert bench.open(one=McpSettings(command)).tools("ask") == ()
-        assert "is in the workspace, where an agent could change it." in bench.warnings[0]
+        assert IN_WORKSPACE in bench.warnings[0]
 
 
 def test_a_server_starts_outside_the_workspace_and_can_be_told_of_it(bench: Bench) -> None:

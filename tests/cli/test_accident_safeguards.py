@@ -10,6 +10,8 @@ from tests.cli.killed_build import kill_build
 from tests.cli.test_recovery import halted, two_files
 from tests.support import forked_python
 
+from assent.core.run.rollback import CHANGED_AFTER_RUN
+
 
 @pytest.mark.parametrize(
     "line", [["undo", "--dry-run"], ["undo"], ["recover"], ["status"], ["log"]]
@@ -76,7 +78,7 @@ def test_a_damaged_copy_stops_a_deletion(world: World) -> None:
 def test_what_waits_is_named_every_time(world: World) -> None:
     halted(world)
     first, second = world.run("recover").out, world.run("recover").out
-    assert b"it changed after the run wrote it" in second
+    assert CHANGED_AFTER_RUN.encode() in second
     assert first == second
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.harness import World
 
+from assent.planning.plans import live_text_warning
+
 AFTER = {b"a.txt": ("file", 0o644, b"a\n")}
 
 
@@ -89,7 +91,8 @@ def test_f48_the_approved_copy_stays_and_the_difference_is_shown(drafted: World)
     review = drafted.ok("review")
     assert (review["text"], review["digest"]) == (approved, digest)
     for command in ("review", "status"):
-        assert b"changed since the plan was proposed" in drafted.run(command).err
+        told = live_text_warning(os.fsencode(text.relative_to(drafted.root)), "changed")
+        assert told.encode() in drafted.run(command).err
     text.unlink()
     assert drafted.ok("diff", "--live")["differs"] is True
     text.write_text(approved, encoding="utf-8")

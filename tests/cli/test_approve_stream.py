@@ -10,6 +10,8 @@ from tests.cli.scripts import MODEL, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.cli.test_run_stream import MAKES, STREAM, TEXT, read, said, streamed, unnamed
 
+from assent.core.errors import run_waits
+
 
 @pytest.fixture
 def proposed(planned: World) -> tuple[World, str]:
@@ -125,6 +127,6 @@ def test_no_yes_is_given_to_a_build_that_cannot_begin(
     world.write("b", b"b\n")
     digest = world.propose()
     error = world.no(6, "approve", "--digest", digest, "--build", *options)
-    assert error["message"] == f"Run {halted} is waiting for your decision."
+    assert error["message"] == run_waits(halted)
     assert error["next"] == "assent recover"
     assert not world.ok("plan", "show")["approved"]

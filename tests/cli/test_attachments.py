@@ -10,6 +10,8 @@ from tests.cli.scripts import PLANS, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.llm.server import Server, serving
 
+from assent.tools.read import MORE_LINES
+
 SECRET = b"KEY=hunter2\n"
 MODEL = ("--model", "openai/any")
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -144,7 +146,7 @@ def test_f138_a_huge_file_is_cut_where_read_cuts_it_and_many_files_are_bounded(
     asked.world.put("huge.txt", b"".join(b"line %07d\n" % n for n in range(500_000)))
     [row] = asked.rows("See @huge.txt")
     assert row["bytes"] < 60_000
-    assert "More lines follow: continue with offset" in asked.request
+    assert MORE_LINES.partition("{")[0] in asked.request
     for n in range(30):
         asked.world.put(f"many/f{n:02}", b"small\n")
     rows = asked.rows(" ".join(f"@many/f{n:02}" for n in range(30)))

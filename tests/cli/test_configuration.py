@@ -6,6 +6,8 @@ import pytest
 from tests.cli.harness import TRUSTING, World
 from tests.cli.killed_build import kill_build
 
+from assent.config.loader import USER_ONLY_WARNING
+
 PROJECT = ".opencode/assent.toml"
 
 
@@ -95,7 +97,7 @@ def test_a_project_cannot_approve_for_its_user(world: World) -> None:
     digest = world.propose()
     answer = world.process("approve", "--digest", digest)
     assert answer.code == 4
-    assert b"which only the user's configuration may set; it is ignored." in answer.err
+    assert f"sets [approve], {USER_ONLY_WARNING}".encode() in answer.err
     assert world.ok("plan", "show")["approved"] is False
 
 

@@ -8,6 +8,8 @@ from tests.cli.harness import World
 from tests.cli.scripts import Talker, turn
 from tests.support import forked_python
 
+from assent.core.json_depth import TOO_DEEP
+
 DEEP = 10_000
 JSON = "[" * DEEP + "]" * DEEP
 TABLES = '{"a":' * DEEP + "1" + "}" * DEEP
@@ -49,7 +51,7 @@ def test_a_script_of_a_model(world: World, depth: int) -> None:
     script = f'{{"turns": [{{"calls": [{{"tool": "read", "args": {args}}}]}}]}}'
     (world.root / "script.json").write_text(script, encoding="utf-8")
     code, words = told(world, "-p", "--model", "scripted:script.json", "Hello")
-    assert (code, "nested more than 100 levels deep" in words) == (2, True)
+    assert (code, f": {TOO_DEEP}." in words) == (2, True)
     (world.root / "script.json").write_text(JSON, encoding="utf-8")
     code, _ = told(world, "-p", "--model", "scripted:script.json", "Hello")
     assert code == 2

@@ -13,6 +13,8 @@ from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused
 from assent.core.run.journal import drive_to_end
+from assent.render.review import UNSHOWN
+from assent.render.undo import partly_text
 
 RULE = '[permission.edit]\n"locked/*" = "deny"\n'
 BROKEN = b'[permission.edit]\n"locked/*" = "never"\n'
@@ -280,7 +282,7 @@ def test_an_undo_in_words_says_what_was_left_alone(built: World) -> None:
     digest = built.ok("undo", "--dry-run")["digest"]
     answer = built.run("undo", "--digest", digest)
     assert answer.code == 1
-    assert answer.out.startswith(b"Partly undone; the items below were skipped.\n")
+    assert answer.out.startswith(f"{partly_text('undone')}\n".encode())
     words = " ".join(answer.out.decode().split())
     assert f"Skipped: {denial(built, 'locked/a')}" in words
     assert "denied write locked/a" in words
@@ -403,4 +405,4 @@ def test_dry_run_says_what_it_cannot_show(world: World) -> None:
     world.write("binary", b"\0new")
     world.build()
     assert [row["diff"] for row in world.ok("undo", "--dry-run")["operations"]] == [None]
-    assert b"Not shown (binary or too large):" in world.run("undo", "--dry-run").out
+    assert UNSHOWN.encode() in world.run("undo", "--dry-run").out

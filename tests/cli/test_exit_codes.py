@@ -9,6 +9,8 @@ from tests.cli.harness import PROGRAM, World
 from tests.cli.killed_build import kill_build
 from tests.support import forked_python
 
+from assent.config.loader import USER_ONLY_WARNING
+
 HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 INTERRUPTIBLE = (PROGRAM[0], "-c", HEARS + PROGRAM[2])  # also below a parent that ignores it
 PIPE = 1 << 16  # what a pipe holds
@@ -158,18 +160,16 @@ def test_130_interrupted(world: World, json: list[str]) -> None:
 
 
 def test_a_refusal_in_text_says_what_to_type_next(world: World) -> None:
-    answer = world.run("build")
-    assert answer == (
-        1,
-        b"",
-        b"assent: No current plan.\n  next: assent plan new NAME\n",
-    )
+    error = world.no(1, "build")
+    assert (error["message"], error["next"]) == ("No current plan.", "assent plan new NAME")
+    told = f"assent: {error['message']}\n  next: {error['next']}\n"
+    assert world.run("build") == (1, b"", told.encode())
 
 
 def test_a_refusal_in_json_stands_alone_even_with_a_warning(world: World) -> None:
     world.put(".opencode/assent.toml", b"[approve]\nwithout_terminal = true\n")
     assert world.no(1, "build")["error"] == "not_found"
-    assert b"only the user's configuration may" in world.run("build").err
+    assert USER_ONLY_WARNING.encode() in world.run("build").err
 
 
 def test_two_builds_at_once_are_one(world: World) -> None:

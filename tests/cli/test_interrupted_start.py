@@ -4,9 +4,12 @@ import pytest
 from tests.cli.harness import Answer, World
 from tests.cli.terminal import PROGRAM, Terminal
 
+from assent.cli.output import run_interrupted
+
 # Presses Ctrl-C where a function of a module is called or returns; of the journal's with an entry.
 PRESSED = """
 import os, signal, sys
+
 def look(frame, event, arg):
     code = frame.f_code
     if event == "{event}" and code.co_filename.endswith("/{module}") and code.co_name == "{name}":
@@ -68,7 +71,8 @@ def test_an_interrupt_when_its_end_is_about_to_be_recorded_leaves_nothing_unknow
     planned.ok("stage", "run", "--script", "echo said; touch made")
     planned.approve()
     answer = pressed(planned, JOURNAL, "call", "CommandEndedEntry")
-    assert "`assent recover` finishes it or rolls it back." in answer.error["message"]
+    run = planned.ok("status")["run"]["run"]
+    assert answer.error["message"] == run_interrupted(KeyboardInterrupt(), run).message
     done = planned.ok("recover")
     assert [(row["result"], row["exit"]) for row in done["operations"]] == [("done", 0)]
     (shown,) = planned.ok("runs", "show", done["run"])["operations"]

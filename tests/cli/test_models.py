@@ -12,6 +12,8 @@ from tests.llm.server import FAULTS, Server, Turn, refusal, serving
 from tests.llm.wire_responses import Reply
 from tests.support import forked_python
 
+from assent.config.loader import SCRIPTED_MODEL
+
 NOBODY = "http://127.0.0.1:9/v1"
 ALONE = dict.fromkeys(("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL"), NOBODY)
 QUICK = "[retry]\nfirst_s = 0.001\n"
@@ -110,7 +112,7 @@ def test_a_project_cannot_loosen_the_mode_or_script_the_model(world: World) -> N
     world.put(".opencode/assent.toml", b"mode = 'yolo'\nmodel = 'scripted:evil.json'\n")
     answer = world.process("models", "list")
     assert b"sets mode yolo, but a project can only make the user's mode stricter" in answer.err
-    assert b"sets a scripted model, which only the user may choose" in answer.err
+    assert SCRIPTED_MODEL.encode() in answer.err
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])

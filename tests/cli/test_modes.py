@@ -7,8 +7,12 @@ from tests.cli.harness import World
 from tests.cli.scripts import PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
 
+from assent.agent.prompt import mode_rules
 from assent.cli.goal.options import mode_of
+from assent.config.config_file import IN_WORKSPACE
+from assent.config.loader import stricter_base_remark
 from assent.core.errors import UsageError
+from assent.core.permission.mode import CustomMode
 
 PROJECT = ".opencode/assent.toml"
 REVIEW = (
@@ -121,7 +125,7 @@ def test_f8_a_file_that_cannot_take_it_in_stays_as_it_is(world: World) -> None:
 def test_f8_a_configuration_that_lies_in_the_workspace_is_left_alone(world: World) -> None:
     world.env["XDG_CONFIG_HOME"] = str(world.root / "planted")
     error = world.no(7, "modes", "import", "-", "--yes", stdin=REVIEW.encode())
-    assert "it is in the workspace" in error["message"]
+    assert IN_WORKSPACE in error["message"]
     assert not (world.root / "planted").exists()
 
 
@@ -194,8 +198,8 @@ def test_f8_the_model_has_only_the_tools_and_files_of_the_mode(talker: Talker) -
     told = next(row["body"] for row in rows if row["kind"] == "message_added")
     text = told["parts"][0]["text"]
     assert 'Mode: review (Review "docs").' in text
-    assert "Only these tools are available: read, edit." in text
-    assert "Only these files may change: docs/**." in text
+    limits = CustomMode("review", "auto-edit", tools=("read", "edit"), edit=("docs/**",))
+    assert mode_rules("auto-edit", [limits]) in text
 
 
 def test_f9_a_project_that_widens_plan_mode_changes_nothing_on_disk(talker: Talker) -> None:
@@ -208,7 +212,7 @@ def test_f9_a_project_that_widens_plan_mode_changes_nothing_on_disk(talker: Talk
     answer = talker.say("Do it", "--mode", "plan")
     assert answer.code in (0, 3, 4)
     assert {b"a.txt", b"b"} & world.files().keys() == set()
-    assert b"has a mode 'plan' based on yolo; here it is based on plan." in answer.err
+    assert stricter_base_remark("plan", "yolo", "plan").encode() in answer.err
 
 
 def test_f9_a_projects_narrower_plan_mode_holds(talker: Talker) -> None:

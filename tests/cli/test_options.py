@@ -10,6 +10,7 @@ from tests.cli.harness import World
 from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
 from tests.cli.terminal import QUESTION, Terminal
 
+from assent.agent.effects import STAGED
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
 
 Call = tuple[str, dict[str, Any]]
@@ -448,7 +449,7 @@ def test_g22_calls_and_reads_are_about_the_option_that_was_named_last(options: T
     reads = [text.splitlines()[0] for text in texts if text.startswith("1: ")]
     assert reads == ["1: sqlite", "1: sqlite 3", "1: postgres", "1: sqlite 4", "1: postgres"]
     assert "Staged in option Keep SQLite, not on disk" in texts[1]
-    assert texts[9].startswith("Option Keep SQLite: Staged in the plan as command 1")
+    assert texts[9].startswith(f"Option Keep SQLite: {STAGED.format(number=1)}")
     assert texts[10].splitlines() == [
         "- Keep SQLite: draft, 2 operations, plan pick_a_database_keep_sqlite; calls without "
         "`option` are about it",

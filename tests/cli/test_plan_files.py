@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from tests.cli.harness import World
 
-TEMPLATE = """\
+from assent.core.plan.plan import HOW_TO_VERIFY
+
+TEMPLATE = f"""\
 # Add login
 
 ## Goal
@@ -21,7 +23,7 @@ Let people log in
 
 ## Verification
 
-- [ ] How a reader can tell that it worked.
+- [ ] {HOW_TO_VERIFY}
 """
 
 
@@ -284,7 +286,7 @@ def test_what_only_the_template_says_is_no_task(world: World) -> None:
     text = world.text()
     text.write_bytes(text.read_bytes().replace(b"- [ ] \n", b"- [ ] Copy it.\n"))
     world.ok("plan", "write")
-    assert b"How a reader can tell" in text.read_bytes()
+    assert HOW_TO_VERIFY.encode() in text.read_bytes()
     assert tasks() == [{"text": "Copy it.", "done": False}]
 
 

@@ -11,6 +11,9 @@ from tests.llm.server import Turn, serving
 from tests.llm.wire_responses import Reply
 from tests.support import forked_python
 
+from assent.agent.loop.loop import step_limit_text
+from assent.cli.goal.result import DRAFT_LEFT
+
 ESCAPE = bytes([27]).decode()
 APPROVE = re.compile(rb"^Approve: assent -C \S+ (approve --digest ([0-9a-f]{64}) --build)$", re.M)
 WORDS = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
@@ -44,7 +47,7 @@ def test_a_turn_that_ends_with_words_is_0_and_its_draft_is_named(talker: Talker)
     talker.script(turn("Begun.", WRITE_PLAN), turn("More tomorrow."), turn("Just words."))
     answer = talker.say("Greet")
     assert (answer.code, answer.out) == (0, b"Begun.\nMore tomorrow.\n")
-    assert b"Draft, not proposed for approval: 0 operations, text in .opencode/" in answer.err
+    assert f"{DRAFT_LEFT}: 0 operations, text in .opencode/".encode() in answer.err
     assert b" propose\n" in answer.err
     later = talker.say("-c", "And now?")
     assert (later.code, later.out) == (0, b"Just words.\n")
@@ -194,7 +197,7 @@ def test_a_turn_limit_sums_up_and_says_why(talker: Talker) -> None:
     row = talker.json("Greet", "--max-turns", "2", code=1)
     assert (row["why"], row["result"], row["steps"]) == ("limit", "Summary.", 2)
     assert row["error"] == "limit"
-    assert row["message"].startswith("The turn reached its limit of 2 steps.")
+    assert row["message"].startswith(step_limit_text(2))
     assert talker.say("-c").out.startswith(b"Going on.\n")
 
 

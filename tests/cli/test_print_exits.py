@@ -7,12 +7,15 @@ import pytest
 from tests.cli.harness import PROGRAM, Answer, World
 from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
 
+from assent.agent.loop.loop import step_limit_text
+from assent.agent.loop_guard import stuck_text
+from assent.cli.goal.result import DRAFT_LEFT
 from assent.sandbox.status import TOOLS, find_bwrap
 
 READ = ("read", {"path": "script.json"})
 WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
 GIT_LOG = ("shell", {"command": "git log"})
-STUCK = "Stopped: the model repeated failed or denied calls in 5 answers in a row"
+STUCK = stuck_text(5)
 
 
 def both(talker: Talker, *line: str) -> tuple[dict[str, Any], Answer]:
@@ -36,15 +39,15 @@ def test_max_turns_ends_with_1_and_a_sentence_on_stderr(talker: Talker) -> None:
     row, text = both(talker, "--max-turns", "2")
     assert (row["exit"], row["why"], row["error"]) == (1, "limit", "limit")
     assert (text.code, text.out) == (1, b"Summary.\n")
-    assert b"assent: The turn reached its limit of 2 steps." in text.err
-    assert b"assent: Draft, not proposed for approval: 0 operations" in text.err
+    assert f"assent: {step_limit_text(2)}".encode() in text.err
+    assert f"assent: {DRAFT_LEFT}: 0 operations".encode() in text.err
 
 
 def test_json_has_the_sentence_on_stderr_too(talker: Talker) -> None:
     talker.script(turn("", READ), turn("Summary."))
     answer = talker.say("Greet", "--max-turns", "2", "--json")
     assert (answer.code, answer.json["exit"]) == (1, 1)
-    assert answer.err.startswith(b"assent: The turn reached its limit of 2 steps.")
+    assert answer.err.startswith(f"assent: {step_limit_text(2)}".encode())
 
 
 def test_a_spent_budget_is_4(talker: Talker) -> None:
@@ -77,7 +80,7 @@ def test_a_draft_is_named_and_0(talker: Talker) -> None:
     assert (row["exit"], row["state"], row["operations"]) == (0, "DRAFTING", 1)
     assert row["draft"].endswith("PLAN_greet.md")
     assert (text.code, text.out) == (0, b"More tomorrow.\n")
-    assert b"assent: Draft, not proposed for approval: 1 operation, text in " in text.err
+    assert f"assent: {DRAFT_LEFT}: 1 operation, text in ".encode() in text.err
 
 
 def unsandboxed(world: World, *arguments: str) -> Answer:

@@ -3,8 +3,12 @@
 import pytest
 from tests.cli.scripts import Talker, turn, write
 
+from assent.agent.prompt import mode_rules
+from assent.cli.goal.result import NOT_ASKED
+from assent.permissions.check import ASKS_BEFORE_EDITS
+
 WRITES = turn("", write("a.txt", "a\n"), write("b.txt", "b\n"))
-ASKED = [f"Allow edit to {path}? Ask mode asks before each edit." for path in ("a.txt", "b.txt")]
+ASKED = [f"Allow edit to {path}? {ASKS_BEFORE_EDITS}" for path in ("a.txt", "b.txt")]
 
 
 def test_what_nobody_could_be_asked_about_is_told_on_stderr(talker: Talker) -> None:
@@ -18,7 +22,7 @@ def test_what_nobody_could_be_asked_about_is_told_on_stderr(talker: Talker) -> N
         "  write (ask, medium risk): edit a.txt",
         "  write (ask, medium risk): edit b.txt",
     ]
-    assert told[0] == "assent: 2 calls were denied, because you could not be asked."
+    assert told[0] == f"assent: 2 calls were {NOT_ASKED}"
     assert told[1:3] == [f"assent: {question}" for question in ASKED]
 
 
@@ -77,7 +81,7 @@ def test_without_staging_the_model_is_told_how_a_plan_is_written(talker: Talker)
     talker.script(turn("", write(path, "# Greet\n")), turn("I see."))
     rows = talker.stream("Greet")
     said = [part["text"] for row in rows for part in row["body"].get("parts", [])]
-    assert "nothing can be staged here: write a text plan" in said[0]
+    assert mode_rules("plan", staging=False) in said[0]
     (refused,) = [row["body"]["result"] for row in rows if row["kind"] == "call_ended"]
     assert refused["failed"]
     assert "`write_plan`" in refused["text"]

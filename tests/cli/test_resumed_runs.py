@@ -18,11 +18,17 @@ from tests.cli.test_run_stream import STREAM
 from tests.cli.test_undo_todos import worked
 from tests.support import forked_python
 
+from assent.cli.output import as_assent_error, build_interrupted
+from assent.cli.text_plan_build import APPROVAL_KEPT
+from assent.core.errors import run_waits
+from assent.runs.runs import TAKEN_UP
+
 ALL = [b"a", b"b", b"made1", b"made2"]
 ZEROS = "0" * 64
 # Sends a signal where a function of a module returns.
 SENT = """
 import os, signal, sys
+
 def look(frame, event, arg):
     code = frame.f_code
     if event == "return" and code.co_filename.endswith("/{module}") and code.co_name == "{name}":
@@ -57,7 +63,12 @@ def cut(planned: World) -> World:
 
 
 def sentence(world: World) -> str:
-    return f"Run {world.ok('runs', 'list')['runs'][-1]['run']} was interrupted; it is now done."
+    return f"Run {world.ok('runs', 'list')['runs'][-1]['run']} {TAKEN_UP} done."
+
+
+def else_changed(told: str) -> str:
+    """What is said where another run was taken up before."""
+    return told.replace("nothing was changed", "nothing else was changed")
 
 
 def other_plan(world: World) -> None:
@@ -129,10 +140,8 @@ def test_so_does_a_build_of_a_file_without_a_yes(cut: World, tmp_path: Path) -> 
 def test_so_does_a_build_that_is_interrupted_before_it_begins(cut: World) -> None:
     other_plan(cut)
     cut.approve()
-    assert sent(cut, LOCKED).error["message"] == (
-        f"{sentence(cut)} "
-        "Interrupted before the run started. The approval is kept; nothing else was changed."
-    )
+    told = else_changed(build_interrupted(KeyboardInterrupt(), "").message)
+    assert sent(cut, LOCKED).error["message"] == f"{sentence(cut)} {told}"
     assert sorted(cut.files()) == ALL
 
 
@@ -142,7 +151,7 @@ def test_so_does_a_build_by_a_model_that_there_is_not(cut: World) -> None:
     cut.approve()
     message = cut.no(2, "build", "--model", "none/such")["message"]
     assert message.startswith(sentence(cut) + " ")
-    assert message.endswith(" The approval is kept; nothing else was changed.")
+    assert message.endswith(f" {else_changed(APPROVAL_KEPT)}")
     assert sorted(cut.files()) == ALL
 
 
@@ -205,10 +214,8 @@ def test_a_signal_while_a_run_is_taken_up_is_answered(
     assert answer.code == 130, answer
     run = planned.ok("status")["run"]
     assert run["outcome"] == "needs_you"
-    assert answer.error["message"] == (
-        f"Interrupted by {by.name}; `assent status` shows the current state. "
-        f"Run {run['run']} is waiting for your decision."
-    )
+    told = as_assent_error(KeyboardInterrupt(by.name)).message
+    assert answer.error["message"] == f"{told} {run_waits(run['run'])}"
     assert answer.error["next"] == "assent recover"
     told = planned.run("recover", "--json").json
     assert [row["result"] for row in told["operations"]] == ["done", "failed"]
@@ -280,5 +287,5 @@ def test_that_of_another_plan_is_not(world: World) -> None:
     world.build()
     kill_undo(world)
     message = world.no(4, "undo", "--plan", first, "--no-input")["message"]
-    assert "was interrupted; it is now done. Not approved; nothing else was changed." in message
+    assert f"{TAKEN_UP} done. Not approved; nothing else was changed." in message
     assert sorted(world.files()) == [b"first"]

@@ -8,6 +8,8 @@ import pytest
 from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
 from tests.support import forked_python
 
+from assent.core.undo import attributed_text
+from assent.render.status import RESTORED
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 PATIENCE = 60
@@ -81,7 +83,7 @@ def test_g5_a_roll_back_names_what_it_put_back_and_where_it_went(world: World) -
     halted(world, ("echo new > notes; echo mine > mine.txt; exit 1",))
     run = run_of(world)
     told = world.run("recover", "--roll-back").out.decode()
-    assert told.startswith("Rolled back: all files have their previous content and mode.")
+    assert told.startswith(RESTORED)
     assert (
         "Restored to the state before, including changes that may be your own: mine.txt, notes."
         in told
@@ -110,8 +112,8 @@ def test_g5_what_an_earlier_command_is_taken_to_have_changed_is_named_too(world:
     told = halted(
         world, ("echo 1 > first",), ("echo 2 > own", "--undo", "rm own"), ("echo 3 > last; exit 1",)
     )
-    assert "Changed since $ echo 1 > first started, assumed to be its work: first." in told
-    assert "Changed since that command started, assumed to be its work: last." in told
+    assert attributed_text([b"first"], "$ echo 1 > first") in told
+    assert attributed_text([b"last"], "that command") in told
     assert "own" not in told.replace("your own", "")
 
 

@@ -21,6 +21,8 @@ from tests.llm.server import Turn, serving
 from tests.llm.wire_responses import Reply
 from tests.support import forked_python
 
+from assent.cli.output import output_failed
+
 STREAM = ("--output-format", "stream-json")
 ENVELOPE = ["seq", "at", "kind", "session", "body"]
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
@@ -256,8 +258,9 @@ def test_a_full_disk_ends_no_run_and_is_told(planned: World) -> None:
     os.close(full)
     _, err = work.communicate(timeout=PATIENCE)
     assert work.returncode == 1
-    assert b"The result could not be printed: No space left on device." in err
-    assert planned.ok("status")["run"]["outcome"] == "done"
+    run = planned.ok("status")["run"]
+    assert run["outcome"] == "done"
+    assert output_failed("No space left on device", run).message.encode() in err
     assert b"done.txt" in planned.files()
 
 

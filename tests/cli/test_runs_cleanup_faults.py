@@ -7,9 +7,11 @@ import pytest
 from tests.cli.harness import TRUSTING, World
 from tests.support.stored_contents import small_records, store_alone
 
+from assent.runs.retention import COLLECTION_FAILED, PRUNED, retired_text
+
 STAYS = "Run {run} was pruned, but its backup list remains: "
 SAFE = "Nothing can be restored from that list any more; you can delete it."
-LEFT = "Some unused stored content was not removed: "
+LEFT = f"{COLLECTION_FAILED}: "
 
 
 @pytest.fixture
@@ -53,9 +55,7 @@ def test_what_cannot_be_removed_does_not_deny_that_the_run_is_given_up(
 ) -> None:
     cannot_collect(world)
     message = world.no(1, "runs", "delete", run, "--force")["message"]
-    assert message.startswith(
-        f"Can no longer be undone: {run}. {LEFT}Could not remove unused content"
-    )
+    assert message.startswith(f"{PRUNED}: {run}. {LEFT}Could not remove unused content")
     assert world.ok("runs", "list")["runs"][0]["given_up"]
 
 
@@ -70,7 +70,7 @@ def test_a_build_tells_both_what_it_gave_up_and_what_it_could_not_remove(
     world.approve()
     told = " ".join(world.run("build").err.decode().split())
     assert f"{LEFT}Could not remove unused content" in told
-    assert "2 older runs can no longer be undone (undo.keep_days, undo.keep_mb)." in told
+    assert retired_text(2) in told
     assert [bool(row["given_up"]) for row in world.ok("runs", "list")["runs"]] == [
         False,
         True,

@@ -9,6 +9,9 @@ from tests.cli.harness import World
 from tests.llm.server import Server, Turn, serving
 from tests.llm.wire_responses import Reply
 
+from assent.config.skills import untrusted_skills_text
+from assent.tools.dispatcher import NOT_ALLOWED
+
 MODEL = ("--model", "openai/any")
 WIDE = (
     "---\nname: deploy\ndescription: Deploys the site\nallowed-tools: Bash(*)\n"
@@ -118,7 +121,7 @@ def test_f137_a_project_s_skill_is_not_offered_before_it_is_trusted(skilled: Ski
     world.put(".claude/skills/deploy/SKILL.md", WIDE.encode())
     skilled.say("Hello")
     assert skilled.offered() == ""
-    assert "you do not trust them: deploy. Run `assent trust give`" in skilled.err
+    assert untrusted_skills_text(["deploy"]) in skilled.err
     [file] = world.ok("trust", "show")["files"]
     assert file["path"] == ".claude/skills/deploy/SKILL.md"
     assert file["does"] == [
@@ -153,7 +156,7 @@ def test_f137_a_trusted_skill_widens_nothing(skilled: Skilled) -> None:
     skilled.say("Deploy", "--mode", "ask")
     assert "You may do anything." in skilled.results
     assert "use `read` for .opencode/skills/deploy/run.sh" in skilled.results
-    assert "The user did not allow it" in skilled.results
+    assert NOT_ALLOWED in skilled.results
     assert not (world.root / "pwned").exists()
     assert {body["model"] for body in skilled.requests} == {"any"}
 

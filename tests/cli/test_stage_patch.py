@@ -8,6 +8,8 @@ import zlib
 import pytest
 from tests.cli.harness import World
 
+from assent.core.patch.file_patch import misfit_text
+
 OLD = b"".join(b"line %d\n" % n for n in range(1, 21))
 PATCH = b"""\
 --- a/text
@@ -65,10 +67,8 @@ def test_a_hunk_that_does_not_fit_refuses_everything(drafting: World) -> None:
     fresh = b"--- /dev/null\n+++ b/fresh\n@@ -0,0 +1 @@\n+fresh\n"
     refused = drafting.no(1, "stage", "patch", "-", stdin=fresh + PATCH)
     assert refused["error"] == "no_match"
-    assert refused["message"] == (
-        "text: hunk 1 does not apply at line 10: expected `line 10`, found `line ten`. Nothing "
-        "was staged."
-    )
+    told = misfit_text(1, "10: expected `line 10`, found `line ten`.")
+    assert refused["message"] == f"text: {told} Nothing was staged."
     assert drafting.ok("stage", "list")["operations"] == []
 
 

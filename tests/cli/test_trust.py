@@ -10,6 +10,9 @@ from tests.cli.terminal import Terminal
 from tests.llm.server import Server, Turn, serving
 from tests.llm.wire_responses import Reply
 
+from assent.config.config_file import IN_WORKSPACE
+from assent.config.loader import UNTRUSTED
+from assent.config.trust_list import CHANGED_SINCE
 from assent.core.digest import sha256
 
 PROJECT = ".opencode/assent.toml"
@@ -153,11 +156,11 @@ def test_a_changed_byte_is_untrusted_again_and_said(hooked: World) -> None:
     [file] = answer.json["files"]
     assert (file["trusted"], file["changed"]) == (False, True)
     shown = hooked.run("trust", "show").out.decode()
-    assert f"{PROJECT}  changed since you trusted it, no effect" in shown
-    assert f"{PROJECT} changed since you trusted it".encode() in answer.err
+    assert f"{PROJECT}  {CHANGED_SINCE}, no effect" in shown
+    assert f"{PROJECT} {CHANGED_SINCE}".encode() in answer.err
     status = hooked.run("status")
-    assert b"sets [hooks], which is ignored until you trust this file" in status.err
-    assert b"changed since you trusted it" in status.err
+    assert f"sets [hooks], {UNTRUSTED}".encode() in status.err
+    assert CHANGED_SINCE.encode() in status.err
     hooked.put(PROJECT, HOOK)
     assert hooked.ok("trust", "show")["files"][0]["trusted"] is True
 
@@ -222,9 +225,9 @@ def test_a_book_in_the_workspace_makes_nothing_trusted(hooked: World) -> None:
     hooked.env["XDG_STATE_HOME"] = str(hooked.root / "planted")
     answer = hooked.run("trust", "show", "--json")
     assert answer.json["files"][0]["trusted"] is False
-    assert b"trust.json is ignored: it is in the workspace" in answer.err
+    assert f"trust.json is ignored: {IN_WORKSPACE}".encode() in answer.err
     refused = hooked.no(7, "trust", "give")
-    assert "it is in the workspace" in refused["message"]
+    assert IN_WORKSPACE in refused["message"]
 
 
 def test_a_damaged_book_trusts_nothing_and_the_work_goes_on(hooked: World) -> None:
@@ -270,7 +273,7 @@ def test_a_trusted_provider_works_until_a_byte_changes(world: World) -> None:
         world.put(PROJECT, provider(server) + b"#")
         swapped = world.run("models", "ask", "acme/x", "Hi")
         assert swapped.code != 0
-        assert b"changed since you trusted it" in swapped.err
+        assert CHANGED_SINCE.encode() in swapped.err
         assert len(server.heard) == 1
 
 

@@ -6,6 +6,8 @@ import pytest
 from tests.cli.harness import TRUSTING, Answer, World
 from tests.cli.terminal import Terminal
 
+from assent.core.undo import OWN_UNDO, STILL_DIFFERENT
+
 
 def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:
     return "file", mode, content
@@ -187,7 +189,7 @@ def test_g7_an_undo_of_its_own_takes_a_command_back(world: World) -> None:
     assert [row["kind"] for row in preview["operations"]] == ["run", "write", "write"]
     answer = world.undo()
     assert [row["result"] for row in answer.json["operations"]] == ["undone"] * 3
-    assert answer.json["notes"] == ["Still different from before the command: log."]
+    assert answer.json["notes"] == [f"{STILL_DIFFERENT}: log."]
     assert world.files() == {b"state": text(b"down\n"), b"log": text(b"log\n")}
 
 
@@ -200,7 +202,7 @@ def test_f144_the_first_line_says_if_not_all_is_as_before(world: World) -> None:
     assert world.run("undo", "--dry-run").out.decode().count("cp state 'the log'") == 1
     lines = world.run("undo", "--digest", preview["digest"]).out.decode().splitlines()
     assert lines[0] == "Done, but not everything was restored:"
-    assert "Still different from before the command: state." in lines
+    assert f"{STILL_DIFFERENT}: state." in lines
 
 
 def test_f144_the_first_line_says_if_something_is_not_covered(world: World) -> None:
@@ -234,7 +236,7 @@ def test_g7_files_that_such_a_command_shares_with_the_plan_are_left_to_it(world:
     world.build()
     preview = world.ok("undo", "--dry-run")
     assert [row["kind"] for row in preview["operations"]] == ["run"]
-    assert preview["conflicts"][0]["reason"] == "a is handled by a command's own undo"
+    assert preview["conflicts"][0]["reason"] == f"a {OWN_UNDO}"
     world.undo()
     assert world.files() == {b"a": text(b"1\n2\n")}
 

@@ -5,6 +5,8 @@ from tests.cli.harness import World
 from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.test_undo_remainder import content, said
 
+from assent.render.status import RESTORED
+
 
 @pytest.fixture
 def halted(planned: World) -> tuple[World, str]:
@@ -60,7 +62,7 @@ def test_law_8_an_undo_that_was_rolled_back_left_every_file_as_it_was(
     world, run = halted
     before = world.files()
     told = said(world, "recover", "--roll-back")
-    assert told[0].startswith("Rolled back: all files have their previous content and mode.")
+    assert told[0].startswith(RESTORED)
     assert not any("Still different" in line for line in told)
     assert told[-2:] == [f"Not undone: run {run}", f"Next: assent undo {run} --operation 3"]
     assert world.files() == before

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from tests.cli.harness import TRUSTING, World
 
+from assent.config.config_file import IN_WORKSPACE, OTHERS_CAN_WRITE
+from assent.config.loader import IGNORED_HERE
+
 PROJECT = ".opencode/assent.toml"
 STRICT = (("review",), ("plan", "list"), ("propose",), ("build",), ("stage", "list"), ("diff",))
 
@@ -29,7 +32,7 @@ def test_a_broken_project_blocks_no_way_back(built: World, command: str, content
     assert answer.code == 0
     assert answer.json
     assert answer.err.startswith(f"assent: {built.root / PROJECT}".encode())
-    assert answer.err.endswith(b" The file is ignored here.\n")
+    assert answer.err.endswith(f" {IGNORED_HERE}\n".encode())
     assert answer.err.count(b"\n") == 1
     assert ("a.txt" in {path.name for path in built.root.iterdir()}) is (command != "undo")
 
@@ -51,7 +54,7 @@ def test_status_answers_although_the_plans_are_no_longer_found(tmp_path: Path) -
     world.put(PROJECT, b"[plan\n")
     answer = world.run("status", "--json")
     assert (answer.code, answer.json["plan"]["digest"]) == (0, digest)
-    assert b"The file is ignored here." in answer.err
+    assert IGNORED_HERE.encode() in answer.err
 
 
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CONFIG_HOME"])
@@ -65,7 +68,7 @@ def test_a_configuration_in_the_workspace_approves_nothing(tmp_path: Path, varia
     world.write("a.txt", b"a\n")
     answer = world.process("approve", "--digest", world.propose())
     assert answer.code == 4
-    assert b"which is ignored: it is in the workspace" in answer.err
+    assert f"which is ignored: {IN_WORKSPACE}".encode() in answer.err
 
 
 def test_a_configuration_that_others_can_write_approves_nothing(tmp_path: Path) -> None:
@@ -75,7 +78,7 @@ def test_a_configuration_that_others_can_write_approves_nothing(tmp_path: Path) 
     world.write("a.txt", b"a\n")
     answer = world.process("approve", "--digest", world.propose())
     assert answer.code == 4
-    assert b"which is ignored: others can write to it" in answer.err
+    assert f"which is ignored: {OTHERS_CAN_WRITE}".encode() in answer.err
 
 
 @pytest.mark.parametrize(

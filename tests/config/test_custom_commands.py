@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assent.config.config_file import OTHERS_CAN_WRITE
 from assent.config.custom_commands import CommandFolders, command_folders, load_custom_commands
 from assent.core.session.custom_command import SlashCommand
 
@@ -100,7 +101,7 @@ def test_f138_a_file_that_others_can_write_is_nobody_s_word(desk: Desk) -> None:
     (desk.user / "open.md").chmod(0o666)
     commands, warnings = desk.load()
     assert commands == {}
-    assert "others can write to it" in warnings[0]
+    assert OTHERS_CAN_WRITE in warnings[0]
 
 
 def test_f138_no_symlink_of_a_project_is_followed(desk: Desk, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from assent.app.composition import open_engine_at
+from assent.config.config_file import OTHERS_CAN_WRITE
 from assent.config.keyring import KeyringReader, SystemApprove, SystemFile
 from assent.config.paths import AppPaths
 from assent.core.errors import UsageError
@@ -61,7 +62,7 @@ def test_g14_a_system_file_that_others_can_write_does_not_count(here: AppPaths, 
     put(here.system, f'[keys]\nada = "{ADA}"\n', mode)
     found = reader(here)
     assert found.keyring({}) == Keyring()
-    assert "others can write to it" in found.warnings[0]
+    assert OTHERS_CAN_WRITE in found.warnings[0]
 
 
 def test_g14_a_system_file_of_somebody_else_does_not_count(here: AppPaths) -> None:

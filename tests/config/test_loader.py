@@ -5,7 +5,8 @@ import os
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.loader import LoadedSettings
+from assent.config.config_file import NOT_REGULAR, unreadable_text
+from assent.config.loader import IGNORED_HERE, LoadedSettings
 from assent.config.settings import ApproveSettings, PlanSettings, Settings
 from assent.core.errors import Refused, UsageError
 
@@ -73,10 +74,7 @@ def test_leniently_a_pipe_in_its_place_is_empty_and_told(sources: Sources) -> No
     os.mkfifo(sources.project)
     assert sources.load(lenient=True) == LoadedSettings(
         Settings(),
-        (
-            f"{sources.project} cannot be read: it is not a regular file. "
-            "Nothing was changed. The file is ignored here.",
-        ),
+        (f"{unreadable_text(sources.project, NOT_REGULAR)} {IGNORED_HERE}",),
     )
 
 

@@ -3,6 +3,8 @@
 import pytest
 from tests.config.sources import Sources
 
+from assent.config.config_file import OTHERS_CAN_WRITE
+
 TABLE = [
     ("", "", "plan", False),
     ("ask", "", "ask", False),
@@ -76,7 +78,7 @@ def test_f143_a_file_that_others_can_write_cannot_either(sources: Sources) -> No
     sources.user.chmod(0o666)
     loaded = sources.load()
     assert (loaded.settings.plan.commit, loaded.settings.plan.dir) == (False, "u")
-    assert "sets plan.commit, which is ignored: others can write to it" in loaded.warnings[0]
+    assert f"sets plan.commit, which is ignored: {OTHERS_CAN_WRITE}" in loaded.warnings[0]
 
 
 @pytest.mark.parametrize("user", ["", "openai/mine"])
@@ -95,4 +97,4 @@ def test_g22_a_file_that_others_can_write_sets_no_critic(sources: Sources) -> No
     sources.user.chmod(0o666)
     loaded = sources.load()
     assert (loaded.settings.plan.critic, loaded.settings.plan.dir) == ("", "u")
-    assert "sets plan.critic, which is ignored: others can write to it" in loaded.warnings[0]
+    assert f"sets plan.critic, which is ignored: {OTHERS_CAN_WRITE}" in loaded.warnings[0]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from assent.config.config_file import IN_WORKSPACE, OTHERS_CAN_WRITE
 from assent.config.skills import (
     MAX_SKILL_BYTES,
     MAX_SKILLS,
@@ -160,14 +161,14 @@ def test_f137_others_cannot_write_the_user_s_skills(desk: Desk) -> None:
     (folder / "SKILL.md").chmod(0o666)
     skills, [warning] = desk.load()
     assert skills == {}
-    assert "others can write to it" in warning
+    assert OTHERS_CAN_WRITE in warning
     put(desk.root, "planted")
     (folder / "SKILL.md").unlink()
     folder.rmdir()
     folder.symlink_to(desk.root / "planted")
     skills, [warning] = desk.load()
     assert skills == {}
-    assert "it is in the workspace" in warning
+    assert IN_WORKSPACE in warning
 
 
 def test_f137_special_files_do_not_block(desk: Desk) -> None:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from tests.config.sources import Sources
 
+from assent.config.config_file import IN_WORKSPACE, OTHERS_CAN_WRITE
 from assent.config.settings import FetchSettings, HookSettings, PluginSettings, Settings
 from assent.config.trust_list import WorkspaceTrust
 from assent.core.digest import sha256
@@ -109,7 +110,7 @@ def test_a_book_that_others_can_write_trusts_nothing(shelf: Shelf, mode: int) ->
     shelf.file.chmod(mode)
     trusted = shelf.opened()
     assert not trusted.holds(NAME, TEXT)
-    assert "others can write to it" in trusted.warnings[0]
+    assert OTHERS_CAN_WRITE in trusted.warnings[0]
 
 
 def test_a_book_in_the_workspace_trusts_nothing(shelf: Shelf) -> None:
@@ -117,8 +118,8 @@ def test_a_book_in_the_workspace_trusts_nothing(shelf: Shelf) -> None:
     shelf.write(shelf.trust(), at=planted)
     trusted = shelf.opened(file=planted)
     assert not trusted.holds(NAME, TEXT)
-    assert "it is in the workspace" in trusted.warnings[0]
-    assert "it is in the workspace" in trusted.unsafe()
+    assert IN_WORKSPACE in trusted.warnings[0]
+    assert IN_WORKSPACE in trusted.unsafe()
     assert shelf.opened().unsafe() == ""
 
 

@@ -16,6 +16,7 @@ from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, WriteFile
 from assent.core.plan.plan import Plan
 from assent.executor.displaced_files import LocalDisplacedFiles
+from assent.planning.repositories import plan_mismatch_text
 
 STORY = BY_NAME["eight_operations"]
 Damage = Callable[[Path], object]
@@ -167,7 +168,7 @@ def test_another_plan_in_the_place_of_the_frozen_one_is_refused(tmp_path: Path) 
             assert database.execute(renamed, (record.frozen, sha256(body))).rowcount
     answer = rig.command("build")
     assert (answer.exit, answer.json["error"]) == (1, "store")
-    assert "does not match its digest" in answer.json["message"]
+    assert answer.json["message"].startswith(plan_mismatch_text(plan.digest))
     assert rig.tree() == STORY.start
     assert evil.digest != plan.digest
 

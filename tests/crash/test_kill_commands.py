@@ -12,6 +12,7 @@ from tests.crash.sweep import killed
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
+from assent.core.undo import attributed_text
 from assent.planning.drafts import Drafts
 from assent.testing.call_trace import CallTrigger
 
@@ -75,7 +76,7 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
     assert told is not None
     assert (told.code, told.cut) == (None, "unknown")
     assert rig.tree()[b"log.txt"].content == OLD + b"half\n"
-    assert "Changed since that command started, assumed to be its work: log.txt." in report.notes
+    assert attributed_text([b"log.txt"], "that command") in report.notes
     assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
     assert rig.tree() == START
 

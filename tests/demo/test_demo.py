@@ -9,6 +9,8 @@ import pytest
 from demo.scene import Scene, Unexpected
 from tests.demo.seen import found_in_order
 
+from assent.planning.approvals import NOT_APPROVED, USED_BY_RUN
+
 ROOT = Path(__file__).parents[2]
 
 # What must be seen, in this order.
@@ -26,7 +28,7 @@ STORY = (
     "protected ",
     "+      - run: curl",
     "$ assent build",
-    "This plan is not approved",
+    NOT_APPROVED,
     "(exit 3)",
     "$ assent reject --note 'No script from the network.",
     "state    Draft",
@@ -40,11 +42,11 @@ STORY = (
     "state    Approved, not built",
     "Done: all operations applied.",
     " D bakery/legacy.py\n M bakery/oven.py\n",
-    "The approval was already used by run",
+    USED_BY_RUN,
     "(exit 4)",
     "$ assent -c -p",
     "Assent (run)",
-    "│ - done: delete bakery/legacy.py",
+    "│ 2. done: delete bakery/legacy.py",
     "$ assent stage move recipes bakery/recipes",
     "$ kill -9",
     "$ assent status",

@@ -14,6 +14,7 @@ from tests.sandbox.leaky_sandboxes import ENVIRONMENT, real_tool, unconfined
 from assent.cli.doctor import doctor_lines, report_on
 from assent.cli.output import CliOutput
 from assent.config.paths import AppPaths
+from assent.config.skills import untrusted_skills_text
 from assent.core.errors import Refused
 from assent.core.plan.record import PlanRecord
 from assent.core.shell.process import SandboxState, SandboxStatus
@@ -26,7 +27,7 @@ from assent.runs.run_status import RunReport
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.read_only_shell import LocalReadOnlyShell
-from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.checker import NOT_SAFE, SandboxChecker
 from assent.sandbox.selftest.escape_tests import ESCAPE_TESTS
 from assent.sandbox.selftest.selftest import ConfinementFactory
 from assent.sandbox.status import FILE
@@ -86,7 +87,7 @@ def test_f137_skills_that_cannot_be_used_are_listed_with_the_reason(world: World
     assert told["endless"].startswith(f"{skills}/endless/SKILL.md cannot be used: ")
     assert told["loud"].startswith(f"{skills}/loud/SKILL.md cannot be used: its name must have ")
     assert told["folder"].startswith(f"{skills}/folder/SKILL.md ")
-    assert "you do not trust them: theirs" in told["theirs"]
+    assert told["theirs"] == untrusted_skills_text(["theirs"])
     lines = [line.text for line in doctor_lines(report)]
     shown = " ".join(" ".join(lines[lines.index("skills") :]).split())
     assert all(words in shown for words in told.values())
@@ -171,7 +172,7 @@ def test_g13_a_leak_is_said_in_words(tmp_path: Path) -> None:
     assert code == 1
     assert "  FAILED         create a file " in text
     assert "It worked: created a file.\n" in text
-    assert "The shell is off: no command can run.\n  The sandbox is not safe." in text
+    assert f"The shell is off: no command can run.\n  {NOT_SAFE}" in text
     assert "next: assent doctor" not in text
 
 

@@ -38,7 +38,7 @@ from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.state import command_ends
 from assent.core.run.workspace_changes import FileStateChanges, decode_changes
 from assent.core.shell.process import OutputChunk, ProcessResult
-from assent.executor.command import KEPT_EDGE_BYTES, CapturedOutput
+from assent.executor.command import FAILURE_TEXTS, KEPT_EDGE_BYTES, CapturedOutput
 from assent.executor.executor import Executor
 from assent.ports.external import NoPlanCommandRunner
 from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
@@ -215,7 +215,7 @@ def test_law_6_a_command_whose_end_nobody_saw_is_unknown_and_its_changes_are_rec
     world.recover()
     assert (world.outcome, world.results) == ("needs_you", ("done", "unknown", "not_started"))
     assert world.ran() == [(1, -1, "unknown")]
-    assert "its end was not recorded" in world.reasons[0][2]
+    assert FAILURE_TEXTS["unknown"] in world.reasons[0][2]
     world.recover("roll_back")
     assert (world.outcome, world.files) == ("rolled_back", START)
     assert world.results == ("undone", "unknown", "not_started")

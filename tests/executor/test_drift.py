@@ -17,6 +17,7 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import Plan, ReliedOnFile
 from assent.executor.drift import (
+    FILES_CHANGED,
     PathDrift,
     check_blobs,
     check_disk,
@@ -160,7 +161,7 @@ def test_f45_the_refusal_names_every_file_in_one_message() -> None:
     with pytest.raises(Drift) as caught:
         check_disk(Plan(b"", operations), operations, MemoryFileWriter({b"\xff": OLD}))
     assert caught.value.message == (
-        f"Files changed since the plan was created. d/p: expected {FOUND_OLD}, found nothing. "
+        f"{FILES_CHANGED} d/p: expected {FOUND_OLD}, found nothing. "
         f"\\xff: expected nothing, found {FOUND_OLD}."
     )
     assert caught.value.next == "assent rebase"

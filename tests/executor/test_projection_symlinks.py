@@ -8,7 +8,7 @@ import pytest
 from tests.executor.disk_doubles import put, tree
 
 from assent.core.errors import Refused
-from assent.executor.projection import LocalProjection
+from assent.executor.projection import NOT_REGULAR, LocalProjection
 from assent.ports import Projection
 
 PLAN = b".opencode/plans/add-login/PLAN_one.md"
@@ -89,7 +89,7 @@ def test_no_call_waits_for_a_pipe_or_reads_a_folder(
     full = tmp_path / path
     full.parent.mkdir(parents=True)
     make(full)
-    with pytest.raises(Refused, match="is not a regular file"):
+    with pytest.raises(Refused, match=NOT_REGULAR):
         CALLS[call](LocalProjection(os.fsencode(tmp_path)))
 
 

@@ -1,4 +1,4 @@
-"""What the house tests look at: the parsed modules of the package, and what they import.
+"""What the house tests look at: the parsed modules of the package and tests, and their imports.
 
 Every module is parsed once and walked once, however many tests ask.
 """
@@ -22,6 +22,13 @@ def modules() -> dict[str, ast.Module]:
     """Every module of the package by its path below src/assent, e.g. `core/plan/plan.py`."""
     paths = sorted(PACKAGE.rglob("*.py"))
     return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_bytes()) for path in paths}
+
+
+@cache
+def parsed_test(path: str) -> ast.Module:
+    """A test file by its path in the repository; empty if there is none."""
+    file = ROOT / path
+    return ast.parse(file.read_bytes() if file.exists() else b"")
 
 
 @cache

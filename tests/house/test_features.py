@@ -6,7 +6,7 @@ Whether they passed is checked at the end of a whole run, by tests/support/featu
 import ast
 from functools import cache
 
-from tests.house.source import ROOT
+from tests.house.source import ROOT, parsed_test
 from tests.support.feature_check import PAGE, feature_tests
 
 F = """
@@ -71,6 +71,5 @@ def _exists(path: str, name: str) -> bool:
 
 @cache
 def _functions(path: str) -> frozenset[str]:
-    file = ROOT / path
-    tree = ast.parse(file.read_bytes() if file.exists() else b"")
+    tree = parsed_test(path)
     return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))

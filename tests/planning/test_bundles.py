@@ -19,6 +19,7 @@ from assent.core.errors import (
 from assent.core.event import PlanApproved, StoredEvent
 from assent.core.plan.bundle import Bundle, bundle_bytes, read_bundle
 from assent.core.run.journal import drive_to_end
+from assent.planning.repositories import USED_HERE
 from assent.ports import EventBatch
 from assent.store.memory import MemoryEventStore
 
@@ -207,7 +208,7 @@ def test_g4_two_workspaces_of_a_machine_use_one_approval_once(
         machine.put({"b.txt": b"old\n"})
         records.append(machine.opened().bundles().import_plan(bundle, b""))
     assert drive_to_end(runner.opened().runs.build(records[0].plan_id)).outcome == "done"
-    with pytest.raises(ApprovalUsed, match="was already used on this machine"):
+    with pytest.raises(ApprovalUsed, match=USED_HERE):
         drive_to_end(second.opened().runs.build(records[1].plan_id))
     assert second.files() == {"b.txt": b"old\n"}
 

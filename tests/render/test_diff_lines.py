@@ -5,7 +5,7 @@ import pytest
 from assent.core.digest import sha256
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.text.hidden_chars import CONTINUATION_MARK, WIDTH
-from assent.render.diff import diff_lines, diff_text, operation_diff
+from assent.render.diff import INCOMPLETE, diff_lines, diff_text, operation_diff
 from assent.render.lines import Line
 
 FILE = FileState(sha256(b"a\n"), 2, 0o644)
@@ -28,7 +28,7 @@ def test_a_file_that_becomes_a_link_has_two_parts() -> None:
         Line("dim", "+++ b/x"),
         Line("hunk", "@@ -0,0 +1 @@"),
         Line("added", "+t"),
-        Line("dim", "\\ No newline at end of file"),
+        Line("dim", INCOMPLETE.decode().strip()),
     ]
 
 

@@ -12,6 +12,7 @@ from assent.render.lines import Line
 from assent.render.review import OperationReview, review_diff_json, review_diff_lines, review_lines
 from assent.render.review_changes import (
     FIRST_REVIEW,
+    NOT_SHOWN,
     ChangedOperation,
     ReviewChanges,
     review_changes,
@@ -113,7 +114,7 @@ def test_g9_an_operation_on_the_same_path(
     assert f"changed  {title}" in lines
     other = was.before != now.before  # type: ignore[union-attr]
     assert ("Based on different file content than before." in lines) == other
-    assert ("Not shown: binary or too large." in lines) == (diff is None)
+    assert (NOT_SHOWN in lines) == (diff is None)
 
 
 def test_g9_what_is_too_large_is_not_read() -> None:

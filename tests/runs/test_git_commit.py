@@ -10,7 +10,8 @@ from tests.support.git_repository import DIGEST, Repository, repository
 from assent.core.errors import Refused
 from assent.core.plan.git_commit import commit_command
 from assent.core.plan.operation import RunCommand
-from assent.runs.git_commit import NOTHING_TO_COMMIT
+from assent.runs.git_commit import NOT_AS_WRITTEN, NOTHING_TO_COMMIT
+from assent.sandbox.profile.profile import NO_REPOSITORY
 
 pytestmark = needs_bubblewrap
 
@@ -68,7 +69,7 @@ def test_f143_bytes_that_the_run_did_not_write_are_not_committed(repo: Repositor
     left = repo.left(["a.txt", "b.txt"])
     repo.put({"a.txt": "ours\nand mine\n"})
     found = repo.commit_as_left(left)
-    assert (found.code, b"files changed after the run wrote them: a.txt." in found.errors) == (
+    assert (found.code, f"{NOT_AS_WRITTEN}: a.txt.".encode() in found.errors) == (
         1,
         True,
     )
@@ -288,7 +289,7 @@ def test_in_the_middle_of_something_no_commit_begins(
 def test_where_there_is_no_repository_no_commit_begins(tmp_path: Path) -> None:
     repo = repository(tmp_path)
     (repo.root / ".git").rename(repo.root / "away")
-    with pytest.raises(Refused, match="No Git repository for this workspace found") as refused:
+    with pytest.raises(Refused, match=NO_REPOSITORY) as refused:
         repo.commander().check(commit_command("x"))
     assert refused.value.next == "git init"
 

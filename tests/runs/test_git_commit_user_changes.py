@@ -10,6 +10,7 @@ from assent.core.errors import Refused
 from assent.core.plan.git_commit import commit_command
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
 from assent.core.run.workspace_changes import FileStateChanges, state_changes
+from assent.runs.git_commit import NOT_AS_WRITTEN
 
 pytestmark = needs_bubblewrap
 
@@ -125,7 +126,7 @@ def test_f143_what_cannot_be_read_by_now_was_changed_by_somebody(repo: Repositor
     (repo.root / "a.txt").unlink()
     (repo.root / "a.txt").mkdir()
     found = repo.commit_as_left(left)
-    assert (found.code, b"files changed after the run wrote them: a.txt." in found.errors) == (
+    assert (found.code, f"{NOT_AS_WRITTEN}: a.txt.".encode() in found.errors) == (
         1,
         True,
     )

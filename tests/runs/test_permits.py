@@ -270,6 +270,9 @@ def test_one_that_cannot_be_put_back_waits_for_the_person(world: World) -> None:
     assert apply(world.engine(), write("c.txt", None, b"c\n")).outcome == "done"
 
 
+FULL = "the disk is full"
+
+
 class _FullStore(PassedOn):
     """A log that takes a number of appends, and then no more."""
 
@@ -279,9 +282,7 @@ class _FullStore(PassedOn):
 
     def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if self.room == 0:
-            raise StoreError(
-                f"Could not write the log: no space left on the disk. {STORED}", "df -h"
-            )
+            raise StoreError(f"Could not write the log: {FULL}. {STORED}", "df -h")
         self.room -= 1
         return super().append(*batches)
 
@@ -324,7 +325,7 @@ def _check_failed_log(
     found = world.engine().runs.unfinished()
     assert found is not None
     assert found[1].run in stopped.value.message
-    assert "no space left on the disk" in stopped.value.message
+    assert FULL in stopped.value.message
     assert STORED not in stopped.value.message
     assert stopped.value.next == "assent recover"
 
@@ -332,7 +333,7 @@ def _check_failed_log(
 def test_a_log_that_is_full_before_an_edit_begins_is_a_refusal(world: World) -> None:
     world.put({"a.txt": b"old\n"})
     world.engine()._workspaces.open()
-    with pytest.raises(StoreError, match="no space left on the disk"):
+    with pytest.raises(StoreError, match=FULL):
         apply(world.engine(_FullStore(world.store, 0)), write("a.txt", b"old\n", b"new\n"))
     assert world.files() == {"a.txt": b"old\n"}
     assert world.engine().runs.unfinished() is None

@@ -16,11 +16,12 @@ from assent.core.event import CommandEnded, CommandStarted, StoredEvent
 from assent.core.run.journal import drive_to_end
 from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.ports import EventBatch
+from assent.runs.command_end import lost_end_note
 from assent.runs.session_commands import UNKNOWN_END
 from assent.store.locks import FileLocks
 from assent.store.memory import MemoryBlobStore
 
-SINCE = "Files changed since it started, assumed to be its work: a, new/b."
+SINCE = lost_end_note(CommandEnded("c1", 0, changed=("a", "new/b")))
 
 
 class Died(BaseException):

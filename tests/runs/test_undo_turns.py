@@ -15,6 +15,7 @@ from assent.core.event import CommandStarted, RunsDeleted
 from assent.core.plan.operation import footprint
 from assent.core.shell.process import ProcessResult
 from assent.core.tool import CommandEffect, SessionCommandRequest
+from assent.core.undo import RAN_UNCONFINED
 from assent.planning.ports import RetentionLimits
 from assent.ports import CollectionResult
 
@@ -85,8 +86,8 @@ def test_f144_a_command_without_a_sandbox_may_have_done_more(world: World) -> No
     command(engine, put(world, {"a": b"1"}), confined=False)
     preview = engine.undo.preview()
     (gap,) = preview.extent.gaps
-    assert gap.why == "it ran without the sandbox: changes outside the workspace remain"
-    assert b"## Not covered\n\n- it ran without the sandbox" in preview.plan.text
+    assert gap.why == RAN_UNCONFINED
+    assert f"## Not covered\n\n- {RAN_UNCONFINED}".encode() in preview.plan.text
 
 
 def test_f141_a_turn_with_commands_is_redone(world: World) -> None:
@@ -204,7 +205,9 @@ def test_f146_runs_go_by_age_but_never_the_newest(world: World) -> None:
     world.clock.hour = 24 + 13  # the first two are older than a day
     given_up = engine.retention.retain()
     assert len(given_up.runs) == 2
-    assert engine.warnings[-1].startswith("2 older runs can no longer be undone")
+    assert engine.warnings[-1] == (
+        "2 older runs can no longer be undone (undo.keep_days, undo.keep_mb)."
+    )
     world.clock.hour = 24 * 3
     assert engine.retention.retain().runs == ()
     undo(engine)

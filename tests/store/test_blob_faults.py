@@ -12,6 +12,7 @@ from tests.store.disks import DyingDisk, FailingDisk
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.store.blobs import FileBlobStore
+from assent.store.files import NO_SPACE
 from assent.store.packs import SYNCFS_THRESHOLD, BlobDisk
 from assent.testing.memory_workspace import SimulatedCrash
 
@@ -19,7 +20,7 @@ from assent.testing.memory_workspace import SimulatedCrash
 # the rest must not fail in silence.
 COURTESIES = {"unlink", "listdir", "stat", "utime"}
 WORDS = {
-    errno.ENOSPC: "no space left on the disk (No space left on device)",
+    errno.ENOSPC: f"{NO_SPACE} (No space left on device)",
     errno.EIO: "the disk reports an error (Input/output error)",
     errno.EMFILE: "too many files are open (Too many open files)",
 }

@@ -9,6 +9,7 @@ import pytest
 from tests.store.logs import filled, note
 
 from assent.core.errors import StoreError
+from assent.store.database import NOT_REGULAR
 from assent.store.locks import FileLocks
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
@@ -111,7 +112,7 @@ def test_a_log_that_is_a_folder_is_damaged(log: Path) -> None:
     log.unlink()
     log.mkdir()
     for error in refused(log):
-        assert "it is not a regular file" in error.message
+        assert NOT_REGULAR in error.message
         assert error.next
 
 

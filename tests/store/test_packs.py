@@ -7,7 +7,12 @@ from tests.store.disks import WatchedDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blobs import MAX_PACKED_BLOB_BYTES, MAX_PENDING_BYTES, FileBlobStore
+from assent.store.blobs import (
+    MAX_PACKED_BLOB_BYTES,
+    MAX_PENDING_BYTES,
+    FileBlobStore,
+    damaged_text,
+)
 from assent.store.packs import SYNCFS_THRESHOLD, build_pack
 
 LARGE = b"large " * (MAX_PACKED_BLOB_BYTES // 6 + 1)
@@ -137,10 +142,7 @@ def test_a_damaged_content_is_never_handed_out_and_can_be_stored_anew(tmp_path: 
     digest = sha256(TOGETHER[0])
     with pytest.raises(StoreError) as caught:
         FileBlobStore(tmp_path).read(digest)
-    assert caught.value.message == (
-        f"The stored content {digest} in {pack} is damaged: it does not match its digest. Nothing "
-        "was changed. Stage the same content again to restore it."
-    )
+    assert caught.value.message == damaged_text(digest, pack)
     assert caught.value.next == f"ls -l {pack}"
     assert FileBlobStore(tmp_path).read(sha256(TOGETHER[1])) == TOGETHER[1]
     kept(tmp_path, [TOGETHER[0]])

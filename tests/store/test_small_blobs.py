@@ -16,7 +16,13 @@ from tests.store.disks import DyingDisk, FailingDisk, SlowDisk, WatchedDisk
 
 from assent.core.errors import StoreError
 from assent.ports import CollectionResult
-from assent.store.blobs import MAX_APPENDED_BYTES, MAX_PACKED_BLOB_BYTES, FileBlobStore
+from assent.store.blobs import (
+    MAX_APPENDED_BYTES,
+    MAX_PACKED_BLOB_BYTES,
+    STAGE_AGAIN,
+    FileBlobStore,
+    damaged_text,
+)
 from assent.store.garbage_collector import BlobGarbageCollector
 from assent.store.packs import SYNCFS_THRESHOLD, BlobDisk, BlobWriter
 from assent.store.small_blobs import MAX_FILE_BYTES, SmallBlobs
@@ -175,7 +181,7 @@ def test_damage_is_about_one_content_and_never_handed_out(tmp_path: Path, conten
         assert [blobs.read(name(one)) for one in (ONE, THREE)] == [ONE, THREE]
         with pytest.raises(StoreError) as caught:
             blobs.read(name(content))
-        assert "Stage the same content again" in caught.value.message
+        assert caught.value.message.endswith(STAGE_AGAIN)
         keep(root, content)
         fresh = FileBlobStore(root)
         assert [fresh.read(name(one)) for one in (ONE, content, THREE)] == [ONE, content, THREE]
@@ -188,7 +194,7 @@ def test_a_damaged_content_is_named_with_its_file(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(THREE, THREE[::-1]))
     with pytest.raises(StoreError) as caught:
         FileBlobStore(tmp_path).read(name(THREE))
-    assert caught.value.message.startswith(f"The stored content {name(THREE)} in {path} is damaged")
+    assert caught.value.message == damaged_text(name(THREE), path)
 
 
 def test_a_record_whose_content_never_came_to_disk_is_not_there(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from textwrap import dedent
 import pytest
 from tests.store.logs import note, texts
 
+from assent.store.files import NO_SPACE
 from assent.store.sqlite import SqliteEventStore
 
 WRITER = """
@@ -40,9 +41,7 @@ CUTS = [
     *[(f"/^{call}", 1, 1) for call in ("rename", "unlink", "mkdir")],  # or their kin in -at
 ]
 FAULTS = [("pwrite64", "ENOSPC", 3), ("fdatasync", "EIO", 1), ("fsync", "EIO", 1)]
-FULL = re.compile(
-    "no space left on the disk|the disk is full or reports an error|the disk reports an error"
-)
+FULL = re.compile(f"{NO_SPACE}|the disk is full or reports an error|the disk reports an error")
 
 
 @cache

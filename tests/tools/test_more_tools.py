@@ -14,7 +14,7 @@ from assent.core.session.transcript import OFFERS
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.gate import PermissionPolicy, RuleGate
-from assent.tools.dispatcher import NOTHING_MORE, ToolDispatcher
+from assent.tools.dispatcher import NOT_ALLOWED, NOTHING_MORE, ToolDispatcher
 from assent.tools.registry import TOOLS
 
 PLAN = PermissionContext("plan")
@@ -100,7 +100,7 @@ def test_f13_a_call_of_a_tool_that_was_not_offered_yet_is_judged_like_any_other(
     desk.posture = PermissionContext("ask")
     desk.put("b.txt", "x\n")
     desk.answer = "No."
-    assert "The user did not allow it: No." in desk.failing("delete", path="b.txt")
+    assert f"{NOT_ALLOWED}No." in desk.failing("delete", path="b.txt")
     assert "outside" in desk.failing("delete", path="../b.txt")
 
 

@@ -7,12 +7,12 @@ from tests.tui.test_timeline import stored
 
 from assent.core.event import Event
 from assent.core.session.event import Compacted, CompactionRejected, ResultsPruned
+from assent.render.log import COMPACTED, compaction_notice
 from assent.tui.conversation.blocks import NoteBlock
 from assent.tui.conversation.timeline import timeline_blocks
 
 LONG = "word " * 800
-SUMMARIZED = "Conversation summarized to free up context."
-NOTICE = "This session was compacted 3 times"
+NOTICE = compaction_notice(3).partition(",")[0]  # before the line is wrapped
 
 
 def notes(*events: Event) -> list[str]:
@@ -27,7 +27,7 @@ def test_f116_the_session_on_the_screen_is_compacted(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.say("Write much")
         seat.app.run_slash("/compact")
-        await seat.shows(SUMMARIZED)
+        await seat.shows(COMPACTED)
         await seat.rest()
         record = seat.app.session_controller.record
         assert record is not None
@@ -76,7 +76,7 @@ def test_f123_the_third_compaction_is_noticed_on_the_screen(stage: Stage) -> Non
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_f123_a_session_that_is_opened_again_tells_it_too(count: int) -> None:
     told = notes(*[Compacted("All of it.", 0)] * count)
-    assert told.count(SUMMARIZED) == count
+    assert told.count(COMPACTED) == count
     assert sum("was compacted" in words for words in told) == max(0, count - 2)
 
 

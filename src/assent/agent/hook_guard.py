@@ -7,7 +7,14 @@ import msgspec
 
 from assent.agent.services import AgentServices
 from assent.core.errors import Refused
-from assent.core.hook import AFTER_TOOL, BEFORE_COMPACT, BEFORE_TOOL, PROMPT, RESPONSE
+from assent.core.hook import (
+    ADDED_BY_HOOK,
+    AFTER_TOOL,
+    BEFORE_COMPACT,
+    BEFORE_TOOL,
+    PROMPT,
+    RESPONSE,
+)
 from assent.core.llm import TextPart, ToolCall
 from assent.core.session.event import MessageAdded, SessionEvent
 from assent.core.session.record import SessionRecord
@@ -40,13 +47,18 @@ class HookGuard:
         for warning in heard.warnings:
             self._warn(warning)
         before = self._words.pop(attempt.call.id, "")
-        words = [f"[Message from a user hook: {text}]" for text in (before, heard.words) if text]
+        words = [hook_message(text) for text in (before, heard.words) if text]
         if not words:
             return outcome
         return msgspec.structs.replace(outcome, text="\n".join([outcome.text, *words]))
 
     def turn_end_reason(self) -> str:
         return ""  # a hook objects to calls, never to a turn
+
+
+def hook_message(text: str) -> str:
+    """Returns what a hook said, as it is added to the result of a call."""
+    return f"[Message from a user hook: {text}]"
 
 
 def fire_prompt_hooks(
@@ -65,7 +77,7 @@ def fire_prompt_hooks(
         )
     if not heard.words:
         return []
-    words = (TextPart(f"Added by a user hook: {heard.words}"),)
+    words = (TextPart(f"{ADDED_BY_HOOK}{heard.words}"),)
     return [MessageAdded(services.ports.clock.new_id(), agent, words, synthetic="hook")]
 
 

@@ -206,12 +206,27 @@ def retry_objection(
     return _trouble(track.ran if tool in track.failing else 0, own, most)
 
 
+def same_error_text(times: int) -> str:
+    """Returns that calls failed alike so many times."""
+    return f"The same error occurred {times} times."
+
+
+def stuck_text(answers: int) -> str:
+    """Returns that a turn ends because the last answers led nowhere."""
+    return f"Stopped: the model repeated failed or denied calls in {answers} answers in a row"
+
+
+def all_failed_text(answers: int) -> str:
+    """Returns that nothing worked in the last answers."""
+    return f"All calls failed in {answers} answers in a row."
+
+
 def _trouble(answers: int, errors: Sequence[CallFailure], most: int) -> str:
     alike = Counter((each.error, each.command) for each in errors)
     same = max(alike.values(), default=0)
     if most and same >= most:
-        return f"The same error occurred {same} times."
-    return f"All calls failed in {answers} answers in a row." if most and answers >= most else ""
+        return same_error_text(same)
+    return all_failed_text(answers) if most and answers >= most else ""
 
 
 def normalized_error(error: str) -> str:
@@ -303,9 +318,8 @@ class LoopGuard:
             return ""
         times = self._answers if self._answers >= most else self._in_vain
         return (
-            f"Stopped: the model repeated failed or denied calls in {times} answers in a row, last "
-            f"{self._newest}. Earlier work is kept. Tell it what to do instead: assent -c -p 'WHAT "
-            "NEXT'."
+            f"{stuck_text(times)}, last {self._newest}. Earlier work is kept. Tell it what to do "
+            "instead: assent -c -p 'WHAT NEXT'."
         )
 
     def _is_fruitless(
@@ -323,7 +337,9 @@ class LoopGuard:
         if _is_refused(attempt):
             return ""
         if loop_stage(repeat.times, self._limits) >= LoopStage.WARN:
-            return f"{_repeats(repeat)} The result does not change; further repeats will be denied."
+            return (
+                f"{repeat_text(repeat)} The result does not change; further repeats will be denied."
+            )
         return (
             failure_warning(self._track.answered(), _tool(attempt), self._limits) * outcome.failed
         )
@@ -366,12 +382,12 @@ class LoopGuard:
         repeat = self._times[attempt.call.id]
         reached = loop_stage(repeat.times, self._limits)
         if reached is LoopStage.BLOCK:
-            why = f"{_repeats(repeat)} It is denied. {DO_SOMETHING_ELSE}"
+            why = f"{repeat_text(repeat)} It is denied. {DO_SOMETHING_ELSE}"
             return Decision(Verdict.DENY, why, LAYER)
         if _stages_command(attempt):
             return None  # the user who approves the plan is asked about it
         if reached is LoopStage.ASK:
-            return self._asked(attempt, _repeats(repeat))
+            return self._asked(attempt, repeat_text(repeat))
         return self._troubled(attempt)
 
     def _troubled(self, attempt: GuardedCall) -> Decision | None:
@@ -444,7 +460,8 @@ def _is_refused(attempt: GuardedCall) -> bool:
     return attempt.decision.verdict is Verdict.DENY
 
 
-def _repeats(repeat: CallRepeat) -> str:
+def repeat_text(repeat: CallRepeat) -> str:
+    """Returns how often a call, or a cycle of calls, was made."""
     nth = _nth(repeat.times)
     if repeat.period > 1:
         return f"The same {repeat.period} calls were made for the {nth} time in this turn."

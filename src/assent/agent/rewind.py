@@ -28,13 +28,18 @@ class RewindPreview(msgspec.Struct, frozen=True):
     runs: tuple[str, ...] = ()
 
 
+def session_at_work(record: SessionRecord) -> Busy:
+    """Returns the error that a session cannot be rewound while it is running."""
+    return Busy(
+        f"Session {record.slug} is running; nothing was changed. Interrupt it first.",
+        f"assent sessions pause {record.slug}",
+    )
+
+
 def check_rewind(services: AgentServices, record: SessionRecord, *, at_work: bool) -> None:
     """Raises an error that says why, if a session cannot be rewound now."""
     if at_work:
-        raise Busy(
-            f"Session {record.slug} is running; nothing was changed. Interrupt it first.",
-            f"assent sessions pause {record.slug}",
-        )
+        raise session_at_work(record)
     if record.parent:
         raise IllegalState(
             "A sub-agent session cannot be rewound; rewind its parent session.",

@@ -7,7 +7,7 @@ from typing import TypeVar
 from assent.cli.invocation import Invocation
 from assent.cli.output import STATUS_COMMAND, as_assent_error, build_interrupted, run_interrupted
 from assent.cli.terminal import INTERRUPTED, interruptible
-from assent.core.errors import Interrupted, UsageError
+from assent.core.errors import Interrupted, UsageError, run_waits
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import (
@@ -178,9 +178,7 @@ def recover_first(call: Invocation) -> RunReport | None:
         if not runs.waits_for_person():
             raise
         waiting = show_progress(call, runs.recover())  # which only says that it waits
-        words = (
-            f"{as_assent_error(interrupt).message} Run {waiting.run} is waiting for your decision."
-        )
+        words = f"{as_assent_error(interrupt).message} {run_waits(waiting.run)}"
         raise Interrupted(words, "assent recover") from None
 
 

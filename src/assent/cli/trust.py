@@ -15,6 +15,7 @@ from assent.cli.options import examples
 from assent.cli.output import ansi, want_color
 from assent.cli.stdin import argument_text
 from assent.cli.terminal import ask_for_digest
+from assent.config.trust_list import CHANGED_SINCE
 from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
@@ -146,7 +147,7 @@ def _standing(row: Row) -> str:
     if row["trusted"]:
         return "trusted"
     if row["changed"]:
-        return "changed since you trusted it, no effect"
+        return f"{CHANGED_SINCE}, no effect"
     waits = row["waits"] or row["broken"]
     return "not trusted, no effect" if waits else "needs no trust"
 

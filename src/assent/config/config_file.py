@@ -24,10 +24,13 @@ Opener: TypeAlias = Callable[[bytes, int], int]
 
 LIMIT = 64 * 1024
 _AT_ONCE = os.O_NONBLOCK | os.O_NOCTTY  # a pipe with no writer must not block
+NOT_REGULAR = "it is not a regular file"
+IN_WORKSPACE = "it is in the workspace, where plans and agents can write"
+OTHERS_CAN_WRITE = "others can write to it"
 _SAID = {
     errno.EISDIR: "it is a folder",
     errno.ELOOP: "it is a symlink, which is not followed here",
-    errno.ENXIO: "it is not a regular file",
+    errno.ENXIO: NOT_REGULAR,
 }
 
 
@@ -66,7 +69,7 @@ def read_content(
         with open(path, "rb", opener=careful) as file:
             found = os.fstat(file.fileno())
             if not S_ISREG(found.st_mode):
-                raise _misplaced(path, "it is not a regular file")
+                raise _misplaced(path, NOT_REGULAR)
             text = file.read(limit + 1)
     except FileNotFoundError:
         raise
@@ -123,8 +126,12 @@ def _is_empty(folder: Path) -> bool:
 def _misplaced(path: Path, why: str) -> UsageError:
     """Returns the error about a problem that no editor can fix."""
     quoted = shlex.quote(path_text(path))
-    message = f"{path_text(path)} cannot be read: {why}. Nothing was changed."
-    return UsageError(message, f"ls -ld {quoted}")
+    return UsageError(unreadable_text(path, why), f"ls -ld {quoted}")
+
+
+def unreadable_text(path: Path, why: str) -> str:
+    """Returns that a file cannot be read, and why."""
+    return f"{path_text(path)} cannot be read: {why}. Nothing was changed."
 
 
 # Checks that a configuration file could only have been written by its user.
@@ -134,11 +141,11 @@ def ownership_problem(source: ConfigFile, root: bytes) -> str:
     """Returns why a file is not accepted as the user's own in this workspace; empty if it is."""
     path = Path(os.path.abspath(source.path))
     if any(path_within(root, os.fsencode(way)) is not None for way in (path, *path.parents)):
-        return "it is in the workspace, where plans and agents can write"
+        return IN_WORKSPACE
     if source.owner not in (0, os.geteuid()):
         return "it belongs to another user"
     if source.mode & (S_IWGRP | S_IWOTH):
-        return f"others can write to it; fix this with `chmod go-w {_quoted(source.path)}`"
+        return f"{OTHERS_CAN_WRITE}; fix this with `chmod go-w {_quoted(source.path)}`"
     return ""
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from assent.config.config_file import (
+    OTHERS_CAN_WRITE,
     ConfigFile,
     Opener,
     config_error,
@@ -87,7 +88,7 @@ class KeyringReader:
         if source.table and source.owner != self._owner:
             why = "it is not owned by root"
         elif source.mode & (S_IWGRP | S_IWOTH):
-            why = "others can write to it"
+            why = OTHERS_CAN_WRITE
         found = _converted(source, SystemFile)
         if why:
             self._warn(source, f"{why}. {ONLY_INDEPENDENCE_APPLIES}")

@@ -60,7 +60,7 @@ def read_modes(
             continue
         base = stricter_mode(_own_base(mode), freest if name not in MODES else "yolo")
         if base != mode.base:
-            remarks.append(f"has a mode {name!a} based on {mode.base}; here it is based on {base}.")
+            remarks.append(stricter_base_remark(name, mode.base, base))
         found[name] = msgspec.structs.replace(mode, base=base)
     return found, remarks
 
@@ -76,6 +76,11 @@ def merge_modes(of_user: CustomModes, of_project: CustomModes) -> dict[str, Cust
             mode = msgspec.structs.replace(mode, base=base, label=label, within=under)
         found[name] = mode
     return found
+
+
+def stricter_base_remark(name: str, wanted: Mode, base: Mode) -> str:
+    """Returns that a mode has a stricter base here than its file says."""
+    return f"has a mode {name!a} based on {wanted}; here it is based on {base}."
 
 
 def load_modes(
@@ -227,6 +232,8 @@ _DEFAULTS: Final = Settings()
 
 
 PROJECT = ".opencode/assent.toml"
+IGNORED_HERE = "The file is ignored here."
+SCRIPTED_MODEL = "sets a scripted model, which only the user may choose"
 USER_ONLY_WARNING = "which only the user's configuration may set; it is ignored."
 UNTRUSTED = (
     "which is ignored until you trust this file; run `assent trust show` to see what it would do."
@@ -279,7 +286,7 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         except AssentError as error:
             if not lenient:
                 raise
-            project = FilteredSettings({}, (f"{error.message} The file is ignored here.",))
+            project = FilteredSettings({}, (f"{error.message} {IGNORED_HERE}",))
         return self._together(user, project)
 
     def _together(self, user: FilteredSettings, project: FilteredSettings) -> LoadedSettings:
@@ -372,6 +379,11 @@ def _apart(table: Mapping[str, Any]) -> Settings:
     return msgspec.convert({key: table[key] for key in SEPARATE[:2] if key in table}, Settings)
 
 
+def user_only_remark(key: str) -> str:
+    """Returns that a project sets what only the user may, in the table `[plan]`."""
+    return f"sets plan.{key}, which only the user may set;"
+
+
 def _narrowed(
     of_user: Mapping[str, Any], of_project: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
@@ -382,7 +394,7 @@ def _narrowed(
         remarks["mode"] = f"sets mode {mode}, but a project can only make the user's mode stricter;"
     own, wish = str(of_user.get("model", "")), str(of_project.get("model", ""))
     if wish.startswith("scripted:"):
-        remarks["model"] = "sets a scripted model, which only the user may choose;"
+        remarks["model"] = f"{SCRIPTED_MODEL};"
     elif wish and not may_choose(own, wish):
         remarks["model"] = f"sets model {wish}, but the user chose another provider;"
     kept = {key: value for key, value in of_project.items() if key not in remarks}
@@ -390,7 +402,7 @@ def _narrowed(
     # No project chooses a critic, and none turns it off.
     refused += ["critic"] if "critic" in of_project.get("plan", {}) else []
     for key in refused:
-        remarks[f"plan.{key}"] = f"sets plan.{key}, which only the user may set;"
+        remarks[f"plan.{key}"] = user_only_remark(key)
     kept = _without_plan_keys(kept, refused)
     return kept, [f"{remark} it is ignored." for remark in remarks.values()]
 

@@ -6,7 +6,7 @@ matter only name and description count: what other programs let a skill allow is
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
@@ -92,6 +92,14 @@ def load_skills(
     return loader.found()
 
 
+def untrusted_skills_text(names: Iterable[str]) -> str:
+    """Returns that skills of the project are not offered, and what would change that."""
+    return (
+        f"Project skills are not offered, because you do not trust them: {', '.join(names)}. Run "
+        "`assent trust give` to review and trust them."
+    )
+
+
 def project_skill_files(root: bytes) -> Iterator[str]:
     """Yields where a project's skills would be, relative to its root."""
     for at in PROJECT_SKILLS:
@@ -142,11 +150,7 @@ class _SkillLoader:
         """Returns what was taken in."""
         names, warnings = [*self._skills], self.warnings
         if self._untrusted:
-            listed = ", ".join(self._untrusted)
-            warnings.append(
-                f"Project skills are not offered, because you do not trust them: {listed}. Run "
-                "`assent trust give` to review and trust them."
-            )
+            warnings.append(untrusted_skills_text(self._untrusted))
         if len(names) > MAX_SKILLS:
             warnings.append(f"{len(names)} skills were found; the first {MAX_SKILLS} are offered.")
         return {name: self._skills[name] for name in names[:MAX_SKILLS]}, tuple(warnings)

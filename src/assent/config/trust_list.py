@@ -15,6 +15,7 @@ from assent.core.permission.trust import TrustList
 FILE = "trust.json"
 MAX_FILE_BYTES = 8 << 20  # bytes of the book
 NOTHING = "No project file is trusted."
+CHANGED_SINCE = "changed since you trusted it"
 
 _decode = msgspec.json.Decoder(TrustList).decode
 
@@ -41,8 +42,8 @@ class WorkspaceTrust:
         if known.content_hash == sha256(content):
             return True
         self._warn(
-            f"{name} changed since you trusted it and is no longer trusted. Run `assent trust "
-            "show` to see what it would do now."
+            f"{name} {CHANGED_SINCE} and is no longer trusted. Run `assent trust show` to see what "
+            "it would do now."
         )
         return False
 

@@ -134,6 +134,11 @@ class RunUnfinished(AssentError):
     word, exit = "needs_you", 6
 
 
+def run_waits(run: object) -> str:
+    """Returns what a RunUnfinished says of a run."""
+    return f"Run {run} is waiting for your decision."
+
+
 class Refused(AssentError):
     word, exit = "refused", 7
     lacks = ""  # what is missing on this machine for it

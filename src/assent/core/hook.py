@@ -7,6 +7,9 @@ import msgspec
 from assent.core.permission.rule import wildcard_matches
 from assent.core.shell.process import ProcessResult
 
+ADDED_BY_HOOK = "Added by a user hook: "  # what a hook says is given to a model behind this
+
+
 BEFORE_TOOL: Final = "before_tool"
 AFTER_TOOL: Final = "after_tool"
 PROMPT: Final = "prompt"

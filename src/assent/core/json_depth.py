@@ -3,6 +3,9 @@
 MAX_DEPTH = 100  # lists and tables in each other
 
 
+TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
+
+
 def is_too_deep(value: object, most: int = MAX_DEPTH) -> bool:
     """Tells whether lists and tables are nested too deeply, without recursing."""
     level: list[object] = [value]

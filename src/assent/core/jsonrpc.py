@@ -4,9 +4,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.json_depth import MAX_DEPTH, is_too_deep
+from assent.core.json_depth import TOO_DEEP, is_too_deep
 
-TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 UNKNOWN_METHOD = -32601
 
 

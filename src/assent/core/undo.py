@@ -37,6 +37,10 @@ _SKIP_REASONS: Final[dict[SkipReason, str]] = {
 MAX_NAMED: Final = 20  # files that are listed by name
 PUT_BACK: Final = "Restored to the state before"  # how the note begins that names files
 END_UNKNOWN: Final = "Its end was not recorded, so some of these changes may be your own."
+NO_LONGER_READABLE: Final = "is no longer a file or cannot be read"
+OWN_UNDO: Final = "is handled by a command's own undo"
+CHANGES_UNKNOWN: Final = "some of its changes are unknown or were not kept"
+RAN_UNCONFINED: Final = "it ran without the sandbox: changes outside the workspace remain"
 CHANGED_BETWEEN_STEPS: Final = "something else changed it between two steps; earlier changes remain"
 
 
@@ -175,13 +179,13 @@ def _interrupted(changes: Iterable[AppliedChange]) -> Iterable[bytes]:
 def _of(ordered: AppliedCommand) -> Iterable[UndoGap]:
     words, command = ordered.words, ordered.command
     if not ordered.known:
-        yield UndoGap(words, "some of its changes are unknown or were not kept")
+        yield UndoGap(words, CHANGES_UNKNOWN)
     for left in (one for one in ordered.skipped if not one.kept):
         yield UndoGap(words, f"{_SKIP_REASONS[left.why]} ({left.how})", left.path)
     if command is not None and command.profile == "commit":
         yield UndoGap(words, "its commit remains")
     elif not ordered.confined:
-        yield UndoGap(words, "it ran without the sandbox: changes outside the workspace remain")
+        yield UndoGap(words, RAN_UNCONFINED)
     elif command is not None and command.network:
         yield UndoGap(words, "it had network access: its effects elsewhere remain")
 
@@ -230,7 +234,7 @@ def undo_blockers(
     for number, op in enumerate(operations):
         for path, *_ in footprint(op):
             if path in own:
-                found[number] = f"{one_line(path)} is handled by a command's own undo"
+                found[number] = f"{one_line(path)} {OWN_UNDO}"
             elif after := later.get(path):
                 what = "a command" if after.ordered else f"operation {after.id[:12]}"
                 found[number] = f"{one_line(path)} was changed again by {what}"
@@ -437,10 +441,8 @@ def _changed(op: FileOperation, seen: Mapping[bytes, PathState]) -> str:
     for path, _, after in footprint(op):
         gone = after is None and (seen[path] == "folder" or _is_itself(op, seen[path]))
         if seen[path] != after and not gone:
-            odd = "is no longer a file or cannot be read"
-            return (
-                f"{one_line(path)} {odd if seen[path] == NOT_A_FILE else 'changed after the run'}"
-            )
+            why = NO_LONGER_READABLE if seen[path] == NOT_A_FILE else "changed after the run"
+            return f"{one_line(path)} {why}"
     return ""
 
 
@@ -488,6 +490,11 @@ def _blocked(
     return blocked
 
 
+def only_copy_text(path: bytes, home: bytes) -> str:
+    """Returns why a file stays: it has what cannot go back to its place."""
+    return f"{one_line(path)} has the only copy of the old content of {one_line(home)}"
+
+
 def _last_copies(
     operations: Sequence[FileOperation], conflicts: Mapping[int, str], context: UndoContext
 ) -> dict[int, str]:
@@ -502,8 +509,7 @@ def _last_copies(
     restored = [before for i, (_, before, _) in steps if i not in conflicts]
     safe = {state.digest for state in (*staying, *restored) if isinstance(state, FileState)}
     return {
-        i: f"{one_line(path)} has the only copy of the old content of "
-        f"{one_line(homeless[after.digest])}"
+        i: only_copy_text(path, homeless[after.digest])
         for i, (path, before, after) in steps
         if i not in conflicts and after != before and after and after.size
         if after.digest in homeless and after.digest not in safe

@@ -166,10 +166,14 @@ def _heard(
     return ended
 
 
+def exit_text(code: int) -> str:
+    """Returns how a command ended that was not stopped."""
+    signal = signal_of(code)
+    return f"the command ended with exit code {code}{f' ({signal})' if signal else ''}"
+
+
 def failure_text(ended: CommandEndedEntry) -> str:
     """Says why a command failed."""
     if not ended.cut:
-        signal = signal_of(ended.code)
-        by = f" ({signal})" if signal else ""
-        return f"the command ended with exit code {ended.code}{by}"
+        return exit_text(ended.code)
     return FAILURE_TEXTS.get(ended.cut, f"the command was stopped before it finished ({ended.cut})")

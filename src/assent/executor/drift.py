@@ -12,6 +12,9 @@ from assent.core.run.slot_move import PathState, needed_folders
 from assent.core.run.state import segment_ranges
 from assent.ports import MAX_WHOLE_READ, BlobStore, PathStateReader
 
+FILES_CHANGED = "Files changed since the plan was created."
+
+
 MAX_NAMED = 20  # differences spelled out in one message
 
 
@@ -38,9 +41,7 @@ def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: PathStateR
         for d in found[:MAX_NAMED]
     ]
     more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
-    raise Drift(
-        "Files changed since the plan was created. " + " ".join(lines) + more, "assent rebase"
-    )
+    raise Drift(f"{FILES_CHANGED} {' '.join(lines)}{more}", "assent rebase")
 
 
 def drifted_paths(

@@ -188,13 +188,16 @@ class ProjectionFiles:
             self._disk.close(fd)
 
 
+NOT_REGULAR = "is not a regular file; Assent keeps its own files there."
+
+
 def _refuse_links(path: bytes, found: os.stat_result) -> None:
     if S_ISLNK(found.st_mode):
         refused = readable_error(symlink_in_path(path), path)
         raise Refused(refused.message, _aside(path))
     if not S_ISREG(found.st_mode):
         raise Refused(
-            f"{display_path(path)} is not a regular file; Assent keeps its own files there.",
+            f"{display_path(path)} {NOT_REGULAR}",
             _aside(path),
         )
     if found.st_nlink != 1:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from assent.core.errors import ModelError, Unavailable, UsageError
-from assent.core.json_depth import MAX_DEPTH, is_too_deep
+from assent.core.json_depth import TOO_DEEP, is_too_deep
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -84,6 +84,9 @@ class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: ScriptedFault | None = None
 
 
+NOT_REGULAR = "is not a regular file."
+
+
 class ModelScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A whole script file."""
 
@@ -95,7 +98,7 @@ def read_script(path: Path, name: str) -> ModelScript:
     """Reads a script; `name` is what the user called it."""
     try:
         if path.exists() and not path.is_file():
-            raise UsageError(f"The script {name} is not a regular file.", LIST)
+            raise UsageError(f"The script {name} {NOT_REGULAR}", LIST)
         with path.open("rb") as file:
             content = file.read(LIMIT + 1)
     except OSError as error:
@@ -115,7 +118,7 @@ def read_script(path: Path, name: str) -> ModelScript:
 
 
 def _deep(name: str) -> UsageError:
-    told = f"The script {name} cannot be used: it is nested more than {MAX_DEPTH} levels deep."
+    told = f"The script {name} cannot be used: {TOO_DEEP}."
     return UsageError(told, LIST)
 
 

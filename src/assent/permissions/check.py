@@ -51,6 +51,7 @@ def why_sensitive(path: str) -> str:
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 RUNS = Decision(RUN)
 STAGED = Decision(STAGE, "Plan mode stages edits for approval.")
+ASKS_BEFORE_EDITS = "Ask mode asks before each edit."
 NO_STAGING = Decision(
     DENY,
     "Staging is off (`plan.staging`), so plan mode can change only the plan text; use "
@@ -176,7 +177,7 @@ def _edit(request: ResourceAccess, permissions: PermissionContext) -> Permission
 def _edit_default(path: str, why: str, mode: Mode) -> Decision:
     layer = "defaults" if why_secret_path(path) else "mode"
     if mode == "ask":
-        return Decision(ASK, "Ask mode asks before each edit.", layer)
+        return Decision(ASK, ASKS_BEFORE_EDITS, layer)
     if mode == "auto-edit" and why:
         return Decision(ASK, f"Auto-edit mode asks before changing {path}: {why}.", layer)
     return RUNS

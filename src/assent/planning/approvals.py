@@ -100,6 +100,8 @@ def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same:
     )
 
 
+NOT_APPROVED = "This plan is not approved."
+USED_BY_RUN = "The approval was already used by run"
 EMPTY_PLAN = "and nothing is staged, so there is nothing to approve. Nothing was proposed."
 EMPTY_TEXT = "so it does not say what the staged operations are for. Nothing was proposed."
 
@@ -370,14 +372,14 @@ class Approvals:
         fitting = [c for c in record.consents if c.approval.digest == record.digest and not c.void]
         if not record.digest or not fitting:
             raise NotApproved(
-                f"This plan is not approved. State: {record.state.label}.",
+                f"{NOT_APPROVED} State: {record.state.label}.",
                 "assent review" if record.digest else "assent propose",
             )
         again = f"assent approve --digest {record.digest}"
         if record.state is PlanState.COMPLETED:
             again = self.next_after_run(record.runs[-1].run)
         if fitting[-1].run:
-            raise ApprovalUsed(f"The approval was already used by run {fitting[-1].run}.", again)
+            raise ApprovalUsed(f"{USED_BY_RUN} {fitting[-1].run}.", again)
         raise Expired(expiry_reason(fitting[-1].approval, self._ports.clock.now()), again)
 
     def is_approved(self, record: PlanRecord) -> bool:

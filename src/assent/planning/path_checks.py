@@ -195,10 +195,7 @@ def refuse_git_paths(
                 known[folder] = _is_repository(files if listed else None, folder, coming)
             if known[folder]:
                 where = display_path(folder) or "the workspace"
-                raise Refused(
-                    f"{display_path(path)} is in {where}, which is or would become a Git "
-                    "directory. Plans cannot change it."
-                )
+                raise Refused(repository_text(path, where))
 
 
 def _takes_a_files_place(files: WorkspaceFiles, folder: bytes, going: Collection[bytes]) -> bool:
@@ -206,6 +203,14 @@ def _takes_a_files_place(files: WorkspaceFiles, folder: bytes, going: Collection
     above = (*reversed(ancestors(folder)), folder)
     outermost = next((path for path in above if path in going), None)
     return outermost is not None and files.is_file(outermost)
+
+
+def repository_text(path: bytes, folder: str) -> str:
+    """Returns why a path cannot be changed that is in a repository of Git, or would be."""
+    return (
+        f"{display_path(path)} is in {folder}, which is or would become a Git directory. Plans "
+        "cannot change it."
+    )
 
 
 def _is_repository(files: WorkspaceFiles | None, folder: bytes, coming: Collection[bytes]) -> bool:

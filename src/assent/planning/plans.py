@@ -134,6 +134,14 @@ def notes_of(record: PlanRecord, digest: str = "") -> tuple[ApprovalNote, ...]:
     )
 
 
+def live_text_warning(path: bytes, became: str) -> str:
+    """Returns that the live file is not the text that was proposed."""
+    return (
+        f"{display_path(path)} {became} since the plan was proposed. `assent diff --live` shows "
+        "the difference."
+    )
+
+
 class Plans:
     """Works on a plan's text, its file, and which plan of the workspace is current."""
 
@@ -258,10 +266,7 @@ class Plans:
         if live is not None and sha256(live) == record.content_hash:
             return ""
         became = "was deleted" if live is None else "changed"
-        return (
-            f"{display_path(record.path)} {became} since the plan was proposed. "
-            "`assent diff --live` shows the difference."
-        )
+        return live_text_warning(record.path, became)
 
     def is_untouched(self, record: PlanRecord, text: bytes) -> bool:
         """Tells whether a plan's text, by default the live one, is still the template."""

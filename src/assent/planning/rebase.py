@@ -23,6 +23,7 @@ from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
 
+RELIED_ON_GONE = "is required by the plan but is no longer a file."
 MAX_NAMED = 20  # conflicts spelled out in one message
 
 
@@ -137,9 +138,7 @@ class Rebaser:
         for file in was.relied_on if was else ():
             seen = now.on_disk(file.path)
             if not isinstance(seen, FileState):
-                now.conflicts.append(
-                    RebaseConflict(file.path, "is required by the plan but is no longer a file.")
-                )
+                now.conflicts.append(RebaseConflict(file.path, RELIED_ON_GONE))
             elif seen.digest != file.digest:
                 changed.append(file.path)
         return tuple(changed)

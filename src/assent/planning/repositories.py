@@ -286,11 +286,7 @@ class PlanRepository:
             plan = _decode_plan(content)
             self._frozen = note.frozen, plan
         if plan.digest != note.digest:
-            raise StoreError(
-                f"The stored plan does not match its digest {note.digest[:12]}…, so it was not "
-                "used.",
-                "assent propose",
-            )
+            raise StoreError(plan_mismatch_text(note.digest), "assent propose")
         return plan
 
     def unchecked_plan(self, note: PlanRun) -> Plan:
@@ -301,6 +297,11 @@ class PlanRepository:
         kept = self._ports.store.head(stream)
         record = decoded_head(kept, _decode)
         return fold_plan_events(record, self._ports.store.read(stream, record.seq if record else 0))
+
+
+def plan_mismatch_text(digest: str) -> str:
+    """Returns that a stored plan is another one than was frozen under this digest."""
+    return f"The stored plan does not match its digest {digest[:12]}…, so it was not used."
 
 
 def used_approval_stream(approval: str) -> str:

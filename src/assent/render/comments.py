@@ -73,13 +73,18 @@ def is_suggested(placed: PlacedComment) -> bool:
     return placed.comment.state == "suggested"
 
 
+def pending_text(waiting: int) -> str:
+    """Returns how many comments wait to be sent, and what sends them."""
+    wait = "1 pending comment" if waiting == 1 else f"{waiting} pending comments"
+    return f"{wait}, sent when you reject: assent reject"
+
+
 def comment_count_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
     """Renders how many comments are pending and suggested, and which commands take them on."""
     found = sum(map(is_suggested, comments))
     waiting = len(comments) - found
     if waiting:
-        wait = "1 pending comment" if waiting == 1 else f"{waiting} pending comments"
-        yield Line("said", f"{wait}, sent when you reject: assent reject")
+        yield Line("said", pending_text(waiting))
     if found:
         yield Line("said", f"{suggested_text(found)}, not sent unless you keep them:")
         yield Line("said", "assent comment keep NUMBER (or --all), assent comment dismiss NUMBER")

@@ -24,7 +24,7 @@ CONTEXT: Final = 3
 Lines: TypeAlias = list[bytes]
 
 _NOWHERE: Final = b"/dev/null"
-_INCOMPLETE: Final = b"\n\\ No newline at end of file"
+INCOMPLETE: Final = b"\n\\ No newline at end of file"
 _FORMATS: Final[dict[FileKind, int]] = {"file": 0o100000, "link": 0o120000}
 _ESCAPES = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
 _QUOTED = {
@@ -148,7 +148,7 @@ def _whole(content: bytes, sign: bytes, old: bytes | None, new: bytes | None) ->
     body = content.removesuffix(b"\n")
     some, none = _span(0, body.count(b"\n") + 1), _span(0, 0)
     hunk = (none, some) if sign == b"+" else (some, none)
-    signed = sign + body.replace(b"\n", b"\n" + sign) + (b"" if complete else _INCOMPLETE)
+    signed = sign + body.replace(b"\n", b"\n" + sign) + (b"" if complete else INCOMPLETE)
     return [b"--- " + _label(old), b"+++ " + _label(new), b"@@ -%b +%b @@" % hunk, signed]
 
 
@@ -164,7 +164,7 @@ def _lines(content: bytes) -> Lines:
     lines = content.split(b"\n")
     last = lines.pop()
     if last:
-        lines.append(last + _INCOMPLETE)
+        lines.append(last + INCOMPLETE)
     return lines
 
 

@@ -439,7 +439,7 @@ def _without_diff(operation: OperationReview) -> Iterator[Line]:
 
 def not_shown_lines(op: Operation) -> Iterator[Line]:
     """Renders the known facts about contents that cannot be shown."""
-    yield Line("plain", "Not shown (binary or too large):")
+    yield Line("plain", UNSHOWN)
     for _, before, after in footprint(op):
         yield from table_lines("plain", [("before", *_state(before)), ("after", *_state(after))])
 
@@ -520,6 +520,7 @@ def _about(operation: OperationReview) -> str:
 
 RISKY: Final = "!"
 NONE: Final = "Nothing is staged."
+UNSHOWN: Final = "Not shown (binary or too large):"  # and then what is known
 NOT_SHOWN: Final = "Not shown: binary or too large."
 
 

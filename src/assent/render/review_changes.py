@@ -21,6 +21,7 @@ from assent.render.rows import (
 SHORT: Final = 12
 FIRST_REVIEW: Final = "First review"
 NOTHING: Final[Mapping[str, Row]] = {}
+OTHER_CONTENT: Final = "Based on different file content than before."
 NOT_SHOWN: Final = "Not shown: binary or too large."
 
 NamedOperation: TypeAlias = tuple[str, Operation]
@@ -80,9 +81,14 @@ def review_changes(was: Plan, now: Plan, read: ReadBlob) -> ReviewChanges:
     )
 
 
+def since_text(digest: str) -> str:
+    """Returns the heading of what changed since a digest was reviewed."""
+    return f"Since your last review (digest {digest[:SHORT]}…)"
+
+
 def review_changes_lines(found: ReviewChanges) -> Iterator[Line]:
     """Renders the differences, to be shown first."""
-    yield Line("heading", f"Since your last review (digest {found.digest[:SHORT]}…)")
+    yield Line("heading", since_text(found.digest))
     if found.nothing:
         yield Line("plain", "Nothing changed.")
         yield BLANK
@@ -95,7 +101,7 @@ def review_changes_lines(found: ReviewChanges) -> Iterator[Line]:
         yield from table_lines("removed", [(f"- {name}", value) for name, value in one.less])
         yield from table_lines("added", [(f"+ {name}", value) for name, value in one.more])
         if _made_on(one.was[1]) != _made_on(one.now[1]):
-            yield Line("plain", "Based on different file content than before.")
+            yield Line("plain", OTHER_CONTENT)
     if found.moved:
         yield Line("plain", "Operations reordered.")
     for words in found.declared:

@@ -67,6 +67,9 @@ def _named(branch: str) -> str:
 REBASE = "assent rebase"
 
 
+DRIFTED = "Files changed since the plan was proposed"
+
+
 class DriftedFile(msgspec.Struct, frozen=True):
     """A path, and how it changed; without a path, it is about all files."""
 
@@ -78,7 +81,7 @@ def drift_lines(found: Sequence[DriftedFile]) -> Iterator[Line]:
     """Renders which files changed; the plan shows them as they were when it was made."""
     if not found:
         return
-    yield Line("heading", "Files changed since the plan was proposed")
+    yield Line("heading", DRIFTED)
     for one in found:
         yield from wrapped_lines("risk", drift_text(one))
     yield Line("plain", "The plan is shown as proposed and cannot be built on the current files.")

@@ -27,6 +27,9 @@ from assent.render.rows import Row, exit_code_text, operation_kind, operation_su
 NAMED_STEPS: Final = 5  # steps that one line names
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 
+ROLLED_BACK: Final = "Rolled back: all files are as before."
+RESTORED: Final = "Rolled back: all files have their previous content and mode."  # commands ran
+RESTORED_EXCEPT: Final = "Rolled back, except as listed below."
 PARTIAL: Final = "Partly done; the items below were skipped."
 NOTHING: Final = "Nothing to do."
 _ENDINGS: Final[dict[ReportedOutcome, tuple[Style, str, str]]] = {
@@ -35,7 +38,7 @@ _ENDINGS: Final[dict[ReportedOutcome, tuple[Style, str, str]]] = {
     "nothing": ("heading", NOTHING, "assent status"),
     "rolled_back": (
         "risk",
-        "Rolled back: all files are as before. The approval is used up.",
+        f"{ROLLED_BACK} The approval is used up.",
         "assent review",
     ),
     "needs_you": (
@@ -302,7 +305,7 @@ def run_lines(
     elif outcome == "rolled_back" and any(isinstance(op, RunCommand) for _, op in rows):
         sentence = _back(told)
     elif outcome == "rolled_back" and permitted:
-        sentence, command = "Rolled back: all files are as before.", "assent -c"
+        sentence, command = ROLLED_BACK, "assent -c"
     elif outcome == "needs_you" and not any(note.startswith(NOT_COVERED) for note in told):
         sentence = f"{sentence} Nothing was lost."
     yield Line(style, sentence)
@@ -342,8 +345,8 @@ def _told(op: Operation) -> str:
 def _back(notes: Sequence[str]) -> str:
     """Returns what rolled back means if commands ran: their record may not have all files."""
     if any(not note.startswith(PUT_BACK) for note in notes):
-        return "Rolled back, except as listed below. The approval is used up."
-    return "Rolled back: all files have their previous content and mode. The approval is used up."
+        return f"{RESTORED_EXCEPT} The approval is used up."
+    return f"{RESTORED} The approval is used up."
 
 
 def done_text(results: Iterable[OperationResult], notes: Sequence[str], *, recorded: bool) -> str:

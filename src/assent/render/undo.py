@@ -65,6 +65,11 @@ def undo_lines(
     yield Line("plain", f"Next: {again} --digest {plan.digest}")
 
 
+def partly_text(verb: str) -> str:
+    """Returns that not all was undone, or redone."""
+    return f"Partly {verb}; the items below were skipped."
+
+
 def undo_end_lines(
     lines: Iterable[Line],
     results: Sequence[OperationResult],
@@ -82,7 +87,7 @@ def undo_end_lines(
     elif not NOT_APPLIED.isdisjoint(results):
         yield Line("risk", f"Accepted as is: not everything was {verb}.")
     elif not {"conflict", "denied"}.isdisjoint(results):
-        yield Line("risk", f"Partly {verb}; the items below were skipped.")
+        yield Line("risk", partly_text(verb))
     else:
         yield Line(first.style, done_text(results, notes, recorded=extent.recorded))
     yield from rest

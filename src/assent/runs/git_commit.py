@@ -129,6 +129,7 @@ UNFINISHED_GIT_OPERATIONS: Final = {
     b"rebase-apply": "a rebase",
     b"sequencer": "a cherry-pick or revert",
 }
+NOT_AS_WRITTEN: Final = "files changed after the run wrote them"
 NOTHING_TO_COMMIT: Final = b"Nothing to commit: git sees no change in the files of this run.\n"
 
 _BY_STDIN: Final = (b"--pathspec-from-file=-", b"--pathspec-file-nul")
@@ -269,10 +270,7 @@ class GitCommitter:
         paths = (*chosen.known, *chosen.new)
         other = [path for path in paths if not self._stands(path, left[path][1])]
         if other:
-            return (
-                f"files changed after the run wrote them: {_names(other)} Review them and "
-                "commit them yourself."
-            )
+            return f"{NOT_AS_WRITTEN}: {_names(other)} Review them and commit them yourself."
         staged = sorted(self._uncommitted(b"--cached").intersection(paths))
         if staged:
             return f"you have staged changes of your own in {_names(staged)}"

@@ -82,6 +82,15 @@ class PrunedRuns(msgspec.Struct, frozen=True):
     freed: CollectionResult = CollectionResult()
 
 
+PRUNED = "Can no longer be undone"
+
+
+def retired_text(count: int) -> str:
+    """Returns how many runs went beyond the limits of what is kept."""
+    words = "run can" if count == 1 else "runs can"
+    return f"{count} older {words} no longer be undone (undo.keep_days, undo.keep_mb)."
+
+
 class RunRetention:
     """Prunes runs. That undoes nothing; afterwards the run can no longer be undone."""
 
@@ -127,7 +136,7 @@ class RunRetention:
             return PrunedRuns(runs, self._collected(units))
         except StoreError as error:
             names = ", ".join(kept.unit.name for kept in units)
-            told = f"Can no longer be undone: {names}. {COLLECTION_FAILED}: {error.message}"
+            told = f"{PRUNED}: {names}. {COLLECTION_FAILED}: {error.message}"
             raise StoreError(told, error.next) from error
 
     def collect(self) -> CollectionResult:
@@ -163,10 +172,7 @@ class RunRetention:
         if left is not None and bool(given_up.runs) == bool(units):
             self._workspaces.append(RunsWeighed(left))
         if given_up.runs:
-            words = "run can" if len(units) == 1 else "runs can"
-            self._projections.warnings.append(
-                f"{len(units)} older {words} no longer be undone (undo.keep_days, undo.keep_mb)."
-            )
+            self._projections.warnings.append(retired_text(len(units)))
         return given_up
 
     def _quietly(self, units: Sequence[PastRun]) -> PrunedRuns:

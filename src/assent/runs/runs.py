@@ -18,6 +18,7 @@ from assent.core.errors import (
     StoreError,
     UntrustedKey,
     WorkspaceMismatch,
+    run_waits,
 )
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
@@ -88,6 +89,7 @@ CHOICES_WITHOUT_RECORD: Final = (
     "The first record of this run is damaged, so the run can only be accepted as it is.",
     "assent recover --accept: keeps everything as it is now, including slots, and ends the run.",
 )
+TAKEN_UP = "was interrupted; it is now"
 APPROVAL_UNUSED = "Nothing was changed, and the approval is still valid."
 RunSteps = Generator[RunUpdate, None, RunReport]
 
@@ -436,7 +438,7 @@ class Runs(RunStatus):
         told = "partly done" if report.outcome == "partial" else report.outcome.replace("_", " ")
         ended = "accepted" if self.was_accepted(note.run) else told
         undoes = _undoes(repository.load(plan_id)) if plan_id else ""
-        self.taken_up.append(f"Run {note.run}{undoes} was interrupted; it is now {ended}.")
+        self.taken_up.append(f"Run {note.run}{undoes} {TAKEN_UP} {ended}.")
         self._projections.warnings.append(self.taken_up[-1])
         return report
 
@@ -537,8 +539,7 @@ class Runs(RunStatus):
 
 
 def _undecided(note: PlanRun, why: Sequence[str] = ()) -> RunUnfinished:
-    waits = f"Run {note.run} is waiting for your decision."
-    return RunUnfinished(" ".join(why) or waits, "assent recover")
+    return RunUnfinished(" ".join(why) or run_waits(note.run), "assent recover")
 
 
 def _latest(journal: StoreJournal, run: str) -> list[JournalEntry]:

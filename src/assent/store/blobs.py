@@ -55,6 +55,8 @@ class BlobTimestamps:
 
 
 CHUNK = 1024 * 1024
+DAMAGED = "damaged: it does not match its digest. Nothing was changed."
+STAGE_AGAIN = "Stage the same content again to restore it."
 MAX_PACKED_BLOB_BYTES = 512 * 1024  # a content up to this size may share a file with others
 MAX_APPENDED_BYTES = 64 * 1024  # of the few small contents that are appended to the file of such
 MAX_PENDING_BYTES = 8 * 1024 * 1024  # bytes of small contents that wait in memory to be packed
@@ -450,24 +452,24 @@ class FileBlobStore:
         if not isinstance(error, FileNotFoundError):
             return system_error("read", path, error)
         return StoreError(
-            f"The stored content {path} is missing. Nothing was changed. Stage the same content "
-            "again to restore it.",
+            f"The stored content {path} is missing. Nothing was changed. {STAGE_AGAIN}",
             f"ls -l {shlex.quote(path)}",
         )
 
     def _damaged(self, digest: str, path: str) -> StoreError:
         quoted = shlex.quote(path)
         if path != self._path(digest):
-            return StoreError(
-                f"The stored content {digest} in {path} is damaged: it does not match its digest. "
-                "Nothing was changed. Stage the same content again to restore it.",
-                f"ls -l {quoted}",
-            )
+            return StoreError(damaged_text(digest, path), f"ls -l {quoted}")
         return StoreError(
-            f"The stored content {path} is damaged: it does not match its digest. Nothing was "
-            "changed. Move it away, then stage the same content again to restore it.",
+            f"The stored content {path} is {DAMAGED} Move it away, then "
+            f"{STAGE_AGAIN[0].lower()}{STAGE_AGAIN[1:]}",
             f"mv {quoted} {quoted}.damaged",
         )
+
+
+def damaged_text(digest: str, path: object) -> str:
+    """Returns that a content is damaged that shares a file with others."""
+    return f"The stored content {digest} in {path} is {DAMAGED} {STAGE_AGAIN}"
 
 
 def _is_name(digest: str) -> bool:

@@ -81,6 +81,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
+NOT_REGULAR = "it is not a regular file"
 MAX_WAL_BYTES = 4 * 1024 * 1024
 _SYNCED, _UNSYNCED = "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
 
@@ -211,7 +212,7 @@ class Database:
             return None
         if not S_ISREG(found.st_mode):
             refuse_shared("The log", self._path)
-            raise damaged_log("use the log", self._path, "it is not a regular file")
+            raise damaged_log("use the log", self._path, NOT_REGULAR)
         if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
             raise damaged_log("use the log", self._path, "it is empty")
         return found.st_dev, found.st_ino

@@ -19,7 +19,8 @@ from assent.core.errors import STORED, StoreError
 SAFE = STORED
 MOVE_ASIDE_COMMAND = "mkdir {folder}/aside && mv {path}* {folder}/aside/"
 
-_SPACE = ("no space left on the disk", "df -h {folder}")
+NO_SPACE = "no space left on the disk"
+_SPACE = (NO_SPACE, "df -h {folder}")
 _RIGHTS = ("permission denied for its folder or file", "ls -ld {folder} {path}")
 _OPEN_FILES = ("too many files are open", "ulimit -n 4096")
 _DAMAGED = (

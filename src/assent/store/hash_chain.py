@@ -19,6 +19,10 @@ from assent.ports import EventBatch
 Fields: TypeAlias = tuple[bytes, ...]  # stream, seq, at, kind and body of an event, as bytes
 
 START = hashlib.sha256(b"assent.chain.1").digest()
+CHANGED = (
+    "is not what was written: it was changed, or events just before it were removed, inserted or "
+    "reordered."
+)
 PAGE = 2000  # events that are held in memory at once
 # As bytes, because a value that was tampered with may no longer be text.
 FIELDS = ", ".join(f"CAST({name} AS BLOB)" for name in ("stream", "seq", "at", "kind", "body"))
@@ -90,10 +94,7 @@ class ChainVerifier:
         if not carried:
             return f"{name} was not written by Assent: it has no hash."
         if carried != link_hash(self._before, position, covered):
-            return (
-                f"{name} is not what was written: it was changed, or events just before it were "
-                "removed, inserted or reordered."
-            )
+            return f"{name} {CHANGED}"
         return ""
 
 

@@ -21,6 +21,7 @@ from assent.store.database import (
     HIDES,
     INDEXES,
     MISTYPED_QUERY,
+    NOT_REGULAR,
     SCHEMA_QUERY,
     Database,
     Rows,
@@ -79,7 +80,7 @@ class AnchorFile:
             return LogAnchor(), os.strerror(error.errno or 0)
         try:
             if not S_ISREG(os.fstat(file).st_mode):
-                return LogAnchor(), "it is not a regular file"
+                return LogAnchor(), NOT_REGULAR
             return msgspec.json.decode(os.read(file, _LARGEST), type=LogAnchor), ""
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             return LogAnchor(), str(error)
@@ -316,14 +317,19 @@ def _readable(position: int, covered: Sequence[bytes]) -> list[StoredEvent]:
         return []
 
 
+def cut_off_text(reached: int, had: int) -> str:
+    """Returns that the log ends before an event that it had."""
+    return (
+        f"The log ends at event {reached}, but it had {had}: the newest events were removed, or an "
+        "older copy replaced the log."
+    )
+
+
 def _cut_off(follower: ChainVerifier, anchor: LogAnchor, given: int, *, ends: bool = False) -> str:
     """Returns that the newest events are gone, if so; with `ends`, checks nothing else."""
     had = max(anchor.position, given)
     if had > follower.reached:
-        return (
-            f"The log ends at event {follower.reached}, but it had {had}: the newest events were "
-            "removed, or an older copy replaced the log."
-        )
+        return cut_off_text(follower.reached, had)
     if not ends and anchor.position and follower.seen.hex() != anchor.chain:
         return (
             f"Event {anchor.position} differs from when the log was last closed: the log was "

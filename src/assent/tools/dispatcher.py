@@ -158,6 +158,7 @@ LOOP = "loop"  # the layer of a guard that noticed one
 MAX_QUOTED_CHARS = 120  # characters of what is repeated, in a question
 MAX_TITLE_CHARS = 200  # characters of what a refused call wanted
 COMMAND_TOOLS = ("git", "grep")  # tools that are programs of the shell, too
+NOT_ALLOWED = "The user did not allow it: "  # with what they said
 IMPOSSIBLE = "This cannot be done here. Nothing was done."
 FAILED_VERDICT = "fail"  # of a call that failed before it was judged, or before it was staged
 UNJUDGED = Decision(Verdict.RUN)  # of a call that failed before it was judged
@@ -538,7 +539,7 @@ class _CallQuestions:
         doubt = ToolPermissionRequest(call, call.tool, tuple(requests), self.decision, edit)
         self.consent = self._ask(doubt)
         if not self.consent.yes:
-            refused = f"The user did not allow it: {self.consent.why}"
+            refused = f"{NOT_ALLOWED}{self.consent.why}"
             raise _CallDenied(f"{self._loop} {refused}" if self._loop else refused)
 
 

@@ -33,6 +33,7 @@ from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 MAX_LINE_CHARS = 2000  # characters of a line that are shown
 SHOWN_BYTES = "bytes"  # in the metadata: of the file, without line numbers and remarks
+MORE_LINES = "[More lines follow: continue with offset {offset}.]"
 _HELD = 4 * MAX_LINE_CHARS  # their bytes
 _MARK = b"\xef\xbb\xbf"
 
@@ -249,7 +250,7 @@ def _notes(found: LinePage) -> Iterator[str]:
     if not found.lines:
         yield "[The file is empty.]"
     if found.more:
-        yield f"[More lines follow: continue with offset {found.first + len(found.lines)}.]"
+        yield MORE_LINES.format(offset=found.first + len(found.lines))
     if found.foreign:
         yield "[Not UTF-8: read as Latin-1.]"
 

@@ -8,6 +8,7 @@ from assent.agent.loop.budget import Budget
 from assent.agent.loop.step import ModelAnswer, ModelStep, RecordUsage, SessionOutput
 from assent.agent.prompt import prompt_layers, prompt_text, system_texts
 from assent.core.errors import AssentError, ContextOverflow, ModelError, Refused
+from assent.core.hook import ADDED_BY_HOOK
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -223,7 +224,7 @@ class Compaction:
         `rejected` is the length of the one before, if that was too long.
         """
         system = [prompt_text("compact")]
-        system += [f"Added by a user hook: {self._told}"] if self._told else []
+        system += [f"{ADDED_BY_HOOK}{self._told}"] if self._told else []
         system += [TOO_LONG.format(size=rejected)] if rejected else []
         for attempt in range(1, ATTEMPTS + 1):
             told = ChatMessage("user", (TextPart(transcript_text(old, most >> attempt)),))

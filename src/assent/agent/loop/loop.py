@@ -69,10 +69,14 @@ def end_events(
         words = f"The answer of {name} was cut off at the output limit. {kept_work_text(mode)}"
         return *declined_calls(answered.calls, ANSWER_CUT_OFF), TurnEnded("limit", words)
     if limit:
-        steps = f"{limit} {'steps' if limit > 1 else 'step'}"
-        words = f"The turn reached its limit of {steps}. {kept_work_text(mode)}"
+        words = f"{step_limit_text(limit)} {kept_work_text(mode)}"
         return *declined_calls(answered.calls, NO_TOOLS_IN_LAST_STEP), TurnEnded("limit", words)
     return (TurnEnded("end"),)
+
+
+def step_limit_text(limit: int) -> str:
+    """Returns that a turn had as many steps as it may have."""
+    return f"The turn reached its limit of {limit} {'steps' if limit > 1 else 'step'}."
 
 
 def error_with_advice(error: ModelError | UsageError, mode: Mode) -> ModelError | UsageError:

@@ -249,6 +249,10 @@ def turn_error(ending: TurnResult) -> AssentError | None:
     return SandboxRequired(message, f"{prefix} doctor")
 
 
+DRAFT_LEFT = "Draft, not proposed for approval"
+NOT_ASKED = "denied, because you could not be asked."
+
+
 def draft_notices(ending: TurnResult) -> list[str]:
     """Says that a turn left a draft that was not proposed for approval, and how to continue."""
     draft, prefix = ending.draft, ending.prefix
@@ -256,8 +260,7 @@ def draft_notices(ending: TurnResult) -> list[str]:
         return []
     of = f" --plan {quote(draft.of)}" if draft.of else ""
     return [
-        f"Draft, not proposed for approval: {_count(draft.operations)}, text in "
-        f"{visible_path(draft.path)}.",
+        f"{DRAFT_LEFT}: {_count(draft.operations)}, text in {visible_path(draft.path)}.",
         f"Continue: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} propose{of}",
     ]
 
@@ -333,7 +336,7 @@ def refused_notices(ending: TurnResult) -> list[str]:
         f"Continue in a terminal, where you can be asked (`{ending.prefix} -c 'continue'`), or "
         "allow more with `--mode`."
     )
-    return [f"{calls} denied, because you could not be asked.", *listed, *more, way]
+    return [f"{calls} {NOT_ASKED}", *listed, *more, way]
 
 
 def critique_row(critique: CritiqueEnded) -> Row:

@@ -374,16 +374,19 @@ def _is_anchored(hunk: Hunk) -> bool:
     return bool(hunk.trail) and hunk.old_start <= 1
 
 
+def misfit_text(number: int, where: str) -> str:
+    """Returns that a hunk does not apply; `where` begins with the number of a line."""
+    return f"hunk {number} does not apply at line {where}"
+
+
 def _misfit(text: _LineText, hunk: Hunk, number: int, stated: int) -> str:
     if not hunk.old:
         words = "has no context lines, and the file is not empty"
         return f"hunk {number} {words}; create the patch with context."
     if not _is_anchored(hunk) and len(list(islice(text.places(b"".join(hunk.old), 0), 2))) > 1:
-        return (
-            f"hunk {number} does not apply at line {stated + 1}, and its lines occur in several "
-            "other places."
-        )
-    told = f"hunk {number} does not apply at line {_first_other(text, hunk, stated)}"
+        several = "and its lines occur in several other places."
+        return f"{misfit_text(number, str(stated + 1))}, {several}"
+    told = misfit_text(number, _first_other(text, hunk, stated))
     if is_applied(text.content, (hunk,)):
         told += " It seems to be applied already."
     return told

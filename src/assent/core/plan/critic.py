@@ -45,6 +45,9 @@ class Findings(msgspec.Struct, frozen=True):
     dropped: int = 0
 
 
+LINES_CUT = "more lines are not shown: too long"
+
+
 def critic_input(parts: Sequence[CommentTarget], most: int = MAX_INPUT_CHARS) -> CriticInput:
     """Returns a plan with the numbers that findings name, in about `most` characters.
 
@@ -61,7 +64,7 @@ def critic_input(parts: Sequence[CommentTarget], most: int = MAX_INPUT_CHARS) ->
         lines = [f"{number} | {line}" for number, line in enumerate(part.lines, 1)]
         shown = _fitting(lines, room - len(heading))
         missing = len(lines) - len(shown)
-        cut = [f"({missing} more lines are not shown: too long)"] if missing else []
+        cut = [f"({missing} {LINES_CUT})"] if missing else []
         cut += [NOT_SHOWN] if not lines else []
         text = "\n".join([heading, *shown, *cut])
         pieces.append(text)

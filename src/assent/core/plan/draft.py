@@ -20,6 +20,11 @@ from assent.core.plan.operation import (
     footprint,
 )
 
+OTHER_BASE = "was staged based on different content."
+DRAFT_MISMATCH = (
+    "The stored draft does not match its changes, so it was not used. Nothing was changed."
+)
+
 NetChanges: TypeAlias = dict[bytes, tuple[FileState | None, FileState | None]]
 
 
@@ -183,9 +188,7 @@ def composed(group: list[FileOperation]) -> list[FileOperation]:
         for path, before, after in footprint(op):
             first, last = changes.get(path, (before, before))
             if last != before:
-                raise ImpossibleOperations(
-                    f"{display_path(path)} was staged based on different content."
-                )
+                raise ImpossibleOperations(f"{display_path(path)} {OTHER_BASE}")
             changes[path] = (first, after)
     moves = _moves(changes) if any(isinstance(op, MoveFile) for op in group) else {}
     return _operations(changes, moves, prune)
@@ -247,7 +250,7 @@ def check_dependencies(operations: Iterable[Operation]) -> None:
         for path, before, after in footprint(op):
             if left.get(path, before) != before:
                 raise ImpossibleOperations(
-                    f"{display_path(path)} was staged based on different content.",
+                    f"{display_path(path)} {OTHER_BASE}",
                     "assent stage list",
                 )
             left[path] = after
@@ -312,8 +315,7 @@ def fold_edits(
         name = draft_name(name, edit.cut, edit.added)
         if name != edit.draft or not _fits(edit.cut, len(draft)):
             raise StoreError(
-                "The stored draft does not match its changes, so it was not used. Nothing was "
-                "changed.",
+                DRAFT_MISMATCH,
                 "assent log --verify",
             )
         for at in reversed(edit.cut):

@@ -23,11 +23,18 @@ from assent.core.run.journal import (
 )
 from assent.core.run.slot_move import PathState
 from assent.core.run.state import Rollback, Rollbacks, segment_ranges
-from assent.core.undo import NOT_A_FILE, UndoContext, behind_foreign_links, has_state, invert
+from assent.core.undo import (
+    NO_LONGER_READABLE,
+    NOT_A_FILE,
+    UndoContext,
+    behind_foreign_links,
+    has_state,
+    invert,
+)
 
 CHANGED_AFTER_RUN = "it changed after the run wrote it"
 BEHIND_SYMLINK = "a symlink has replaced the folder it was in"
-UNREADABLE = "it is no longer a file or cannot be read"
+UNREADABLE = f"it {NO_LONGER_READABLE}"
 CHANGED_DURING_RUN = (
     "something else changed it during the run; only the changes after that were reverted"
 )

@@ -117,14 +117,14 @@ def with_network(profile: SandboxProfile) -> SandboxProfile:
     )
 
 
+NO_REPOSITORY = "No Git repository for this workspace found; nothing can be committed."
+
+
 def with_commit_access(profile: SandboxProfile) -> SandboxProfile:
     """Returns a profile that reads the workspace and writes what a commit needs, nothing else."""
     found = commit_git_dir(profile.root)
     if found is None:
-        raise Refused(
-            "No Git repository for this workspace found; nothing can be committed.",
-            "git init",
-        )
+        raise Refused(NO_REPOSITORY, "git init")
     if not os.path.lexists(profile.root + b"/.git"):
         # Git looks at every file when it writes its list of them; those beyond it cannot see here.
         raise Refused(

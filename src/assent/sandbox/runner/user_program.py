@@ -13,6 +13,10 @@ from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import is_inside, one_line
 from assent.sandbox.profile.toolchains import path_folders
 
+IN_WORKSPACE = "is in the workspace, where an agent could change it."
+NO_PROGRAM = "not found or not executable."
+
+
 START: Final = b"/"
 
 
@@ -28,11 +32,11 @@ def user_program(words: Sequence[str], environment: Mapping[str, str], root: byt
     if b"/" in name and not name.startswith(b"/"):
         raise Refused(f"{one_line(name)} is a relative path; use an absolute path.")
     if within := _of_the_workspace(words, root):
-        raise Refused(f"{one_line(within)} is in the workspace, where an agent could change it.")
+        raise Refused(f"{one_line(within)} {IN_WORKSPACE}")
     places = [name] if b"/" in name else _on_path(name, environment)
     found = next((path for path in places if _is_program(path, root)), None)
     if found is None:
-        raise NotFound(f"{one_line(name)} not found or not executable.")
+        raise NotFound(f"{one_line(name)} {NO_PROGRAM}")
     return found
 
 

@@ -141,6 +141,7 @@ def _is_private(path: str) -> bool:
     return os.path.realpath(path) in private_folders()
 
 
+NOT_SAFE: Final = "The sandbox is not safe."
 DOCTOR: Final = "assent doctor"
 
 _NAMED: Final = 5
@@ -234,7 +235,7 @@ def status_from_results(attempts: Sequence[EscapeTestResult]) -> SandboxStatus:
     if leaks or not attempts:
         what = "; ".join(leaks[:_NAMED]) or "nothing was tried"
         more = f"; and {len(leaks) - _NAMED} more" if len(leaks) > _NAMED else ""
-        reason = f"The sandbox is not safe. A program inside it can: {what}{more}."
+        reason = f"{NOT_SAFE} A program inside it can: {what}{more}."
         return SandboxStatus(SandboxState.OFF, reason, DOCTOR)
     unproven = [one for one in attempts if one.proof is EscapeOutcome.UNPROVEN and one.trial.vital]
     if unproven:
