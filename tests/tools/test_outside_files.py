@@ -206,7 +206,7 @@ def test_f77_pages_pictures_and_binary_are_as_in_the_workspace(yard: Yard) -> No
     yard.beside("near/p.png", PNG)
     yard.beside("near/bin", b"\x7fELF\0")
     text = yard.agreed(READ, path="../near/long", offset=2, limit=1).text
-    assert text == "2: b\n[More lines follow: continue with offset 3.]"
+    assert text == "[Line 2 of 3]\n2: b"
     assert yard.agreed(READ, path="../near/p.png").images == (ImagePart("image/png", PNG),)
     with pytest.raises(Refused, match="is binary"):
         yard.agreed(READ, path="../near/bin")
