@@ -10,8 +10,6 @@ from tests.cli.scripts import PLANS, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.llm.server import Server, serving
 
-from assent.tools.read import MORE_LINES
-
 SECRET = b"KEY=hunter2\n"
 MODEL = ("--model", "openai/any")
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -69,6 +67,7 @@ def test_f138_a_named_file_is_in_the_very_request_under_its_name(asked: Asked) -
 def test_f138_a_path_with_blanks_and_one_from_the_current_folder(asked: Asked) -> None:
     assert [row["path"] for row in asked.rows('Read @"my notes.txt"')] == ["my notes.txt"]
     assert "buy milk" in asked.request
+    asked.world.ok("init")  # what else would tell that the folder above is the workspace?
     answer = asked.world.run("-p", *MODEL, "See @a.py", "--json", folder=asked.world.root / "src")
     assert answer.json["attachments"][0]["path"] == "src/a.py"
 
@@ -146,7 +145,7 @@ def test_f138_a_huge_file_is_cut_where_read_cuts_it_and_many_files_are_bounded(
     asked.world.put("huge.txt", b"".join(b"line %07d\n" % n for n in range(500_000)))
     [row] = asked.rows("See @huge.txt")
     assert row["bytes"] < 60_000
-    assert MORE_LINES.partition("{")[0] in asked.request
+    assert "read on with lines" in asked.request
     for n in range(30):
         asked.world.put(f"many/f{n:02}", b"small\n")
     rows = asked.rows(" ".join(f"@many/f{n:02}" for n in range(30)))
