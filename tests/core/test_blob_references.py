@@ -30,7 +30,7 @@ from assent.core.event import (
     TextRevised,
 )
 from assent.core.plan.approval import Approval, Approver
-from assent.core.plan.draft import draft_name
+from assent.core.plan.draft import DraftEdit, draft_name
 from assent.core.plan.operation import FileState, Operation, WriteFile
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import (
@@ -96,7 +96,7 @@ def drafted(store: Store, operations: Sequence[Operation], text: bytes = b"text"
 def edited(store: Store, added: Sequence[Operation], cut: tuple[int, ...] = ()) -> None:
     """Adds an edit of the plan's draft."""
     last = [one.event for one in store.events if isinstance(one.event, DraftChanged | DraftEdited)]
-    name = draft_name(last[-1].draft if last else "", cut, added)
+    name = draft_name(last[-1].draft if last else "", DraftEdit(cut, tuple(added)))
     store.add(PLAN, DraftEdited(name, (), tuple(added), cut))
 
 

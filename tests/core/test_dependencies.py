@@ -16,7 +16,7 @@ from assent.core.plan.draft import (
     content_sources,
     segments,
     stage,
-    without_operation,
+    without_operations,
 )
 from assent.core.plan.operation import (
     DeleteFile,
@@ -58,7 +58,7 @@ Story = tuple[Tree, list[Operation], Tree]
 def test_an_operation_goes(
     operations: tuple[Operation, ...], index: int, left: tuple[Operation, ...]
 ) -> None:
-    assert without_operation(operations, index) == left
+    assert without_operations(operations, (index,)) == left
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_a_later_segment_rests_on_stays_and_the_way_is_named(
     operations: tuple[Operation, ...],
 ) -> None:
     with pytest.raises(ImpossibleOperations) as refused:
-        without_operation(operations, 0)
+        without_operations(operations, (0,))
     last = operation_ids(operations)[-1]
     assert "An operation on p after a command depends on this one" in refused.value.message
     assert refused.value.next == f"assent stage remove {last[:12]}"
@@ -165,7 +165,7 @@ def test_without_one_operation_the_rest_still_does_what_it_did(
     index = data.draw(st.integers(0, len(draft) - 1))
     gone = draft[index]
     try:
-        left = without_operation(draft, index)
+        left = without_operations(draft, (index,))
     except ImpossibleOperations:
         paths = {path for path, *_ in footprint(gone)}
         later = {path for op in draft[index + 1 :] for path, *_ in footprint(op)}

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from tests.core.states import LINK, A, B, Tree, below
 from tests.support.properties import examples
 
-from assent.core.digest import operation_ids
+from assent.core.digest import canonical_bytes, operation_ids, pack, sha256
 from assent.core.errors import AssentError, Refused, StoreError
 from assent.core.event import DraftEdited
 from assent.core.paths import ancestors, casefolded
 from assent.core.plan.draft import (
     SMALLEST,
+    DraftEdit,
     check_dependencies,
     check_tree,
     draft_edit,
@@ -25,7 +26,7 @@ from assent.core.plan.draft import (
     refuse_similar_names,
     segments,
     stage,
-    without_operation,
+    without_operations,
 )
 from assent.core.plan.draft_index import DraftIndex
 from assent.core.plan.operation import (
@@ -46,7 +47,8 @@ ALIKE: tuple[bytes, ...] = (b"a", b"A", b"a/b", b"A/b", "\u00e9/x".encode(), b"e
 STATES = (A, B, LINK)
 COMMANDS = (RunCommand((b"make",)), RunCommand((b"make", b"test")))
 
-Step = list[Operation] | int
+# What is staged, the place of what is removed, or a command that stays at the end.
+Step = list[Operation] | int | RunCommand
 states = st.sampled_from(STATES)
 operations_of = {
     names: st.one_of(
@@ -65,7 +67,7 @@ trees = st.sampled_from(
 
 @st.composite
 def stories(draw: st.DrawFn) -> tuple[Tree, list[Step]]:
-    """Files, and what happens to a draft about them: operations are staged, or one is removed.
+    """Files, and what happens to a draft about them: operations are staged, or some are removed.
 
     Mostly an operation expects what is there at that point, so that much of it is possible.
     """
@@ -74,7 +76,7 @@ def stories(draw: st.DrawFn) -> tuple[Tree, list[Step]]:
     now, story = dict[bytes, FileState | None](tree), list[Step]()
     for _ in range(draw(st.integers(1, 8))):
         if draw(st.integers(0, 4)) == 0:
-            story.append(draw(st.integers(0, 5)))
+            story.append(draw(st.integers(0, 5) | st.sampled_from(COMMANDS)))
             continue
         step = []
         for _ in range(draw(st.sampled_from((1, 1, 1, 2)))):
@@ -148,27 +150,34 @@ def test_an_index_decides_as_the_checks_of_the_whole_draft(told: tuple[Tree, lis
     """What is refused leaves the draft as it was."""
     tree, story = told
     draft: tuple[Operation, ...] = ()
+    last: tuple[Operation, ...] = ()  # of it: commands that stay at its end
     index = DraftIndex()
     for step in story:
-        if isinstance(step, int):
-            if not draft:
-                continue
-            at = step % len(draft)
-            wanted = outcome(partial(without_operation, draft, at))
-            found = outcome(partial(index.without, at))
+        own, behind = draft[: len(draft) - len(last)], last
+        if isinstance(step, RunCommand):
+            wanted, behind = own, (*last, step)
+            found = outcome(partial(index.staged_at_end, [step]))
+        elif isinstance(step, int):
+            # Two neighbours, so that some are removed together with what depends on them.
+            places = {step % len(draft), (step + 1) % len(draft)} if draft else set()
+            behind = tuple(op for at, op in enumerate(last, len(own)) if at not in places)
+            wanted = outcome(partial(without_operations, own, places & set(range(len(own)))))
+            found = outcome(partial(index.without, places))
         else:
-            wanted = outcome(partial(stage, draft, step))
+            wanted = outcome(partial(stage, own, step))
             found = outcome(partial(index.staged, step))
         if not isinstance(found, DraftIndex):
             assert found == wanted
             continue
+        wanted = (*wanted, *behind)
+        assert found.at_end == len(behind)
         assert_tells_the_same(found, wanted)
         whole = outcome(partial(check_whole, wanted, tree))
         quick = outcome(partial(found.check, index, tree.__contains__, partial(below, tree)))
         assert quick == whole
         if whole is None:
             assert_is_reached(index, found)
-            draft, index = wanted, found
+            draft, last, index = wanted, behind, found
 
 
 def assert_is_reached(before: DraftIndex, after: DraftIndex) -> None:
@@ -178,36 +187,74 @@ def assert_is_reached(before: DraftIndex, after: DraftIndex) -> None:
     pairs = zip(after.ids, after.operations, strict=True)
     assert change.added == tuple((name, op) for name, op in pairs if name not in old)
     assert change.removed == tuple(name for name in before.ids if name not in new)
-    edit = edited("", change.cut, change.put)
-    assert fold_edits("", before.operations, [edit]) == after.operations
+    assert fold_edits("", before.operations, [edited("", change.edit)]) == after.operations
+    again = DraftIndex(before.operations, before.at_end)  # equal, and not the same objects
+    assert fold_edits("", again.operations, [edited("", change.edit)]) == after.operations
 
 
-def edited(before: str, cut: tuple[int, ...], added: tuple[Operation, ...]) -> DraftEdited:
-    return DraftEdited(draft_name(before, cut, added), (), added, cut)
+def edited(before: str, edit: DraftEdit) -> DraftEdited:
+    name = draft_name(before, edit)
+    return DraftEdited(name, (), edit.put, edit.cut, edit.places, edit.at_end)
 
 
 @given(st.lists(operations, max_size=8), st.lists(operations, max_size=8))
 def test_any_draft_is_an_edit_of_any_other(before: list[Operation], after: list[Operation]) -> None:
-    cut, added = draft_edit(tuple(before), tuple(after))
-    assert fold_edits("x", before, [edited("x", cut, added)]) == tuple(after)
+    edit = draft_edit(tuple(before), tuple(after))
+    assert fold_edits("x", before, [edited("x", edit)]) == tuple(after)
 
 
 OPS = (WriteFile(b"a", None, A), WriteFile(b"b", None, B))
+MORE = WriteFile(b"c", None, A)
 
 
-@pytest.mark.parametrize("cut", [(2,), (-1,), (0, 0), (1, 0)])
-def test_an_edit_of_places_that_a_draft_does_not_have_is_refused(cut: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "edit"),
+    [
+        (OPS, (*OPS, MORE), DraftEdit((), (MORE,))),
+        (OPS, OPS[1:], DraftEdit((0,))),
+        (OPS, (MORE, OPS[1]), DraftEdit((0,), (MORE,), (0,))),
+        (OPS, (OPS[0], MORE), DraftEdit((1,), (MORE,))),
+        (OPS, (OPS[0], MORE, OPS[1]), DraftEdit((), (MORE,), (1,))),
+    ],
+)
+def test_an_edit_names_what_leaves_and_what_comes_and_nothing_else(
+    before: tuple[Operation, ...], after: tuple[Operation, ...], edit: DraftEdit
+) -> None:
+    """So a change in the middle of a long draft is stored as small as one at its end."""
+    assert draft_edit(before, after) == edit
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        *(DraftEdit(cut) for cut in [(2,), (-1,), (0, 0), (1, 0)]),
+        *(DraftEdit((), OPS, places) for places in [(4, 5), (0,), (1, 1), (2, 0), (-1, 0)]),
+        *(DraftEdit((), (MORE,), at_end=count) for count in (-1, 1, 4)),
+    ],
+)
+def test_an_edit_of_places_that_a_draft_does_not_have_is_refused(edit: DraftEdit) -> None:
     with pytest.raises(StoreError, match="does not match its changes"):
-        fold_edits("", OPS, [edited("", cut, ())])
+        fold_edits("", OPS, [edited("", edit)])
 
 
 def test_edits_that_do_not_follow_from_each_other_are_refused() -> None:
-    first = edited("", (), OPS[:1])
-    second = edited(first.draft, (), OPS[1:])
+    first = edited("", DraftEdit((), OPS[:1]))
+    second = edited(first.draft, DraftEdit((), OPS[1:]))
     assert fold_edits("", (), [first, second]) == OPS
     for wrong in ([second], [second, first], [first, first]):
         with pytest.raises(StoreError, match="does not match its changes"):
             fold_edits("", (), wrong)
+
+
+def test_an_edit_of_an_older_version_has_the_same_name_as_ever() -> None:
+    """So drafts in logs that were written before edits had places still open."""
+    name = "7" * 64
+    assert draft_name(name, DraftEdit((1,), OPS)) == sha256(
+        pack(b"assent.draft.1", name.encode(), pack(b"1"), *map(canonical_bytes, OPS))
+    )
+    assert len({draft_name(name, each) for each in (
+        DraftEdit((1,), OPS), DraftEdit((1,), OPS, (0, 1)), DraftEdit((1,), OPS, (), 1)
+    )}) == 3  # fmt: skip
 
 
 def test_whole_versions_take_in_all_little_more_than_the_draft() -> None:

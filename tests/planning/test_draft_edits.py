@@ -24,7 +24,7 @@ from assent.core.plan.draft import (
     check_tree,
     refuse_similar_names,
     stage,
-    without_operation,
+    without_operations,
 )
 from assent.core.plan.operation import (
     DeleteFile,
@@ -117,7 +117,7 @@ def staged_whole(draft: tuple[Operation, ...], action: Action) -> tuple[Operatio
     try:
         match action:
             case ("remove", int(at), _):
-                wanted = without_operation(draft, at % len(draft)) if draft else ()
+                wanted = without_operations(draft, (at % len(draft),)) if draft else ()
             case ("clear", _, _):
                 wanted = ()
             case ("text" | "propose", _, _):

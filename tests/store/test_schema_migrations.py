@@ -50,7 +50,7 @@ def test_writing_brings_an_older_log_up_to_date(tmp_path: Path) -> None:
 def test_new_log_has_all_steps(tmp_path: Path) -> None:
     later = Database(str(tmp_path / "store.db"), 1, more_steps(tmp_path / "later"))
     with closing(later), later.transaction() as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (6,)
 
 
 def test_failed_step_changes_nothing(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
             store.append(note("old words", 2))
     assert reading.value.message == writing.value.message
     assert reading.value.message == (
-        f"{path} was written by a newer version of Assent (format 5; this version supports 4). "
+        f"{path} was written by a newer version of Assent (format 6; this version supports 5). "
         "Nothing was changed."
     )
     assert reading.value.next == "pip install --upgrade assent"
@@ -93,7 +93,7 @@ def test_version_before_edits_of_drafts_refuses_a_log_that_may_have_them(tmp_pat
         shutil.copy(Path(FOLDER) / name, older / name)
     with (
         closing(Database(str(path), 1, Migrations(str(older)))) as before,
-        pytest.raises(StoreError, match=r"newer version of Assent \(format 4; .* supports 2\)"),
+        pytest.raises(StoreError, match=r"newer version of Assent \(format 5; .* supports 2\)"),
     ):
         before.rows("SELECT body FROM heads", ())
 
@@ -104,9 +104,23 @@ def test_version_before_the_file_of_small_contents_refuses_the_log(tmp_path: Pat
     filled(path, 2)
     shutil.copytree(FOLDER, older)
     (older / "0004_small_blobs.sql").unlink()
+    (older / "0005_draft_places.sql").unlink()
     with (
         closing(Database(str(path), 1, Migrations(str(older)))) as before,
-        pytest.raises(StoreError, match=r"newer version of Assent \(format 4; .* supports 3\)"),
+        pytest.raises(StoreError, match=r"newer version of Assent \(format 5; .* supports 3\)"),
+    ):
+        before.rows("SELECT body FROM heads", ())
+
+
+def test_version_before_places_in_edits_refuses_the_log(tmp_path: Path) -> None:
+    """It would put what was changed in the middle of a draft at its end."""
+    path, older = tmp_path / "store.db", tmp_path / "older"
+    filled(path, 2)
+    shutil.copytree(FOLDER, older)
+    (older / "0005_draft_places.sql").unlink()
+    with (
+        closing(Database(str(path), 1, Migrations(str(older)))) as before,
+        pytest.raises(StoreError, match=r"newer version of Assent \(format 5; .* supports 4\)"),
     ):
         before.rows("SELECT body FROM heads", ())
 
@@ -123,7 +137,7 @@ def test_log_without_that_step_is_opened_and_counted_up(tmp_path: Path) -> None:
         store.append(note("goes on", 0))
         assert store.verify().broken == ""
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
 
 
 def test_newer_version_that_comes_while_we_run_is_noticed(tmp_path: Path) -> None:

@@ -157,6 +157,7 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
     epilog=examples(
         "assent stage run -- make test\n"
         "assent stage run --env CI=1 --env LANG=C -- make test\n"
+        "assent stage run --at-end -- make test\n"
         "assent stage run --cwd web --network --timeout 600 -- npm ci\n"
         "assent stage run --script 'sort -u words.txt > sorted && mv sorted words.txt'\n"
         "assent stage run --script @migrate.sh --undo 'sh migrate.sh --down'"
@@ -179,14 +180,15 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
     "--undo", metavar="CMD", help="Command that undoes it; with shell operators it runs in sh."
 )
 @click.option("--no-sandbox", is_flag=True, help="Run it without the sandbox.")
+@click.option("--at-end", is_flag=True, help="Keep it after everything that is staged later.")
 @with_invocation
 def run(call: Invocation, argv: tuple[str, ...], script: str | None, cwd: str, **how: Any) -> None:
     """Stage a command that runs as part of the build.
 
-    It runs after everything staged before it. In the sandbox it can write to the workspace, except
-    git's and Assent's own files, and has no network unless you allow it. It is stopped above
-    8 GiB of memory, 1024 processes or 1 GiB of output. If it fails, the build stops and lists your
-    options.
+    It runs after everything staged before it, and with --at-end after everything staged later. In
+    the sandbox it can write to the workspace, except git's and Assent's own files, and has no
+    network unless you allow it. It is stopped above 8 GiB of memory, 1024 processes or 1 GiB of
+    output. If it fails, the build stops and lists your options.
     """
     command = RunCommand(
         tuple(map(os.fsencode, argv)),
@@ -198,7 +200,8 @@ def run(call: Invocation, argv: tuple[str, ...], script: str | None, cwd: str, *
         () if how["undo"] is None else _undo(how["undo"]),
         "unconfined" if how["no_sandbox"] else "workspace",
     )
-    staged = call.engine.drafts.run(call.record(), command, os.fsencode(cwd))
+    drafts, folder = call.engine.drafts, os.fsencode(cwd)
+    staged = drafts.run(call.record(), command, folder, at_end=how["at_end"])
     rows = [operation_row(name, op) for name, op in staged.added]
     call.output.answer({"operation": rows[0]}, operation_lines(rows))
 

@@ -218,18 +218,24 @@ class DraftChanged(msgspec.Struct, frozen=True, tag="draft_changed"):
     draft: str
     removed: tuple[str, ...]
     added: tuple[Operation, ...]
+    # How many of the last operations are commands that stay behind what is staged later.
+    at_end: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class DraftEdited(msgspec.Struct, frozen=True, tag="draft_edited"):
     """As `draft_changed`, and `draft` names no blob: the draft follows from the one before.
 
-    What was at the places `cut` is gone, and what was added comes last (`core/plan/draft.py`).
+    What was at the places `cut` is gone, and what was added stands at `places` now, or comes last
+    (`core/plan/draft.py`).
     """
 
     draft: str
     removed: tuple[str, ...]
     added: tuple[Operation, ...]
     cut: tuple[int, ...] = ()
+    # Events that were written before there were these are still told as they were then.
+    places: tuple[int, ...] | msgspec.UnsetType = msgspec.UNSET
+    at_end: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class PlanProposed(msgspec.Struct, frozen=True, tag="plan_proposed"):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from posixpath import normpath
+from typing import Literal
 
 import msgspec
 
@@ -32,8 +33,14 @@ from assent.core.paths import (
     refuse_deep_paths,
     refuse_own_paths,
 )
-from assent.core.plan.draft import check_tree, content_sources, refuse_similar_names, stage
-from assent.core.plan.draft_index import Draft, DraftIndex
+from assent.core.plan.draft import (
+    check_tree,
+    content_sources,
+    dependent_operations,
+    refuse_similar_names,
+    stage,
+)
+from assent.core.plan.draft_index import Draft, DraftIndex, NamedOperation
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,
@@ -42,6 +49,7 @@ from assent.core.plan.operation import (
     RunCommand,
     WriteFile,
     footprint,
+    found_operations,
 )
 from assent.core.plan.record import PlanRecord
 from assent.planning.command_operation import checked_command, command_folder
@@ -167,6 +175,17 @@ MAX_TRIES = 20  # at a draft that others are changing, too
 LINK_MODE = 0o777
 
 
+class KeptOperation(msgspec.Struct, frozen=True):
+    """Why what a reference names was not removed from a draft.
+
+    It names no operation, or these several, or the one that it names is needed by these.
+    """
+
+    reference: str
+    why: Literal["unknown", "ambiguous", "needed"]
+    others: tuple[NamedOperation, ...] = ()
+
+
 class Staged(msgspec.Struct, frozen=True):
     """The result of staging: the plan, and the operations that were added to its draft.
 
@@ -174,8 +193,11 @@ class Staged(msgspec.Struct, frozen=True):
     """
 
     record: PlanRecord
-    added: tuple[tuple[str, Operation], ...]
-    removed: tuple[tuple[str, Operation], ...] = ()
+    added: tuple[NamedOperation, ...]
+    removed: tuple[NamedOperation, ...] = ()
+    changed: Mapping[str, str] = {}  # by the id of an added one, that of the one it replaces
+    gone: tuple[NamedOperation, ...] = ()  # what was added cancels these out
+    kept: tuple[KeptOperation, ...] = ()  # what could not be removed
 
 
 class Drafts:
@@ -273,15 +295,25 @@ class Drafts:
             operations.append(MoveFile(file, goal, state, file.count(b"/") - path.count(b"/")))
         return self.stage(record, operations)
 
-    def run(self, record: PlanRecord, command: RunCommand, typed: bytes | None = None) -> Staged:
-        """Stages a command; `typed` is its folder as the user typed it. Nothing is run."""
+    def run(
+        self,
+        record: PlanRecord,
+        command: RunCommand,
+        typed: bytes | None = None,
+        *,
+        at_end: bool = False,
+    ) -> Staged:
+        """Stages a command; `typed` is its folder as the user typed it. Nothing is run.
+
+        One that is `at_end` stays behind what is staged later.
+        """
         draft = self._drafted(record)
         if typed is not None:
             folder = command_folder(typed, partial(draft_path, self._ports.files, draft))
             command = msgspec.structs.replace(command, cwd=folder)
         if command.cwd:
             refuse_own_paths(command.cwd, self._plan_dir, self._private)
-        return self.stage(record, [checked_command(command, draft)])
+        return self.stage(record, [checked_command(command, draft)], at_end=at_end)
 
     def remove(self, record: PlanRecord, reference: str) -> Staged:
         """Removes one operation from the draft."""
@@ -295,8 +327,36 @@ class Drafts:
                 "assent stage list",
             )
         at = ids.index(found[0])
-        replaced = self._replace(record, draft, draft.index.without(at))
-        return Staged(replaced.record, replaced.added, ((found[0], operations[at]),))
+        replaced = self._replace(record, draft, draft.index.without((at,)))
+        return msgspec.structs.replace(replaced, removed=((found[0], operations[at]),))
+
+    def unstage(self, record: PlanRecord, references: Sequence[str]) -> Staged:
+        """Removes operations by ids or paths, as many as nothing that stays depends on.
+
+        What cannot be removed is `kept`, each with the reason; nothing of it is raised.
+        """
+        reopening_events(record)
+        draft = self.plans.staged(record)
+        operations, ids = draft.operations, draft.index.ids
+        named = tuple(zip(ids, operations, strict=True))
+        wanted, kept = dict[int, str](), list[KeptOperation]()
+        for reference in dict.fromkeys(references):
+            found = found_operations(ids, operations, reference)
+            if len(found) == 1:
+                wanted.setdefault(found[0], reference)
+                continue
+            several = tuple([named[at] for at in found])
+            kept.append(KeptOperation(reference, "ambiguous" if found else "unknown", several))
+        for at, later in dependent_operations(operations, wanted.keys()).items():
+            rests = tuple([named[each] for each in later])
+            kept.append(KeptOperation(wanted.pop(at), "needed", rests))
+        if not wanted:
+            return Staged(record, (), kept=tuple(kept))
+        places = sorted(wanted)
+        replaced = self._replace(record, draft, draft.index.without(places))
+        removed = tuple([named[at] for at in places])
+        gone = tuple([pair for pair in replaced.gone if pair not in removed])
+        return msgspec.structs.replace(replaced, removed=removed, gone=gone, kept=tuple(kept))
 
     def clear(self, record: PlanRecord) -> Staged:
         """Removes every operation from the draft."""
@@ -305,12 +365,18 @@ class Drafts:
         return Staged(self._replace(record, draft, DraftIndex()).record, (), gone)
 
     def stage(
-        self, record: PlanRecord, operations: Sequence[Operation], *, synced: bool = True
+        self,
+        record: PlanRecord,
+        operations: Sequence[Operation],
+        *,
+        synced: bool = True,
+        at_end: bool = False,
     ) -> Staged:
         """Adds operations to the draft, composed with earlier ones; contents are stored first.
 
         What rules deny is refused; it can still be removed from a draft that has it. Without
-        `synced` the caller records something else next, and waits for that.
+        `synced` the caller records something else next, and waits for that. Commands that are
+        `at_end` stay behind what is staged later.
         """
         for op in operations:
             for path, *_ in footprint(op):
@@ -320,7 +386,10 @@ class Drafts:
         for _ in range(MAX_TRIES):
             try:
                 draft = self.plans.staged(record)
-                wanted = draft.index.staged(operations)
+                last = [op for op in operations if at_end and isinstance(op, RunCommand)]
+                rest = operations if not last else [op for op in operations if op not in last]
+                wanted = draft.index.staged(rest)
+                wanted = wanted.staged_at_end(last) if last else wanted
                 if wanted.has_similar_names:
                     refuse_similar_names(wanted.operations)
                 if wanted.has_case_pairs:
@@ -346,13 +415,16 @@ class Drafts:
         added = [op for _, op in change.added]
         refuse_git_paths(files, added, wanted.coming, wanted.going)
         self._contents.keep_added(wanted, added)
-        if not change.added and not change.removed:
+        if not change.added and not change.gone and wanted.at_end == draft.at_end:
             return Staged(self.plans.draft(record), ())
         changed, event = self.plans.repository().change_draft(draft, wanted, change)
         record = self.plans.draft(record, event, synced=synced)
         self.plans.last_draft = changed
         self._projections.draft(record, wanted.operations, wanted.ids)
-        return Staged(record, change.added)
+        replaced = change.changed
+        again = set(replaced.values())
+        gone = tuple([pair for pair in change.gone if pair[0] not in again])
+        return Staged(record, change.added, changed=replaced, gone=gone)
 
     def _stage_write(
         self, record: PlanRecord, path: bytes, before: FileState | None, after: FileState
@@ -362,7 +434,7 @@ class Drafts:
         staged = self.stage(record, [WriteFile(path, before, after)])
         about_it = [pair for pair in staged.added if _touches(pair[1], path)]
         rest = [pair for pair in staged.added if not _touches(pair[1], path)]
-        return Staged(staged.record, (*about_it, *rest))
+        return msgspec.structs.replace(staged, added=(*about_it, *rest))
 
     def _path(self, argument: bytes, draft: Overlay) -> bytes:
         path = draft_path(self._ports.files, draft, argument)

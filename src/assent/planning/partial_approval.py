@@ -8,7 +8,7 @@ from assent.core.digest import operation_ids
 from assent.core.errors import DigestMismatch, IllegalState, ImpossibleOperations, StoreError
 from assent.core.event import DraftChanged, Event, OperationsDeclined, PlanProposed, PlanRevised
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
-from assent.core.plan.draft import check_tree
+from assent.core.plan.draft import check_tree, still_at_end
 from assent.core.plan.operation import Operation, RunCommand, WriteFile
 from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
 from assent.core.plan.plan import Plan
@@ -151,7 +151,10 @@ class PartialApprovals:
         before, after = set(old), set(new)
         added = tuple(op for name, op in zip(new, wanted, strict=True) if name not in before)
         removed = tuple(name for name in old if name not in after)
-        return [DraftChanged(repository.keep_draft(wanted), removed, added)]
+        at_end = still_at_end(wanted, drafted, record.at_end)
+        return [
+            DraftChanged(repository.keep_draft(wanted), removed, added, at_end or msgspec.UNSET)
+        ]
 
     def _by_a_setting(self, op: Operation, plan: Plan) -> bool:
         """Tells whether freezing added an operation: it is in no draft."""

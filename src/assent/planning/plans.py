@@ -293,7 +293,7 @@ class Plans:
     def staged(self, record: PlanRecord) -> Draft:
         """Returns the staged operations as the record's version has them."""
         last = self.last_draft  # others may look at the same time
-        if last.name != record.draft:
+        if (last.name, last.at_end) != (record.draft, record.at_end):
             last = self.last_draft = self.repository().draft(record)
         return last
 

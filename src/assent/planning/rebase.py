@@ -9,7 +9,7 @@ from assent.core.errors import AssentError, Drift, IllegalState, NotFound
 from assent.core.event import DraftChanged, Event, PlanRebased
 from assent.core.hook import PLAN_PROPOSED
 from assent.core.paths import ancestors, display_path
-from assent.core.plan.draft import check_tree
+from assent.core.plan.draft import check_tree, still_at_end
 from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.plan.rebase import RebaseConflict, conflict_text, rebase_operation
@@ -178,9 +178,10 @@ class Rebaser:
             return []
         self._contents.keep_all(rebase.operations, added)
         removed = tuple(name for name in old if name not in after)
-        return [
-            DraftChanged(self._plans.repository().keep_draft(rebase.operations), removed, added)
-        ]
+        was = [op for op, _ in rebase.fates]
+        at_end = still_at_end(rebase.operations, was, rebase.record.at_end)
+        draft = self._plans.repository().keep_draft(rebase.operations)
+        return [DraftChanged(draft, removed, added, at_end or msgspec.UNSET)]
 
 
 class _CurrentFiles:

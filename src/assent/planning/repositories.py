@@ -6,6 +6,7 @@ from threading import RLock
 from typing import Final, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from assent.core.errors import (
     AssentError,
@@ -223,7 +224,7 @@ class PlanRepository:
             later = self._ports.store.read(record.stream, record.edits_after)
             found = [one.event for one in later if one.seq <= record.seq]
             edits = [event for event in found if isinstance(event, DraftEdited)]
-        draft = self._edited(record.whole_draft, edits)
+        draft = self._edited(record.whole_draft, edits, record.at_end)
         if draft.name != record.draft:
             raise StoreError(
                 "Changes of the stored draft are missing, so it was not used. Nothing was changed.",
@@ -242,11 +243,11 @@ class PlanRepository:
         edits = [event for event in later if isinstance(event, DraftEdited)]
         return self._edited(whole, edits).operations
 
-    def _edited(self, whole: str, edits: Sequence[DraftEdited]) -> Draft:
+    def _edited(self, whole: str, edits: Sequence[DraftEdited], at_end: int = 0) -> Draft:
         staged = decode_draft(self._ports.blobs.read(whole)) if whole else ()
         changed = sum(len(edit.cut) + len(edit.added) for edit in edits)
         name = edits[-1].draft if edits else whole
-        return Draft(name, fold_edits(whole, staged, edits), len(staged), changed)
+        return Draft(name, fold_edits(whole, staged, edits), len(staged), changed, at_end=at_end)
 
     def change_draft(
         self, draft: Draft, wanted: DraftIndex, change: DraftChange
@@ -255,15 +256,18 @@ class PlanRepository:
 
         An edit is in the event itself; a version that is stored whole is on disk before it.
         """
-        operations, cut, put = wanted.operations, change.cut, change.put
-        removed, size = change.removed, len(operations)
-        if is_due_whole(draft.whole, draft.changed, len(cut), len(put), size):
+        operations, edit, removed = wanted.operations, change.edit, change.removed
+        now, size, at_end = len(edit.cut) + len(edit.put), len(operations), edit.at_end
+        if is_due_whole(draft.whole, draft.changed, len(edit.cut), len(edit.put), size):
             name, added = self.keep_draft(operations), tuple(op for _, op in change.added)
-            return Draft(name, operations, size, 0, wanted), DraftChanged(name, removed, added)
+            whole = DraftChanged(name, removed, added, at_end or UNSET)
+            return Draft(name, operations, size, 0, wanted, at_end), whole
         self._ports.blobs.flush()
-        name, changed = draft_name(draft.name, cut, put), draft.changed + len(cut) + len(put)
-        edited = DraftEdited(name, removed, put, cut)
-        return Draft(name, operations, draft.whole, changed, wanted), edited
+        name, changed = draft_name(draft.name, edit), draft.changed + now
+        edited = DraftEdited(
+            name, removed, edit.put, edit.cut, edit.places or UNSET, at_end or UNSET
+        )
+        return Draft(name, operations, draft.whole, changed, wanted, at_end), edited
 
     def keep_draft(self, operations: Sequence[Operation]) -> str:
         """Stores staged operations as a blob and returns its digest."""

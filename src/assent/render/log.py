@@ -137,7 +137,7 @@ def _fields(value: msgspec.Struct) -> Row:
     unsaid = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
     for field, attribute in zip(stored, names, strict=True):
         content = getattr(value, attribute)
-        if attribute in unsaid and content == unsaid[attribute]:
+        if content is msgspec.UNSET or (attribute in unsaid and content == unsaid[attribute]):
             continue
         if isinstance(content, bytes):
             found.update(redacted_row(path_fields(field, content)))

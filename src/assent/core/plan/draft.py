@@ -1,6 +1,6 @@
 """The draft: operations being staged, composed per segment, what depends on what, and its edits."""
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import Final, TypeAlias
 
 import msgspec
@@ -164,18 +164,26 @@ class _DraftSegment:
         return tuple(self._ops.values())
 
     def add(self, op: FileOperation) -> None:
-        owners = {self._owner[path] for path, *_ in footprint(op) if path in self._owner}
-        group = [*[self._ops.pop(owner) for owner in sorted(owners)], op]
+        owners = sorted({self._owner[path] for path, *_ in footprint(op) if path in self._owner})
+        group = [*[self._ops[owner] for owner in owners], op]
         for path, *_ in [step for merged in group for step in footprint(merged)]:
             self._owner.pop(path, None)
-        for each in composed(group) if owners else group:
+        merged = composed(group) if owners else group
+        for owner, each in zip(owners, merged, strict=False):
+            self._put(owner, each)  # what is changed again keeps its place
+        for owner in owners[len(merged) :]:
+            del self._ops[owner]
+        for each in merged[len(owners) :]:
             self._append(each)
 
     def _append(self, op: FileOperation) -> None:
-        self._ops[self._next] = op
-        for path, *_ in footprint(op):
-            self._owner[path] = self._next
+        self._put(self._next, op)
         self._next += 1
+
+    def _put(self, key: int, op: FileOperation) -> None:
+        self._ops[key] = op
+        for path, *_ in footprint(op):
+            self._owner[path] = key
 
 
 def composed(group: list[FileOperation]) -> list[FileOperation]:
@@ -256,27 +264,58 @@ def check_dependencies(operations: Iterable[Operation]) -> None:
             left[path] = after
 
 
-def without_operation(operations: Sequence[Operation], index: int) -> tuple[Operation, ...]:
-    """Returns a draft without one operation; segments that it separated are composed.
+def dependent_operations(operations: Sequence[Operation], places: Set[int]) -> dict[int, list[int]]:
+    """Returns which of these places cannot leave a draft, each with later places that rest on it.
 
-    Raises if an operation after a command depends on this one.
+    Between two commands no operation rests on another: they are composed. Across a command, one on
+    the same path expects what the earlier one leaves.
     """
-    paths = {path for path, *_ in footprint(operations[index])}
-    for at in range(index + 1, len(operations)):
-        met = [path for path, *_ in footprint(operations[at]) if path in paths]
-        if met:
-            raise ImpossibleOperations(
-                f"An operation on {display_path(met[0])} after a command depends on this one; "
-                "remove that one first.",
-                f"assent stage remove {operation_ids(operations)[at][:_SHORT]}",
-            )
-    return stage((), [op for at, op in enumerate(operations) if at != index])
+    paths: dict[bytes, list[int]] = {}
+    for at, op in enumerate(operations):
+        for path, *_ in footprint(op):
+            paths.setdefault(path, []).append(at)
+    leaving, found = set(places), dict[int, list[int]]()
+    while True:
+        # What has to stay may itself rest on an earlier one that was to leave.
+        stuck = {at: _later(operations, paths, at, leaving) for at in leaving}
+        stuck = {at: later for at, later in stuck.items() if later}
+        if not stuck:
+            return dict(sorted(found.items()))
+        found |= stuck
+        leaving -= stuck.keys()
+
+
+def _later(
+    operations: Sequence[Operation], paths: dict[bytes, list[int]], at: int, leaving: Set[int]
+) -> list[int]:
+    touched = [paths[path] for path, *_ in footprint(operations[at])]
+    return sorted({later for of in touched for later in of if later > at and later not in leaving})
+
+
+def without_operations(
+    operations: Sequence[Operation], places: Collection[int]
+) -> tuple[Operation, ...]:
+    """Returns a draft without some operations; segments that they separated are composed.
+
+    Raises if an operation after a command depends on one of them, and is to stay.
+    """
+    stuck = dependent_operations(operations, frozenset(places))
+    for at, later in stuck.items():
+        paths = {path for path, *_ in footprint(operations[at])}
+        met = [path for path, *_ in footprint(operations[later[0]]) if path in paths]
+        raise ImpossibleOperations(
+            f"An operation on {display_path(met[0])} after a command depends on this one; "
+            "remove that one first.",
+            f"assent stage remove {operation_ids(operations)[later[0]][:_SHORT]}",
+        )
+    return stage((), [op for at, op in enumerate(operations) if at not in places])
 
 
 # Edits of a draft: how one version follows from the one before, and when it is stored whole.
 #
 # A version that is stored whole is a blob and named by its digest. An edit says which operations of
-# the version before leave and which are added at its end, and names the result after both.
+# the version before leave, which are added, and where those stand then; it names the result after
+# all of it. Commands that stay at the end of a draft are its last operations, and are counted.
 
 
 SMALLEST: Final = 64  # operations that come and go before a small draft is stored whole again
@@ -284,26 +323,56 @@ SMALLEST: Final = 64  # operations that come and go before a small draft is stor
 decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
 
 
+class DraftEdit(msgspec.Struct, frozen=True):
+    """How one version of a draft follows from another."""
+
+    cut: tuple[int, ...] = ()  # places in the one before whose operations leave
+    put: tuple[Operation, ...] = ()  # what is added
+    places: tuple[int, ...] = ()  # where that stands in the new one; empty: at its end
+    at_end: int = 0  # commands that stay last in the new one
+
+
 def draft_edit(
-    before: tuple[Operation, ...], after: tuple[Operation, ...]
-) -> tuple[tuple[int, ...], tuple[Operation, ...]]:
-    """Returns where operations leave a draft and what is added at its end to get another one."""
+    before: tuple[Operation, ...], after: tuple[Operation, ...], at_end: int = 0
+) -> DraftEdit:
+    """Returns the edit that makes one draft of another, whose last `at_end` commands stay last."""
     size, most = len(before), len(after)
     if before == after[:size]:  # nearly always, and compared without a step for each operation
-        return (), after[size:]
-    cut, kept = [], 0
-    for at, op in enumerate(before):
-        if kept < most and (op is after[kept] or op == after[kept]):
-            kept += 1
+        return DraftEdit((), after[size:], (), at_end)
+    start, shorter = 0, min(size, most)
+    while start < shorter and before[start] is after[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and before[size - 1 - end] is after[most - 1 - end]:
+        end += 1
+    where: dict[Operation, list[int]] = {}
+    for at in range(most - end - 1, start - 1, -1):
+        where.setdefault(after[at], []).append(at)
+    cut, new, last = list[int](), set(range(start, most - end)), start - 1
+    for at in range(start, size - end):
+        places = where.get(before[at], [])
+        while places and places[-1] <= last:
+            places.pop()
+        if places:
+            last = places.pop()
+            new.discard(last)
         else:
             cut.append(at)
-    return tuple(cut), after[kept:]
+    spots = tuple(sorted(new))
+    at_last = spots == tuple(range(most - len(spots), most))
+    put = tuple([after[at] for at in spots])
+    return DraftEdit(tuple(cut), put, () if at_last else spots, at_end)
 
 
-def draft_name(before: str, cut: Sequence[int], added: Iterable[Operation]) -> str:
+def draft_name(before: str, edit: DraftEdit) -> str:
     """Returns the name of the version that an edit makes of the one with the name `before`."""
-    places = pack(*[b"%d" % at for at in cut])
-    return sha256(pack(b"assent.draft.1", before.encode(), places, *map(canonical_bytes, added)))
+    cut = pack(*[b"%d" % at for at in edit.cut])
+    put = map(canonical_bytes, edit.put)
+    if not edit.places and not edit.at_end:
+        return sha256(pack(b"assent.draft.1", before.encode(), cut, *put))
+    places = pack(*[b"%d" % at for at in edit.places])
+    at_end = b"%d" % edit.at_end
+    return sha256(pack(b"assent.draft.2", before.encode(), cut, places, at_end, *put))
 
 
 def fold_edits(
@@ -311,17 +380,41 @@ def fold_edits(
 ) -> tuple[Operation, ...]:
     """Returns a draft after edits; refuses edits that do not follow from each other."""
     draft = list(operations)
-    for edit in edits:
-        name = draft_name(name, edit.cut, edit.added)
-        if name != edit.draft or not _fits(edit.cut, len(draft)):
+    for event in edits:
+        edit = DraftEdit(event.cut, event.added, event.places or (), event.at_end or 0)
+        name = draft_name(name, edit)
+        if name != event.draft or not _fits(edit.cut, len(draft)) or not _applied(draft, edit):
             raise StoreError(
                 DRAFT_MISMATCH,
                 "assent log --verify",
             )
-        for at in reversed(edit.cut):
-            del draft[at]
-        draft += edit.added
     return tuple(draft)
+
+
+def _applied(draft: list[Operation], edit: DraftEdit) -> bool:
+    """Applies an edit; tells whether it fits."""
+    for at in reversed(edit.cut):
+        del draft[at]
+    if edit.places:
+        if len(edit.places) != len(edit.put) or not _fits(edit.places, len(draft) + len(edit.put)):
+            return False
+        for at, op in zip(edit.places, edit.put, strict=True):
+            draft.insert(at, op)
+    else:
+        draft += edit.put
+    last = draft[len(draft) - edit.at_end :] if 0 <= edit.at_end <= len(draft) else [None]
+    return all(isinstance(op, RunCommand) for op in last)
+
+
+def still_at_end(operations: Sequence[Operation], was: Sequence[Operation], at_end: int) -> int:
+    """Returns how many commands stay last in a draft that was made of another one."""
+    held = set(was[len(was) - at_end :]) if at_end else set()
+    count = 0
+    for op in reversed(operations):
+        if op not in held:
+            break
+        count += 1
+    return min(count, at_end)
 
 
 def is_due_whole(whole: int, changed: int, cut: int, added: int, size: int) -> bool:

@@ -4,7 +4,7 @@ Every answer here is careful: where an index cannot tell that a change is fine, 
 whole draft (`core/plan/draft.py`) decides, and says what is wrong.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from itertools import islice
 from typing import Final, TypeAlias, TypeVar
@@ -14,13 +14,14 @@ import msgspec
 from assent.core.digest import operation_ids
 from assent.core.paths import ancestors, casefolded, parent, similarity_key
 from assent.core.plan.draft import (
+    DraftEdit,
     check_dependencies,
     check_paths,
     check_tree,
     composed,
     draft_edit,
     stage,
-    without_operation,
+    without_operations,
 )
 from assent.core.plan.operation import (
     FileOperation,
@@ -37,12 +38,14 @@ _PAIR: Final = 2
 
 Key = TypeVar("Key")
 Counts: TypeAlias = dict[bytes, int]
+NamedOperation: TypeAlias = tuple[str, Operation]
 
 
 class DraftIndex:
     """Operations by increasing keys, and what they do to paths. A change is a new index."""
 
-    def __init__(self, operations: Iterable[Operation] = ()) -> None:
+    def __init__(self, operations: Iterable[Operation] = (), at_end: int = 0) -> None:
+        """The last `at_end` operations are commands that stay behind what is staged later."""
         self._ops: dict[int, Operation] = {}
         self._ids: dict[int, str] = {}
         self._equal: dict[str, int] = {}  # how often an operation occurs, by its first id
@@ -63,7 +66,9 @@ class DraftIndex:
         self._odd = False  # whether operations of one segment share a path, or do not follow
         # Paths that the last change touched; None: all of them, as far as anyone knows.
         self._touched: set[bytes] | None = None
-        known = tuple(operations)
+        every = tuple(operations)
+        known = every[: len(every) - at_end]
+        self._last: tuple[Operation, ...] = every[len(known) :]
         for op, name in zip(known, operation_ids(known), strict=True):
             self._append(op, name)
         if len(set(known)) != len(known):
@@ -76,12 +81,19 @@ class DraftIndex:
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
         """The operations, in order."""
-        return tuple(self._ops.values())
+        return (*self._ops.values(), *self._last)
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """Their ids."""
-        return tuple(self._ids.values())
+        if self._last and self._has_equals:
+            return operation_ids(self.operations)
+        return (*self._ids.values(), *operation_ids(self._last))
+
+    @property
+    def at_end(self) -> int:
+        """How many of the last operations are commands that stay last."""
+        return len(self._last)
 
     @property
     def has_links(self) -> bool:
@@ -99,10 +111,13 @@ class DraftIndex:
         return self._twice > 0 or self._odd
 
     def staged(self, added: Iterable[Operation]) -> "DraftIndex":
-        """Returns the draft with operations added, composed with earlier ones on the same path."""
+        """Returns the draft with operations added, composed with earlier ones on the same path.
+
+        Commands that stay at the end come after them.
+        """
         more = tuple(added)
         if self._odd:
-            return DraftIndex(stage(self.operations, more))
+            return self._staged_whole(more)
         new = self._copy()
         for op in more:
             if isinstance(op, RunCommand):
@@ -110,31 +125,60 @@ class DraftIndex:
             else:
                 new._compose(op)
             if new._odd:
-                return DraftIndex(stage(self.operations, more))
+                return self._staged_whole(more)
         return new
 
-    def without(self, at: int) -> "DraftIndex":
-        """Returns the draft without one operation; raises if a later one depends on it."""
-        key = next(islice(self._ops, at, None))
-        if self._odd or key < self._start or isinstance(self._ops[key], RunCommand):
-            return DraftIndex(without_operation(self.operations, at))
+    def staged_at_end(self, commands: Iterable[RunCommand]) -> "DraftIndex":
+        """Returns the draft with commands added that stay behind what is staged later."""
         new = self._copy()
-        new._drop(key)
+        new._last = (*self._last, *commands)
         return new
+
+    def without(self, places: Collection[int]) -> "DraftIndex":
+        """Returns the draft without some operations; raises if a later one depends on them."""
+        count = len(self._ops)
+        kept = tuple([op for at, op in enumerate(self._last, count) if at not in places])
+        own = [at for at in places if at < count]
+        keys = [next(islice(self._ops, at, None)) for at in own]
+        if self._odd or any(
+            key < self._start or isinstance(self._ops[key], RunCommand) for key in keys
+        ):
+            left = without_operations(tuple(self._ops.values()), own)
+            return DraftIndex((*left, *kept), len(kept))
+        new = self._copy()
+        for key in keys:
+            new._drop(key)
+        new._last = kept
+        return new
+
+    def _staged_whole(self, more: tuple[Operation, ...]) -> "DraftIndex":
+        staged = stage(tuple(self._ops.values()), more)
+        return DraftIndex((*staged, *self._last), self.at_end)
 
     def change_from(self, before: "DraftIndex") -> "DraftChange":
         """Returns how this draft follows from another one."""
-        cut, put = draft_edit(before.operations, self.operations)
-        if len(self._equal) == len(self._ids) and len(before._equal) == len(before._ids):
-            old = tuple([before.ids[at] for at in cut])
-            new = self.ids[len(self.ids) - len(put) :]
-            fresh = zip(new, put, strict=True)
+        edit = draft_edit(before.operations, self.operations, self.at_end)
+        if not self._has_equals and not before._has_equals:
+            old = tuple([before.ids[at] for at in edit.cut])
+            count = len(self.ids)
+            new = tuple([self.ids[at] for at in edit.places or range(count - len(edit.put), count)])
+            fresh = tuple(zip(new, edit.put, strict=True))
+            gone = tuple(zip(old, [before.operations[at] for at in edit.cut], strict=True))
         else:  # an id also counts equal operations, so that others may get another one
             old, new = before.ids, self.ids
-            fresh = zip(new, self.operations, strict=True)
+            fresh = tuple(zip(new, self.operations, strict=True))
+            gone = tuple(zip(old, before.operations, strict=True))
         known, left = set(old), set(new)
-        added = tuple([(name, op) for name, op in fresh if name not in known])
-        return DraftChange(cut, put, added, tuple([name for name in old if name not in left]))
+        added = tuple([pair for pair in fresh if pair[0] not in known])
+        removed = tuple([pair for pair in gone if pair[0] not in left])
+        return DraftChange(edit, added, removed)
+
+    @property
+    def _has_equals(self) -> bool:
+        """Whether an operation occurs twice, so that ids count."""
+        last = [operation_ids((op,))[0] for op in self._last]
+        repeated = len(set(last)) < len(last) or any(map(self._equal.__contains__, last))
+        return repeated or len(self._equal) < len(self._ids)
 
     def check(
         self,
@@ -173,7 +217,7 @@ class DraftIndex:
     def _copy(self) -> "DraftIndex":
         new = DraftIndex.__new__(DraftIndex)
         for name, value in self.__dict__.items():
-            if name not in ("operations", "ids"):
+            if name not in ("operations", "ids"):  # those that are worked out once
                 shared = name == "_settled"  # it is replaced, never changed
                 new.__dict__[name] = value if shared or type(value) is not dict else value.copy()
         new._touched = set()
@@ -186,14 +230,21 @@ class DraftIndex:
             self._append(op)
             return
         merged = composed([*[each for each in group if not isinstance(each, RunCommand)], op])
-        for key in owners:
+        keys = sorted(owners)
+        for key in keys[len(merged) :]:
             self._drop(key)
-        for each in merged:
+        for key in keys[: len(merged)]:
+            self._forget(key)
+        for key, each in zip(keys, merged, strict=False):
+            self._put(key, each)  # what is changed again keeps its place
+        for each in merged[len(keys) :]:
             self._append(each)
 
     def _append(self, op: Operation, name: str = "") -> None:
-        key = self._next
         self._next += 1
+        self._put(self._next - 1, op, name)
+
+    def _put(self, key: int, op: Operation, name: str = "") -> None:
         self._ops[key] = op
         self._ids[key] = name or self._named(op)
         if isinstance(op, RunCommand):
@@ -209,11 +260,16 @@ class DraftIndex:
         self._count_more(op, 1)
 
     def _drop(self, key: int) -> None:
+        self._forget(key)
         op = self._ops.pop(key)
         del self._ids[key]
-        first = operation_ids((op,))[0]
-        if _count(self._equal, first, -1):
+        if self._equal.get(operation_ids((op,))[0]):
             self._ids = dict(zip(self._ops, operation_ids(self._ops.values()), strict=True))
+
+    def _forget(self, key: int) -> None:
+        """Takes out what an operation does; it keeps its place."""
+        op = self._ops[key]
+        _count(self._equal, operation_ids((op,))[0], -1)
         for path, _, after in footprint(op):
             del self._owner[path]
             if path in self._settled:
@@ -288,12 +344,29 @@ def _count(counts: dict[Key, int], key: Key, by: int) -> int:
 
 
 class DraftChange(msgspec.Struct, frozen=True):
-    """How one version of a draft follows from another: as places, and as ids."""
+    """How one version of a draft follows from another: as an edit, and as operations with ids."""
 
-    cut: tuple[int, ...]  # places in the one before whose operations leave
-    put: tuple[Operation, ...]  # what comes last instead
-    added: tuple[tuple[str, Operation], ...]  # what is new, with ids
-    removed: tuple[str, ...]  # the ids that are gone
+    edit: DraftEdit
+    added: tuple[NamedOperation, ...]  # what is new
+    gone: tuple[NamedOperation, ...]  # what is not in it any more
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The ids that are gone."""
+        return tuple([name for name, _ in self.gone])
+
+    @property
+    def changed(self) -> dict[str, str]:
+        """By new id, the one of the operation about the same path that it replaces."""
+        about: dict[bytes, str] = {}
+        for name, op in self.gone:
+            about |= {path: name for path, *_ in footprint(op) if path not in about}
+        found: dict[str, str] = {}
+        for name, op in self.added:
+            was = [about[path] for path, *_ in footprint(op) if path in about]
+            if was and was[0] not in found.values():
+                found[name] = was[0]
+        return found
 
 
 class Draft:
@@ -306,16 +379,18 @@ class Draft:
         whole: int = 0,
         changed: int = 0,
         index: DraftIndex | None = None,
+        at_end: int = 0,
     ) -> None:
         self.name = name
         self.operations = operations
         self.whole = whole  # operations in the version that is stored whole
         self.changed = changed  # operations that came and went since
+        self.at_end = at_end  # commands that stay behind what is staged later
         self._index = index
 
     @property
     def index(self) -> DraftIndex:
         """The same operations with what staging asks about them."""
         if self._index is None:
-            self._index = DraftIndex(self.operations)
+            self._index = DraftIndex(self.operations, self.at_end)
         return self._index

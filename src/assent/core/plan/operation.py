@@ -155,6 +155,29 @@ def matching_operations(ids: Sequence[str], reference: str) -> list[int]:
     return [i for i, name in enumerate(ids) if reference and name.startswith(reference)]
 
 
+MIN_ID_CHARS: Final = 7  # that name an operation by themselves; fewer may be a number in a list
+
+
+def found_operations(
+    ids: Sequence[str], operations: Sequence[Operation], reference: str
+) -> list[int]:
+    """Returns the indexes of the operations that the start of an id names, or else a path.
+
+    Numbers are not understood: they shift with every operation that leaves.
+    """
+    name = reference.strip()
+    if len(name) >= MIN_ID_CHARS and (
+        found := [at for at, one in enumerate(ids) if one.startswith(name.lower())]
+    ):
+        return found
+    path = name.removeprefix("./").encode("utf-8", "surrogateescape")
+    return [
+        at
+        for at, op in enumerate(operations)
+        if path and any(path == touched for touched, *_ in footprint(op))
+    ]
+
+
 # The codes of risks and what each means, the most severe first.
 
 

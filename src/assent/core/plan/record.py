@@ -213,6 +213,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     edits: int = 0  # of the draft since it was last stored whole
     edits_of: str = ""  # the blob with the operations before the first of them; empty: none
     edits_after: int = 0  # the event before it
+    at_end: int = 0  # how many of the last staged operations are commands that stay last
     option: str = ""  # its label, if it is one of several plans to choose from
     options: str = ""  # what these have in common: the id of the first of them
 
@@ -315,11 +316,12 @@ def _changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
         case TextRevised(content_hash):
             revision = TextRevision(len(record.revisions) + 1, recorded.at, content_hash)
             return {"revisions": (*record.revisions, revision)}
-        case DraftChanged(draft):
-            return {"draft": draft, "edits": 0, "edits_of": "", "edits_after": 0}
-        case DraftEdited(draft):
+        case DraftChanged(draft, at_end=at_end):
+            none = {"edits": 0, "edits_of": "", "edits_after": 0}
+            return {"draft": draft, "at_end": at_end or 0, **none}
+        case DraftEdited(draft, at_end=at_end):
             first = {} if record.edits else {"edits_of": record.draft, "edits_after": record.seq}
-            return {"draft": draft, "edits": record.edits + 1, **first}
+            return {"draft": draft, "at_end": at_end or 0, "edits": record.edits + 1, **first}
         case OperationsDeclined():
             return {"declined": (*record.declined, event), "consents": _voided(record)}
         case RunStarted() | RunHalted() | RunResumed() | RunEnded():
