@@ -15,4 +15,5 @@ def test_deleting_a_file_that_is_only_staged_leaves_no_operation(world: World) -
     record = turn(world, "Greet", *calls, "Done.")
     assert staged(world) == ()
     last = results(world, record)[-1].text
-    assert last.endswith("not on disk: no new operation; the plan already results in this.")
+    assert "It cancels out what was staged before: " in last
+    assert last.endswith(" write a. Nothing of it is left in the plan.")

@@ -40,7 +40,7 @@ def test_what_is_staged_comes_along_to_a_plan_of_another_name(world: World) -> N
     )
     assert staged(world, plan) == ["a"]
     assert [p.name for p in (world.root / ".opencode/plans").rglob("*.md")] == ["PLAN_greet-yo.md"]
-    assert "1 operation staged in it." in results(world, record)[1].text
+    assert "\n1 operation is staged:\n1. " in results(world, record)[1].text
     assert told(world, record, "staged") == []
 
 

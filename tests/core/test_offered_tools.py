@@ -12,8 +12,8 @@ def said(text: str, synthetic: str = "") -> MessageAdded:
     return MessageAdded("m1", "plan", (TextPart(text),), synthetic)
 
 
-def ended(tool: str, text: str = "", offers: object = ()) -> CallEnded:
-    return CallEnded("c1", tool, ToolResult("c1", text), metadata={OFFERS: offers})
+def ended(tool: str, text: str = "", offers: object = (), **more: object) -> CallEnded:
+    return CallEnded("c1", tool, ToolResult("c1", text), metadata={OFFERS: offers, **more})
 
 
 def after(*events: Event) -> tuple[str, ...]:
@@ -53,6 +53,14 @@ def test_a_call_shows_its_tool_and_what_it_asked_for() -> None:
     asked = ended("more_tools", offers=["task", "git"])
     assert after(ended("remember"), asked) == ("remember", "more_tools", "task", "git")
     assert after(ended("x", offers="task")) == ("x",)
+
+
+def test_the_tools_of_the_draft_come_with_the_first_operation_whoever_stages_it() -> None:
+    assert after(ended("edit", operations=["3f"]), ended("write", operations=["4a"])) == (
+        "unstage", "draft", "edit", "write",
+    )  # fmt: skip
+    assert after(ended("edit", operations=[])) == ("edit",)
+    assert after(said("The user staged: write a.", "staged")) == ("unstage", "draft")
 
 
 def test_a_notebook_in_a_result_takes_its_tool() -> None:

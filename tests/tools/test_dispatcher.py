@@ -31,7 +31,16 @@ from assent.tools.tool import Tool, ToolContext
 
 YES = PermissionAnswer(yes=True)
 READS = {"read", "list", "glob", "grep", "search", "git", "shell", "task"}
-PLANS = {"write_plan", "todo", "question", "present_plan", "options", "remember"}
+PLANS = {
+    "write_plan",
+    "todo",
+    "question",
+    "present_plan",
+    "options",
+    "unstage",
+    "draft",
+    "remember",
+}
 WRITES = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
 
 

@@ -24,7 +24,7 @@ FIRST = [
 ]  # fmt: skip
 RARE = [
     "search", "git", "multi_edit", "patch", "delete", "move", "notebook_edit", "options",
-    "remember", "task",
+    "unstage", "draft", "remember", "task",
 ]  # fmt: skip
 
 
@@ -69,8 +69,8 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
         "Adds tools to your next answer, by name. search (where a symbol is defined), git (log, "
         "diff, blame), multi_edit (several edits, one file), patch (a diff of several files), "
         "delete (a file or folder), move (a file or folder), notebook_edit (cells of .ipynb), "
-        "options (plans to choose from), remember (facts for later sessions), task (work for "
-        "sub-agents)."
+        "options (plans to choose from), unstage (take out operations), draft (list operations), "
+        "remember (facts for later sessions), task (work for sub-agents)."
     )
     child = told(PermissionContext("plan", child=True, deeper=False))
     assert child.endswith("search (where a symbol is defined), git (log, diff, blame).")
@@ -87,7 +87,7 @@ def test_asking_adds_them_from_the_next_answer_on(desk: Desk) -> None:
 def test_asking_for_what_is_not_there_says_what_is(desk: Desk) -> None:
     desk.posture = PermissionContext("plan", staging=False)
     told = desk.failing("more_tools", names=["patch", "read"])
-    assert "choose from these: search, git, options, remember, task." in told
+    assert "choose from these: search, git, options, unstage, draft, remember, task." in told
     assert "patch" not in told
 
 

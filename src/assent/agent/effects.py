@@ -9,6 +9,15 @@ from math import ceil
 
 import msgspec
 
+from assent.agent.draft_results import (
+    MAX_NAMED,
+    SHORT_ID,
+    TAKE_OUT,
+    diff_text,
+    listed_text,
+    staged_text,
+    unstaged_text,
+)
 from assent.agent.formatters import EditFormatter
 from assent.agent.permission_request import (
     PermissionRequester,
@@ -23,6 +32,7 @@ from assent.core.errors import AssentError, UsageError
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
+from assent.core.plan.draft_index import NamedOperation
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import NO_SCOPE, declaration_problem, misspelled_keys
 from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
@@ -30,11 +40,13 @@ from assent.core.run.permit import PermitSource
 from assent.core.session.event import Question, SessionEvent, Todo, TodosChanged
 from assent.core.session.question import yes_no_question
 from assent.core.session.record import SessionRecord
+from assent.core.session.transcript import STAGED_OPERATIONS
 from assent.core.shell.process import MAX_COMMAND_S, MIN_SECONDS
 from assent.core.text.secrets import redact
 from assent.core.tool import (
     CommandEffect,
     Decision,
+    DraftEffect,
     EditEffect,
     Effect,
     EffectResult,
@@ -48,12 +60,12 @@ from assent.core.tool import (
     TaskEffect,
     TodosEffect,
     ToolOutcome,
+    UnstageEffect,
     Verdict,
 )
 from assent.planning.plans import check_length
 from assent.ports import ProcessRunner
-from assent.render.rows import operation_kind, operation_subject
-from assent.tools.outcome import missing_capability
+from assent.tools.outcome import limited_outcome, missing_capability
 
 # Which plan a session writes to, and what is missing before it can be presented.
 
@@ -126,7 +138,11 @@ class SessionPlans:
         """Stages one plan's operations in another and empties it; on a conflict both stay."""
         drafts = self._services.drafts
         try:
-            made = drafts.stage(made, self._services.plans.operations(plan)).record
+            staged = self._services.plans.operations(plan)
+            own = len(staged) - plan.at_end
+            made = drafts.stage(made, staged[:own]).record
+            if plan.at_end:
+                made = drafts.stage(made, staged[own:], at_end=True).record
         except AssentError:
             self._services.plans.select(plan)
             raise
@@ -157,8 +173,6 @@ def _plain(name: str) -> str:
     return plain if shown == plain else plan_name_of(shown)
 
 
-SHORT_ID = 12  # characters of an operation's id
-MAX_NAMED = 20  # operations that a result names
 UNANSWERED = "No answer. Decide what is most likely wanted and write the assumption into the plan."
 NO_ANSWER = "The user interrupted the turn and did not answer."
 STOPPED = "The turn was {why} before this could happen; nothing was done."
@@ -257,6 +271,10 @@ class EffectRunner:
             case OptionsEffect(drop):
                 found = yield from self._services.options.listed(wish.record, wish.option, drop)
                 return EffectDone(found, changed=True)
+            case UnstageEffect(ids):
+                return (yield from self._unstage(wish, ids))
+            case DraftEffect() as wanted:
+                return self._draft(wish, wanted)
             case CommandEffect() as command:
                 work = self._stage_command if wish.planning else self._run
                 return (yield from work(wish, command))
@@ -332,17 +350,11 @@ class EffectRunner:
         plan = yield from self._plan(wish)
         # The end of the call follows at once, or the end of the turn; either is waited for.
         staged = self._services.drafts.stage(plan, edit.operations, synced=False)
-        rows = [
-            f"{name[:SHORT_ID]} {operation_kind(op)} {operation_subject(op)}"
-            for name, op in staged.added[:MAX_NAMED]
-        ]
-        told = ", ".join(rows) or "no new operation; the plan already results in this"
-        more = len(staged.added) - MAX_NAMED
-        further = f", and {more} more" if more > 0 else ""
-        where = f"option {plan.option}" if plan.option else "the plan"
-        text = f"{wish.text}{shaped.notes}\nStaged in {where}, not on disk: {told}{further}."
+        text = (
+            f"{wish.text}{shaped.notes}\n{staged_text(plan, staged, self._listed(staged.record))}"
+        )
         ids = [name for name, _ in staged.added]
-        metadata = {"operations": ids, **_named(plan), **shaped.metadata}
+        metadata = {STAGED_OPERATIONS: ids, **_named(plan), **shaped.metadata}
         return EffectDone(
             EffectResult(text, metadata=metadata), changed=True, draft=staged.record.draft
         )
@@ -357,13 +369,60 @@ class EffectRunner:
         before = self._services.plans.operations(plan)
         if before[-1:] == (command,):
             return EffectDone(EffectResult(STAGED_ALREADY, metadata=_named(plan)))
-        staged = self._services.drafts.run(plan, command)
+        staged = self._services.drafts.run(plan, command, at_end=wanted.at_end)
         number = sum(isinstance(op, RunCommand) for op in before) + 1
-        metadata = {"operations": [name for name, _ in staged.added], **_named(plan)}
+        ids = [name for name, _ in staged.added]
+        metadata = {STAGED_OPERATIONS: ids, **_named(plan)}
         of = f"Option {plan.option}: " if plan.option else ""
-        text = f"{of}{STAGED.format(number=number)} Reason: {wish.text}"
+        named = f"{', '.join(name[:SHORT_ID] for name in ids)}: {TAKE_OUT}"
+        text = f"{of}{STAGED.format(number=number)} {named} Reason: {wish.text}"
         carried = EffectResult(text, metadata=metadata)
         return EffectDone(carried, changed=True, draft=staged.record.draft)
+
+    def _unstage(self, wish: EffectRequest, ids: tuple[str, ...]) -> EffectSteps:
+        """Takes operations out of the draft; what later ones build on stays, and is named."""
+        plan = self._drafted(wish)
+        if plan is None:
+            return _failed("There is no draft yet. Nothing was taken out.")
+        if wish.option:
+            plan = yield from self._services.options.selected(wish.record, wish.option)
+        was = self._listed(plan)
+        staged = self._services.drafts.unstage(plan, ids)
+        places = [at for at, pair in enumerate(was) if pair in staged.removed]
+        later = was[places[0] :] if places else ()
+        commands = [p for p in later if isinstance(p[1], RunCommand) and p not in staged.removed]
+        now = self._listed(staged.record)
+        text = unstaged_text(staged, now, len(commands))
+        metadata = {"removed": [name for name, _ in staged.removed], **_named(plan)}
+        carried = EffectResult(text, failed=not staged.removed, metadata=metadata)
+        return EffectDone(carried, changed=bool(staged.removed), draft=staged.record.draft)
+
+    def _draft(self, wish: EffectRequest, wanted: DraftEffect) -> EffectDone:
+        """Lists what is staged; only looks."""
+        plan = self._drafted(wish)
+        if plan is None:
+            return EffectDone(EffectResult(listed_text(())))
+        draft = self._listed(plan)
+        text = listed_text(draft, at_end=plan.at_end)
+        if wanted.diff:
+            read = self._services.ports.blobs.read
+            text = "\n\n".join([text, *(diff_text(one, wanted.paths, read) for one in draft)])
+        of = f"Option {plan.option}: " if plan.option else ""
+        limited = limited_outcome(f"{of}{text}")
+        return EffectDone(EffectResult(limited.text, metadata=_named(plan)), rest=limited.rest)
+
+    def _drafted(self, wish: EffectRequest) -> PlanRecord | None:
+        """Returns the plan whose draft a call is about, as far as there is one; begins none."""
+        if not wish.option:
+            return self._services.plan_of(wish.record)
+        plan = self._services.options.find(wish.record, wish.option)
+        if plan is None:
+            raise UsageError(f"There is no option {wish.option!a}. Nothing was done.")
+        return plan
+
+    def _listed(self, plan: PlanRecord) -> tuple[NamedOperation, ...]:
+        draft = self._services.plans.staged(plan)
+        return tuple(zip(draft.index.ids, draft.operations, strict=True))
 
     def _apply(self, wish: EffectRequest, wanted: EditEffect) -> EffectDone:
         shaped = self.shaping.formatted(wanted)
@@ -407,13 +466,13 @@ class EffectRunner:
         plan = yield from self._plan(wish, wanted.name)
         whole = self._services.plans.with_notes(plan, text)
         plan = self._services.plans.write(plan, whole)
-        staged = len(self._services.plans.operations(plan))
-        has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
+        draft = self._listed(plan)
+        has = f"\n{listed_text(draft, MAX_NAMED, plan.at_end)}" if draft else ""
         kept = f" {KEPT_NOTES}" if whole != text else ""
         problem = declaration_problem(whole)
         bad = f" {problem} It cannot be presented before that is fixed." if problem else ""
         of = f"Option {plan.option}: " if plan.option else ""
-        told = f"{of}{wish.text} It is in {one_line(plan.path)}.{has}{kept}{bad}"
+        told = f"{of}{wish.text} It is in {one_line(plan.path)}.{kept}{bad}{has}"
         carried = EffectResult(told, metadata=_named(plan))
         return EffectDone(carried, changed=True, wrote=sha256(whole), draft=plan.draft)
 
@@ -437,6 +496,8 @@ class EffectRunner:
         text = PRESENTED.format(digest=proposed.digest)
         if self._services.plans.repository().plan(proposed).covers_nothing:
             text = f"{text} {NO_SCOPE}"
+        if draft := self._listed(proposed):
+            text = f"{text}\n{listed_text(draft, MAX_NAMED, proposed.at_end)}"
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
         self._services.show_todos(record, closed)
         return EffectDone(EffectResult(text, ends=True, metadata=metadata), events, changed=True)

@@ -61,7 +61,10 @@ def rejected_text(event: PlanRejected, option: str = "", *, over: bool = False) 
     what = f"option {option}" if option else "the plan"
     if over:
         return f"The user had rejected {what} before. {said}" if event.note.strip() else ""
-    return f"The user rejected {what}. It is a draft again: revise it and present it again. " + said
+    return (
+        f"The user rejected {what}. It is a draft again: take out with `unstage` what they do not "
+        f"want, revise the rest and present it again. {said}"
+    )
 
 
 def approved_text(event: PlanApproved, option: str = "") -> str:

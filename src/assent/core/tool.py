@@ -171,6 +171,19 @@ class OptionsEffect(msgspec.Struct, frozen=True):
     drop: str = ""
 
 
+class UnstageEffect(msgspec.Struct, frozen=True):
+    """Takes operations out of the draft, by their ids."""
+
+    ids: tuple[str, ...]
+
+
+class DraftEffect(msgspec.Struct, frozen=True):
+    """Lists the operations of the draft; with their diffs, for paths that the model may read."""
+
+    diff: bool = False
+    paths: frozenset[bytes] = frozenset()
+
+
 class EnterPlanEffect(msgspec.Struct, frozen=True):
     """Switches to plan mode; the user is asked."""
 
@@ -191,6 +204,7 @@ class CommandEffect(msgspec.Struct, frozen=True):
     seconds: float = 0  # most of them; 0: as many as the settings allow
     subject: str = ""  # what it is for, in the model's words
     network: bool = False  # where it is staged: it needs the network
+    at_end: bool = False  # where it is staged: it stays behind what is staged later
 
 
 class TaskEffect(msgspec.Struct, frozen=True):
@@ -210,6 +224,8 @@ Effect: TypeAlias = (
     | QuestionsEffect
     | PresentPlanEffect
     | OptionsEffect
+    | UnstageEffect
+    | DraftEffect
     | EnterPlanEffect
     | MemoryEffect
     | CommandEffect
@@ -272,7 +288,7 @@ Edit, Outcome, Request = EditEffect, ToolOutcome, ResourceAccess
 TOOL_NAMES: Final = (
     "read", "list", "glob", "grep", "search", "git", "shell", "fetch", "write", "edit",
     "multi_edit", "patch", "delete", "move", "notebook_edit", "write_plan", "todo", "question",
-    "remember", "task", "present_plan", "options", "enter_plan", "more_tools",
+    "remember", "task", "present_plan", "options", "unstage", "draft", "enter_plan", "more_tools",
 )  # fmt: skip
 _MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list
 _SENTENCE: Final = r"(?<=[.!?])\s+"

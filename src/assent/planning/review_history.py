@@ -83,9 +83,10 @@ class ReviewHistory:
             return review
         if found is None:
             return review
-        same = set(found.same)
+        same, changed = set(found.same), {one.now[0] for one in found.changed}
         operations = [
-            msgspec.structs.replace(one, seen=one.id in same) for one in review.operations
+            msgspec.structs.replace(one, seen=one.id in same, changed=one.id in changed)
+            for one in review.operations
         ]
         return msgspec.structs.replace(review, since=found, operations=tuple(operations))
 

@@ -92,6 +92,7 @@ class OperationReview(msgspec.Struct, frozen=True):
     risks: tuple[str, ...] = ()
     diff: str | None = None
     seen: bool = False  # by the reviewing user, in this form
+    changed: bool = False  # since then: it replaces one on the same path, or of the same line
     remarks: tuple[str, ...] = ()  # of a command: what an undo does, what may fail
     unclear: bool = False  # a command whose text does not show what it does
     unheld: str = ""  # of a command that needs a sandbox: why none holds on this machine
@@ -381,7 +382,9 @@ def reviewed_mark(review: Review, operation: OperationReview) -> str:
     """Returns whether the user has reviewed an operation; empty if they reviewed none so far."""
     if review.since is None:
         return ""
-    return ", reviewed" if operation.seen else ", new"
+    if operation.seen:
+        return ", reviewed"
+    return ", changed" if operation.changed else ", new"
 
 
 def operation_lines(

@@ -445,6 +445,8 @@ ALIASES: dict[str, str] = {
         "question": "askuserquestion askuser ask askfollowupquestion askquestion requestuserinput",
         "present_plan": "exitplan exitplanmode planexit submitplan",
         "options": "",
+        "unstage": "unstageoperations removeoperations",
+        "draft": "showdraft",
         "enter_plan": "enterplanmode planenter",
         "remember": "savememory memory addmemory",
         "task": "agent subagent delegate delegatetoagent delegatetask newtask spawnagent "

@@ -29,6 +29,7 @@ MAX_READING_S = 120  # seconds of a command that only reads
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     command: str
     network: bool = False
+    at_end: bool = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
     timeout: float = 0  # seconds; 0: as many as usual
     subject: Annotated[str, HIDDEN_FIELD] = ""
@@ -78,7 +79,7 @@ def _wish(args: ShellArgs, folder: bytes, context: ToolContext, text: str = "") 
         place = context.root + b"/" + folder if folder else context.root
         notes = context.process.visibility_notes(args.command, place)
         text = "\n".join([text, *[f"[Warning: {note}]" for note in notes]])
-    command = CommandEffect(args.command, folder, seconds, args.subject, args.network)
+    command = CommandEffect(args.command, folder, seconds, args.subject, args.network, args.at_end)
     return ToolOutcome(text, args.command, effect=command)
 
 

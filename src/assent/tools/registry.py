@@ -9,6 +9,7 @@ from assent.tools.patch import PATCH
 from assent.tools.read import READ
 from assent.tools.search import SEARCH
 from assent.tools.session_tools import (
+    DRAFT,
     ENTER_PLAN,
     MORE_TOOLS,
     OPTIONS,
@@ -17,6 +18,7 @@ from assent.tools.session_tools import (
     REMEMBER,
     TASK,
     TODO,
+    UNSTAGE,
     WRITE_PLAN,
 )
 from assent.tools.tool import Tool
@@ -42,6 +44,8 @@ TOOLS: tuple[Tool, ...] = (
     QUESTION,
     PRESENT_PLAN,
     OPTIONS,
+    UNSTAGE,
+    DRAFT,
     ENTER_PLAN,
     REMEMBER,
     TASK,

@@ -12,6 +12,7 @@ from assent.core.session.event import Question, QuestionOption, Todo, TodoStatus
 from assent.core.session.transcript import OFFERS
 from assent.core.tool import (
     Action,
+    DraftEffect,
     EnterPlanEffect,
     MemoryEffect,
     OptionsEffect,
@@ -22,6 +23,7 @@ from assent.core.tool import (
     TaskEffect,
     TodosEffect,
     ToolOutcome,
+    UnstageEffect,
 )
 from assent.tools.aliases import aliases_of, normalized_name
 from assent.tools.file_edit import check_plan_text
@@ -316,6 +318,64 @@ OPTIONS = Tool(
     Action.PLAN,
     only="plan",
     on_demand="plans to choose from",
+)
+
+
+# unstage and draft: take operations out of the draft, and list what is in it.
+
+
+class UnstageArgs(OptionArgs, frozen=True):
+    ids: list[str]
+
+
+def unstage_touches(args: UnstageArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "draft", "unstage"),)
+
+
+def run_unstage(args: UnstageArgs, context: ToolContext) -> ToolOutcome:
+    """Returns the request; the engine takes the operations out, and says which stay and why."""
+    ids = tuple(each.strip() for each in args.ids if each.strip())
+    if not ids:
+        raise UsageError("ids: must not be empty. Nothing was taken out.")
+    return ToolOutcome("", ", ".join(each[:12] for each in ids), effect=UnstageEffect(ids))
+
+
+UNSTAGE = Tool(
+    "unstage",
+    UnstageArgs,
+    unstage_touches,
+    run_unstage,
+    Action.PLAN,
+    only="plan",
+    on_demand="take out operations",
+)
+
+
+class DraftArgs(OptionArgs, frozen=True):
+    diff: bool = False
+
+
+def draft_touches(args: DraftArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "draft", "draft"),)
+
+
+def run_draft(args: DraftArgs, context: ToolContext) -> ToolOutcome:
+    """Returns the request; the engine lists the operations.
+
+    A draft may delete what the model may not read, and the user can stage any file.
+    """
+    paths = filter(context.readable, context.overlay.drafted()) if args.diff else ()
+    return ToolOutcome("", "draft", effect=DraftEffect(args.diff, frozenset(paths)))
+
+
+DRAFT = Tool(
+    "draft",
+    DraftArgs,
+    draft_touches,
+    run_draft,
+    Action.PLAN,
+    only="plan",
+    on_demand="list operations",
 )
 
 

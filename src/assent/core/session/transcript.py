@@ -427,6 +427,9 @@ def _has_results(message: ChatMessage) -> bool:
 
 
 OFFERS: Final = "offers"  # metadata of a call: the tools that it asked for
+STAGED_OPERATIONS: Final = "operations"  # metadata of a call: the ids that it staged
+# Come together, with the first staged operation: a list that changes once costs one cache.
+DRAFT_TOOLS: Final = ("unstage", "draft")
 NOTEBOOK: Final = ".ipynb"
 # What a message of the user says, in lower case, where the work takes a tool that most work does
 # not take; or the name of a tool itself. One pattern, because compiling it is part of every start.
@@ -459,8 +462,12 @@ class OfferedTools:
             case MessageAdded(parts=parts, synthetic=""):
                 texts = [part.text for part in parts if isinstance(part, TextPart)]
                 self._offer(*_needed("\n".join(texts)))
+            case MessageAdded(synthetic="staged"):
+                self._offer(*DRAFT_TOOLS)
             case CallEnded(tool=tool, result=result, metadata=metadata):
                 named = metadata.get(OFFERS, ())
+                if metadata.get(STAGED_OPERATIONS):
+                    self._offer(*DRAFT_TOOLS)
                 self._offer(tool, *(named if isinstance(named, list | tuple) else ()))
                 if NOTEBOOK in result.text:
                     self._offer("notebook_edit")
