@@ -77,14 +77,14 @@ def test_g9_as_lines_the_difference_comes_first_and_nothing_is_hidden(read: Worl
         assert f"\n{line}\n" in head
     assert "1 operation is unchanged." in head
     assert "write c.txt (reversible, reviewed)\n" in rest
-    assert "write a.txt (reversible, new)\n" in rest
+    assert "write a.txt (reversible, changed)\n" in rest
     assert "+c\n" in rest
     only = read.run("review", "--changes").out.decode()
     title, _, difference = head.partition("Since your last review")
     assert only.startswith(f"{title}Risks: 1 of 2 new operations\ndeletes ")
     assert difference in only
     after = only.partition(difference)[2]
-    assert "write a.txt (reversible, new)\n" in after
+    assert "write a.txt (reversible, changed)\n" in after
     assert "\nrisks: deletes\n" in after
     assert "-old\n" in after
     assert "+c\n" not in only

@@ -119,7 +119,6 @@ def test_every_tool_shows_the_number_of_a_line_alike(desk: Desk) -> None:
     assert desk.call("read", path="f.py").text == line
     assert desk.call("grep", pattern="x", path="f.py").text.endswith(f"\n{line}")
     assert desk.call("search", path="f.py").text == "1: variable x = 1"
-    assert desk.call("edit", path="f.py", old="1", new="2").text.endswith("\n1: x = 2")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +169,9 @@ def test_f130_binary_files_and_folders_are_refused(desk: Desk) -> None:
 def test_an_edit_says_what_changed_and_keeps_the_mode(desk: Desk) -> None:
     desk.put("run.sh", "1\n2\n3\n4\n5\n6\n").chmod(0o755)
     outcome = desk.call("edit", path="run.sh", old="4", new="four")
-    assert outcome.text == "run.sh: 1 replacement, near line 4:\n2: 2\n3: 3\n4: four\n5: 5\n6: 6"
+    assert outcome.text.splitlines() == [
+        "run.sh: 1 replacement:", "@@ -2,5 +2,5 @@", " 2", " 3", "-4", "+four", " 5", " 6",
+    ]  # fmt: skip
     assert isinstance(outcome.effect, EditEffect)
     (operation,) = outcome.effect.operations
     assert (operation.before.mode, operation.after.mode) == (0o755, 0o755)  # type: ignore[union-attr]
@@ -200,3 +201,44 @@ def test_f76_an_edit_of_a_secret_asks_because_it_shows_lines(desk: Desk) -> None
     assert settled.decision is not None
     assert settled.decision.verdict is Verdict.ASK
     assert "abcdef" not in settled.outcome.text
+
+
+LONG = "".join(f"{n}\n" for n in range(1, 101))
+
+
+def test_every_place_of_several_edits_is_shown_under_its_path(desk: Desk) -> None:
+    desk.put("long", LONG)
+    edits = [
+        {"old": "\n10\n", "new": "\nten\n"},
+        {"old": "50\n", "new": ""},
+        {"old": "90", "new": "x\ny"},
+    ]
+    assert desk.call("multi_edit", path="long", edits=edits).text.splitlines() == [
+        "long: 3 replacements:",
+        "@@ -8,5 +8,5 @@", " 8", " 9", "-10", "+ten", " 11", " 12",
+        "@@ -48,5 +48,4 @@", " 48", " 49", "-50", " 51", " 52",
+        "@@ -88,5 +87,6 @@", " 88", " 89", "-90", "+x", "+y", " 91", " 92",
+    ]  # fmt: skip
+
+
+def test_what_is_left_out_of_a_result_is_marked(desk: Desk) -> None:
+    desk.put("wide", "a" * 200 + "\n")
+    wide = desk.call("edit", path="wide", old="a" * 200, new="b" * 300).text.splitlines()
+    assert wide[2:] == ["-" + "a" * 160 + "…", "+" + "b" * 160 + "…"]
+    desk.put("long", LONG)
+    old = "\n".join(LONG.split("\n")[20:40])
+    rows = desk.call("edit", path="long", old=old, new="less").text.splitlines()
+    assert rows[1:] == [
+        "@@ -19,24 +19,5 @@", " 19", " 20", "-21", "-22", "-23", "-24", "…",
+        "-39", "-40", "+less", " 41", " 42",
+    ]  # fmt: skip
+    desk.put("many", "".join(f"x\n{'-' * 9}\n" * 3 for _ in range(10)))
+    many = desk.call("edit", path="many", old="x", new="y", replace_all=True).text
+    assert many.startswith("many: 30 replacements:\n@@ ")
+
+
+def test_many_places_are_counted_where_they_are_not_shown(desk: Desk) -> None:
+    desk.put("long", "".join(f"x\n{'-' * n}\n1\n2\n3\n4\n5\n" for n in range(14)))
+    rows = desk.call("edit", path="long", old="x", new="y", replace_all=True).text.splitlines()
+    assert sum(row.startswith("@@ ") for row in rows) == 10
+    assert rows[-1] == "… and 4 more places"

@@ -209,3 +209,18 @@ def test_f131_every_file_of_a_patch_is_judged(desk: Desk) -> None:
     assert settled.decision is not None
     assert settled.decision.verdict is Verdict.ASK
     assert "KEY=1" not in settled.outcome.text
+
+
+def test_every_hunk_of_every_file_is_shown_under_its_path(desk: Desk) -> None:
+    lines = [str(n) for n in range(1, 31)]
+    desk.put("a", "\n".join(lines) + "\n")
+    desk.put("b", "one\n")
+    patch = begin(
+        "*** Update File: a", "@@", "-3", "+three", "@@", "-20", "+twenty", "*** Update File: b",
+        "@@", "-one", "+1",
+    )  # fmt: skip
+    assert desk.call("patch", patch=patch).text.splitlines() == [
+        "a: 2 hunks:", "@@ -1,5 +1,5 @@", " 1", " 2", "-3", "+three", " 4", " 5",
+        "@@ -18,5 +18,5 @@", " 18", " 19", "-20", "+twenty", " 21", " 22",
+        "b: 1 hunk:", "@@ -1,1 +1,1 @@", "-one", "+1",
+    ]  # fmt: skip

@@ -17,17 +17,16 @@ from assent.tools.file_edit import (
     check_editable,
     decode_text,
     edit_access,
+    edit_diff,
     edit_outcome,
     edit_target,
     encode_text,
     entry_path,
     escape_spelling,
-    excerpt,
     expected_state,
     find_replacements,
     is_plan,
     line_end,
-    line_of,
     load_file,
     plan_text_outcome,
     read_access,
@@ -131,25 +130,22 @@ def edited_file(argument: str, pieces: list[TextEdit], context: ToolContext) -> 
     path = edit_target(argument, context)
     before, content = load_file(path, context)
     text, form = decode_text(content, one_line(path))
-    after, count, last = _edited(text, form, pieces)
-    words = f"{count} replacement{'s' if count != 1 else ''}, near line {line_of(after, last[0])}:"
+    after, count = _edited(text, form, pieces)
+    words = f"{count} replacement{'s' if count != 1 else ''}:"
     new = encode_text(after, form, one_line(path))
-    return edit_outcome([EditedFile(path, before, new, words, excerpt(after, *last))])
+    return edit_outcome([EditedFile(path, before, new, words, edit_diff(text, after))])
 
 
-def _edited(
-    text: str, form: TextEncoding, pieces: list[TextEdit]
-) -> tuple[str, int, tuple[int, int]]:
-    """Returns the new text, the number of changes, and the first position of the last piece."""
-    count, last = 0, (0, 0)
+def _edited(text: str, form: TextEncoding, pieces: list[TextEdit]) -> tuple[str, int]:
+    """Returns the new text and the number of changes."""
+    count = 0
     for at, piece in enumerate(pieces):
         spell = escape_spelling(text, piece.old, form)
         spelled = TextEdit(spell(piece.old), spell(piece.new), piece.replace_all)
         found = _found(text, spelled, f"edits[{at}]: " if len(pieces) > 1 else "")
         text = apply_replacements(text, found)
         count += len(found)
-        last = (found[0].start, len(found[0].new))
-    return text, count, last
+    return text, count
 
 
 def _found(text: str, piece: TextEdit, which: str) -> list[TextReplacement]:

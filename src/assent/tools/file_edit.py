@@ -20,6 +20,7 @@ from assent.core.paths import (
     refuse_own_paths,
 )
 from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.text.line_diff import LineChange, line_changes
 from assent.core.tool import Action, EditEffect, PlanTextEffect, ResourceAccess, ToolOutcome
 from assent.tools.outcome import HINT, has_line_numbers, numbered, without_line_numbers
 from assent.tools.tool import ToolContext
@@ -275,18 +276,20 @@ def visible(line: str) -> str:
 
 NEW_MODE = 0o644
 CONTEXT_LINES = 2  # lines that are shown before and after a change
-MAX_EXCERPT_LINES = 12  # lines of an excerpt
+MAX_PLACE_LINES = 12  # lines of one place of a diff
+MAX_PLACES = 10  # places of a diff
+CUT = "…"  # where a diff leaves something out
 MAX_FILES = 5000  # of one call
 
 
 class EditedFile(msgspec.Struct, frozen=True, dict=True):
-    """The new content of one file; `words` and `excerpt` describe it for the model."""
+    """The new content of one file; `words` and `diff` describe it for the model."""
 
     path: bytes
     before: FileState | None
     content: bytes
     words: str
-    excerpt: str = ""
+    diff: str = ""
     mode: int = NEW_MODE  # of a file that is new
 
     @cached_property
@@ -371,32 +374,58 @@ def edit_outcome(
     real = [c for c in changes if c.before != c.after]
     seen = {display_path(change.path): change.after.digest for change in changes}
     wanted = (*[WriteFile(c.path, c.before, c.after) for c in real], *operations)
-    words = [
-        f"{one_line(change.path)}: {change.words}"
-        if change in real
-        else f"{one_line(change.path)} already has this content; nothing to change."
-        for change in changes
-    ]
-    excerpts = [change.excerpt for change in real if change.excerpt]
+    told: list[str] = []
+    for change in changes:
+        if change not in real:
+            told.append(f"{one_line(change.path)} already has this content; nothing to change.")
+            continue
+        told.append(f"{one_line(change.path)}: {change.words}")
+        told += [change.diff] if change.diff else []
     contents = {change.after.digest: change.content for change in real}
     return ToolOutcome(
-        "\n".join([*words, *excerpts]),
+        "\n".join(told),
         ", ".join(one_line(change.path) for change in changes[:3]),
         effect=EditEffect(wanted, contents) if wanted else None,
         metadata={"seen": seen},
     )
 
 
-def excerpt(text: str, start: int, length: int) -> str:
-    """Returns the numbered lines of a text around a piece of it."""
-    lines = text.split("\n")
-    first = line_of(text, start)
-    last = first + text.count("\n", start, start + length)
-    begin = max(1, first - CONTEXT_LINES)
-    end = min(len(lines), last + CONTEXT_LINES, begin + MAX_EXCERPT_LINES - 1)
-    if end == len(lines) and not lines[-1]:
-        end -= 1
-    return numbered_lines(lines[begin - 1 : end], begin)
+def edit_diff(before: str, after: str) -> str:
+    """Returns every place where two texts differ as a small hunk; what is left out is marked."""
+    old, new = [text.encode("utf-8", "surrogateescape").split(b"\n") for text in (before, after)]
+    places: list[list[LineChange]] = []
+    for change in line_changes(old, new):
+        if places and change[0] - places[-1][-1][1] <= 2 * CONTEXT_LINES:
+            places[-1].append(change)
+        else:
+            places.append([change])
+    more = len(places) - MAX_PLACES
+    shown = [_place(old, new, place) for place in places[:MAX_PLACES]]
+    shown += [f"{CUT} and {more} more place{'s' if more > 1 else ''}"] if more > 0 else []
+    return "\n".join(shown)
+
+
+def _place(old: list[bytes], new: list[bytes], changes: list[LineChange]) -> str:
+    start, _, first, _ = changes[0]
+    _, end, _, last = changes[-1]
+    # The text after the last line end is no line.
+    bottom = len(old) - (not old[-1])
+    head, foot = min(start, CONTEXT_LINES), min(max(bottom - end, 0), CONTEXT_LINES)
+    rows, at = list[str](), start - head
+    for i, j, k, m in changes:
+        rows += _rows(" ", old[at:i]) + _rows("-", old[i:j]) + _rows("+", new[k:m])
+        at = j
+    rows += _rows(" ", old[end : end + foot])
+    if len(rows) > MAX_PLACE_LINES:
+        half = MAX_PLACE_LINES // 2
+        rows = [*rows[:half], CUT, *rows[1 - half :]]
+    was, now = end - start + head + foot, last - first + head + foot
+    return "\n".join([f"@@ -{start - head + 1},{was} +{first - head + 1},{now} @@", *rows])
+
+
+def _rows(sign: str, lines: list[bytes]) -> list[str]:
+    shown = [line.decode("utf-8", "backslashreplace").removesuffix("\r") for line in lines]
+    return [f"{sign}{line[:WIDTH]}{CUT if len(line) > WIDTH else ''}" for line in shown]
 
 
 # The plan file as a target: planning writes this one file, as the plan's text (F69).

@@ -17,16 +17,15 @@ from assent.tools.file_edit import (
     EditedFile,
     decode_text,
     edit_access,
+    edit_diff,
     edit_outcome,
     edit_target,
     encode_text,
     entry_path,
-    excerpt,
     expected_state,
     indentation,
     indented,
     line_end,
-    line_of,
     load_file,
     nearest_lines,
     read_access,
@@ -246,21 +245,19 @@ LINE_NORMALIZERS: tuple[Callable[[str], str], ...] = (
 )
 
 
-def apply_hunks(text: str, hunks: list[PatchToolHunk]) -> tuple[str, tuple[int, int]]:
-    """Returns the new text, and the position of its first change; raises NoMatch."""
+def apply_hunks(text: str, hunks: list[PatchToolHunk]) -> str:
+    """Returns the new text; raises NoMatch."""
     lines, tail, end = _split(text)
-    cursor, first = 0, -1
+    cursor = 0
     for number, hunk in enumerate(hunks, 1):
         at = _found(lines, cursor, hunk, number)
         size = len(hunk.old)
         made = _rows(lines[at : at + size], hunk, end)
         lines[at : at + size] = made
-        cursor, first = at + len(made), at if first < 0 else first
+        cursor = at + len(made)
         if hunk.ends is not None and cursor == len(lines):
             tail = hunk.ends
-    joined = "\n".join(lines)
-    start = sum(len(line) + 1 for line in lines[: max(first, 0)])
-    return _closed(joined, lines, tail, end), (start, 1)
+    return _closed("\n".join(lines), lines, tail, end)
 
 
 def _split(text: str) -> tuple[list[str], bool, str]:
@@ -422,15 +419,15 @@ def _change(each: LocatedFilePatch, context: ToolContext) -> EditedFile:
     name = one_line(each.path)
     text, form = decode_text(content, name)
     try:
-        after, place = apply_hunks(text, each.file.hunks)
+        after = apply_hunks(text, each.file.hunks)
     except NoMatch as error:
         raise NoMatch(f"{name}: {error.message}") from error
     new = encode_text(after, form, name)
     noun = "hunk" if len(each.file.hunks) == 1 else "hunks"
-    words = f"{len(each.file.hunks)} {noun}, near line {line_of(after, place[0])}:"
+    words = f"{len(each.file.hunks)} {noun}:"
     if each.to:
-        return EditedFile(goal, None, new, words, excerpt(after, *place), before.mode)
-    return EditedFile(goal, before, new, words, excerpt(after, *place))
+        return EditedFile(goal, None, new, words, edit_diff(text, after), before.mode)
+    return EditedFile(goal, before, new, words, edit_diff(text, after))
 
 
 def _added(each: LocatedFilePatch) -> EditedFile:
