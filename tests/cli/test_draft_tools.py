@@ -235,6 +235,16 @@ def test_a_file_that_is_created_and_deleted_cancels_out(code: World) -> None:
     assert staged(code) == []
 
 
+def test_the_footer_about_the_draft_is_there_only_once_something_is_staged(code: World) -> None:
+    """A program reads the disk, which matters to a model that has a draft, and to no other."""
+    seen = played(
+        code, [shell("cat a.py")], [shell("make")], [shell("cat a.py")],
+        [edit("a.py", "one", "1")], [shell("cat a.py")], "Done.",
+    )  # fmt: skip
+    notes = ["without staged changes" in text for text in seen.results]
+    assert notes == [False, False, False, False, True]
+
+
 def test_an_option_has_a_draft_of_its_own_to_take_out_of(code: World) -> None:
     [made] = named(WriteFile(b"n.py", None, content("n\n")))
     first, second = {"option": "A"}, {"option": "B"}

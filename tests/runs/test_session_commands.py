@@ -205,6 +205,11 @@ def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> N
     assert changed_files_text(None).startswith("Some of its changes are unknown")
     many = tuple(ChangedFile(b"%03d" % number, "new") for number in range(25))
     assert changed_files_text(many).endswith("019 (new), and 5 more.")
+    quiet = tuple(ChangedFile(b"out/%d" % number, "new", ignored=True) for number in range(30))
+    assert changed_files_text(quiet[:1]) == "It changed only 1 file that Git ignores."
+    assert changed_files_text((ChangedFile(b"a", "changed"), *quiet)) == (
+        "Files: a (changed). It also changed 30 files that Git ignores."
+    )
     engine = world.engine()
     world.put({"a": b"1", "b": b"2"})
     place = msgspec.structs.replace(engine.permits._config, snapshot_limits=SnapshotLimits(files=1))

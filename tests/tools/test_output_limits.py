@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.core.text.secrets import redact
 from assent.tools.command_tools import GIT, SHELL
 from assent.tools.fetch import FETCH
@@ -13,6 +14,7 @@ from assent.tools.outcome import (
     KEPT_BYTES,
     LINES,
     CutOutput,
+    collect_output,
     cut_output,
     limited_outcome,
     output_lines,
@@ -149,3 +151,28 @@ def test_f122_lines_of_a_kept_output_are_short_enough_to_be_read_whole() -> None
     assert lines == ["a", "", "b" * 2_000, "b" * 2_000, "b", "\u00e9" * 2_000]
     (page,) = read_pages(("\n".join(lines).encode(),), (LineRange(1, 99),)).pages
     assert [line.partition(": ")[2] for line in page.lines] == lines
+
+
+@pytest.mark.parametrize(
+    ("printed", "read"),
+    [
+        ("\x1b[1;31mfailed\x1b[0m: 2\n\x1b[2Kdone", "failed: 2\ndone"),
+        ("\x1b]0;a title\x07one\x1b]8;;http://x\x1b\\two\x1b]8;;\x1b\\", "onetwo"),
+        ("10 %\r50 %\r100 %\nend\r\n", "100 %\nend"),
+        ("\x1b(B\x1b[?25lx\x08\x1b=", "x"),
+        ("a\tb\n\u00e4 \u2713", "a\tb\n\u00e4 \u2713"),
+        ("\x1b]never ended\nstill here", "never ended\nstill here"),
+        ("array[31m]", "array[31m]"),
+    ],
+)
+def test_the_output_of_a_command_is_read_without_colour_and_cursor_codes(
+    printed: str, read: str
+) -> None:
+    parts = [OutputChunk(printed.encode()), ProcessResult(0)]
+    assert collect_output(iter(parts), "x").text == read
+
+
+def test_a_colour_code_does_not_hide_a_secret_from_the_mask() -> None:
+    """Secrets are masked after it, in the text that is read."""
+    parts = [OutputChunk(b"ghp_\x1b[0m" + b"a1B2" * 9), ProcessResult(0)]
+    assert "a1B2a1B2" not in redact(collect_output(iter(parts), "x").text)

@@ -36,6 +36,10 @@ FOLDED: list[tuple[Block, list[str]]] = [
     (ToolCallBlock("k", "read", about="a.py"), ["  ○ read a.py · pending"]),
     (ToolCallBlock("k", "read", "running", "a.py"), ["  ▸ read a.py · running"]),
     (
+        ToolCallBlock("k", "shell", "running", "make", "two\n\x1b[1mthree", 9),
+        ["  ▸ shell make · running", "    └ two", "      <U+001B>[1mthree (9 lines, Ctrl+O)"],
+    ),
+    (
         ToolCallBlock("k", "write", "completed", "a.py", "new", 1, 1.25, "stage"),
         ["  ✓ write a.py · staged · 1.2 s", "    └ new"],
     ),

@@ -275,10 +275,20 @@ def test_what_a_command_prints_is_in_its_call_until_its_result_is() -> None:
     feed.add_events(
         [*stored(STEP, CALL, CallStarted("c1", "read")), StreamDelta("output", "1\n2\n")]
     )
-    assert feed.blocks["s:1"] == ToolCallBlock("s:1", "read", "running", "a.py", "2", 2)
+    assert feed.blocks["s:1"] == ToolCallBlock("s:1", "read", "running", "a.py", "1\n2", 2)
     assert feed.full("s:1") == "1\n2\n"
     feed.add_events(stored(ended("all"), first=4))
     assert feed.full("s:1") == "all"
+
+
+def test_a_command_that_is_folded_shows_its_last_lines_and_all_others_their_first() -> None:
+    text = "one\n\x1b[31mtwo\nthree\n\nfour\n[Exit code 1.]"
+    for tool, brief in (("shell", "three\nfour\n[Exit code 1.]"), ("read", "one")):
+        feed = Timeline("s")
+        feed.add_events(stored(CallEnded("c1", tool, ToolResult("c1", text))))
+        block = feed.blocks["s:1"]
+        assert isinstance(block, ToolCallBlock)
+        assert (block.brief, block.lines) == (brief, 6)
 
 
 def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:

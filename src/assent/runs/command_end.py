@@ -28,6 +28,7 @@ class ChangedFile(msgspec.Struct, frozen=True):
 
     path: bytes
     how: str
+    ignored: bool = False  # by Git: counted, where others are listed
 
 
 def changed_files(found: WorkspaceChanges) -> tuple[ChangedFile, ...] | None:
@@ -37,7 +38,7 @@ def changed_files(found: WorkspaceChanges) -> tuple[ChangedFile, ...] | None:
     unread = {each.path for each in found.skipped if each.kept}
     steps = [step for op in found.operations for step in footprint(op)]
     kept = [ChangedFile(path, _how(*states)) for path, *states in steps if path not in unread]
-    skipped = [ChangedFile(each.path, each.how) for each in found.skipped]
+    skipped = [ChangedFile(each.path, each.how, each.why == "ignored") for each in found.skipped]
     return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
 
 
@@ -93,10 +94,16 @@ def changed_files_text(changes: tuple[ChangedFile, ...] | None, why: str = "") -
         return "Some of its changes are unknown: the workspace has too many files to scan."
     if not changes:
         return "It changed no files in the workspace."
-    rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:MAX_LISTED]]
-    more = f", and {len(changes) - MAX_LISTED} more" if len(changes) > MAX_LISTED else ""
+    listed = [each for each in changes if not each.ignored]
+    rows = [f"{one_line(each.path)} ({each.how})" for each in listed[:MAX_LISTED]]
+    more = f", and {len(listed) - MAX_LISTED} more" if len(listed) > MAX_LISTED else ""
     made = [each for each in changes if each.how == "new" and each.path.endswith(b"/.git")]
-    return f"Files: {', '.join(rows)}{more}.{MADE_REPOSITORY if made else ''}"
+    count = len(changes) - len(listed)
+    ignored = f"{count} file{'' if count == 1 else 's'} that Git ignores" if count else ""
+    if not listed:
+        return f"It changed only {ignored}."
+    also = f" It also changed {ignored}." if ignored else ""
+    return f"Files: {', '.join(rows)}{more}.{also}{MADE_REPOSITORY if made else ''}"
 
 
 def _how(before: FileState | None, after: FileState | None) -> str:

@@ -222,8 +222,12 @@ def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
             yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
         yield from _quoted(full(block.key))
     elif block.brief:
-        more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
-        yield Line("dim", f"{INNER}└ {visible_line(block.brief)}{more}")
+        first, *rest = block.brief.split("\n")
+        shown = 1 + len(rest)
+        more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > shown else ""
+        yield Line("dim", f"{INNER}└ {visible_line(first)}{'' if rest else more}")
+        for at, line in enumerate(rest, 2):
+            yield Line("dim", f"{INNER}  {visible_line(line)}{more if at == shown else ''}")
 
 
 def _asked(block: QuestionBlock) -> Iterator[Line]:

@@ -81,7 +81,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True):
     tool: str
     state: CallState = "pending"
     about: str = ""  # what it touches, or its title once it is settled
-    brief: str = ""  # the first line of what came of it, or of what it prints so far
+    brief: str = ""  # the first line of what came of it; of a command, the last lines so far
     lines: int = 0
     seconds: float = 0.0
     verdict: str = ""
@@ -155,6 +155,9 @@ Block: TypeAlias = (
 # Short texts of the timeline: what a call is about, its result, and other events.
 
 
+MAX_LAST_LINES: Final = 3  # of a command's output, where it is folded
+TAIL: Final = 2000  # characters that they are looked for in
+COMMAND_TOOLS: Final = ("shell", "git")
 SHORT: Final = 72
 # What the user wrote is quoted after one of these; the second is in older sessions.
 QUOTED_FEEDBACK_PREFIXES: Final = ("User's message:\n\n", "Their words:\n\n")
@@ -188,6 +191,12 @@ def first_line(text: str) -> str:
     """Returns the first nonempty line of a text, shortened."""
     line = text.strip().partition("\n")[0].strip()
     return line if len(line) <= SHORT else f"{line[: SHORT - 1]}…"
+
+
+def last_lines(text: str) -> str:
+    """Returns the last nonempty lines of a text, each shortened: a command ends with its result."""
+    lines = [line for line in text[-TAIL:].split("\n") if line.strip()]
+    return "\n".join(map(first_line, lines[-MAX_LAST_LINES:]))
 
 
 def count_lines(text: str) -> int:

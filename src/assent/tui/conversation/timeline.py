@@ -37,6 +37,7 @@ from assent.core.text.secrets import redact
 from assent.render.log import ChildNames, compaction_notice
 from assent.render.rows import StreamRedactor
 from assent.tui.conversation.blocks import (
+    COMMAND_TOOLS,
     AssistantMessageBlock,
     Block,
     ChildSessionBlock,
@@ -53,6 +54,7 @@ from assent.tui.conversation.blocks import (
     count_lines,
     event_note,
     first_line,
+    last_lines,
     rewound_blocks,
     rewound_note,
     seconds_between,
@@ -226,8 +228,7 @@ class Timeline:
             self._full[key] = kept
             gone = self._lines.get(key, 0) + text.count("\n") - kept.count("\n")
             self._lines[key] = gone
-            last = kept.rstrip("\n").rpartition("\n")[2]
-            self._put(_with(block, brief=first_line(last), lines=count_lines(kept) + gone))
+            self._put(_with(block, brief=last_lines(kept), lines=count_lines(kept) + gone))
 
     def _is_running(self, key: str) -> bool:
         block = self.blocks[key]
@@ -366,7 +367,7 @@ class Timeline:
                 block,
                 state=failed if result.failed else "completed",
                 about=without_tool_name(block.tool, redact(event.title)) or block.about,
-                brief=first_line(redact(told[:2000])),
+                brief=_brief(event.tool, told),
                 lines=count_lines(result.text),
                 seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
                 verdict=event.verdict,
@@ -434,6 +435,11 @@ class Timeline:
     def _put(self, block: Block) -> None:
         self.blocks[block.key] = block
         self._fresh[block.key] = None
+
+
+def _brief(tool: str, told: str) -> str:
+    """Returns what is shown of a result that is folded."""
+    return last_lines(redact(told)) if tool in COMMAND_TOOLS else first_line(redact(told[:2000]))
 
 
 def tail_text(text: str) -> str:
