@@ -85,7 +85,7 @@ def code(world: World) -> World:
     return world
 
 
-def test_a_probe_is_taken_out_again_by_the_id_that_its_result_names(code: World) -> None:
+def test_f61_a_probe_is_taken_out_again_by_the_id_that_its_result_names(code: World) -> None:
     edited_a = WriteFile(b"a.py", content("one\ntwo\nthree\n"), content("1\ntwo\nthree\n"))
     [probe, edit_of_a] = named(run("touch probe"), edited_a)
     seen = played(
@@ -107,7 +107,7 @@ def test_a_probe_is_taken_out_again_by_the_id_that_its_result_names(code: World)
     assert staged(code) == [("write", "a.py")]
 
 
-def test_the_tools_of_the_draft_come_once_with_the_first_staged_operation(code: World) -> None:
+def test_f12_the_tools_of_the_draft_come_once_with_the_first_staged_operation(code: World) -> None:
     """One change of the list, at its end: more would cost the provider's cache more than once."""
     reads: Call = ("read", {"path": "a.py"})
     seen = played(code, [reads], [edit("a.py", "one", "1")], [write("c.py", "c\n")], "Done.")
@@ -116,7 +116,7 @@ def test_the_tools_of_the_draft_come_once_with_the_first_staged_operation(code: 
     assert with_draft == last == [*before, "unstage", "draft"]
 
 
-def test_what_others_build_on_stays_and_is_named_until_it_leaves_with_them(code: World) -> None:
+def test_f61_what_others_build_on_stays_and_is_named_until_it_leaves_with_them(code: World) -> None:
     first = WriteFile(b"n.py", None, content("1\n"))
     made = run("make")
     second = WriteFile(b"n.py", content("1\n"), content("2\n"))
@@ -167,7 +167,7 @@ def test_without_the_command_between_them_two_edits_are_one_with_the_first_numbe
     assert staged(code) == [("write", "a.py"), ("write", "b.py")]
 
 
-def test_a_later_edit_folds_into_the_operation_that_has_the_file_and_checks_stay_last(
+def test_f61_a_later_edit_folds_into_the_operation_that_has_the_file_and_checks_stay_last(
     code: World,
 ) -> None:
     a, was = "one\ntwo\nthree\n", content("1\ntwo\nthree\n")
@@ -201,7 +201,7 @@ def test_a_rejection_says_to_take_out_what_is_not_wanted(code: World) -> None:
     assert staged(code) == [("write", "a.py")]
 
 
-def test_what_is_changed_again_is_shown_as_changed_at_its_number_not_as_new(code: World) -> None:
+def test_g9_what_is_changed_again_is_shown_as_changed_at_its_number_not_as_new(code: World) -> None:
     played(
         code, [edit("a.py", "one", "1"), write("c.py", "c\n")], [PLAN], [PRESENT], code=3
     )  # fmt: skip
@@ -245,7 +245,7 @@ def test_the_footer_about_the_draft_is_there_only_once_something_is_staged(code:
     assert notes == [False, False, False, False, True]
 
 
-def test_an_option_has_a_draft_of_its_own_to_take_out_of(code: World) -> None:
+def test_f61_an_option_has_a_draft_of_its_own_to_take_out_of(code: World) -> None:
     [made] = named(WriteFile(b"n.py", None, content("n\n")))
     first, second = {"option": "A"}, {"option": "B"}
     seen = played(

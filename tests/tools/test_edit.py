@@ -206,7 +206,7 @@ def test_f76_an_edit_of_a_secret_asks_because_it_shows_lines(desk: Desk) -> None
 LONG = "".join(f"{n}\n" for n in range(1, 101))
 
 
-def test_every_place_of_several_edits_is_shown_under_its_path(desk: Desk) -> None:
+def test_f130_every_place_of_several_edits_is_shown_under_its_path(desk: Desk) -> None:
     desk.put("long", LONG)
     edits = [
         {"old": "\n10\n", "new": "\nten\n"},

@@ -165,7 +165,7 @@ def test_f122_lines_of_a_kept_output_are_short_enough_to_be_read_whole() -> None
         ("array[31m]", "array[31m]"),
     ],
 )
-def test_the_output_of_a_command_is_read_without_colour_and_cursor_codes(
+def test_f12_the_output_of_a_command_is_read_without_colour_and_cursor_codes(
     printed: str, read: str
 ) -> None:
     parts = [OutputChunk(printed.encode()), ProcessResult(0)]

@@ -211,7 +211,7 @@ def test_f131_every_file_of_a_patch_is_judged(desk: Desk) -> None:
     assert "KEY=1" not in settled.outcome.text
 
 
-def test_every_hunk_of_every_file_is_shown_under_its_path(desk: Desk) -> None:
+def test_f131_every_hunk_of_every_file_is_shown_under_its_path(desk: Desk) -> None:
     lines = [str(n) for n in range(1, 31)]
     desk.put("a", "\n".join(lines) + "\n")
     desk.put("b", "one\n")

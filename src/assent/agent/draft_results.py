@@ -6,9 +6,13 @@ from assent.core.paths import one_line
 from assent.core.plan.draft_index import NamedOperation
 from assent.core.plan.operation import Operation, RunCommand, footprint
 from assent.core.plan.record import PlanRecord
-from assent.planning.drafts import KeptOperation, Staged
+from assent.core.tool import DraftEffect, EffectResult, ToolOutcome
+from assent.planning.drafts import Drafts, KeptOperation, Staged
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports
 from assent.render.diff import LIMIT, operation_diff
 from assent.render.rows import operation_brief, operation_kind, operation_subject
+from assent.tools.outcome import limited_outcome
 
 SHORT_ID = 12  # characters of an operation's id
 MAX_NAMED = 20  # operations that a result names
@@ -17,6 +21,54 @@ NOTHING_NEW = "no new operation; the plan already results in this"
 TAKE_OUT = "`unstage` takes it out by its id."
 NOT_SHOWN = "not shown: binary or too large."
 READ_AGAIN = "Files are as they were before; read them again before you edit them."
+
+
+class DraftResults:
+    """Puts what a model did with its draft into words; takes operations out for it."""
+
+    def __init__(self, ports: Ports, plans: Plans, drafts: Drafts) -> None:
+        self._ports = ports
+        self._plans = plans
+        self._drafts = drafts
+
+    def staged(self, plan: PlanRecord, staged: Staged) -> str:
+        """Returns what became of edits."""
+        return staged_text(plan, staged, self._named(staged.record))
+
+    def named(self, ids: Sequence[str]) -> str:
+        """Returns ids of what was just staged, and how to take it out."""
+        return f"{', '.join(name[:SHORT_ID] for name in ids)}: {TAKE_OUT}"
+
+    def summary(self, plan: PlanRecord) -> str:
+        """Returns the operations on further lines, as far as a result has room; or nothing."""
+        draft = self._named(plan)
+        return f"\n{listed_text(draft, MAX_NAMED, plan.at_end)}" if draft else ""
+
+    def listed(self, plan: PlanRecord | None, wanted: DraftEffect) -> ToolOutcome:
+        """Returns the operations of a draft, with the diffs that are wanted."""
+        if plan is None:
+            return ToolOutcome(listed_text(()))
+        draft = self._named(plan)
+        of = f"Option {plan.option}: " if plan.option else ""
+        texts = [f"{of}{listed_text(draft, at_end=plan.at_end)}"]
+        if wanted.diff:
+            texts += [diff_text(one, wanted.paths, self._ports.blobs.read) for one in draft]
+        return limited_outcome("\n\n".join(texts))
+
+    def unstaged(self, plan: PlanRecord, ids: Sequence[str]) -> tuple[EffectResult, PlanRecord]:
+        """Takes operations out of a draft; returns what to say about it, and the plan after it."""
+        was = self._named(plan)
+        staged = self._drafts.unstage(plan, ids)
+        places = [at for at, pair in enumerate(was) if pair in staged.removed]
+        later = was[places[0] :] if places else ()
+        commands = [p for p in later if isinstance(p[1], RunCommand) and p not in staged.removed]
+        text = unstaged_text(staged, self._named(staged.record), len(commands))
+        metadata = {"removed": [name for name, _ in staged.removed]}
+        return EffectResult(text, failed=not staged.removed, metadata=metadata), staged.record
+
+    def _named(self, plan: PlanRecord) -> tuple[NamedOperation, ...]:
+        draft = self._plans.staged(plan)
+        return tuple(zip(draft.index.ids, draft.operations, strict=True))
 
 
 def staged_text(plan: PlanRecord, staged: Staged, draft: Sequence[NamedOperation]) -> str:

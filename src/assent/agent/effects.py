@@ -9,15 +9,6 @@ from math import ceil
 
 import msgspec
 
-from assent.agent.draft_results import (
-    MAX_NAMED,
-    SHORT_ID,
-    TAKE_OUT,
-    diff_text,
-    listed_text,
-    staged_text,
-    unstaged_text,
-)
 from assent.agent.formatters import EditFormatter
 from assent.agent.permission_request import (
     PermissionRequester,
@@ -32,7 +23,6 @@ from assent.core.errors import AssentError, UsageError
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
-from assent.core.plan.draft_index import NamedOperation
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import NO_SCOPE, declaration_problem, misspelled_keys
 from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
@@ -65,7 +55,7 @@ from assent.core.tool import (
 )
 from assent.planning.plans import check_length
 from assent.ports import ProcessRunner
-from assent.tools.outcome import limited_outcome, missing_capability
+from assent.tools.outcome import missing_capability
 
 # Which plan a session writes to, and what is missing before it can be presented.
 
@@ -350,9 +340,8 @@ class EffectRunner:
         plan = yield from self._plan(wish)
         # The end of the call follows at once, or the end of the turn; either is waited for.
         staged = self._services.drafts.stage(plan, edit.operations, synced=False)
-        text = (
-            f"{wish.text}{shaped.notes}\n{staged_text(plan, staged, self._listed(staged.record))}"
-        )
+        told = self._services.draft_results.staged(plan, staged)
+        text = f"{wish.text}{shaped.notes}\n{told}"
         ids = [name for name, _ in staged.added]
         metadata = {STAGED_OPERATIONS: ids, **_named(plan), **shaped.metadata}
         return EffectDone(
@@ -374,7 +363,7 @@ class EffectRunner:
         ids = [name for name, _ in staged.added]
         metadata = {STAGED_OPERATIONS: ids, **_named(plan)}
         of = f"Option {plan.option}: " if plan.option else ""
-        named = f"{', '.join(name[:SHORT_ID] for name in ids)}: {TAKE_OUT}"
+        named = self._services.draft_results.named(ids)
         text = f"{of}{STAGED.format(number=number)} {named} Reason: {wish.text}"
         carried = EffectResult(text, metadata=metadata)
         return EffectDone(carried, changed=True, draft=staged.record.draft)
@@ -386,30 +375,16 @@ class EffectRunner:
             return _failed("There is no draft yet. Nothing was taken out.")
         if wish.option:
             plan = yield from self._services.options.selected(wish.record, wish.option)
-        was = self._listed(plan)
-        staged = self._services.drafts.unstage(plan, ids)
-        places = [at for at, pair in enumerate(was) if pair in staged.removed]
-        later = was[places[0] :] if places else ()
-        commands = [p for p in later if isinstance(p[1], RunCommand) and p not in staged.removed]
-        now = self._listed(staged.record)
-        text = unstaged_text(staged, now, len(commands))
-        metadata = {"removed": [name for name, _ in staged.removed], **_named(plan)}
-        carried = EffectResult(text, failed=not staged.removed, metadata=metadata)
-        return EffectDone(carried, changed=bool(staged.removed), draft=staged.record.draft)
+        carried, record = self._services.draft_results.unstaged(plan, ids)
+        carried = msgspec.structs.replace(carried, metadata={**carried.metadata, **_named(plan)})
+        return EffectDone(carried, changed=not carried.failed, draft=record.draft)
 
     def _draft(self, wish: EffectRequest, wanted: DraftEffect) -> EffectDone:
         """Lists what is staged; only looks."""
         plan = self._drafted(wish)
-        if plan is None:
-            return EffectDone(EffectResult(listed_text(())))
-        draft = self._listed(plan)
-        text = listed_text(draft, at_end=plan.at_end)
-        if wanted.diff:
-            read = self._services.ports.blobs.read
-            text = "\n\n".join([text, *(diff_text(one, wanted.paths, read) for one in draft)])
-        of = f"Option {plan.option}: " if plan.option else ""
-        limited = limited_outcome(f"{of}{text}")
-        return EffectDone(EffectResult(limited.text, metadata=_named(plan)), rest=limited.rest)
+        listed = self._services.draft_results.listed(plan, wanted)
+        metadata = _named(plan) if plan else {}
+        return EffectDone(EffectResult(listed.text, metadata=metadata), rest=listed.rest)
 
     def _drafted(self, wish: EffectRequest) -> PlanRecord | None:
         """Returns the plan whose draft a call is about, as far as there is one; begins none."""
@@ -419,10 +394,6 @@ class EffectRunner:
         if plan is None:
             raise UsageError(f"There is no option {wish.option!a}. Nothing was done.")
         return plan
-
-    def _listed(self, plan: PlanRecord) -> tuple[NamedOperation, ...]:
-        draft = self._services.plans.staged(plan)
-        return tuple(zip(draft.index.ids, draft.operations, strict=True))
 
     def _apply(self, wish: EffectRequest, wanted: EditEffect) -> EffectDone:
         shaped = self.shaping.formatted(wanted)
@@ -466,8 +437,7 @@ class EffectRunner:
         plan = yield from self._plan(wish, wanted.name)
         whole = self._services.plans.with_notes(plan, text)
         plan = self._services.plans.write(plan, whole)
-        draft = self._listed(plan)
-        has = f"\n{listed_text(draft, MAX_NAMED, plan.at_end)}" if draft else ""
+        has = self._services.draft_results.summary(plan) if plan.draft else ""
         kept = f" {KEPT_NOTES}" if whole != text else ""
         problem = declaration_problem(whole)
         bad = f" {problem} It cannot be presented before that is fixed." if problem else ""
@@ -496,8 +466,7 @@ class EffectRunner:
         text = PRESENTED.format(digest=proposed.digest)
         if self._services.plans.repository().plan(proposed).covers_nothing:
             text = f"{text} {NO_SCOPE}"
-        if draft := self._listed(proposed):
-            text = f"{text}\n{listed_text(draft, MAX_NAMED, proposed.at_end)}"
+        text += self._services.draft_results.summary(proposed)
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
         self._services.show_todos(record, closed)
         return EffectDone(EffectResult(text, ends=True, metadata=metadata), events, changed=True)

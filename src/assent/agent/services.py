@@ -27,6 +27,7 @@ from assent.tools.dispatcher import ToolDispatcher
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
     from assent.agent.critic import PlanCritic
+    from assent.agent.draft_results import DraftResults
     from assent.agent.options import OptionDrafts
     from assent.planning.approvals import Approvals
     from assent.planning.comments import Comments
@@ -58,6 +59,7 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_attachments: "Callable[[], Attachments]"
     open_comments: "Callable[[], Comments]"
     open_options: "Callable[[], OptionDrafts]"
+    open_draft_results: "Callable[[], DraftResults]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -98,6 +100,11 @@ class AgentServices(msgspec.Struct, frozen=True):
     def options(self) -> "OptionDrafts":
         """What drafts several plans for the user to choose from."""
         return self.open_options()
+
+    @property
+    def draft_results(self) -> "DraftResults":
+        """What tells a model about its draft."""
+        return self.open_draft_results()
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""

@@ -16,6 +16,7 @@ from assent.runs.run_status import LastEdit
 
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
+    from assent.agent.draft_results import DraftResults
     from assent.agent.options import OptionDrafts
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
@@ -315,6 +316,7 @@ class Engine(WorkspaceStatus):
             open_attachments=lambda: self._attachments,
             open_comments=lambda: self.comments,
             open_options=lambda: self._options,
+            open_draft_results=lambda: self._draft_results,
         )
 
     @opened_once
@@ -328,6 +330,12 @@ class Engine(WorkspaceStatus):
         from assent.agent.options import OptionDrafts
 
         return OptionDrafts(self.plans, self.approvals, self._workspaces)
+
+    @opened_once
+    def _draft_results(self) -> "DraftResults":
+        from assent.agent.draft_results import DraftResults
+
+        return DraftResults(self._ports, self.plans, self.drafts)
 
     @opened_once
     def sessions(self) -> "Sessions":

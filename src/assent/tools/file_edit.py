@@ -391,7 +391,7 @@ def edit_outcome(
 
 
 def edit_diff(before: str, after: str) -> str:
-    """Returns every place where two texts differ as a small hunk; what is left out is marked."""
+    """Returns every place where two texts differ as a small hunk, with a mark where it is cut."""
     old, new = [text.encode("utf-8", "surrogateescape").split(b"\n") for text in (before, after)]
     places: list[list[LineChange]] = []
     for change in line_changes(old, new):

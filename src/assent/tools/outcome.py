@@ -253,7 +253,7 @@ _CODES = (
 
 
 def without_terminal_codes(text: str) -> str:
-    """Returns a program's output as plain lines: without colours, and of each line what is left.
+    """Returns a program's output as plain lines, without colours and what was written over.
 
     A progress bar writes its line again and again; only the last of it counts.
     """
