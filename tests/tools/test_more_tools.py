@@ -69,8 +69,8 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
         "Adds tools to your next answer, by name. search (where a symbol is defined), git (log, "
         "diff, blame), multi_edit (several edits, one file), patch (a diff of several files), "
         "delete (a file or folder), move (a file or folder), notebook_edit (cells of .ipynb), "
-        "options (plans to choose from), unstage (take out operations), draft (list operations), "
-        "remember (facts for later sessions), task (work for sub-agents)."
+        "options (plans to choose from), remember (facts for later sessions), task (work for "
+        "sub-agents)."
     )
     child = told(PermissionContext("plan", child=True, deeper=False))
     assert child.endswith("search (where a symbol is defined), git (log, diff, blame).")

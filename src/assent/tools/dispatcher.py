@@ -16,6 +16,7 @@ from assent.core.plan.operation import footprint
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlannedCall
 from assent.core.session.question import PermissionAnswer
+from assent.core.session.transcript import DRAFT_TOOLS
 from assent.core.tool import (
     MISSING_CAPABILITY,
     Action,
@@ -311,7 +312,12 @@ class ToolDispatcher:
         """Returns a tool as a model sees it; the same object as long as it is the same."""
         note = self._notes.get(name, "")
         if name == MORE:
-            rare = [(each, self._tools[each].on_demand) for each in sets.on_demand]
+            # Those of the draft come with it, so that no request pays for their names before.
+            rare = [
+                (each, self._tools[each].on_demand)
+                for each in sets.on_demand
+                if each not in DRAFT_TOOLS
+            ]
             note = ", ".join(f"{each} ({purpose})" for each, purpose in rare) + "."
         key = (name, frozenset(sets.unavailable), note, options)
         if key not in self._made:
