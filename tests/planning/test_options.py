@@ -204,6 +204,14 @@ def test_g22_one_wins_wherever_the_other_comes_in_between(tmp_path: Path) -> Non
         race(bases[at], at)
 
 
+def test_g22_who_comes_too_late_reads_which_option_was_approved(world: World) -> None:
+    """Also if the plan was read before, and its file is gone since."""
+    short, long = present(world, *LABELS)
+    approve(world, long)
+    with pytest.raises(IllegalState, match="Option Long was approved, so option Short"):
+        world.engine().approvals.check_live(short)
+
+
 def revise(world: World, record: PlanRecord) -> Callable[[], object]:
     def act() -> object:
         return world.engine().drafts.write(record, b"b.txt", [b"b"], None)

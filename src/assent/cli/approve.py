@@ -140,7 +140,7 @@ def approve(
     if any(builder.values()):
         _check_builder(call, record, then_build=then_build)
     call.engine.approvals.check_approvable(record)
-    call.engine.plans.check_live(record)
+    call.engine.approvals.check_live(record)
     call.engine.approvals.check_independent(record)
     call.engine.approvals.check_files(record)
     readings = call.engine.review_history
@@ -319,7 +319,7 @@ def _approve_partially(
     """Shows the smaller plan, asks for its approval, and records both approval and rejection."""
     _check_part(part, builder)
     call.engine.approvals.check_approvable(record)
-    call.engine.plans.check_live(record)
+    call.engine.approvals.check_live(record)
     preview = call.engine.partial_approvals.preview(record, part.without)
     wanted, command = preview.plan.digest, _command(call, part)
     if part.dry_run:

@@ -15,6 +15,7 @@ from assent.core.errors import (
     NotApproved,
     NotFound,
     NotIndependent,
+    PlanTextDiffers,
 )
 from assent.core.event import Event, PlanApproved, PlanDeclined, PlanProposed, PlanRejected
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
@@ -254,7 +255,7 @@ class Approvals:
         self.options.check_open(record)
         check_digest(record, digest)
         self.check_approvable(record)
-        self._plans.check_live(record)
+        self.check_live(record)
         self.check_independent(record)
         plan = self._plans.repository().plan(record)
         approval = self.sign(record.plan_id, plan, note, channel, expires_s)
@@ -262,6 +263,17 @@ class Approvals:
         self._projections.plan(approved)
         self._tell(PLAN_APPROVED, approved)
         return approved
+
+    def check_live(self, record: PlanRecord) -> None:
+        """Refuses a plan whose file is not what was proposed.
+
+        The file of an option is removed when another one is approved, which says more.
+        """
+        try:
+            self._plans.check_live(record)
+        except PlanTextDiffers:
+            self.options.check_open(self._plans.repository().load(record.plan_id))
+            raise
 
     def check_approvable(self, record: PlanRecord) -> None:
         """Refuses a plan whose state does not allow an approval, and says what was decided."""
