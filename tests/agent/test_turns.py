@@ -139,7 +139,7 @@ def test_f122_a_long_output_is_kept_in_the_store_and_named(world: World) -> None
     [ended] = [e for e in events(world) if isinstance(e, CallEnded)]
     handle = ended.metadata["output"]
     assert results(world, record)[0].text == (
-        f"the beginning\n\nThe rest is kept: call `read` with path `{handle}` and offset 1 (last "
+        f"the beginning\n\nThe rest is kept: call `read` with path `{handle}` and lines `1-` (last "
         "line: 1)."
     )
     [kept] = world.store.read(f"output/{record.workspace}/{record.session}")

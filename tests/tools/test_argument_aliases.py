@@ -30,17 +30,20 @@ SEARCH: dict[str, object] = {"pattern": "hi", "path": "sub"}
 CALLS: list[tuple[str, dict[str, object], str]] = [
     ("Read", {"filePath": "sub/page.ts"}, "1: hi"),
     ("read", LINES | {"offset": 2, "end_line": 3},
-     "2: line 2\n3: line 3\n[More lines follow: continue with offset 4.]"),
-    ("read_file", LINES | {"start_line": 8, "end_line": 99}, "8: line 8\n9: line 9"),
+     "[Lines 2-3 of 9]\n2: line 2\n3: line 3"),
+    ("read_file", LINES | {"start_line": 8, "end_line": 99},
+     "[Lines 8-9 of 9]\n8: line 8\n9: line 9"),
     ("read_file", LINES | {"startLine": "8", "endLine": "8"},
-     "8: line 8\n[More lines follow: continue with offset 9.]"),
+     "[Line 8 of 9]\n8: line 8"),
     ("read_file", LINES | {"start_line_one_indexed": 9, "should_read_entire_file": False,
-                           "end_line_one_indexed_inclusive": 9}, "9: line 9"),
+                           "end_line_one_indexed_inclusive": 9}, "[Line 9 of 9]\n9: line 9"),
     ("read_file", {"target_file": "sub/page.ts", "start_line_one_indexed": 9,
                    "should_read_entire_file": True}, "1: hi"),
-    ("view", LINES | {"view_range": [8, -1]}, "8: line 8\n9: line 9"),
+    ("view", LINES | {"view_range": [8, -1]}, "[Lines 8-9 of 9]\n8: line 8\n9: line 9"),
     ("str_replace_editor", LINES | {"command": "view", "view_range": "[1, 2]"},
-     "1: line 1\n2: line 2\n[More lines follow: continue with offset 3.]"),
+     "[Lines 1-2 of 9]\n1: line 1\n2: line 2"),
+    ("read_files", {"paths": ["greet.py:9", "sub/page.ts"]},
+     "greet.py\n[Line 9 of 9]\n9: line 9\nsub/page.ts\n1: hi"),
     ("Grep", SEARCH, "sub/greet.py\n2: hi = 2\n4: print(hi)\nsub/page.ts\n1: hi"),
     ("Grep", SEARCH | {"-i": True, "glob": "*.py", "head_limit": 1},
      "sub/greet.py\n1: HI = 1\n[1 of 3 matching lines; narrow the search or raise limit.]"),
@@ -186,10 +189,10 @@ def test_todos_of_other_families_are_taken_in(desk: Desk) -> None:
 
 
 def test_what_is_understood_from_elsewhere_is_not_offered() -> None:
-    assert "ignore_case" in BY_NAME["grep"].args.__struct_encode_fields__
+    assert "before" in BY_NAME["grep"].args.__struct_encode_fields__
     assert [*schema(BY_NAME["grep"].args)["properties"]] == [
-        "pattern", "path", "include", "literal", "context", "limit",
+        "pattern", "path", "include", "literal", "context", "ignore_case",
     ]  # fmt: skip
     call = resolve_alias(ToolCall("c", "Bash", {"command": "ls", "cwd": "d"}), BY_NAME)
     assert (call.tool, call.args) == ("shell", {"command": "ls", "folder": "d"})
-    assert [*schema(BY_NAME["shell"].args)["properties"]] == ["command", "network"]
+    assert [*schema(BY_NAME["shell"].args)["properties"]] == ["command", "network", "timeout"]

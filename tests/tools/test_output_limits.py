@@ -18,7 +18,7 @@ from assent.tools.outcome import (
     output_lines,
     truncated,
 )
-from assent.tools.read import READ, read_page
+from assent.tools.read import READ, LinePage, LineRange, read_pages
 from assent.tools.search import SEARCH
 from assent.tools.text_search import regex_reach
 from assent.tools.tool import tool_definition
@@ -58,9 +58,14 @@ def test_f122_too_many_bytes_are_cut_at_a_line_or_in_one_that_is_endless() -> No
 def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
     content = "eins\nzwei äöü\n\nvier".encode()
     chunks = [content[at : at + size] for at in range(0, len(content), size)]
-    assert read_page(chunks, 1, 10).lines == ("1: eins", "2: zwei äöü", "3: ", "4: vier")
-    assert read_page(chunks, 2, 1).lines == ("2: zwei äöü",)
-    assert read_page(chunks, 2, 1).more
+    whole = read_pages(chunks, (LineRange(1, 10),))
+    assert whole.pages == (LinePage(1, ("1: eins", "2: zwei äöü", "3: ", "4: vier")),)
+    assert (whole.total, whole.is_whole) == (4, True)
+    found = read_pages(chunks, (LineRange(4, 9), LineRange(2, 2)))
+    assert found.pages == (LinePage(2, ("2: zwei äöü",)), LinePage(4, ("4: vier",)))
+    assert (found.total, found.is_whole) == (4, False)
+    assert read_pages(chunks, (LineRange(7, 9),)).pages == ()
+    assert read_pages(chunks, (LineRange(7, 9),)).total == 4
 
 
 @pytest.mark.parametrize(
@@ -142,5 +147,5 @@ def test_f122_lines_of_a_kept_output_are_short_enough_to_be_read_whole() -> None
     text = "a\n\n" + "b" * 4_001 + "\n" + "\u00e9" * 2_000
     lines = output_lines(text)
     assert lines == ["a", "", "b" * 2_000, "b" * 2_000, "b", "\u00e9" * 2_000]
-    page = read_page(("\n".join(lines).encode(),), 1, 99)
+    (page,) = read_pages(("\n".join(lines).encode(),), (LineRange(1, 99),)).pages
     assert [line.partition(": ")[2] for line in page.lines] == lines

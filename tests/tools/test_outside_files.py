@@ -15,7 +15,7 @@ from assent.core.llm import ImagePart
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.find_tools import LIST
 from assent.tools.overlay import WHOLE_FILE
-from assent.tools.read import MORE_LINES, READ
+from assent.tools.read import READ
 from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool, ToolContext
 from assent.workspace.outside_files import LocalOutsideFiles
@@ -86,7 +86,7 @@ def test_f77_a_file_outside_asks_for_its_folder_and_is_a_read(yard: Yard, typed:
     ]
     outcome = yard.agreed(READ, path=path)
     assert (outcome.text, outcome.title) == ("1: in near/a.txt", f"{yard.base}/near/a.txt")
-    assert outcome.metadata == {"bytes": (yard.base / "near/a.txt").stat().st_size}
+    assert outcome.metadata == {}
 
 
 def test_f77_a_folder_outside_asks_for_itself_so_that_its_files_are_covered(yard: Yard) -> None:
@@ -206,7 +206,7 @@ def test_f77_pages_pictures_and_binary_are_as_in_the_workspace(yard: Yard) -> No
     yard.beside("near/p.png", PNG)
     yard.beside("near/bin", b"\x7fELF\0")
     text = yard.agreed(READ, path="../near/long", offset=2, limit=1).text
-    assert text == f"2: b\n{MORE_LINES.format(offset=3)}"
+    assert text == "[Line 2 of 3]\n2: b"
     assert yard.agreed(READ, path="../near/p.png").images == (ImagePart("image/png", PNG),)
     with pytest.raises(Refused, match="is binary"):
         yard.agreed(READ, path="../near/bin")

@@ -32,20 +32,21 @@ def test_f12_read_shows_lines_with_numbers_and_remembers_what_was_seen(place: Pl
 def test_offset_and_limit_choose_lines_and_say_how_to_go_on(place: Place) -> None:
     place.put("a", "".join(f"line {n}\n" for n in range(1, 10)))
     text = place.call(READ, path="a", offset=3, limit=2).text
-    assert text == "3: line 3\n4: line 4\n[More lines follow: continue with offset 5.]"
-    assert place.call(READ, path="a", offset=8).text == "8: line 8\n9: line 9"
+    assert text == "[Lines 3-4 of 9]\n3: line 3\n4: line 4"
+    assert place.call(READ, path="a", offset=8).text == "[Lines 8-9 of 9]\n8: line 8\n9: line 9"
     with pytest.raises(NotFound, match="9 lines; line 10 is past"):
         place.call(READ, path="a", offset=10)
 
 
 def test_f122_a_long_file_is_cut_at_2000_lines_and_50_kib(place: Place) -> None:
     place.put("many", "x\n" * 5000)
-    lines = place.call(READ, path="many").text.split("\n")
-    assert (len(lines), lines[-1]) == (2001, "[More lines follow: continue with offset 2001.]")
+    lines = place.call(READ, path="many", lines="1-").text.split("\n")
+    assert (len(lines), lines[0]) == (2002, "[Lines 1-2000 of 5,000]")
+    assert lines[-1] == "[The limit of one result is reached: read on with lines 2001-.]"
     place.put("wide", ("y" * 999 + "\n") * 100)
     text = place.call(READ, path="wide").text
     assert len(text.encode()) < BYTES + 100
-    assert "continue with offset 52.]" in text
+    assert "read on with lines 52-.]" in text
 
 
 def test_a_huge_line_is_cut_and_never_held_whole(place: Place) -> None:
@@ -92,7 +93,7 @@ def test_binary_is_refused_and_other_text_is_read(place: Place) -> None:
         place.call(READ, path="bin")
     assert place.call(READ, path="latin").text == "1: café\n[Not UTF-8: read as Latin-1.]"
     assert place.call(READ, path="marked").text == "1: x"
-    assert place.call(READ, path="empty").text == "\n[The file is empty.]"
+    assert place.call(READ, path="empty").text == "[The file is empty.]"
 
 
 def test_a_folder_gives_its_names(place: Place) -> None:

@@ -149,7 +149,7 @@ def test_what_was_dropped_and_how_it_ended_is_told() -> None:
 def test_f79_outside_plan_mode_a_command_that_may_write_is_a_wish(place: Place, mode: Mode) -> None:
     place.posture = PermissionContext(mode)
     place.put("sub/a", "a")
-    args = SHELL.args(command="echo a > b", folder="sub", seconds=30, subject="Why.")
+    args = SHELL.args(command="echo a > b", folder="sub", timeout=30, subject="Why.")
     outcome = SHELL.run(args, place.around)
     assert outcome == ToolOutcome(
         "", "echo a > b", effect=CommandEffect("echo a > b", b"sub", 30, "Why.")
@@ -173,4 +173,4 @@ def test_f79_a_time_limit_of_another_family_is_understood() -> None:
         ({"timeout_ms": 500}, 0.5),
     ):
         args = translate_arguments(SHELL, {"command": "make", "description": "Build.", **sent})
-        assert args == {"command": "make", "subject": "Build.", "seconds": seconds}
+        assert args == {"command": "make", "subject": "Build.", "timeout": seconds}

@@ -96,7 +96,7 @@ CALLS: dict[str, tuple[dict[str, object], tuple[str, dict[str, object]]]] = {
     ),
     "Bash": (
         {"command": "ls", "description": "List", "timeout": 5},
-        ("shell", {"command": "ls", "subject": "List", "seconds": 5.0}),
+        ("shell", {"command": "ls", "subject": "List", "timeout": 5.0}),
     ),
     "apply_patch": ({"input": "p"}, ("patch", {"patch": "p"})),
     "mv": ({"source": "a", "destination": "b"}, ("move", {"path": "a", "to": "b"})),

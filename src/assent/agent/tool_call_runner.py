@@ -104,7 +104,7 @@ def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
 INTERRUPTED = "The user interrupted the call. It may have had effects; check before you repeat it."
 AFTER_THE_END = "The turn ended with the previous call; this one was not run."
 READ_ON = (
-    "The rest is kept: call `read` with path `{handle}` and offset {line} (last line: {lines})."
+    "The rest is kept: call `read` with path `{handle}` and lines `{line}-` (last line: {lines})."
 )
 STOPPED_BY_PERSON = "The user {why} the work; nothing was done."
 READ_TOOL = "read"
@@ -361,7 +361,8 @@ class ToolCallRunner:
             )
             return drain(work, lambda event: heard(self._turn.append_events(event)))
 
-        call = ToolCall(NO_CALL.id, READ_TOOL, {"path": path})
+        # A file that the user names is not outlined.
+        call = ToolCall(NO_CALL.id, READ_TOOL, {"path": path, "lines": "1-"})
         prepared = self._tools.dispatcher.prepare(call, context, self._turn.agent)
         result = self._tools.dispatcher.run_call(prepared, context, ask, self._hooks)
         if self._tools.cancel_reason() == "interrupted":  # that does not answer a question
@@ -479,7 +480,7 @@ class ToolCallRunner:
             images=outcome.images,
             metadata=metadata,
         )
-        last = notify_guards(self._guards, result, last)
+        last = notify_guards(self._guards, _masked(result, mask), last)
         text, kept = self._kept(last.text, cut) if cut else (last.text, {})
         verdict = str(result.decision.verdict) if result.decision else ""
         if last.failed and verdict == Verdict.STAGE:
@@ -521,6 +522,21 @@ class ToolCallRunner:
         if ended := [abandoned_call(call, why) for call in calls]:
             with suppress(AssentError):  # what stopped the calls is more important
                 self._turn.append_events(*ended)
+
+
+def _masked(result: ToolCallResult, mask: Callable[[str], str]) -> ToolCallResult:
+    """Returns a result whose pieces, which guards are told about, contain no secrets."""
+    if not result.pieces:
+        return result
+    pieces = [
+        msgspec.structs.replace(each, outcome=_masked_outcome(each.outcome, mask))
+        for each in result.pieces
+    ]
+    return msgspec.structs.replace(result, pieces=tuple(pieces))
+
+
+def _masked_outcome(outcome: ToolOutcome, mask: Callable[[str], str]) -> ToolOutcome:
+    return msgspec.structs.replace(outcome, text=mask(outcome.text), title=mask(outcome.title))
 
 
 def abandoned_call(call: ToolCall, why: str) -> CallEnded:

@@ -70,12 +70,12 @@ def _command(value: Any) -> TranslatedArgs | None:
 def _seconds(value: Any) -> TranslatedArgs | None:
     """Parses a time limit: a thousand or more can only mean milliseconds."""
     number = float(value) if re.fullmatch(r"\d+(\.\d+)?", str(value)) else 0.0
-    return {"seconds": number / MILLI if number >= MILLI else number} if number else None
+    return {"timeout": number / MILLI if number >= MILLI else number} if number else None
 
 
 def _milliseconds(value: Any) -> TranslatedArgs | None:
     number = float(value) if re.fullmatch(r"\d+(\.\d+)?", str(value)) else 0.0
-    return {"seconds": number / MILLI} if number else None
+    return {"timeout": number / MILLI} if number else None
 
 
 def _subject(value: Any) -> TranslatedArgs | None:
@@ -86,6 +86,17 @@ def _view_range(value: Any) -> TranslatedArgs | None:
     match _items(value):
         case [int(first), int(last)]:
             return {"offset": first, "end_line": last}
+        case _:
+            return None
+
+
+def _several_paths(value: Any) -> TranslatedArgs | None:
+    match _items(value):
+        case [str(first), *others]:
+            path, colon, lines = first.rpartition(":")
+            ranged = colon and re.fullmatch(r"[\d,-]+", lines, re.ASCII)
+            one = {"path": path, "lines": lines} if ranged else {"path": first}
+            return {**one, **({"more": others} if others else {})}
         case _:
             return None
 
@@ -132,6 +143,8 @@ TRANSLATIONS: Mapping[tuple[str, str], Translation] = {
     ("shell", "timeoutms"): _milliseconds,
     ("shell", "description"): _subject,
     ("read", "viewrange"): _view_range,
+    ("read", "paths"): _several_paths,
+    ("read", "files"): _several_paths,
     ("grep", "headlimit"): _unlimited,
     ("grep", "casesensitive"): _unless("ignore_case"),
     ("grep", "isregexp"): _unless("literal"),
@@ -150,7 +163,8 @@ def _read(args: TranslatedArgs) -> TranslatedArgs:
     if parse_bool(args.get("should_read_entire_file")) is not True:
         return args
     lines = ("should_read_entire_file", "offset", "limit")
-    return {n: value for n, value in args.items() if n not in lines and "line" not in n}
+    rest = {n: value for n, value in args.items() if n not in lines and "line" not in n}
+    return {**rest, "lines": "1-"}
 
 
 def _todo(args: TranslatedArgs) -> TranslatedArgs:
@@ -408,7 +422,8 @@ def _lists(struct: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]:
 ALIASES: dict[str, str] = {
     alias: tool
     for tool, names in {
-        "read": "readfile view viewfile viewimage cat openfile fileread readtextfile",
+        "read": "readfile readfiles readmanyfiles view viewfile viewimage cat openfile "
+        "fileread readtextfile",
         "list": "ls listdir listdirectory listfiles",
         "glob": "filesearch findfiles findpath",
         "grep": "grepsearch grepfiles searchfilecontent searchfiles ripgrep rg searchtext",

@@ -8,6 +8,7 @@ import msgspec
 
 from assent.core.errors import NotFound, NotReadOnly, Refused, UsageError
 from assent.core.paths import display_path, one_line
+from assent.core.shell.process import ProcessLimits
 from assent.core.tool import (
     Action,
     CommandEffect,
@@ -22,11 +23,14 @@ from assent.tools.tool import HIDDEN_FIELD, OptionArgs, Tool, ToolContext
 # shell: runs a command line that only reads; any other is an effect, staged in plan mode.
 
 
+MAX_READING_S = 120  # seconds of a command that only reads
+
+
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     command: str
     network: bool = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
-    seconds: Annotated[float, HIDDEN_FIELD] = 0  # 0: as many as the user's settings allow
+    timeout: float = 0  # seconds; 0: as many as usual
     subject: Annotated[str, HIDDEN_FIELD] = ""
 
 
@@ -44,7 +48,7 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
     if context.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in context.judged):
         return _wish(args, folder)  # it was allowed; the shell that only reads sees nothing there
     try:
-        parts = context.shell.run(args.command, place)
+        parts = context.shell.run(args.command, place, _limits(args))
         return with_draft_note(collect_output(parts, args.command, args.command), context)
     except NotReadOnly as refused:
         if context.posture.mode == "plan" and not context.posture.staging:
@@ -58,8 +62,16 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
         raise told from None
 
 
+def _limits(args: ShellArgs) -> ProcessLimits:
+    """Returns the limits of a command that only reads: the call may ask for some more time."""
+    usual = ProcessLimits()
+    if args.timeout <= 0:
+        return usual
+    return msgspec.structs.replace(usual, seconds=min(args.timeout, MAX_READING_S))
+
+
 def _wish(args: ShellArgs, folder: bytes, text: str = "") -> ToolOutcome:
-    seconds = max(0, args.seconds)
+    seconds = max(0, args.timeout)
     command = CommandEffect(args.command, folder, seconds, args.subject, args.network)
     return ToolOutcome(text, args.command, effect=command)
 
@@ -87,7 +99,7 @@ _REVISION = r"(?!-)[\w./~^@{}+-]+"
 class GitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Literal["status", "log", "diff", "show", "blame"]
     path: str = ""
-    rev: Annotated[str, msgspec.Meta(description="such as HEAD~2 or main..topic")] = ""
+    rev: Annotated[str, msgspec.Meta(description="HEAD~2 or main..topic")] = ""
     limit: Annotated[int, msgspec.Meta(description="commits in a log")] = 20
 
 

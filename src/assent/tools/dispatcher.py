@@ -11,7 +11,7 @@ import msgspec
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.llm import ToolCall, ToolDefinition
-from assent.core.paths import display_path
+from assent.core.paths import display_path, typed_line
 from assent.core.plan.operation import footprint
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlannedCall
@@ -37,7 +37,7 @@ from assent.core.tool import (
 from assent.ports.session import CallGuard, PermissionGate
 from assent.tools.aliases import aliases_of, normalized_name, resolve_alias
 from assent.tools.files import outside_accesses
-from assent.tools.outcome import access_line, failed_outcome, refused_outcome
+from assent.tools.outcome import JoinedOutcome, access_line, failed_outcome, refused_outcome
 from assent.tools.session_tools import MORE_TOOLS_ACCESS
 from assent.tools.tool import Tool, ToolContext, decode_arguments, tool_definition
 
@@ -190,6 +190,8 @@ class PreparedCall(msgspec.Struct, frozen=True):
     failure: ToolOutcome | None = None
     absent: frozenset[str] = frozenset()  # tools that no advice about it may name
     on_demand: tuple[str, ...] = ()  # tools that it can ask for, if that is what it does
+    pieces: "tuple[PreparedCall, ...]" = ()  # the calls that it stands for, in order
+    number: int = 0  # which piece of another call it is, from 1; 0: it is a call of its own
 
 
 class ToolCallResult(msgspec.Struct, frozen=True):
@@ -200,6 +202,7 @@ class ToolCallResult(msgspec.Struct, frozen=True):
     tool: str
     consent: PermissionAnswer | None = None
     attempt: GuardedCall | None = None  # as guards saw it
+    pieces: "tuple[ToolCallResult, ...]" = ()  # of a call that stands for several; guards saw these
 
 
 class ToolSets(msgspec.Struct, frozen=True):
@@ -372,8 +375,17 @@ class ToolDispatcher:
             tool = self._known(call, context.posture, agent)
             args = decode_arguments(tool, call)
             named = context.of_call(args)
+            pieces = tool.pieces(args)
         except Exception as error:
             return PreparedCall(call, failure=_advised(failed_outcome(call.tool, error), absent))
+        if pieces:
+            return self._prepare_pieces(
+                PreparedCall(call, tool, args, absent=absent),
+                [
+                    self.prepare(msgspec.structs.replace(call, args=piece), context, agent)
+                    for piece in pieces
+                ],
+            )
         try:
             requests = tuple(tool.touches(args, named)) or (ResourceAccess(tool.action, tool.name),)
             if context.posture.mode != "plan":  # there commands see nothing outside
@@ -385,6 +397,20 @@ class ToolDispatcher:
             return PreparedCall(call, tool, decision=decision, failure=outcome)
         rare = self.tool_sets(context.posture, agent).on_demand if tool.name == MORE else ()
         return PreparedCall(call, tool, args, requests, decision, absent=absent, on_demand=rare)
+
+    @staticmethod
+    def _prepare_pieces(whole: PreparedCall, pieces: Sequence[PreparedCall]) -> PreparedCall:
+        """Returns a call that stands for several; each keeps its own verdict."""
+        numbered = [
+            msgspec.structs.replace(each, number=number) for number, each in enumerate(pieces, 1)
+        ]
+        decisions = [each.decision or _unread(each) for each in numbered]
+        return msgspec.structs.replace(
+            whole,
+            requests=tuple(request for each in numbered for request in each.requests),
+            decision=strictest_decision(decisions),
+            pieces=tuple(numbered),
+        )
 
     def planned(self, prepared: PreparedCall) -> PlannedCall:
         """Returns what a call is going to do, as users see it before it runs."""
@@ -425,6 +451,8 @@ class ToolDispatcher:
         guards: Sequence[CallGuard] = (),
     ) -> ToolCallResult:
         """Runs a call to its outcome; only KeyboardInterrupt is raised."""
+        if prepared.pieces:
+            return self._run_pieces(prepared, context, ask, guards)
         tool, decision = prepared.tool, prepared.decision
         if prepared.failure is not None or tool is None or decision is None:
             outcome = prepared.failure or refused_outcome(
@@ -474,6 +502,38 @@ class ToolDispatcher:
             if MISSING_CAPABILITY in outcome.metadata:
                 outcome = self._named(outcome, prepared)
         return ToolCallResult(outcome, decision, tool.name, asked.consent, attempt)
+
+    def _run_pieces(
+        self,
+        prepared: PreparedCall,
+        context: ToolContext,
+        ask: AskPermission,
+        guards: Sequence[CallGuard],
+    ) -> ToolCallResult:
+        """Runs the pieces of a call in order, each as a call of its own, while there is room."""
+        results: list[ToolCallResult] = []
+        joined = JoinedOutcome()
+        for each in prepared.pieces:
+            if joined.is_full:
+                joined.omit(_piece_name(each))
+                continue
+            result = self.run_call(each, context, ask, guards)
+            results.append(result)
+            if not result.outcome.failed:
+                seen = {**context.seen, **result.outcome.metadata.get("seen", {})}
+                context = msgspec.structs.replace(context, seen=seen)
+            joined.add(_piece_name(each), result.outcome)
+        decisions = [each.decision for each in results if each.decision is not None]
+        answers = [each.consent for each in results if each.consent is not None]
+        # One that is not there yet makes the whole call wait; else a denial says most.
+        answers.sort(key=lambda answer: (not answer.later, answer.yes))
+        return ToolCallResult(
+            joined.outcome(),
+            strictest_decision(decisions) if decisions else prepared.decision,
+            prepared.call.tool,
+            answers[0] if answers else None,
+            pieces=tuple(results),
+        )
 
     def _learn(self, permissions: PermissionContext) -> None:
         """Adds MCP tools; none may take the name of another tool."""
@@ -558,13 +618,26 @@ def _advised(outcome: ToolOutcome, absent: frozenset[str]) -> ToolOutcome:
     )
 
 
+def _unread(prepared: PreparedCall) -> Decision:
+    """Returns the decision about a piece that could not be read."""
+    return Decision(Verdict.DENY, prepared.failure.text if prepared.failure else "")
+
+
+def _piece_name(prepared: PreparedCall) -> str:
+    """Returns what a piece of a call is about, as the model typed it."""
+    args = prepared.call.args or {}
+    return typed_line(str(args.get("path", prepared.call.tool)))
+
+
 def _attempt(prepared: PreparedCall, decision: Decision, context: ToolContext) -> GuardedCall:
-    agents = context.posture.agents
+    agents, call = context.posture.agents, prepared.call
+    if prepared.number:  # guards know calls by their ids
+        call = msgspec.structs.replace(call, id=f"{call.id}#{prepared.number}")
     return GuardedCall(
         context.session,
         agents[0].name if agents else "",
         context.posture.mode,
-        prepared.call,
+        call,
         prepared.call.tool,
         prepared.requests,
         decision,
@@ -604,6 +677,10 @@ def notify_guards(
     guards: Sequence[CallGuard], result: ToolCallResult, outcome: ToolOutcome
 ) -> ToolOutcome:
     """Tells the guards the final outcome of a call; returns it with their additions."""
+    for piece in result.pieces:
+        told = notify_guards(guards, piece, piece.outcome)
+        added = told.text.removeprefix(piece.outcome.text)
+        outcome = msgspec.structs.replace(outcome, text=f"{outcome.text}{added}")
     for guard in guards if result.attempt is not None else ():
         try:
             outcome = guard.after(result.attempt, outcome)  # type: ignore[arg-type]

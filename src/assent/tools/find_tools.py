@@ -129,7 +129,7 @@ LIST = Tool("list", ListArgs, list_touches, run_list, action=Action.READ)
 
 
 class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(description="such as src/**/*.{ts,tsx}")]
+    pattern: Annotated[str, msgspec.Meta(description="src/**/*.{ts,tsx}")]
     path: str = "."
     limit: Annotated[int, HIDDEN_FIELD] = MAX_FILES
 
@@ -180,9 +180,9 @@ class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = "."
     include: Annotated[str, msgspec.Meta(description="file glob")] = ""
     literal: bool = False
-    context: Annotated[int, msgspec.Meta(description="lines around a match")] = 0
-    limit: int = 100
-    ignore_case: Annotated[bool, HIDDEN_FIELD] = False
+    context: Annotated[int, msgspec.Meta(description="lines around")] = 0
+    ignore_case: bool = False
+    limit: Annotated[int, HIDDEN_FIELD] = 100
     before: Annotated[int, HIDDEN_FIELD] = 0
     after: Annotated[int, HIDDEN_FIELD] = 0
     show: Annotated[Literal["content", "files_with_matches", "count"], HIDDEN_FIELD] = "content"

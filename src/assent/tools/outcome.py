@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from assent.core.errors import AssentError, Refused
+from assent.core.llm import ImagePart
 from assent.core.paths import typed_line
 from assent.core.shell.process import OutputChunk, ProcessResult, is_expected_exit, signal_of
 from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome, without_missing_tools
@@ -75,6 +76,59 @@ def limited_outcome(
     rest = text.encode("utf-8", "backslashreplace")[:KEPT_BYTES]
     whole = "\n".join([f"{begun}{cut}", *[f"[{note}]" for note in notes]])
     return ToolOutcome(whole, title, failed, metadata=metadata, rest=rest)
+
+
+class JoinedOutcome:
+    """The outcome of a call that stands for several, within the limits of one result.
+
+    A piece that failed hides no other one.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._titles: list[str] = []
+        self._images: list[ImagePart] = []
+        self._seen: dict[str, str] = {}
+        self._omitted: list[str] = []  # what has to be asked for again
+        self._size = self._lines = 0
+        self._failed = True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the last piece did not fit, so that none is run after it."""
+        return bool(self._omitted)
+
+    def add(self, name: str, outcome: ToolOutcome) -> None:
+        """Adds the outcome of a piece under its name; as much of it as fits."""
+        title = name if outcome.failed else outcome.title or name
+        text = truncated(outcome.text, LINES - self._lines - 1, BYTES - self._size)
+        if text != outcome.text:
+            last = re.findall(r"^(\d+): ", text, re.MULTILINE)
+            self.omit(f"{title}:{int(last[-1]) + 1}-" if last else title)
+        if not text and outcome.text:
+            return
+        self._parts.append(f"{title}\n{text}")
+        self._titles.append(title)
+        self._size += len(self._parts[-1].encode("utf-8", "backslashreplace")) + 1
+        self._lines += self._parts[-1].count("\n") + 1
+        self._failed = self._failed and outcome.failed
+        if not outcome.failed:
+            self._images += outcome.images
+            self._seen |= outcome.metadata.get("seen", {})
+
+    def omit(self, name: str) -> None:
+        """Notes a piece that there is no room for."""
+        self._omitted.append(name)
+
+    def outcome(self) -> ToolOutcome:
+        """Returns the outcome of the whole call; it failed if all its pieces did."""
+        parts = self._parts
+        if self._omitted:
+            rest = ", ".join(self._omitted)
+            parts = [*parts, f"[The limit of one result is reached; not shown: {rest}]"]
+        metadata = {"seen": self._seen} if self._seen else {}
+        title, images = ", ".join(self._titles), tuple(self._images)
+        return ToolOutcome("\n".join(parts), title, self._failed, images=images, metadata=metadata)
 
 
 # Kept outputs: the whole of an output that was cut, for a model that reads on.

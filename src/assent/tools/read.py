@@ -1,11 +1,13 @@
-"""read: a file with line numbers, an image, or the names in a folder.
+"""read: files with line numbers, an image, or the names in a folder.
 
-The instruction files of the folders around it are included.
+Of a long file it shows the outline and the beginning, unless lines are asked for. The instruction
+files of the folders around it are included.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -24,59 +26,125 @@ from assent.tools.outcome import (
     output_id,
     output_lines,
 )
+from assent.tools.outline import MAX_BYTES as MAX_OUTLINED_BYTES
+from assent.tools.outline import file_outline
 from assent.tools.overlay import WHOLE_FILE
 from assent.tools.text_search import BINARY_PROBE_BYTES
 from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
-# Pages of a file: lines with their numbers, as a stream that never holds the whole file.
+# Pages of a file: ranges of lines with their numbers, from a stream that is never held whole.
 
 
 MAX_LINE_CHARS = 2000  # characters of a line that are shown
-SHOWN_BYTES = "bytes"  # in the metadata: of the file, without line numbers and remarks
-MORE_LINES = "[More lines follow: continue with offset {offset}.]"
 _HELD = 4 * MAX_LINE_CHARS  # their bytes
+SHOWN_BYTES = "bytes"  # in the metadata: of the file, without line numbers and remarks
+MORE_LINES = "[The limit of one result is reached: read on with lines {line}-.]"
 _MARK = b"\xef\xbb\xbf"
 
 
-class LinePage(msgspec.Struct, frozen=True):
-    """Some lines of a file, and whether there are more."""
+class LineRange(msgspec.Struct, frozen=True, order=True):
+    """Lines to read, from 1; both ends are included."""
 
-    lines: tuple[str, ...]
     first: int
-    more: bool = False
-    total: int = 0  # lines of the whole file, if its end was reached
+    last: int
+
+
+class LinePage(msgspec.Struct, frozen=True):
+    """Lines of a file that follow each other, with their numbers."""
+
+    first: int
+    lines: tuple[str, ...]
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+
+class FilePages(msgspec.Struct, frozen=True):
+    """Some lines of a file, and how many it has."""
+
+    pages: tuple[LinePage, ...]
+    total: int
     foreign: bool = False  # not UTF-8
+    cut: int = 0  # the first line that was asked for and did not fit; 0: there is none
     size: int = 0  # bytes of the file that the lines show
 
+    @property
+    def is_whole(self) -> bool:
+        shown = [(page.first, page.last) for page in self.pages]
+        return not self.total or shown == [(1, self.total)]
 
-def read_page(chunks: Iterable[bytes], offset: int, limit: int) -> LinePage:
-    """Returns lines from number `offset` on, as many as the limits allow."""
-    shown: list[str] = []
-    size, taken, number, foreign = 0, 0, 0, False
-    for number, (held, length, ended) in enumerate(_lines(chunks), 1):
-        if number < offset:
+
+def read_pages(
+    chunks: Iterable[bytes], ranges: Sequence[LineRange], limit: int = LINES
+) -> FilePages:
+    """Returns the lines of some ranges, as many as the limits allow; it never holds the file."""
+    wanted = _joined(ranges)
+    shown: dict[LineRange, list[str]] = {}
+    size, taken, room, cut, foreign = 0, 0, limit, 0, False
+    counted = _LineCount()
+    for place, number, held, length, ended in _lines(chunks, wanted, counted):
+        if cut:
             continue
         text, strange, part = _decoded_line(held, length, first=number == 1)
         size += len(text.encode()) + len(str(number)) + 3
-        if len(shown) == limit or (shown and size > BYTES):
-            return LinePage(tuple(shown), offset, more=True, foreign=foreign, size=taken)
-        shown.append(numbered(number, text))
+        if not room or (shown and size > BYTES):
+            cut = number
+            continue
+        shown.setdefault(place, []).append(numbered(number, text))
         taken += length + ended if part is None else part
+        room -= 1
         foreign = foreign or strange
-    return LinePage(tuple(shown), offset, total=number, foreign=foreign, size=taken)
+    pages = [LinePage(place.first, tuple(lines)) for place, lines in shown.items()]
+    return FilePages(tuple(pages), counted.total, foreign, cut, taken)
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, bool]]:
-    """Yields the beginning of each line, its whole length, and whether a line break follows."""
-    held, length = b"", 0
+def _joined(ranges: Iterable[LineRange]) -> list[LineRange]:
+    """Returns the ranges in order; those that touch or overlap become one."""
+    found: list[LineRange] = []
+    for each in sorted(ranges):
+        if found and each.first <= found[-1].last + 1:
+            found[-1] = LineRange(found[-1].first, max(found[-1].last, each.last))
+        else:
+            found.append(each)
+    return found
+
+
+class _LineCount:
+    """How many lines a file has; complete once all of it was read."""
+
+    total = 0
+
+
+def _lines(
+    chunks: Iterable[bytes], wanted: Sequence[LineRange], counted: _LineCount
+) -> Iterator[tuple[LineRange, int, bytes, int, bool]]:
+    """Yields each wanted line: its range, its number, its beginning and its whole length.
+
+    Last comes whether a line break follows. All others are only counted.
+    """
+    number, held, length = 1, b"", 0  # of the line that the next chunk continues
     for chunk in chunks:
-        first, *rest = chunk.split(b"\n")
-        held, length = held + first[: max(0, _HELD - len(held))], length + len(first)
-        for part in rest:
-            yield held, length, True
-            held, length = part[:_HELD], len(part)
+        end = number + chunk.count(b"\n")  # of the line that this chunk does not end
+        near = [each for each in wanted if each.first < end and number <= each.last]
+        near = near if number < end else []
+        parts = chunk.split(b"\n") if near else []
+        for place in near:
+            if place.first <= number:
+                yield place, number, (held + parts[0])[:_HELD], length + len(parts[0]), True
+            for at in range(max(place.first, number + 1), min(place.last, end - 1) + 1):
+                part = parts[at - number]
+                yield place, at, part[:_HELD], len(part), True
+        start = chunk.rfind(b"\n") + 1
+        if start:
+            number, held, length = end, b"", 0
+        held += chunk[start : start + max(0, _HELD - len(held))]
+        length += len(chunk) - start
     if length:
-        yield held, length, False
+        for place in wanted:
+            if place.first <= number <= place.last:
+                yield place, number, held, length, False
+    counted.total = number if length else number - 1
 
 
 def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool, int | None]:
@@ -137,7 +205,13 @@ def _read(context: ToolContext, folder: bytes, name: str) -> Iterator[NestedInst
         return  # it leads outside, or is too long to be meant
 
 
+LONG_LINES = 300  # a longer file is outlined, unless lines are asked for,
+FIRST_LINES = 150  # and begins with so many of its lines
+LAST_LINE = 1 << 62  # the end of any file
+MAX_PIECES = 20  # files of one call
 MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
+_LINES = r"\s*L?(\d{0,15})\s*(?:(-)\s*L?(\d{0,15})\s*)?"
+_PLACE = r"(.+):(L?\d[-,L\d]*)"
 IMAGES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -148,23 +222,51 @@ IMAGES = {
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
-    offset: Annotated[int, msgspec.Meta(description="first line, from 1")] = 1
-    limit: int = LINES
+    lines: Annotated[str, msgspec.Meta(description="28-67,90-120")] = ""
+    more: Annotated[list[str], msgspec.Meta(description="other files: path:28-67")] = []
+    offset: Annotated[int, HIDDEN_FIELD] = 0
+    limit: Annotated[int, HIDDEN_FIELD] = 0
     end_line: Annotated[int, HIDDEN_FIELD] = 0
 
 
+def pieces(args: ReadArgs) -> list[dict[str, Any]]:
+    """Returns the reads of single files that a read of several stands for; none for one file.
+
+    What follows a colon is a range if it looks like one: a file of such a name is read by `path`.
+    """
+    if not args.more:
+        return []
+    first: dict[str, Any] = {
+        name: value
+        for name in ("lines", "offset", "limit", "end_line")
+        if (value := getattr(args, name))
+    }
+    found = [{"path": args.path, **first}]
+    for each in args.more:
+        place = re.fullmatch(_PLACE, each, re.DOTALL)
+        found.append({"path": place[1], "lines": place[2]} if place else {"path": each})
+    if len(found) > MAX_PIECES:
+        raise UsageError(
+            f"One call reads at most {MAX_PIECES} files; these are {len(found)}. Nothing was read."
+        )
+    return found
+
+
 def touches(args: ReadArgs, context: ToolContext) -> Sequence[ResourceAccess]:
+    _check_alone(args)
     if output_id(args.path):
         return (ResourceAccess(Action.READ, args.path),)
     return read_accesses(context, args.path)
 
 
 def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
+    _check_alone(args)
+    ranges = _ranges(args)
     if output := output_id(args.path):
         return _output(output, args, context)
     path = readable_path(context, args.path)
     if not isinstance(path, bytes):
-        return _outside(*path, args)
+        return _outside(*path, ranges)
     state = existing_state(context, path)
     if not isinstance(state, FileState):
         return _names(one_line(path) or ".", context.overlay.names(path))
@@ -175,24 +277,105 @@ def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
         return _picture(path, state, media, context)
     if b"\0" in first[:BINARY_PROBE_BYTES]:
         raise Refused(f"{one_line(path)} is binary ({state.size} bytes); it has no lines to read.")
-    found = read_page(chain((first,), chunks), max(1, args.offset), _limit(args))
-    return _text(path, state, found, context)
+    text, size = _shown(path, chain((first,), chunks), ranges, state.digest)
+    return _text(path, state, text, size, context)
 
 
-def _limit(args: ReadArgs) -> int:
-    """Returns how many lines to read; `end_line` is the last one, if given."""
-    limit = min(max(1, args.limit), LINES)
+def _check_alone(args: ReadArgs) -> None:
+    """Refuses several files where one is judged: each of them has to be judged by itself."""
+    if args.more:
+        raise AssentError("Each file of a call is read by itself. Nothing was read.")
+
+
+def _ranges(args: ReadArgs) -> list[LineRange]:
+    """Returns the lines that are asked for; none if the call does not say."""
+    if args.lines.strip():
+        return [_range(each) for each in args.lines.split(",") if each.strip()]
+    if not (args.offset or args.limit or args.end_line):
+        return []
+    first = max(1, args.offset)
+    last = first + min(max(1, args.limit or LINES), LINES) - 1
     if args.end_line < 1:
-        return limit
-    if args.end_line < args.offset:
+        return [LineRange(first, last)]
+    return [_checked(LineRange(first, min(last, args.end_line)), args.end_line)]
+
+
+def _range(text: str) -> LineRange:
+    found = re.fullmatch(_LINES, text, re.ASCII)
+    if not found or not (found[1] or found[3]):
         raise UsageError(
-            f"The last line {args.end_line} is before the first line {args.offset}. "
-            "Nothing was read."
+            f"{text.strip()!a} is not a range of lines, such as 28-67, or 28- to the end. Nothing "
+            "was read."
         )
-    return min(limit, args.end_line - max(1, args.offset) + 1)
+    first = max(1, int(found[1] or 1))
+    last = int(found[3]) if found[3] else LAST_LINE if found[2] else first
+    return _checked(LineRange(first, last), last)
 
 
-def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
+def _checked(lines: LineRange, last: int) -> LineRange:
+    if last < lines.first:
+        raise UsageError(
+            f"The last line {last} is before the first line {lines.first}. Nothing was read."
+        )
+    return lines
+
+
+def _shown(
+    path: bytes, chunks: Iterable[bytes], ranges: Sequence[LineRange], digest: str = ""
+) -> tuple[str, int]:
+    """Returns the lines that were asked for, or else the file; of a long one, its outline.
+
+    Also returned is how many bytes of the file that shows.
+    """
+    if ranges:
+        found = read_pages(chunks, ranges)
+        _check_found(one_line(path), found, ranges)
+        return "\n".join(_lines_of(found)), found.size
+    kept: list[bytes] = []
+    found = read_pages(_kept(chunks, kept), (LineRange(1, LONG_LINES),))
+    if found.total <= LONG_LINES:
+        return "\n".join(_lines_of(found)), found.size
+    outline = file_outline(path, b"".join(kept), digest)
+    page = found.pages[0]
+    begun = msgspec.structs.replace(page, lines=page.lines[:FIRST_LINES])
+    size = found.size * len(begun.lines) // len(page.lines)  # about
+    found = msgspec.structs.replace(found, pages=(begun,), cut=0)
+    told = f"[{found.total:,} lines. The outline, then the beginning; use lines to read on.]"
+    return "\n".join([told, *outline, *_lines_of(found)]), size
+
+
+def _kept(chunks: Iterable[bytes], kept: list[bytes]) -> Iterator[bytes]:
+    """Yields chunks, and keeps the first of them."""
+    size = 0
+    for chunk in chunks:
+        if size < MAX_OUTLINED_BYTES:
+            kept.append(chunk[: MAX_OUTLINED_BYTES - size])
+            size += len(chunk)
+        yield chunk
+
+
+def _check_found(title: str, found: FilePages, ranges: Sequence[LineRange]) -> None:
+    if not found.pages and found.total:
+        first = min(ranges).first
+        raise NotFound(f"{title} has {found.total:,} lines; line {first} is past its end.")
+
+
+def _lines_of(found: FilePages) -> Iterator[str]:
+    """Yields the lines of a file; which ones these are, unless they are all."""
+    if not found.total:
+        yield "[The file is empty.]"
+    for page in found.pages:
+        if not found.is_whole:
+            lines = f"Lines {page.first}-{page.last}" if page.lines[1:] else f"Line {page.first}"
+            yield f"[{lines} of {found.total:,}]"
+        yield from page.lines
+    if found.cut:
+        yield MORE_LINES.format(line=found.cut)
+    if found.foreign:
+        yield "[Not UTF-8: read as Latin-1.]"
+
+
+def _outside(outside: OutsideFiles, path: bytes, ranges: Sequence[LineRange]) -> ToolOutcome:
     """Reads a file outside the workspace; instructions are never read there."""
     title = one_line(path)
     if outside.is_folder(path):
@@ -204,10 +387,8 @@ def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
         return ToolOutcome(text, title, images=(ImagePart(media, content),))
     if b"\0" in content[:BINARY_PROBE_BYTES]:
         raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
-    found = read_page((content,), max(1, args.offset), _limit(args))
-    _check_offset(title, len(content), found)
-    text = "\n".join(["\n".join(found.lines), *_notes(found)])
-    return ToolOutcome(text, title, metadata={SHOWN_BYTES: found.size})
+    text, size = _shown(path, (content,), ranges)
+    return ToolOutcome(text, title, metadata={SHOWN_BYTES: size})
 
 
 def _output(output: str, args: ReadArgs, context: ToolContext) -> ToolOutcome:
@@ -219,14 +400,8 @@ def _output(output: str, args: ReadArgs, context: ToolContext) -> ToolOutcome:
             "read; repeat the call that it came from."
         )
     lines = "\n".join(output_lines(content.decode("utf-8", "replace"))).encode()
-    found = read_page((lines,), max(1, args.offset), _limit(args))
-    _check_offset(args.path, len(lines), found)
-    return ToolOutcome("\n".join(["\n".join(found.lines), *_notes(found)]), args.path)
-
-
-def _check_offset(title: str, size: int, found: LinePage) -> None:
-    if not found.lines and size:
-        raise NotFound(f"{title} has {found.total} lines; line {found.first} is past its end.")
+    whole = (LineRange(1, LAST_LINE),)
+    return ToolOutcome(_shown(args.path.encode(), (lines,), _ranges(args) or whole)[0], args.path)
 
 
 def _check_picture(title: str, size: int) -> None:
@@ -234,25 +409,17 @@ def _check_picture(title: str, size: int) -> None:
         raise Refused(f"{title} is an image of {size} bytes, which is too large.")
 
 
-def _text(path: bytes, state: FileState, found: LinePage, context: ToolContext) -> ToolOutcome:
-    _check_offset(one_line(path), state.size, found)
+def _text(
+    path: bytes, state: FileState, text: str, size: int, context: ToolContext
+) -> ToolOutcome:
     seen = {display_path(path): state.digest}
-    parts = ["\n".join(found.lines), *_notes(found)]
+    parts = [text]
     for each in nested_instructions(context, path):
         seen[display_path(each.path)] = each.digest
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
-    text = "\n".join(parts)
-    return ToolOutcome(text, one_line(path), metadata={"seen": seen, SHOWN_BYTES: found.size})
-
-
-def _notes(found: LinePage) -> Iterator[str]:
-    if not found.lines:
-        yield "[The file is empty.]"
-    if found.more:
-        yield MORE_LINES.format(offset=found.first + len(found.lines))
-    if found.foreign:
-        yield "[Not UTF-8: read as Latin-1.]"
+    metadata = {"seen": seen, SHOWN_BYTES: size}
+    return ToolOutcome("\n".join(parts), one_line(path), metadata=metadata)
 
 
 def _picture(path: bytes, state: FileState, media: str, context: ToolContext) -> ToolOutcome:
@@ -274,4 +441,4 @@ def _names(title: str, names: Mapping[bytes, bool]) -> ToolOutcome:
     return limited_outcome("\n".join(lines), title, [] if lines else ["The folder is empty."])
 
 
-READ = Tool("read", ReadArgs, touches, run, action=Action.READ)
+READ = Tool("read", ReadArgs, touches, run, action=Action.READ, pieces=pieces)

@@ -130,6 +130,7 @@ _FORMS: dict[str, tuple[tuple[str, str], ...]] = {
     "make": (("function", r"NAME\s*:(?!=)"), ("variable", r"(?:export\s+)?NAME\s*[:?+]?=")),
     "terraform": (("type", r"(?:resource|data|variable|module|output)\s+(?:\"\w+\"\s+)?\"NAME\""),),
     "markdown": (("heading", r"#{1,6}\s.*\bNAME\b"),),
+    "tables": (("heading", r"\s*\[{1,2}[^\]]*?\bNAME\b[^\]]*\]\s*(?:[#;].*)?$"),),
 }  # fmt: skip
 _LANGUAGES = {
     "python": "py pyi pyw pyx",
@@ -149,7 +150,8 @@ _LANGUAGES = {
     "proto": "proto graphql gql thrift",
     "make": "mk makefile justfile",
     "terraform": "tf hcl",
-    "markdown": "md rst adoc",
+    "markdown": "md markdown mdx rst adoc",
+    "tables": "toml ini cfg conf",
 }
 _BY_ENDING = {
     ending: language for language, endings in _LANGUAGES.items() for ending in endings.split()
@@ -182,9 +184,7 @@ MAX_SIGNATURE_CHARS = 200  # characters of a signature
 
 
 class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: Annotated[
-        str, msgspec.Meta(description="empty: list definitions in the file at path")
-    ] = ""
+    name: Annotated[str, msgspec.Meta(description="empty: outline the file at path")] = ""
     path: str = "."
 
 

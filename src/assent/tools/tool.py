@@ -103,6 +103,8 @@ class Tool(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
     on_demand: str = ""  # what it is for, in 2 to 4 words: then it is offered when it is asked for
+    # The calls that a call stands for, by their arguments; each is judged and run by itself.
+    pieces: Callable[[Any], Sequence[dict[str, Any]]] = lambda args: ()
 
 
 # As plugins know them from before `assent.plugins`.
