@@ -85,7 +85,6 @@ def test_list_and_glob_see_the_draft(place: Place) -> None:
         ("*.ts", "src/web", "src/web/page.ts"),
         ("[a-k]*.py", "src", "src/app.py\nsrc/build/kept.py"),
         ("--pre=sh", ".", "[No files match.]"),
-        ("../*", ".", "[No files match.]"),
         ("*.rs", ".", "[No files match.]"),
     ],
 )
@@ -322,3 +321,58 @@ def test_a_search_of_many_files_waits_for_the_selftest(tmp_path: Path) -> None:
     assert len(place.process.ran) == 1
     place.call(GLOB, pattern="7.txt")
     assert len(place.process.ran) == 1  # a list of names is walked here
+
+
+def test_f12_grep_ignores_case_and_shows_lines_around(place: Place) -> None:
+    text = place.call(GREP, pattern="DEF MAIN", ignore_case=True, context=1).text
+    assert text == "src/app.py\n3- \n4: def main() -> None:\n5-     run(1)"
+    place.stage("fresh.py", "Def Main\n")
+    text = place.call(GREP, pattern="DEF MAIN", ignore_case=True).text
+    assert text == "fresh.py\n1: Def Main\nsrc/app.py\n4: def main() -> None:"
+
+
+@pytest.mark.parametrize("pattern", ["net_price(", "a[", "*x", "+"])
+def test_f12_a_bad_expression_says_how_to_search_for_plain_text(place: Place, pattern: str) -> None:
+    place.put("b.py", f"before {pattern} after\n")
+    assert "Set `literal` to search for it as plain text." in said(place, pattern)
+    found = place.call(GREP, pattern=pattern, literal=True).text
+    assert found == f"b.py\n1: before {pattern} after"
+
+
+def test_f12_glob_takes_absolute_patterns_and_hidden_folders(place: Place) -> None:
+    place.put(".github/workflows/test.yml")
+    root = str(place.root)
+    assert place.call(GLOB, pattern=f"{root}/src/*.py").text == "src/app.py"
+    assert place.call(GLOB, pattern=f"{root}/*.log", path="src").text == "keep.log"
+    assert place.touched(GLOB, pattern=f"{root}/src/*.py", path="src")[0] == "."
+    assert place.call(GLOB, pattern=".github/**").text == ".github/workflows/test.yml"
+    assert place.call(GLOB, pattern="*.yml").text == ".github/workflows/test.yml"
+    not_searched = "[No files match. node_modules is ignored; to search it, give it as path.]"
+    assert place.call(GLOB, pattern="node_modules/**").text == not_searched
+    assert place.call(GLOB, pattern="**", path="node_modules").text == "node_modules/m/i.js"
+    assert place.call(GLOB, pattern="src/*.rs").text == "[No files match.]"
+
+
+@pytest.mark.parametrize("pattern", ["/etc/*", "~/*", "/*"])
+def test_f77_glob_says_that_it_finds_nothing_outside(place: Place, pattern: str) -> None:
+    with pytest.raises(Refused, match=r"outside the workspace. `glob` finds only files inside it"):
+        place.call(GLOB, pattern=pattern)
+    with pytest.raises(UsageError, match="give the folder as `path`"):
+        place.call(GLOB, pattern="../*")
+
+
+def test_f12_plans_are_found_only_by_a_search_among_them(place: Place) -> None:
+    plan = ".opencode/plans/quiet-owl/PLAN_work.md"
+    place.put(plan, "def main\n")
+    place.put(".opencode/.gitignore", "assent/\n")
+    place.put(".opencode/plans/notes.md", "def main\n")  # somebody's own
+    for tool, args in ((LIST, {}), (GREP, {"pattern": "main|assent"}), (GLOB, {"pattern": "**"})):
+        text = place.call(tool, **args).text
+        assert "notes.md" in text
+        assert "PLAN_work" not in text
+        assert text.count(".gitignore") == (tool is not GREP)
+    assert place.call(LIST, path=".opencode/plans/quiet-owl").text == "PLAN_work.md"
+    assert plan in place.call(GREP, pattern="main", path=".opencode/plans").text
+    assert plan in place.call(GREP, pattern="main", path=plan).text
+    assert plan in place.call(GLOB, pattern=".opencode/plans/**").text
+    assert place.call(READ, path=plan).text == "1: def main"

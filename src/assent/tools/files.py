@@ -10,6 +10,7 @@ import msgspec
 from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.paths import (
     STATE,
+    TREE,
     base_name,
     casefolded,
     display_path,
@@ -21,13 +22,14 @@ from assent.core.plan.operation import FileState
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.core.tool import Action, ResourceAccess
 from assent.ports import OutsideFiles
-from assent.tools.overlay import LeftWorkspace, Overlay
+from assent.tools.overlay import CANNOT_READ, LeftWorkspace, Overlay
 from assent.tools.path_patterns import IgnoreMatcher
 from assent.tools.tool import ToolContext
 
 # Path access: where a path that a model typed leads, and which requests reading it makes.
 
 
+OWN_IGNORE_FILE = TREE + b"/.gitignore"
 PATH_CHANGED = "That is not what permission was given for, so nothing was read."
 
 
@@ -42,6 +44,19 @@ def resolve_path(context: ToolContext, argument: str) -> bytes:
 def is_private(context: ToolContext, path: bytes) -> bool:
     """Tells whether a path is in Assent's own state or configuration."""
     return any(is_inside(casefolded(path), casefolded(own)) for own in context.private)
+
+
+def is_plan_file(context: ToolContext, path: bytes, asked: bytes) -> bool:
+    """Tells whether a path is a file of Assent's own that was not asked for.
+
+    Those are plans, and what keeps git from seeing the rest: not part of the project, and found
+    only by a search that starts among them.
+    """
+    if path == OWN_IGNORE_FILE:
+        return not is_inside(asked, TREE)
+    if not base_name(path).startswith(b"PLAN_") or not path.endswith(b".md"):
+        return False
+    return is_inside(path, context.plan_dir) and not is_inside(asked, context.plan_dir)
 
 
 def read_accesses(context: ToolContext, argument: str) -> tuple[ResourceAccess, ...]:
@@ -71,9 +86,21 @@ def outside_accesses(context: ToolContext, names: Sequence[str]) -> tuple[Resour
     return tuple(dict.fromkeys(found))
 
 
-def read_access_of(context: ToolContext, argument: str) -> ResourceAccess:
-    """Returns the access for reading a path in the workspace."""
-    return ResourceAccess(Action.READ, display_path(resolve_path(context, argument)) or ".")
+def read_access_of(context: ToolContext, argument: str, tool: str) -> ResourceAccess:
+    """Returns the access for a search in the workspace; elsewhere the tool does not search."""
+    try:
+        path = resolve_path(context, argument)
+    except LeftWorkspace as left:
+        told = left.message.removesuffix(CANNOT_READ)
+        raise Refused(f"{told}{only_inside(context, tool)}") from None
+    return ResourceAccess(Action.READ, display_path(path) or ".")
+
+
+def only_inside(context: ToolContext, tool: str) -> str:
+    """Says that a tool searches only the workspace, and which ones look elsewhere."""
+    if context.outside is None:
+        return f"`{tool}` finds only files inside it."
+    return f"`{tool}` finds only files inside it; `read` and `list` show others if the user agrees."
 
 
 def search_accesses(
@@ -218,8 +245,12 @@ class FileListing(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-def list_files(context: ToolContext, folder: bytes) -> FileListing:
-    """Lists the files below a folder, or a single file."""
+def list_files(context: ToolContext, folder: bytes, asked: bytes | None = None) -> FileListing:
+    """Lists the files below a folder, or a single file.
+
+    `asked` is what a search is about, if that is less than the folder.
+    """
+    asked = folder if asked is None else asked
     drafted = context.overlay.drafted()
     printed = run_ripgrep(context, (b"--files", b"--null"), folder, wait=False)
     if printed is None:
@@ -230,7 +261,10 @@ def list_files(context: ToolContext, folder: bytes) -> FileListing:
     stand = [
         path
         for path in on_disk
-        if path not in drafted and own == is_inside(path, STATE) and not is_private(context, path)
+        if path not in drafted
+        and own == is_inside(path, STATE)
+        and not is_private(context, path)
+        and not is_plan_file(context, path, asked)
     ]
     coming = [path for path, after in drafted.items() if after and is_inside(path, folder)]
     found = sorted({*stand, *coming})

@@ -1,5 +1,7 @@
 """The tools that find files and lines in them: `list`, `glob` and `grep`."""
 
+import itertools
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -7,15 +9,17 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from assent.core.errors import NotFound, UsageError
-from assent.core.paths import base_name, one_line, parent
+from assent.core.errors import NotFound, Refused, UsageError
+from assent.core.paths import base_name, is_inside, one_line, parent
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
 from assent.tools.files import (
     MAX_FILES,
     MORE,
+    FileListing,
     existing_state,
     list_files,
+    only_inside,
     outside_path,
     read_access_of,
     read_accesses,
@@ -135,22 +139,55 @@ class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def glob_touches(args: GlobArgs, context: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses((read_access_of(context, args.path),), "glob", args.pattern)
+    path, _ = _from_folder(args, context)
+    return search_accesses((read_access_of(context, path, "glob"),), "glob", args.pattern)
 
 
 def run_glob(args: GlobArgs, context: ToolContext) -> ToolOutcome:
-    folder = resolve_path(context, args.path)
+    path, glob = _from_folder(args, context)
+    folder = resolve_path(context, path)
     existing_state(context, folder)
-    pattern = PathGlob(args.pattern)
-    found = list_files(context, folder)
+    pattern, begins = PathGlob(glob), _literal_folder(glob)
+    named = b"/".join(filter(None, (folder, begins)))
+    found = list_files(context, folder, named)
     below = len(folder) + 1 if folder else 0
     paths = [path for path in found.files if pattern.matches(path[below:])]
-    notes = [] if paths else ["No files match."]
+    notes = (
+        [] if paths else [f"No files match.{_why_none(context, found, named if begins else b'')}"]
+    )
     notes += [MORE] if found.cut else []
     limit = max(1, args.limit)
     notes += [f"{limit} of {len(paths)} files shown; raise limit."] if len(paths) > limit else []
     text = "\n".join(map(one_line, paths[:limit]))
     return limited_outcome(text, args.pattern, notes, count=len(paths))
+
+
+def _from_folder(args: GlobArgs, context: ToolContext) -> tuple[str, str]:
+    """Returns the folder to search, and the pattern from there; an absolute one says both."""
+    pattern, root = args.pattern, os.fsdecode(context.root)
+    if ".." in pattern.split("/"):
+        raise UsageError(f"{pattern!a} has `..` in it; give the folder as `path`.")
+    if pattern.startswith(f"{root}/"):
+        return ".", pattern[len(root) :]
+    if pattern.startswith(("/", "~/")):
+        raise Refused(f"{pattern!a} is outside the workspace. {only_inside(context, 'glob')}")
+    return args.path, pattern
+
+
+def _literal_folder(glob: str) -> bytes:
+    """Returns the folders that a pattern begins with, up to the first wildcard."""
+    *folders, _ = glob.strip("/").split("/")
+    plain = itertools.takewhile(lambda name: not set(name) & set("*?[{"), folders)
+    return "/".join(plain).encode("utf-8", "surrogateescape")
+
+
+def _why_none(context: ToolContext, found: FileListing, named: bytes) -> str:
+    """Says that a folder that a pattern names is there, and was not searched."""
+    if not named or context.overlay.state(named) != "folder":
+        return ""
+    if any(is_inside(path, named) for path in found.files):
+        return ""
+    return f" {one_line(named)} is ignored; to search it, give it as path."
 
 
 GLOB = Tool("glob", GlobArgs, glob_touches, run_glob, action=Action.READ)
@@ -191,7 +228,7 @@ class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def grep_touches(args: GrepArgs, context: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses((read_access_of(context, args.path),), "grep", args.pattern)
+    return search_accesses((read_access_of(context, args.path, "grep"),), "grep", args.pattern)
 
 
 def run_grep(args: GrepArgs, context: ToolContext) -> ToolOutcome:

@@ -23,6 +23,7 @@ FIRST_CHUNK = 1 << 16  # most files are smaller, and room for a large chunk cost
 WHOLE_FILE = 16 << 20  # bytes that a tool may hold at once
 OUTPUT = STATE + b"/output"
 
+CANNOT_READ = "It cannot be read."
 _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
 
@@ -274,11 +275,10 @@ class LeftWorkspace(Refused):
 
     def __init__(self, typed: bytes, step: bytes, path: bytes) -> None:
         self.path = path
-        words = f"{display_path(typed)} is outside the workspace and cannot be read."
+        words = f"{display_path(typed)} is outside the workspace."
         if typed != step:
-            words = f"{display_path(typed)} points to {display_path(step)} outside the workspace. "
-            words += "It cannot be read."
-        super().__init__(words)
+            words = f"{display_path(typed)} points to {display_path(step)} outside the workspace."
+        super().__init__(f"{words} {CANNOT_READ}")
 
 
 def _typed(argument: str) -> bytes:

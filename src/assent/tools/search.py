@@ -130,7 +130,7 @@ _FORMS: dict[str, tuple[tuple[str, str], ...]] = {
     "make": (("function", r"NAME\s*:(?!=)"), ("variable", r"(?:export\s+)?NAME\s*[:?+]?=")),
     "terraform": (("type", r"(?:resource|data|variable|module|output)\s+(?:\"\w+\"\s+)?\"NAME\""),),
     "markdown": (("heading", r"#{1,6}\s.*\bNAME\b"),),
-    "tables": (("heading", r"\s*\[{1,2}[^\]]*?\bNAME\b[^\]]*\]\s*(?:[#;].*)?$"),),
+    "tables": (("heading", r"\s*\[{1,2}[^\]]*?\bNAME\b[^\]]*\]{1,2}\s*(?:[#;].*)?$"),),
 }  # fmt: skip
 _LANGUAGES = {
     "python": "py pyi pyw pyx",
@@ -189,7 +189,7 @@ class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def touches(args: SearchArgs, context: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses((read_access_of(context, args.path),), "search", args.name)
+    return search_accesses((read_access_of(context, args.path, "search"),), "search", args.name)
 
 
 def run(args: SearchArgs, context: ToolContext) -> ToolOutcome:

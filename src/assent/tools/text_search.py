@@ -15,7 +15,13 @@ from assent.core.errors import AssentError, UsageError
 from assent.core.paths import is_inside
 from assent.core.permission.sensitive_paths import secret_reason
 from assent.core.plan.operation import FileState
-from assent.tools.files import RipgrepOutput, is_private, list_files, run_ripgrep
+from assent.tools.files import (
+    RipgrepOutput,
+    is_plan_file,
+    is_private,
+    list_files,
+    run_ripgrep,
+)
 from assent.tools.overlay import Overlay
 from assent.tools.path_patterns import PathGlob
 from assent.tools.tool import ToolContext
@@ -23,6 +29,7 @@ from assent.tools.tool import ToolContext
 # Safe regular expressions: only those of a model that Python can run in bounded time.
 
 
+LITERALLY = "Set `literal` to search for it as plain text."
 STEPS = 20_000_000  # that one line may take, about a second
 MIN_REACH = 100  # characters; an expression that reaches no further is of no use
 MAX_SMALL_REPEAT = 8  # a repeat up to so often only multiplies the ways
@@ -40,16 +47,19 @@ def compile_regex(pattern: str, *, literal: bool = False) -> tuple[re.Pattern[st
     """Returns the expression, and how far it may look into a line; refuses unbounded ones."""
     if literal:
         return re.compile(re.escape(pattern)), STEPS
+    try:
+        expression = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(
+            f"{pattern!a} is not a valid regular expression: {error}. {LITERALLY}"
+        ) from None
     far = regex_reach(pattern)
     if not far:
         raise UsageError(
             "This expression may be too slow without ripgrep. Use `literal`, or one with fewer "
             "repetitions."
         )
-    try:
-        return re.compile(pattern), far
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"{pattern!a} is not a valid regular expression: {error}.") from None
+    return expression, far
 
 
 def regex_reach(pattern: str) -> int:
@@ -198,7 +208,11 @@ def _found_by_program(
     Until the sandbox has been tested, a simple search of a few files does not wait for that.
     """
     simple = query.literal or regex_reach(query.pattern) > MAX_FILE_BYTES
-    printed = run_ripgrep(context, _options(query), query.folder, wait=not simple)
+    try:
+        printed = run_ripgrep(context, _options(query), query.folder, wait=not simple)
+    except UsageError as error:
+        advice = "" if query.literal else f" {LITERALLY}"
+        raise UsageError(f"{error.message}{advice}") from None
     if printed is not None:
         return printed, ()
     paths = tuple(list_files(context, query.folder).files)
@@ -219,6 +233,7 @@ class _SearchFilter:
 
     def __init__(self, context: ToolContext, query: SearchQuery) -> None:
         self._context = context
+        self._folder = query.folder
         self._from = len(query.folder) + 1 if query.folder else 0
         self._wanted = [PathGlob(glob) for glob in query.include]
         self._unwanted = PathGlob(query.exclude) if query.exclude else None
@@ -235,6 +250,8 @@ class _SearchFilter:
         if not all(each.matches(below) for each in self._wanted):
             return False
         if self._unwanted and self._unwanted.covers(below):
+            return False
+        if is_plan_file(self._context, path, self._folder):
             return False
         readable = self._context.readable(path) and not is_private(self._context, path)
         self._skipped += [] if readable else [path]
