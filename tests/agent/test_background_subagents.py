@@ -187,7 +187,8 @@ def test_a_question_that_is_open_is_taken_back_with_an_interruption(family: Fami
 
 
 def test_whoever_goes_on_in_a_child_leaves_its_parents_plan_alone(family: Family) -> None:
-    root = family.play(main=[[task("Look")], "Thanks."], explore=["Seen."])
+    wishes = [("write_plan", {"text": "# Look around\n"}), task("Look")]
+    root = family.play(main=[wishes, "Thanks."], explore=["Seen."])
     [child] = family.children(root)
     said = family.engine.sessions.say(child, "And then?")
     child = family.work(said, Cast({"explore": ["Nothing."]}))

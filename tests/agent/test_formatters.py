@@ -42,6 +42,12 @@ class Formatter:
     def visible(self, path: bytes) -> bool:
         raise NotImplementedError
 
+    def chosen(self) -> tuple[bytes, ...]:
+        return ()
+
+    def visibility_notes(self, line: str, folder: bytes) -> tuple[str, ...]:
+        return ()
+
     def hidden_below(self, folder: bytes) -> bytes | None:
         raise NotImplementedError
 

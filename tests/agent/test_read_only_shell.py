@@ -42,6 +42,12 @@ class Recorder:
     def visible(self, path: bytes) -> bool:
         return not any(os.path.realpath(path).startswith(hidden) for hidden in self.hidden)
 
+    def chosen(self) -> tuple[bytes, ...]:
+        return ()
+
+    def visibility_notes(self, line: str, folder: bytes) -> tuple[str, ...]:
+        return ()
+
     def hidden_below(self, folder: bytes) -> bytes | None:
         return next((path for path in self.hidden if path.startswith(folder)), None)
 

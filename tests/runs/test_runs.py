@@ -190,6 +190,12 @@ class BlindProjection:
     def remove_state(self, plan_id: str, name: str) -> None:
         raise WorkspaceError("No space left.")
 
+    def remove_all_state(self, plan_id: str) -> None:
+        raise WorkspaceError("No space left.")
+
+    def tidy(self) -> None:
+        self._real.tidy()
+
     def skipped(self) -> list[str]:
         return self._real.skipped()
 

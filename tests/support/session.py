@@ -140,6 +140,12 @@ class NoPrograms:
     def visible(self, path: bytes) -> bool:
         return False
 
+    def chosen(self) -> tuple[bytes, ...]:
+        return ()
+
+    def visibility_notes(self, line: str, folder: bytes) -> tuple[str, ...]:
+        return ()
+
     def hidden_below(self, folder: bytes) -> bytes | None:
         return None
 

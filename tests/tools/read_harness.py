@@ -50,6 +50,12 @@ class Programs:
     def visible(self, path: bytes) -> bool:
         return True
 
+    def chosen(self) -> tuple[bytes, ...]:
+        return ()
+
+    def visibility_notes(self, line: str, folder: bytes) -> tuple[str, ...]:
+        return ()
+
     def hidden_below(self, folder: bytes) -> bytes | None:
         return None
 

@@ -147,6 +147,12 @@ class CancellableProcess:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return self._process.hidden_below(folder)
 
+    def chosen(self) -> tuple[bytes, ...]:
+        return self._process.chosen()
+
+    def visibility_notes(self, line: str, folder: bytes) -> tuple[str, ...]:
+        return self._process.visibility_notes(line, folder)
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         return self._process.entries(folder)
 

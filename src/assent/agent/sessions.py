@@ -368,6 +368,7 @@ class Sessions(SessionLookup):
                 yield from turn.fail(error)
             except AssentError as error:
                 yield from turn.fail(error)
+                yield from () if turn.record.parent else turn.close()
                 raise
             finally:
                 turn.children.stop()

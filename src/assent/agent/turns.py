@@ -76,7 +76,6 @@ class SessionTurn:
         self._ever_seen: dict[str, set[str]] = {}  # all of their digests, and those to which they
         self._seen_before: dict[str, set[str]] = {}  # may be back, as the model was told
         self._mentions: dict[str, tuple[str, ...]] = {}  # that are not attached yet, by message
-        self._called = False  # whether the session has ever made a call
         self._over = False
         self._plan: PlanRecord | None = None
         self._plan_is_known = False
@@ -336,13 +335,21 @@ class SessionTurn:
         return self._news.read(self._record, self._reached, OwnChanges(done.wrote, done.draft))
 
     def close(self) -> Iterator[StoredEvent]:
-        """Removes the plan's file again if the session never used it."""
+        """Removes the session's plan again if it has no content: then there is nothing to see.
+
+        A call that waits for an answer may still fill it. The next change makes a new plan.
+        """
         yield from self.append_events() if self._held else ()
         plan = self._current_plan()
-        fresh = not self._called and not self._record.parent
-        if plan and fresh and self._services.plans.is_empty(plan):
+        if plan is None or plan.session != self._record.slug or self._record.parent:
+            return
+        if plan.option or self._record.ended == "waiting":
+            return
+        if plan.state is PlanState.DRAFTING and self._services.plans.is_empty(plan):
             self._services.plans.delete([plan])
             yield from self.append_events(self._services.link(None))
+            self._services.projections.forget(plan.plan_id)
+            self._services.workspaces.tidy()
 
     def _abandoned(self) -> list[SessionEvent]:
         """Returns the ends of what a process left open when it died."""
@@ -415,7 +422,6 @@ class SessionTurn:
                 for file in files:
                     self._see(file.seen)
             case CallEnded(metadata=metadata):
-                self._called = True
                 self._see(metadata.get("seen", {}))
             case MessageAdded(synthetic="declined" | "undone"):
                 self._seen_before = {path: set(all) for path, all in self._ever_seen.items()}

@@ -91,14 +91,23 @@ def _process(
 
     _, root = locate_workspace(folder)
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
-    sight = ProfileBuilder(root, os.fsencode(Path.home()), hidden, environment)
+    settings = load_settings(root, here, lenient=True).settings
+    home, show = os.fsencode(Path.home()), shown_paths(settings)
+    sight = ProfileBuilder(root, home, hidden, environment, show)
     standings = sandbox_checker_at(known)
-    providers = load_settings(root, here, lenient=True).settings.providers
+    providers = settings.providers
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
     marks = CommandLocks(os.fspath(known / "running" / folder_name(root)))
     points = MountPoints(os.fspath(known / MOUNT_POINTS / folder_name(root)))
     runner = LocalProcessRunner(sight, standings, environment, keys, only_reads=only_reads)
     return runner.with_command_locks(marks, points)
+
+
+def shown_paths(settings: Settings) -> list[bytes]:
+    """Returns what the user chose to show to commands (`sandbox.show`), as absolute paths."""
+    return [
+        os.fsencode(os.path.normpath(Path(path).expanduser())) for path in settings.sandbox.show
+    ]
 
 
 def sandbox_checker_at(state: Path) -> "SandboxChecker":

@@ -141,6 +141,12 @@ class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: float = 120
 
 
+class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[sandbox]`, only from the user's file: a project cannot choose what its commands see."""
+
+    show: tuple[Annotated[str, msgspec.Meta(pattern=r"^(/|~/)")], ...] = ()
+
+
 class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[undo]`: what is kept for an undo; 0: no limit."""
 
@@ -184,6 +190,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: TaskSettings = TaskSettings()
     questions: QuestionSettings = QuestionSettings()
     shell: ShellSettings = ShellSettings()
+    sandbox: SandboxSettings = SandboxSettings()
     undo: UndoSettings = UndoSettings()
     notify: NotifySettings = NotifySettings()
     keys: dict[str, str] = {}  # by name; whose approvals of bundles count
@@ -198,7 +205,7 @@ AFTER_TRUST = (
 # and what it may not say even then: how much is asked, and how far things go.
 NEVER = (
     "stage", "approve", "answer", "preset", "loops", "budget", "tasks", "questions", "shell",
-    "undo", "notify", "keys",
+    "sandbox", "undo", "notify", "keys",
 )  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
@@ -281,6 +288,8 @@ MEANINGS = {
     "questions.grants_expire_s": "seconds until a remembered answer expires; 0: never (user only)",
     "shell.unconfined": "true: commands outside plan mode run without a sandbox (user only)",
     "shell.timeout_s": "seconds until such a command times out (user only)",
+    "sandbox.show": "further files and folders that commands in the sandbox can read, as absolute "
+    "paths or `~/`; secrets in them stay hidden unless named exactly (user only)",
     "undo.file_mb": "largest file whose old content is saved while a command runs, in MB; 0: any "
     "(user only)",
     "undo.total_mb": "maximum content saved per command, in MB; 0: no limit (user only)",

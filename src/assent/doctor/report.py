@@ -6,14 +6,14 @@ from functools import partial
 import msgspec
 
 from assent.app.settings import user_paths
-from assent.app.shell import open_shell_at, sandbox_checker_at
+from assent.app.shell import open_process_at, open_shell_at, sandbox_checker_at
 from assent.app.skills import skill_problems
 from assent.config.paths import AppPaths
 from assent.core.shell.process import SandboxStatus
 from assent.doctor.approvals import CHECKS
 from assent.doctor.check import DoctorCheck, DoctorCheckResult, run_check
 from assent.doctor.paths import PATHS, UNDO
-from assent.doctor.sandbox import escape_checks, limit_checks
+from assent.doctor.sandbox import escape_checks, limit_checks, shown_checks
 from assent.doctor.shell import ShellOpener, shell_checks
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.sandbox.read_only_shell import LocalReadOnlyShell
@@ -44,6 +44,7 @@ class DoctorTarget(msgspec.Struct, frozen=True):
     opening: ShellOpener
     places: AppPaths
     skill_problems: Callable[[], tuple[str, ...]] = lambda: ()
+    shown: Callable[[], dict[bytes, str]] = dict  # what the user shows to commands, or why not
 
 
 def doctor_target(folder: str = "") -> DoctorTarget:
@@ -54,7 +55,10 @@ def doctor_target(folder: str = "") -> DoctorTarget:
     def opening(workspace: DoctorWorkspace) -> LocalReadOnlyShell:
         return open_shell_at(str(workspace.root), workspace.places, places.state)
 
-    return DoctorTarget(standings, opening, places, partial(skill_problems, folder))
+    def shown() -> dict[bytes, str]:
+        return open_process_at(folder or ".", places).chosen_paths()
+
+    return DoctorTarget(standings, opening, places, partial(skill_problems, folder), shown)
 
 
 def run_doctor(
@@ -65,6 +69,7 @@ def run_doctor(
     standing, sandbox = escape_checks(patient.standings)
     tell("limits")
     sandbox += limit_checks(patient.standings)
+    sandbox += shown_checks(patient.shown())
     tell("the shell")
     shell = shell_checks(patient.opening, patient.standings.confinement)
     checks = (*_engine_checks(tell), *shell, *sandbox)

@@ -1,7 +1,8 @@
 """Checks of the sandbox: every escape test of the self-test, and the limits of one call."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from assent.core.paths import one_line
 from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.doctor.check import DoctorCheck, DoctorCheckResult
 from assent.sandbox.selftest.checker import SandboxChecker
@@ -32,6 +33,20 @@ def limit_checks(standings: SandboxChecker) -> list[DoctorCheck]:
     except Exception as error:
         words = f"The check itself failed: {type(error).__name__}: {error}"
         return [DoctorCheck(*row, DoctorCheckResult.FAILED, words)]
+
+
+def shown_checks(shown: Mapping[bytes, str]) -> list[DoctorCheck]:
+    """Returns a row for each path that the user shows to commands (`sandbox.show`)."""
+    return [
+        DoctorCheck(
+            "sandbox: show",
+            one_line(path),
+            "let commands read it (sandbox.show)",
+            DoctorCheckResult.ABSENT if refused else DoctorCheckResult.HELD,
+            f"Not shown: {refused}." if refused else "Commands read it and cannot change it.",
+        )
+        for path, refused in shown.items()
+    ]
 
 
 def _rows(attempts: Iterable[EscapeTestResult]) -> Iterable[DoctorCheck]:

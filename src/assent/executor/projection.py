@@ -316,6 +316,39 @@ class LocalProjection:
             raise Refused(f"{plan_id!a} and {name!a} do not name a copy of a plan's state.")
         self._tree.remove(_COPIES + b"/" + plan_id.encode() + b"/" + name.encode())
 
+    def remove_all_state(self, plan_id: str) -> None:
+        """Removes all copies of a plan; what is not a copy stays, and so does its folder."""
+        if not _ID.fullmatch(plan_id):
+            raise Refused(f"{plan_id!a} is not a plan ID.")
+        folder = _COPIES + b"/" + plan_id.encode()
+        for name, kind in self._tree.entries(folder):
+            if kind == "file":
+                self._tree.remove(folder + b"/" + name)
+            elif kind == "folder":
+                self._tree.remove_folder(folder + b"/" + name)
+        self._tree.remove_folder(folder)
+
+    def tidy(self) -> None:
+        """Removes the tree if it contains no plan, no copy and nothing of anyone else's.
+
+        Only folders that are empty then are removed, so that a plan that another process makes at
+        the same time stays.
+        """
+        for folder in (_COPIES, self._plans):
+            if self._tree.entries(folder):
+                return
+        own = {_COPIES, _MARKER, _IGNORE, STATE, self._plans}
+        for folder in (TREE, STATE):
+            if any(folder + b"/" + name not in own for name, _ in self._tree.entries(folder)):
+                return
+        if self._tree.read(_IGNORE) not in (None, hiding_state(b"")):
+            return
+        for folder, file in ((_COPIES, _MARKER), (STATE, b""), (self._plans, _IGNORE)):
+            self._tree.remove_folder(folder)
+            if file:
+                self._tree.remove(file)
+        self._tree.remove_folder(TREE)
+
     def read_agent(self) -> bytes | None:
         """Returns the plan agent's definition in the workspace, if it has one."""
         return self._tree.read(_AGENTS + b"/plan.md")

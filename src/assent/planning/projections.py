@@ -83,6 +83,16 @@ class PlanProjections:
             files["taskmap.json"] = partial(_taskmap, record, text, todos)
         self._write(record.plan_id, files)
 
+    def forget(self, plan_id: str) -> None:
+        """Removes the copies of a plan that never had any content."""
+        with self._alone:
+            self._due = {key: made for key, made in self._due.items() if key[0] != plan_id}
+            self._long = {key: made for key, made in self._long.items() if key[0] != plan_id}
+        try:
+            self._ports.projection.remove_all_state(plan_id)
+        except (OSError, AssentError) as error:
+            self.warnings.append(_stale(error))
+
     def todos(self, plan: PlanRecord, text: bytes, todos: tuple[Todo, ...]) -> None:
         """Copies the todos of the session that works on a plan, next to the plan's own tasks."""
         self._todos[plan.plan_id] = todos

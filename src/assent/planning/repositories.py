@@ -416,6 +416,15 @@ class WorkspaceRepository:
             self._mark(home)
             return home
 
+    def tidy(self) -> None:
+        """Removes Assent's own folders from the workspace if there is nothing in them."""
+        with self._alone:
+            self._marks = True  # the next plan needs a marker again
+            try:
+                self._ports.projection.tidy()
+            except AssentError as error:
+                self.warnings.append(error.message)
+
     def _mark(self, home: WorkspaceRecord) -> None:
         """Writes the workspace's marker, once; without it the workspace works, too."""
         if not self._marks:

@@ -41,6 +41,15 @@ class ProcessRunner(Protocol):
     def hidden_below(self, folder: bytes) -> bytes | None:
         """Returns a masked path in a folder, if there is one."""
 
+    def chosen(self) -> tuple[bytes, ...]:
+        """Returns the real paths that the user chose to show to programs."""
+
+    def visibility_notes(self, line: str, folder: bytes) -> tuple[str, ...]:
+        """Says which programs and files of a command line a program inside does not find, and why.
+
+        Only what is outside the workspace counts; what is there may be made by another command.
+        """
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         """Lists the names in a visible folder, and whether each is a folder; else nothing."""
 

@@ -155,6 +155,12 @@ class Projection(Protocol):
     def remove_state(self, plan_id: str, name: str) -> None:
         """Removes one of those copies, if it exists."""
 
+    def remove_all_state(self, plan_id: str) -> None:
+        """Removes all of a plan's copies."""
+
+    def tidy(self) -> None:
+        """Removes the tree if it contains no plan, no copy and nothing of anyone else's."""
+
     def read_agent(self) -> bytes | None:
         """Returns the plan agent's definition in the workspace, if there is one."""
 

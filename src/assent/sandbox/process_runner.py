@@ -49,6 +49,7 @@ from assent.sandbox.runner.unconfined import (
 from assent.sandbox.runner.watchdog import CommandLocks
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.status import find_bwrap
+from assent.sandbox.visibility import Visibility
 
 # Calls that only read run side by side; testing the sandbox and looking around is for one alone.
 _ALONE = Lock()
@@ -123,6 +124,16 @@ class LocalProcessRunner:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return self._seen().hidden_below(folder)
 
+    def chosen_paths(self) -> dict[bytes, str]:
+        """Returns what the user chose to show, and why each is not shown; empty if it is."""
+        return self._sight.chosen()
+
+    def chosen(self) -> tuple[bytes, ...]:
+        return self._seen().chosen
+
+    def visibility_notes(self, line: str, folder: bytes) -> tuple[str, ...]:
+        return Visibility(self._seen(), self._environment, self._folders()).notes(line, folder)
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         if not self.visible(folder):
             return {}
@@ -163,7 +174,18 @@ class LocalProcessRunner:
         profile = self._sight.profile(writable=not self._changes_nothing(errand), fence=self._fence)
         if errand.network:
             profile = with_network(profile)
-        return self._written(program, folder, limits, profile)
+        line = errand.line or join([os.fsdecode(word) for word in errand.argv])
+        return self._explained(self._written(program, folder, limits, profile), line, folder)
+
+    def _explained(
+        self, parts: Iterator[OutputChunk | ProcessResult], line: str, folder: bytes
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        """Says after a command that failed what it could not see, and how the user can show it."""
+        for part in parts:
+            if isinstance(part, ProcessResult) and part.code and not part.cut:
+                for note in self.visibility_notes(line, folder):
+                    yield OutputChunk(f"assent: {note}\n".encode(), error=True)
+            yield part
 
     def _changes_nothing(self, errand: CommandSpec) -> bool:
         """Tells whether a command is proven to only read, so that it needs nothing to write to."""

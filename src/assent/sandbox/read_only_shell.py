@@ -33,6 +33,9 @@ from assent.permissions.commands.read_only.classifier import (
     read_only_stages,
 )
 from assent.ports import ProcessRunner
+from assent.sandbox.profile.exposure import MACHINE
+from assent.sandbox.profile.file_system import is_covered
+from assent.sandbox.visibility import how_to_show
 
 __all__ = [
     "LocalReadOnlyShell",
@@ -44,6 +47,7 @@ EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126  # exit codes as shells have them
 NEVER_SHOWN = "is never shown in plan mode"
 HIDDEN_BY_RULE = "is hidden from commands: a rule denies reading it or asks first"
 OUTSIDE_WORKSPACE = "is outside the workspace"
+INSTEAD = "`read` and `list` show it if the user agrees."
 DEV_NULL = b"/dev/null"
 MAX_WORDS, MAX_BYTES = 5000, 1 << 20  # what fits, together with what confines the program
 
@@ -211,7 +215,7 @@ class _ShellRun:
         folder = os.path.realpath(os.path.join(self._folder, _encoded(work.folder)))
         if self._leaves(folder):
             self._last = ProcessResult(1)
-            yield from _said(f"cd: {display_path(folder)} {OUTSIDE_WORKSPACE}", work.errors)
+            yield from _said(f"cd: {display_path(folder)} {self._outside(folder)}", work.errors)
             return
         if os.path.isdir(folder) and self._process.visible(folder):
             self._folder, self._last = folder, ProcessResult(0)
@@ -223,7 +227,9 @@ class _ShellRun:
         names = (reading.command.name, *reading.spec.programs)
         path = self._process.program(names, own=reading.spec.own)
         if path is None:
-            raise _ProgramNotStarted(f"{reading.command.name} is not installed", EXIT_NOT_FOUND)
+            notes = self._process.visibility_notes(reading.command.name, self._folder)
+            message = f"{reading.command.name} is not installed. {' '.join(notes)}".rstrip(" .")
+            raise _ProgramNotStarted(message, EXIT_NOT_FOUND)
         try:
             words = tuple(word for given in reading.command.words for word in self._expanded(given))
             # Names of files took the place of wildcards, so the table has to look again.
@@ -260,7 +266,7 @@ class _ShellRun:
         base = os.path.realpath(self._base(reading))
         if self._leaves(base):
             raise _ProgramNotStarted(
-                f"{display_path(base)} {OUTSIDE_WORKSPACE}", EXIT_NOT_EXECUTABLE
+                f"{display_path(base)} {self._outside(base)}", EXIT_NOT_EXECUTABLE
             )
         if reading.strays:
             message = "follows symlinks, which may point outside the workspace; omit the option"
@@ -270,14 +276,22 @@ class _ShellRun:
             if self._leaves(real):
                 leads = "" if real == path else f" points to {display_path(real)}, which"
                 raise _ProgramNotStarted(
-                    f"{display_path(path)}{leads} {OUTSIDE_WORKSPACE}", EXIT_NOT_EXECUTABLE
+                    f"{display_path(path)}{leads} {self._outside(real)}", EXIT_NOT_EXECUTABLE
                 )
             if reading.follows and os.path.isdir(real):
                 message = f"{reading.command.name} follows symlinks in a folder; name files"
                 raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE)
 
     def _leaves(self, real: bytes) -> bool:
-        return bool(self._within) and real != DEV_NULL and not is_inside(real, self._within)
+        if not self._within or real == DEV_NULL or is_inside(real, self._within):
+            return False
+        return not any(is_inside(real, path) for path in self._process.chosen())
+
+    def _outside(self, real: bytes) -> str:
+        """Says that a path is outside, and how it can be seen, if it is there at all."""
+        if not os.path.lexists(real) or any(is_covered(real, (one,)) for one in MACHINE):
+            return OUTSIDE_WORKSPACE
+        return f"{OUTSIDE_WORKSPACE}; {INSTEAD} {how_to_show(real).removesuffix('.')}"
 
     def _check_reads(self, reading: ReadOnlyCommand, *, fed: bool) -> None:
         """Applies the sandbox's read limits if it is off; `fed` means the command reads a pipe."""

@@ -46,7 +46,9 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
     folder = _folder(args, context)
     place = context.root + b"/" + folder if folder else context.root
     if context.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in context.judged):
-        return _wish(args, folder)  # it was allowed; the shell that only reads sees nothing there
+        return _wish(
+            args, folder, context
+        )  # it was allowed; the shell that only reads sees nothing there
     try:
         parts = context.shell.run(args.command, place, _limits(args))
         return with_draft_note(collect_output(parts, args.command, args.command), context)
@@ -55,7 +57,7 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
             message = f"{refused.message} Only read-only commands run here; nothing was run."
             raise Refused(message, refused.next) from None
         why = refused.message if context.posture.mode == "plan" else ""
-        return _wish(args, folder, without_missing_tools(why, context.absent))
+        return _wish(args, folder, context, without_missing_tools(why, context.absent))
     except Refused as refused:
         told = Refused(f"{refused.message} Nothing was run.", refused.next)
         told.lacks = refused.lacks
@@ -70,8 +72,12 @@ def _limits(args: ShellArgs) -> ProcessLimits:
     return msgspec.structs.replace(usual, seconds=min(args.timeout, MAX_READING_S))
 
 
-def _wish(args: ShellArgs, folder: bytes, text: str = "") -> ToolOutcome:
+def _wish(args: ShellArgs, folder: bytes, context: ToolContext, text: str = "") -> ToolOutcome:
     seconds = max(0, args.timeout)
+    if text:  # it is staged: better to hear now what the build would not find
+        place = context.root + b"/" + folder if folder else context.root
+        notes = context.process.visibility_notes(args.command, place)
+        text = "\n".join([text, *[f"[Warning: {note}]" for note in notes]])
     command = CommandEffect(args.command, folder, seconds, args.subject, args.network)
     return ToolOutcome(text, args.command, effect=command)
 

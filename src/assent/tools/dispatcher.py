@@ -388,8 +388,7 @@ class ToolDispatcher:
             )
         try:
             requests = tuple(tool.touches(args, named)) or (ResourceAccess(tool.action, tool.name),)
-            if context.posture.mode != "plan":  # there commands see nothing outside
-                requests += outside_accesses(named, self._gate.operands(requests))
+            requests += self._outside(named, tool, requests)
             decision = self._gate.decide(requests, context.posture)
         except Exception as error:  # law 9: what cannot be judged is not done
             outcome = _advised(failed_outcome(tool.name, error), absent)
@@ -397,6 +396,23 @@ class ToolDispatcher:
             return PreparedCall(call, tool, decision=decision, failure=outcome)
         rare = self.tool_sets(context.posture, agent).on_demand if tool.name == MORE else ()
         return PreparedCall(call, tool, args, requests, decision, absent=absent, on_demand=rare)
+
+    def _outside(
+        self, context: ToolContext, tool: Tool, requests: tuple[ResourceAccess, ...]
+    ) -> tuple[ResourceAccess, ...]:
+        """Returns the outside files that a command names, if that has to be judged.
+
+        In plan mode commands see nothing there but what the user chose to show; a rule that denies
+        it counts all the same.
+        """
+        if context.posture.mode != "plan":
+            return outside_accesses(context, self._gate.operands(requests))
+        if tool.name != SHELL or not context.process.chosen():
+            return ()
+        found = outside_accesses(context, self._gate.operands(requests))
+        decisions = [self._gate.decide((each,), context.posture) for each in found]
+        denied = zip(found, decisions, strict=True)
+        return tuple(each for each, decision in denied if decision.verdict is Verdict.DENY)
 
     @staticmethod
     def _prepare_pieces(whole: PreparedCall, pieces: Sequence[PreparedCall]) -> PreparedCall:

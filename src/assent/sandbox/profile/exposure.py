@@ -121,6 +121,8 @@ def credential_paths(home: bytes) -> list[bytes]:
 
 MACHINE: Final = (b"/proc", b"/sys", b"/dev")
 
+# What nobody means as a whole: others' homes, the machine's state, what programs put aside.
+_TOO_WIDE: Final = (b"/", b"/etc", b"/home", b"/run", b"/var", b"/boot", b"/tmp", b"/var/tmp")
 _SHALLOW: Final = 2  # `/opt` is a folder of folders; a program's own folder lies deeper
 _WINDOWS: Final = re.compile(rb"/mnt/[a-z](?:/.*)?", re.DOTALL)  # its programs would run outside
 
@@ -166,6 +168,28 @@ class ExposureLimits(msgspec.Struct, frozen=True):
             return os.lstat(path).st_uid in (0, self.user)
         except OSError:
             return False
+
+    def refusal(self, steps: Sequence[bytes]) -> str:
+        """Returns why a path that the user chose is not shown; nothing if it is.
+
+        `steps` are the symlinks in it, then the real path. What it contains is masked as anywhere.
+        """
+        if not steps:
+            return "it does not exist"
+        *links, path = steps
+        if path in _TOO_WIDE or any(is_covered(step, MACHINE) for step in steps):
+            return "it is too much of this machine; name what is needed in it"
+        if any(is_inside(path, own) or is_inside(own, path) for own in self.hidden):
+            return "Assent's own files are in it"
+        if is_inside(self.home, path):
+            return "it is your home folder or contains it; name what is needed in it"
+        if is_inside(path, self.root) or is_inside(self.root, path):
+            return "it is the workspace, or a folder in or above it"
+        if any(is_inside(link, self.root) or not self._is_ours(link) for link in links):
+            return "a symlink that leads to it is in the workspace or belongs to someone else"
+        if not os.path.isdir(path) and not os.path.isfile(path):
+            return "it is neither a file nor a folder"
+        return ""
 
 
 def exposure_limits(root: bytes, home: bytes, hidden: Sequence[bytes]) -> ExposureLimits:

@@ -56,6 +56,7 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     opened: tuple[bytes, ...] = ()
     sealed: tuple[bytes, ...] = ()
     network: bool = False  # that of the machine, with its names and certificates
+    chosen: tuple[bytes, ...] = ()  # real paths among `shown` that the user named
 
     def visible(self, path: bytes) -> bool:
         """Tells whether a program inside could read what a path resolves to."""
@@ -189,7 +190,10 @@ class ProfileBuilder:
         home: bytes,
         hidden: Sequence[bytes],
         environment: Mapping[str, str],
+        show: Sequence[bytes] = (),
     ) -> None:
+        """`show` are further paths that the user wants programs to read, absolute."""
+        self._show = tuple(show)
         self._bounds = exposure_limits(root, home, hidden)
         self._places = (root, home, tuple(hidden))
         self._environment = environment
@@ -203,20 +207,25 @@ class ProfileBuilder:
         programs = self._trails(path_folders(self._environment), known=False)
         git = [path for path in gitdirs(bounds.root) if self._may_show_git(path)]
         tools = (*programs, *self._toolchains(programs))
-        shown = _around(bounds.root, (*system, *tools, *git))
+        named = [path for path, refused in self.chosen().items() if not refused]
+        chosen = [step for path in named for step in symlink_chain(path)]
+        exact = frozenset(os.path.realpath(path) for path in named)
+        shown = _around(bounds.root, (*system, *tools, *git, *chosen))
         in_sight = frozenset((bounds.root, *shown))
         first = self._first_masks(in_sight)
         foreign = frozenset(system)
         own = [path for path in tools if not is_covered(path, foreign)]
-        second = self._scanned((bounds.root, *git), own, first)
+        opened = [path for path in chosen if os.path.isdir(path) and not os.path.islink(path)]
+        second = self._scanned((bounds.root, *git, *opened), own, first)
         hidden, closed = self._ruled(fence, writable=writable)
         others = [path for path in second if self._may_mask(path, foreign)]
         masks = outermost_paths(
             path
             for path in (*first, *others, *hidden)
-            if is_covered(path, in_sight) and not is_inside(bounds.root, path)
+            if is_covered(path, in_sight) and not is_inside(bounds.root, path) and path not in exact
         )
-        _refuse_many([path for path in (*masks, *closed) if is_inside(path, bounds.root)])
+        ours = (bounds.root, *opened)
+        _refuse_many([path for path in (*masks, *closed) if is_covered(path, ours)])
         return SandboxProfile(
             root=bounds.root,
             home=bounds.home,
@@ -225,7 +234,12 @@ class ProfileBuilder:
             writable=writable,
             kept=self._kept([*closed, *self._found(GIT_LIMITS).read_only()]) if writable else (),
             ruled=frozenset((*hidden, *closed)).difference(first, others),
+            chosen=tuple(sorted(exact)),
         )
+
+    def chosen(self) -> dict[bytes, str]:
+        """Returns what the user chose to show, and why each is not shown; empty if it is."""
+        return {path: self._bounds.refusal(symlink_chain(path)) for path in self._show}
 
     def _ruled(
         self, fence: PathLimits | None, *, writable: bool
