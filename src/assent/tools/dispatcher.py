@@ -531,7 +531,8 @@ class ToolDispatcher:
         joined = JoinedOutcome()
         for each in prepared.pieces:
             if joined.is_full:
-                joined.omit(_piece_name(each))
+                lines = str((each.call.args or {}).get("lines", ""))
+                joined.omit(f"{_piece_name(each)}:{lines}" if lines else _piece_name(each))
                 continue
             result = self.run_call(each, context, ask, guards)
             results.append(result)

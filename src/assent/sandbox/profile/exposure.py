@@ -179,10 +179,10 @@ class ExposureLimits(msgspec.Struct, frozen=True):
         *links, path = steps
         if path in _TOO_WIDE or any(is_covered(step, MACHINE) for step in steps):
             return "it is too much of this machine; name what is needed in it"
-        if any(is_inside(path, own) or is_inside(own, path) for own in self.hidden):
-            return "Assent's own files are in it"
         if is_inside(self.home, path):
             return "it is your home folder or contains it; name what is needed in it"
+        if any(is_inside(path, own) or is_inside(own, path) for own in self.hidden):
+            return "Assent's own files are in it"
         if is_inside(path, self.root) or is_inside(self.root, path):
             return "it is the workspace, or a folder in or above it"
         if any(is_inside(link, self.root) or not self._is_ours(link) for link in links):
