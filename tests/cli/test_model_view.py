@@ -160,7 +160,7 @@ def make_tool(model: Model) -> Path:
     return folder
 
 
-def test_f15_a_model_is_told_what_commands_do_not_see_and_who_can_show_it(model: Model) -> None:
+def test_f14_a_model_is_told_what_commands_do_not_see_and_who_can_show_it(model: Model) -> None:
     folder = make_tool(model)
     [text] = model.makes(("shell", {"command": f"cat {folder}/data.txt"}))
     assert f"{folder}/data.txt is outside the workspace" in text
@@ -177,7 +177,7 @@ def test_f15_a_model_is_told_what_commands_do_not_see_and_who_can_show_it(model:
     assert ".env:1" not in hidden
 
 
-def test_f15_what_is_shown_can_be_run_and_read_but_not_changed(model: Model) -> None:
+def test_f14_what_is_shown_can_be_run_and_read_but_not_changed(model: Model) -> None:
     folder = make_tool(model)
     yolo = ("--mode", "yolo", "--allow", f"external_directory:{folder}/*")
     [text] = model.makes(("shell", {"command": f"{folder}/bin/faraway"}), options=yolo)
@@ -193,7 +193,7 @@ def test_f15_what_is_shown_can_be_run_and_read_but_not_changed(model: Model) -> 
     assert (folder / "data.txt").read_text(encoding="utf-8") == "far away\n"
 
 
-def test_f15_a_rule_that_denies_it_counts_although_it_is_shown(model: Model) -> None:
+def test_f14_a_rule_that_denies_it_counts_although_it_is_shown(model: Model) -> None:
     folder = make_tool(model)
     shown(model, folder)
     [text] = model.makes(
@@ -204,7 +204,7 @@ def test_f15_a_rule_that_denies_it_counts_although_it_is_shown(model: Model) -> 
     assert "Nothing was done." in text
 
 
-def test_f15_a_project_cannot_choose_what_its_commands_see(model: Model) -> None:
+def test_f14_a_project_cannot_choose_what_its_commands_see(model: Model) -> None:
     folder = make_tool(model)
     model.put(".opencode/assent.toml", f'[sandbox]\nshow = ["{folder}"]\n'.encode())
     [text] = model.makes(("shell", {"command": f"cat {folder}/data.txt"}))
@@ -212,7 +212,7 @@ def test_f15_a_project_cannot_choose_what_its_commands_see(model: Model) -> None
     assert "far away" not in model.sent
 
 
-def test_f15_staging_says_what_the_build_will_not_find(model: Model) -> None:
+def test_f14_staging_says_what_the_build_will_not_find(model: Model) -> None:
     folder = make_tool(model)
     missing, unseen, fine = model.makes(
         ("shell", {"command": "nosuchprogram --fix && make test"}),
@@ -224,7 +224,7 @@ def test_f15_staging_says_what_the_build_will_not_find(model: Model) -> None:
     assert "Warning" not in fine
 
 
-def test_f79_a_model_chooses_the_time_of_a_command_within_limits(model: Model) -> None:
+def test_f14_a_model_chooses_the_time_of_a_command_within_limits(model: Model) -> None:
     [text] = model.makes(("shell", {"command": "seq 1 100000000000 | tail -n 1", "timeout": 1}))
     assert "It was stopped early" in text
     tools = json.loads(model.server.bodies[0])["tools"]

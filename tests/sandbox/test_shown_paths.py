@@ -34,7 +34,7 @@ def sees(machine: Machine, profile: SandboxProfile, path: str) -> bool:
     return profile.visible(os.fsencode(machine.top / path))
 
 
-def test_f15_a_shown_folder_is_seen_without_its_secrets(machine: Machine) -> None:
+def test_f14_a_shown_folder_is_seen_without_its_secrets(machine: Machine) -> None:
     profile = builder(machine).profile()
     assert not sees(machine, profile, "tools/lib/data")
     profile = builder(machine, "tools").profile()
@@ -47,7 +47,7 @@ def test_f15_a_shown_folder_is_seen_without_its_secrets(machine: Machine) -> Non
     assert os.fsencode(machine.top / "tools") in writable.shown  # always bound read-only
 
 
-def test_f15_a_secret_is_shown_only_if_it_is_named_exactly(machine: Machine) -> None:
+def test_f14_a_secret_is_shown_only_if_it_is_named_exactly(machine: Machine) -> None:
     profile = builder(machine, "tools", "home/notes").profile()
     assert not sees(machine, profile, "home/.aws/config")
     profile = builder(machine, "home/.aws/config").profile()
@@ -72,7 +72,7 @@ def test_f15_a_secret_is_shown_only_if_it_is_named_exactly(machine: Machine) -> 
         ("home/work/project/link", "in the workspace"),
     ],
 )  # fmt: skip
-def test_f15_what_would_show_too_much_is_not_shown(
+def test_f14_what_would_show_too_much_is_not_shown(
     machine: Machine, path: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(machine.top)  # the name of a socket must be short
@@ -89,7 +89,7 @@ def test_f15_what_would_show_too_much_is_not_shown(
     assert not sees(machine, profile, "home/notes/x")
 
 
-def test_f15_what_is_hidden_is_explained_with_the_setting_that_shows_it(machine: Machine) -> None:
+def test_f14_what_is_hidden_is_explained_with_the_setting_that_shows_it(machine: Machine) -> None:
     tools = os.fsencode(machine.top / "tools")
     env = {"PATH": f"/usr/bin:{machine.top}/tools/bin"}
     hidden = Visibility(builder(machine).profile(), env, FOLDERS)

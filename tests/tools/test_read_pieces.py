@@ -119,7 +119,7 @@ def test_a_call_of_which_every_file_is_refused_failed(desk: Desk) -> None:
     assert not result.consent.yes
 
 
-def test_f125_hooks_see_every_file_as_a_read_of_its_own(desk: Desk) -> None:
+def test_f134_hooks_see_every_file_as_a_read_of_its_own(desk: Desk) -> None:
     hook = Hook("b.py")
     result = made(desk, Person(), hook, path="a.py", lines="1", more=["b.py", "a.py:2"])
     assert hook.before_calls == [
