@@ -525,7 +525,7 @@ class ToolCallRunner:
 
 
 def _masked(result: ToolCallResult, mask: Callable[[str], str]) -> ToolCallResult:
-    """Returns a result whose pieces, which guards are told about, contain no secrets."""
+    """Returns a result whose pieces, which guards receive, contain no secrets."""
     if not result.pieces:
         return result
     pieces = [

@@ -102,7 +102,7 @@ def _named(line: str) -> tuple[list[str], list[str]]:
         programs.append(word)
         first = False
         if word in ("for", "case", "select", "function"):
-            return programs[:-1], paths  # what follows is no command
+            return programs[:-1], paths  # a name follows, not a command
     return programs, paths
 
 

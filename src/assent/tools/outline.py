@@ -78,7 +78,7 @@ def _entries(found: Sequence[_Entry], lines: Sequence[str]) -> Iterator[str]:
 
 
 def _parsed(text: str) -> list[_Entry] | None:
-    """Returns what Python defines; None if it is no Python that this interpreter knows."""
+    """Returns what Python defines; None if this interpreter cannot parse it."""
     # What it warns about is in a file that nobody runs here.
     warnings.filterwarnings("ignore", module=re.escape(_PARSED_AS))
     try:

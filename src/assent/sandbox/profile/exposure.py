@@ -186,7 +186,7 @@ class ExposureLimits(msgspec.Struct, frozen=True):
         if is_inside(path, self.root) or is_inside(self.root, path):
             return "it is the workspace, or a folder in or above it"
         if any(is_inside(link, self.root) or not self._is_ours(link) for link in links):
-            return "a symlink that leads to it is in the workspace or belongs to someone else"
+            return "a symlink that leads to it is in the workspace or belongs to another user"
         if not os.path.isdir(path) and not os.path.isfile(path):
             return "it is neither a file nor a folder"
         return ""
