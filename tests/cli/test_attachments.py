@@ -66,6 +66,7 @@ def test_f138_a_named_file_is_in_the_very_request_under_its_name(asked: Asked) -
 def test_f138_a_path_with_blanks_and_one_from_the_current_folder(asked: Asked) -> None:
     assert [row["path"] for row in asked.rows('Read @"my notes.txt"')] == ["my notes.txt"]
     assert "buy milk" in asked.request
+    asked.world.ok("init")  # what else would tell that the folder above is the workspace?
     answer = asked.world.run("-p", *MODEL, "See @a.py", "--json", folder=asked.world.root / "src")
     assert answer.json["attachments"][0]["path"] == "src/a.py"
 
