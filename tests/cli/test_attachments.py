@@ -10,6 +10,8 @@ from tests.cli.scripts import PLANS, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.llm.server import Server, serving
 
+from assent.tools.read import MORE_LINES
+
 SECRET = b"KEY=hunter2\n"
 MODEL = ("--model", "openai/any")
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -55,7 +57,8 @@ def asked(talker: Talker) -> Iterator[Asked]:
 def test_f138_a_named_file_is_in_the_very_request_under_its_name(asked: Asked) -> None:
     rows = asked.rows("Explain @src/a.py.")
     text = "1: print('a')\n2: print('b')"
-    row = {"mention": "src/a.py", "kind": "file", "path": "src/a.py", "bytes": len(text)}
+    size = len((asked.world.root / "src/a.py").read_bytes())
+    row = {"mention": "src/a.py", "kind": "file", "path": "src/a.py", "bytes": size}
     assert rows == [{**row, "why": None}]
     told = f"File src/a.py, attached by the user:\n{text}"
     assert msgspec.json.encode(told).decode().strip('"') in asked.request
@@ -144,7 +147,7 @@ def test_f138_a_huge_file_is_cut_where_read_cuts_it_and_many_files_are_bounded(
     asked.world.put("huge.txt", b"".join(b"line %07d\n" % n for n in range(500_000)))
     [row] = asked.rows("See @huge.txt")
     assert row["bytes"] < 60_000
-    assert "read on with lines" in asked.request
+    assert MORE_LINES.partition("{")[0] in asked.request
     for n in range(30):
         asked.world.put(f"many/f{n:02}", b"small\n")
     rows = asked.rows(" ".join(f"@many/f{n:02}" for n in range(30)))
@@ -154,6 +157,28 @@ def test_f138_a_huge_file_is_cut_where_read_cuts_it_and_many_files_are_bounded(
     rows = asked.rows(" ".join(f"@wide/f{n}" for n in range(10)))
     assert sum(row["bytes"] for row in rows) < 300 << 10
     assert rows[-1]["kind"] == "refused"
+
+
+@pytest.mark.parametrize(
+    ("content", "size"),
+    [
+        (b"a\nb\n", 4),
+        (b"a\r\nb", 4),
+        (b"\xef\xbb\xbfa\n", 5),
+        (b"\xe9\n" * 3, 6),
+        (b"", 0),
+        (b"\n" * 100, 100),
+        (b"x" * 5_000 + b"\n", 2_000),
+        (b"".join(b"%07d\n" % n for n in range(5_000)), 2_000 * 8),
+    ],
+    ids=["lines", "crlf", "mark", "latin-1", "empty", "no words", "a long line", "many lines"],
+)
+def test_f138_the_size_is_that_of_the_file_as_far_as_it_is_attached(
+    asked: Asked, content: bytes, size: int
+) -> None:
+    asked.world.put("it.txt", content)
+    [row] = asked.rows("See @it.txt")
+    assert row["bytes"] == size
 
 
 def test_f138_what_is_piped_in_names_no_file(asked: Asked) -> None:

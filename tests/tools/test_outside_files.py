@@ -86,7 +86,7 @@ def test_f77_a_file_outside_asks_for_its_folder_and_is_a_read(yard: Yard, typed:
     ]
     outcome = yard.agreed(READ, path=path)
     assert (outcome.text, outcome.title) == ("1: in near/a.txt", f"{yard.base}/near/a.txt")
-    assert outcome.metadata == {}
+    assert outcome.metadata == {"bytes": (yard.base / "near/a.txt").stat().st_size}
 
 
 def test_f77_a_folder_outside_asks_for_itself_so_that_its_files_are_covered(yard: Yard) -> None:

@@ -409,9 +409,7 @@ def _check_picture(title: str, size: int) -> None:
         raise Refused(f"{title} is an image of {size} bytes, which is too large.")
 
 
-def _text(
-    path: bytes, state: FileState, text: str, size: int, context: ToolContext
-) -> ToolOutcome:
+def _text(path: bytes, state: FileState, text: str, size: int, context: ToolContext) -> ToolOutcome:
     seen = {display_path(path): state.digest}
     parts = [text]
     for each in nested_instructions(context, path):
