@@ -61,10 +61,14 @@ def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
     content = "eins\nzwei äöü\n\nvier".encode()
     chunks = [content[at : at + size] for at in range(0, len(content), size)]
     whole = read_pages(chunks, (LineRange(1, 10),))
-    assert whole.pages == (LinePage(1, ("1: eins", "2: zwei äöü", "3: ", "4: vier")),)
+    lines = ("1: eins", "2: zwei äöü", "3: ", "4: vier")
+    assert whole.pages == (LinePage(1, lines, (5, 12, 1, 4)),)
     assert (whole.total, whole.is_whole) == (4, True)
     found = read_pages(chunks, (LineRange(4, 9), LineRange(2, 2)))
-    assert found.pages == (LinePage(2, ("2: zwei äöü",)), LinePage(4, ("4: vier",)))
+    assert found.pages == (
+        LinePage(2, ("2: zwei äöü",), (12,)),
+        LinePage(4, ("4: vier",), (4,)),
+    )
     assert (found.total, found.is_whole) == (4, False)
     assert read_pages(chunks, (LineRange(7, 9),)).pages == ()
     assert read_pages(chunks, (LineRange(7, 9),)).total == 4
