@@ -195,4 +195,9 @@ def test_what_is_understood_from_elsewhere_is_not_offered() -> None:
     ]  # fmt: skip
     call = resolve_alias(ToolCall("c", "Bash", {"command": "ls", "cwd": "d"}), BY_NAME)
     assert (call.tool, call.args) == ("shell", {"command": "ls", "folder": "d"})
-    assert [*schema(BY_NAME["shell"].args)["properties"]] == ["command", "network", "at_end", "timeout"]
+    assert [*schema(BY_NAME["shell"].args)["properties"]] == [
+        "command",
+        "network",
+        "at_end",
+        "timeout",
+    ]
