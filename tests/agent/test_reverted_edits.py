@@ -3,6 +3,7 @@
 from tests.support.engine import World
 from tests.support.session import results, turn
 
+from assent.agent.draft_results import cancelled_text
 from assent.core.plan.operation import Operation
 
 
@@ -15,5 +16,5 @@ def test_deleting_a_file_that_is_only_staged_leaves_no_operation(world: World) -
     record = turn(world, "Greet", *calls, "Done.")
     assert staged(world) == ()
     last = results(world, record)[-1].text
-    assert "It cancels out what was staged before: " in last
-    assert last.endswith(" write a. Nothing of it is left in the plan.")
+    made = results(world, record)[0].text.partition(" write a")[0].rpartition(" ")[2]
+    assert last.endswith(cancelled_text(f"{made} write a", "the plan"))

@@ -11,6 +11,8 @@ from bench.stories import StoryServer, make_code_base, story_server
 from tests.cli.harness import World
 
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
+from assent.sandbox.visibility import NOT_SEEN
+from assent.tools.text_search import LITERALLY
 
 Call = tuple[str, dict[str, Any]]
 MORE = ["README.md", "shop/cart.py:6"]
@@ -108,7 +110,7 @@ def test_f12_searches_show_what_a_model_needs_and_no_plan(model: Model) -> None:
         options=("-c",),
     )
     assert grep.startswith("shop/prices.py\n3- \n4: def net_price(cents: int")
-    assert "Set `literal` to search for it as plain text." in bad
+    assert LITERALLY in bad
     assert ".opencode" not in listed
     assert globbed == "README.md"
     assert asked == f"{plan}\n1: # NET_PRICE"
@@ -181,7 +183,7 @@ def test_f14_what_is_shown_can_be_run_and_read_but_not_changed(model: Model) -> 
     folder = make_tool(model)
     yolo = ("--mode", "yolo", "--allow", f"external_directory:{folder}/*")
     [text] = model.makes(("shell", {"command": f"{folder}/bin/faraway"}), options=yolo)
-    assert f"{folder}/bin/faraway exists, but commands do not see it." in text
+    assert f"{folder}/bin/faraway {NOT_SEEN}" in text
     assert f'sandbox.show = ["{folder}/bin"]' in text
     shown(model, folder)
     [text] = model.makes(
@@ -220,7 +222,7 @@ def test_f14_staging_says_what_the_build_will_not_find(model: Model) -> None:
         ("shell", {"command": "touch x && FOO=1 make test > out.txt"}),
     )
     assert "[Warning: nosuchprogram was not found. Commands see the workspace" in missing
-    assert f"[Warning: {folder}/data.txt exists, but commands do not see it." in unseen
+    assert f"[Warning: {folder}/data.txt {NOT_SEEN}" in unseen
     assert "Warning" not in fine
 
 

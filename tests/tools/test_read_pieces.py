@@ -9,8 +9,13 @@ from assent.core.digest import sha256
 from assent.core.llm import ToolCall
 from assent.core.session.question import PermissionAnswer
 from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
-from assent.tools.dispatcher import ToolCallResult, ToolPermissionRequest, notify_guards
-from assent.tools.outcome import BYTES, LINES
+from assent.tools.dispatcher import (
+    NOT_ALLOWED,
+    ToolCallResult,
+    ToolPermissionRequest,
+    notify_guards,
+)
+from assent.tools.outcome import BYTES, FULL, LINES
 
 
 @pytest.fixture
@@ -90,7 +95,7 @@ def test_f76_each_file_is_asked_about_by_itself_wherever_it_stands(desk: Desk) -
     assert person.asked == [[".env"], ["prod.env"]]
     assert outcome.text == (
         "a.py\n[Line 1 of 9]\n1: line 1\n"
-        ".env\nThe user did not allow it: not now. Nothing was done.\n"
+        f".env\n{NOT_ALLOWED}not now. Nothing was done.\n"
         "prod.env\n1: TOKEN=hunter3\n"
         "b.py\n1: x = 1"
     )
@@ -142,8 +147,7 @@ def test_f122_all_files_together_stay_within_one_result(desk: Desk) -> None:
     assert len(outcome.text.encode()) < BYTES + 300
     assert outcome.text.count("\n") <= LINES
     assert outcome.text.endswith(
-        "[The limit of one result is reached; not shown: wide2:52-, wide3:1-100, "
-        "wide4:1-100, wide5:1-100, .env]"
+        f"[{FULL}; not shown: wide2:52-, wide3:1-100, wide4:1-100, wide5:1-100, .env]"
     )
     assert person.asked == []  # nobody is asked about what would not be shown
     assert [*outcome.metadata["seen"]] == ["wide0", "wide1", "wide2"]

@@ -71,12 +71,17 @@ class DraftResults:
         return tuple(zip(draft.index.ids, draft.operations, strict=True))
 
 
+def cancelled_text(named: str, where: str) -> str:
+    """Returns that a change undid staged ones, so that none is left."""
+    return f"It cancels out what was staged before: {named}. Nothing of it is left in {where}."
+
+
 def staged_text(plan: PlanRecord, staged: Staged, draft: Sequence[NamedOperation]) -> str:
     """Returns what became of edits in the draft, by number and id, and how to take it out."""
     where = f"option {plan.option}" if plan.option else "the plan"
     if not staged.added and staged.gone:
         named = ", ".join(_named(staged.gone))
-        return f"It cancels out what was staged before: {named}. Nothing of it is left in {where}."
+        return cancelled_text(named, where)
     numbers = {name: number for number, (name, _) in enumerate(draft, 1)}
     rows = [
         f"{numbers[name]}. {_row(name, op)}{_changed(staged, name)}"

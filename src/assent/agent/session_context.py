@@ -131,7 +131,6 @@ class SessionContext:
             place.plan_dir,
             place.private,
             seen,
-            seen_before,
             is_readable,
             self._tools.outside,
             session=record.session,
@@ -139,6 +138,7 @@ class SessionContext:
             attend=partial(run_cancellable, self._tools.cancel_reason),
             output=partial(self._output, record),
             is_tested=self._tools.is_tested,
+            seen_before=seen_before,
         )
 
     def _output(self, record: SessionRecord, output: str) -> bytes | None:

@@ -28,6 +28,8 @@ _BEFORE_COMMAND: Final = (
     "!", "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "}",
 )  # fmt: skip
 
+NOT_SEEN = "exists, but commands do not see it."
+
 
 class Visibility:
     """What programs in one sandbox find of what a command line names."""
@@ -70,7 +72,7 @@ class Visibility:
             return ""
         if any(is_inside(real, mask) for mask in self._profile.masks):
             return f"{display_path(typed)} {SECRET}."
-        return f"{display_path(typed)} exists, but commands do not see it. {self._how(real)}"
+        return f"{display_path(typed)} {NOT_SEEN} {self._how(real)}"
 
     def _is_inside(self, path: bytes) -> bool:
         return self._profile.visible(path) and os.access(path, os.X_OK) and os.path.isfile(path)

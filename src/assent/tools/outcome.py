@@ -18,6 +18,7 @@ from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome, wi
 from assent.tools.tool import ToolContext
 
 # Texts of refused and failed calls for the model, and of requests for people.
+FULL = "The limit of one result is reached"
 
 
 def refused_outcome(tool: str, reason: str) -> ToolOutcome:
@@ -125,7 +126,7 @@ class JoinedOutcome:
         parts = self._parts
         if self._omitted:
             rest = ", ".join(self._omitted)
-            parts = [*parts, f"[The limit of one result is reached; not shown: {rest}]"]
+            parts = [*parts, f"[{FULL}; not shown: {rest}]"]
         metadata = {"seen": self._seen} if self._seen else {}
         title, images = ", ".join(self._titles), tuple(self._images)
         return ToolOutcome("\n".join(parts), title, self._failed, images=images, metadata=metadata)

@@ -20,6 +20,7 @@ from assent.ports import OutsideFiles
 from assent.tools.files import existing_state, read_accesses, readable_path, resolve_path
 from assent.tools.outcome import (
     BYTES,
+    FULL,
     LINES,
     limited_outcome,
     numbered,
@@ -376,7 +377,7 @@ def _lines_of(found: FilePages) -> Iterator[str]:
             yield f"[{lines} of {found.total:,}]"
         yield from page.lines
     if found.cut:
-        yield f"[The limit of one result is reached: read on with lines {found.cut}-.]"
+        yield f"[{FULL}: read on with lines {found.cut}-.]"
     if found.foreign:
         yield "[Not UTF-8: read as Latin-1.]"
 

@@ -37,8 +37,6 @@ class ToolContext(msgspec.Struct, frozen=True):
     plan_dir: bytes = b".opencode/plans"
     private: tuple[bytes, ...] = ()  # further places of Assent's own in the workspace
     seen: Mapping[str, str] = {}  # digests of files as the model last saw them, by path
-    # And as it saw them earlier, where it was told that changes were taken back.
-    seen_before: Mapping[str, Collection[str]] = {}
     readable: Callable[[bytes], bool] = lambda path: True  # without asking a person
     outside: OutsideFiles | None = None
     absent: frozenset[str] = frozenset()  # tools that the model does not have here
@@ -54,6 +52,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     is_tested: Callable[[], bool] = lambda: True
     # Returns the context of a call that names an option; None: there are no options here.
     option_context: "Callable[[str], ToolContext] | None" = None
+    # Digests of files as the model saw them earlier, where it knows that changes were taken back.
+    seen_before: Mapping[str, Collection[str]] = {}
 
     def of_call(self, args: msgspec.Struct | None) -> "ToolContext":
         """Returns the context of a call: of the draft that it names, or this one."""
