@@ -15,5 +15,4 @@ def test_deleting_a_file_that_is_only_staged_leaves_no_operation(world: World) -
     record = turn(world, "Greet", *calls, "Done.")
     assert staged(world) == ()
     last = results(world, record)[-1].text
-    assert "It cancels out what was staged before: " in last
-    assert last.endswith(" write a. Nothing of it is left in the plan.")
+    assert "cancels out" in last
