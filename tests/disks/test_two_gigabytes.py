@@ -1,6 +1,5 @@
 """F145: a file that no 32-bit number can measure is removed and restored, every byte of it."""
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -24,21 +23,23 @@ def test_f145_a_file_over_two_gigabytes_goes_and_comes_back(tmp_path: Path) -> N
         out.truncate(SIZE)
         out.seek(SIZE - len(MARK))
         out.write(MARK)
-    wanted = digest(large)
+    assert is_as_before(large)
     site = EngineFixture(tmp_path / "work", tmp_path / "state")
     plan = approve(site, Story("large", {}, (delete(b"large.bin"),), {}))
     engine = open_engine_fixture(site)
     assert (drive_to_end(engine.runs.build(plan)).outcome, large.exists()) == ("done", False)
     assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
-    assert (large.stat().st_size, digest(large)) == (SIZE, wanted)
+    assert is_as_before(large)
     for path in (large, *site.state.rglob("blobs/*/*")):
         os.unlink(path)  # gigabytes that the next tests may need
 
 
-def digest(path: Path) -> str:
-    found = hashlib.sha256()
+def is_as_before(path: Path) -> bool:
+    """Compares every byte, which takes a tenth of the time of two digests."""
+    chunks, rest = divmod(SIZE - len(MARK), CHUNK)
+    zeros = bytes(CHUNK)
     with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            found.update(chunk)
-    return found.hexdigest()
+        if any(stream.read(CHUNK) != zeros for _ in range(chunks)):
+            return False
+        return stream.read() == zeros[:rest] + MARK
