@@ -100,7 +100,6 @@ class Worker:
         self.reports = reports
         self.is_done = False
         self.to_run: deque[int] = deque()  # what it took and has not ended; the first is running
-        self.told: list[Any] = []  # reports of the test that is running
         self._bytes = b""
 
     def receive(self) -> list[tuple[Any, ...]] | None:
@@ -189,12 +188,8 @@ class Crew:
         for kind, content in messages:
             if kind == "taken":
                 worker.to_run.extend(content)
-            elif kind == "report":
-                worker.told.append(content)
             elif kind == "ran":
-                worker.to_run.popleft()
-                self._tell(content, worker.told)
-                worker.told = []
+                self._tell(worker.to_run.popleft(), content)
             elif kind == "done":
                 worker.is_done = True
 
@@ -223,22 +218,26 @@ class Crew:
             report = pytest.TestReport(item.nodeid, item.location, {}, "failed", why, "call")
             config = self._session.config
             data = config.hook.pytest_report_to_serializable(config=config, report=report)
-            self._tell(number, [*worker.told, data])
+            self._tell(number, [data])
         if not self._stop[0]:
             self._begin(worker.to_run)
 
 
 class Reports:
-    """Sends what happens to a test in a worker to the process that counts."""
+    """Collects what happens to a test in a worker: one message tells it all when it is over."""
 
-    def __init__(self, config: pytest.Config, send: Send) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._send = send
+        self._told: list[Any] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         hook = self._config.hook
-        data = hook.pytest_report_to_serializable(config=self._config, report=report)
-        self._send(("report", data))
+        self._told.append(hook.pytest_report_to_serializable(config=self._config, report=report))
+
+    def take(self) -> list[Any]:
+        """Returns the reports of the test that has just run."""
+        told, self._told = self._told, []
+        return told
 
 
 def _work(
@@ -258,7 +257,7 @@ def _work(
             content = content[os.write(reports, content) :]
 
     try:
-        _become_worker(session.config, send)
+        told = _become_worker(session.config)
         waiting = deque(first)
         while (waiting or _refill(waiting, taken, send)) and not stop[0]:
             number = waiting.popleft()
@@ -266,7 +265,7 @@ def _work(
             item = session.items[number]
             after = session.items[waiting[0]] if following else None
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-            send(("ran", number))
+            send(("ran", told.take()))
         session._setupstate.teardown_exact(None)
         send(("done", None))
         code = 0
@@ -283,14 +282,16 @@ def _refill(waiting: deque[int], taken: Callable[[], list[int]], send: Send) -> 
     return bool(chunk)
 
 
-def _become_worker(config: pytest.Config, send: Send) -> None:
+def _become_worker(config: pytest.Config) -> Reports:
     """Gives a worker a folder and a capture of its own, and has it print nothing."""
     config._tmp_path_factory._basetemp.mkdir(mode=0o700)  # type: ignore[attr-defined]
     plugins = config.pluginmanager
     printer = plugins.getplugin("terminalreporter")
     printer._tw._file = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
-    plugins.register(Reports(config, send))
+    told = Reports(config)
+    plugins.register(told)
     capture = plugins.getplugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()
     capture.suspend_global_capture()
+    return told
