@@ -159,7 +159,7 @@ def _quoted(path: Path) -> str:
 # Strings come first, so that nothing inside one is taken for a comment or a comma. Patterns are
 # compiled when the first file needs them.
 _TOKEN = (
-    r'(?s)(?P<string>"(?:[^"\\]|\\.)*+")|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<open>/\*)|(?P<comma>,)'
+    r'(?s)(?P<string>"(?:[^"\\]|\\.)*")|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<open>/\*)|(?P<comma>,)'
 )
 _CLOSES = r"\s*[}\]]"
 

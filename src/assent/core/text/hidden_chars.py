@@ -83,10 +83,10 @@ _BLANK = (
 )
 # Patterns as texts, compiled when first needed: that takes milliseconds, and few texts need them.
 # Each begins with a line feed, which is found fast, and takes nothing back: a search is linear.
-_RUN: Final = rf"\n(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}+"
-_FIRST_RUN: Final = rf"(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}+"
-_SIGNED_RUN: Final = rf"\n([+\- ]){_BLANK}(?=\n|\Z)(?:\n\1{_BLANK}(?=\n|\Z)){{{MAX_EMPTY_LINES},}}+"
-_EMPTY_LINES: Final = rf"(?m)^(?:{_BLANK}\n)++"
+_RUN: Final = rf"\n(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}"
+_FIRST_RUN: Final = rf"(?:{_BLANK}\n){{{MAX_EMPTY_LINES + 1},}}"
+_SIGNED_RUN: Final = rf"\n([+\- ]){_BLANK}(?=\n|\Z)(?:\n\1{_BLANK}(?=\n|\Z)){{{MAX_EMPTY_LINES},}}"
+_EMPTY_LINES: Final = rf"(?m)^(?:{_BLANK}\n)+"
 _EVERYDAY: Final = f"({_EMOJI_GLUE}|[\u00a0\u202f])"
 _BLANK_BYTES = b" \t\r\x0c"
 _PURE_RUNS = tuple([f"\n{sign}" * (MAX_EMPTY_LINES + 1) for sign in ("", "+", "-", " ")])

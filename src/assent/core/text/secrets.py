@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import log2
 from typing import Final
 
@@ -205,12 +205,13 @@ _ALL_MARKS: Final = tuple(
 )
 _NAMES: Final = tuple({form.name for form in SECRET_PATTERNS + _VALUE_PATTERNS} | {CONFIGURED_KEY})
 
-# A whole key or, where the output was cut, its beginning. Each unit goes on where the one before
-# it ended and takes nothing back, so that a search is linear on any text.
+# A whole key or, where the output was cut, its beginning. What follows is read piece by piece, each
+# from where the one before it ended, so that a search is linear on any text.
 _BEGIN: Final = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _END: Final = r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_WHOLE_KEY: Final = rf"{_BEGIN}(?:[^-]++|-(?!----))*+{_END}"
-_CUT_KEY: Final = rf"{_BEGIN}(?:(?:\\[nr]|[\s\d:|+>]){{0,24}}+[A-Za-z0-9+/=]{{30,}}+)++"
+_BETWEEN_LINES: Final = r"(?:\\[nr]|[\s\d:|+>]){0,24}"  # of a key in a quote, a string or a listing
+_LINE: Final = r"[A-Za-z0-9+/=]{30,}"
+_DASHES: Final = "-----"
 _MATERIAL: Final = r"[A-Za-z0-9+/=]{32}"
 
 
@@ -270,8 +271,7 @@ def _masked_once(text: str) -> str:
     if not may_hold_secret(low, _ALL_MARKS):
         return text
     if "PRIVATE KEY" in text:
-        text = re.sub(_WHOLE_KEY, _key, text)
-        text = re.sub(_CUT_KEY, redaction_text(_PRIVATE), text)
+        text = _without_keys(_without_keys(text, _end_of_whole), _end_of_cut)
     for form in _PLAIN_PATTERNS:
         if may_hold_secret(text, form.marks):
             text = re.sub(form.pattern, redaction_text(form.name), text)
@@ -281,9 +281,31 @@ def _masked_once(text: str) -> str:
     return text
 
 
-def _key(found: re.Match[str]) -> str:
-    """Returns the mask of a private key; marks with nothing between them are not a key."""
-    return redaction_text(_PRIVATE) if re.search(_MATERIAL, found[0]) else found[0]
+def _without_keys(text: str, end_of: Callable[[str, int], int]) -> str:
+    """Masks private keys; `end_of` returns where the key ends whose content begins there, or -1."""
+    pieces: list[str] = []
+    done = 0
+    for begin in re.finditer(_BEGIN, text):
+        end = end_of(text, begin.end()) if begin.start() >= done else -1
+        if end >= 0:
+            pieces += [text[done : begin.start()], redaction_text(_PRIVATE)]
+            done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _end_of_whole(text: str, start: int) -> int:
+    """Returns the end of a key that is complete; marks with nothing between them are not a key."""
+    dashes = text.find(_DASHES, start)
+    end = re.compile(_END).match(text, dashes) if dashes >= 0 else None
+    return end.end() if end and re.compile(_MATERIAL).search(text, start, dashes) else -1
+
+
+def _end_of_cut(text: str, start: int) -> int:
+    """Returns the end of the lines that are left of a key."""
+    between, line, end = re.compile(_BETWEEN_LINES), re.compile(_LINE), -1
+    while (gap := between.match(text, start)) and (found := line.match(text, gap.end())):
+        start = end = found.end()
+    return end
 
 
 def _without_values(text: str, form: SecretPattern) -> str:

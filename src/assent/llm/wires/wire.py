@@ -316,7 +316,7 @@ class TextBuffer:
 
 _FENCE = "```"
 # A string that has no end reaches to the end: so no part of it is looked at twice.
-_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
 _CONTROL = r"[\x00-\x1f]"
 _DEPTH = 2  # a string that contains JSON; deeper nesting is not an accident
 

@@ -32,8 +32,8 @@ _LABEL = re.compile(r"[ \t]*([A-Za-z0-9_]*)[ \t]*")
 _FLAGS = re.compile(r"[gpiImM0-9]*")
 _TEXT = re.compile(r"[ \t]*(\\\n)?(?=[^\n])(\\[\s\S]|[^\\\n])+(?=\n|\Z)")
 # A backslash in brackets is a character to some, an escape to others.
-_LITERAL = re.compile(r"\\.|\[\^?+\]?+(?:\[:[a-z]+:\]|\[(?![:.=])|[^\[\]])*+\]")
-_ESCAPED = re.compile(r"\\.|\[\^?+\]?+(?:\[:[a-z]+:\]|\\.|\[(?![:.=])|[^\[\]\\])*+\]")
+_LITERAL = re.compile(r"\\.|\[\^?+\]?+(?:\[:[a-z]+:\]|\[(?![:.=])|[^\[\]])*\]")
+_ESCAPED = re.compile(r"\\.|\[\^?+\]?+(?:\[:[a-z]+:\]|\\.|\[(?![:.=])|[^\[\]\\])*\]")
 
 
 def check_sed(found: ParsedArguments) -> None:
