@@ -271,3 +271,15 @@ def test_before_anything_is_staged_there_is_nothing_to_take_out(code: World) -> 
     ]
     assert seen.results[1] == "Nothing is staged."
     assert "ids: must not be empty" in seen.results[2]
+
+
+def test_what_was_taken_out_can_be_edited_again_without_reading(code: World) -> None:
+    seen = played(
+        code,
+        [("read", {"path": "a.py"}), edit("a.py", "one", "1")],
+        [("unstage", {"ids": ["a.py"]})],
+        [edit("a.py", "one", "uno")],
+        "Done.",
+    )
+    assert "Staged in the plan" in seen.results[-1]
+    assert staged(code) == [("write", "a.py")]

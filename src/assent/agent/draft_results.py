@@ -6,7 +6,7 @@ from assent.core.paths import one_line
 from assent.core.plan.draft_index import NamedOperation
 from assent.core.plan.operation import Operation, RunCommand, footprint
 from assent.core.plan.record import PlanRecord
-from assent.core.tool import DraftEffect, EffectResult, ToolOutcome
+from assent.core.tool import UNSTAGED, DraftEffect, EffectResult, ToolOutcome
 from assent.planning.drafts import Drafts, KeptOperation, Staged
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
@@ -20,7 +20,7 @@ MAX_LISTED = 200  # operations that the list of a whole draft names
 NOTHING_NEW = "no new operation; the plan already results in this"
 TAKE_OUT = "`unstage` takes it out by its id."
 NOT_SHOWN = "not shown: binary or too large."
-READ_AGAIN = "Files are as they were before; read them again before you edit them."
+AS_BEFORE = "Files are as they were before."
 
 
 class DraftResults:
@@ -63,7 +63,7 @@ class DraftResults:
         later = was[places[0] :] if places else ()
         commands = [p for p in later if isinstance(p[1], RunCommand) and p not in staged.removed]
         text = unstaged_text(staged, self._named(staged.record), len(commands))
-        metadata = {"removed": [name for name, _ in staged.removed]}
+        metadata = {UNSTAGED: [name for name, _ in staged.removed]}
         return EffectResult(text, failed=not staged.removed, metadata=metadata), staged.record
 
     def _named(self, plan: PlanRecord) -> tuple[NamedOperation, ...]:
@@ -109,7 +109,7 @@ def unstaged_text(staged: Staged, draft: Sequence[NamedOperation], before: int) 
     if files and before:
         count = "The command" if before == 1 else f"The {before} commands"
         told.append(f"{count} staged after it stayed: unstage what cannot run without it.")
-    told += [READ_AGAIN] if files else []
+    told += [AS_BEFORE] if files else []
     return "\n".join([*told, listed_text(draft)])
 
 

@@ -38,7 +38,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.session.transcript import LOST, OfferedTools, Transcript
-from assent.core.tool import PermissionContext
+from assent.core.tool import UNSTAGED, PermissionContext
 from assent.planning.ports import NoHookRunner
 from assent.ports.cancellation import CancelToken
 from assent.tools.tool import ToolContext
@@ -423,10 +423,16 @@ class SessionTurn:
                     self._see(file.seen)
             case CallEnded(metadata=metadata):
                 self._see(metadata.get("seen", {}))
+                if metadata.get(UNSTAGED):
+                    self._may_be_back()
             case MessageAdded(synthetic="declined" | "undone"):
-                self._seen_before = {path: set(all) for path, all in self._ever_seen.items()}
+                self._may_be_back()
             case _:
                 pass
+
+    def _may_be_back(self) -> None:
+        """Takes in that the model knows of changes which were undone: it need not look again."""
+        self._seen_before = {path: set(all) for path, all in self._ever_seen.items()}
 
     def _see(self, files: Mapping[str, str]) -> None:
         """Takes in which contents of files the model has seen."""

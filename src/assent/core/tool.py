@@ -20,6 +20,7 @@ from assent.core.session.agent import Agent
 from assent.core.session.event import Question, Todo
 from assent.core.session.record import SessionRecord
 
+UNSTAGED = "removed"  # in the metadata of a call: ids of operations that it took out of a draft
 MISSING_CAPABILITY = (
     "lacks"  # metadata of a call: what is missing on this machine, so that it was not made
 )
