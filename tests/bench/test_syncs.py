@@ -32,8 +32,8 @@ pytestmark = [
     [
         ("loop", "plan", 1),  # the answer, its call and its result, with the next step
         ("edits", "plan", 1),  # the draft's new version as well
-        # The run is recorded before slots are made, before and after the renames; then the rest.
-        ("edits", "auto-edit", 4),
+        # The run is recorded before its slot is made; all that follows, with the next step.
+        ("edits", "auto-edit", 2),
     ],
 )
 def test_a_call_waits_for_the_log_as_rarely_as_it_can(
