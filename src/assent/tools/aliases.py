@@ -140,6 +140,7 @@ TRANSLATIONS: Mapping[tuple[str, str], Translation] = {
     ("shell", "command"): _command,
     ("shell", "cmd"): _command,
     ("shell", "timeout"): _seconds,
+    ("shell", "seconds"): _seconds,
     ("shell", "timeoutms"): _milliseconds,
     ("shell", "description"): _subject,
     ("read", "viewrange"): _view_range,

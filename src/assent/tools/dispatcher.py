@@ -49,8 +49,9 @@ ENTER = "enter_plan"
 MORE = "more_tools"
 OPTIONS = "options"  # once it is offered, other tools take the label of an option
 NOTHING_MORE = "Every available tool is offered at once here."
+DRAFT_TOOLS = ("unstage", "draft")
 # A child's words and wishes belong to its parent's plan, which the parent writes.
-ROOT_ONLY = (ENTER, "write_plan", "todo", "remember", OPTIONS, "unstage", "draft")
+ROOT_ONLY = (ENTER, "write_plan", "todo", "remember", OPTIONS, *DRAFT_TOOLS)
 # What agents' files of other programs call the family of a tool.
 FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("webfetch",)}
 
@@ -86,7 +87,7 @@ def _while_planning(tool: Tool, permissions: PermissionContext) -> str:
         return "It works only outside plan mode; this session is already in plan mode."
     if tool.action is Action.EDIT and permissions.child:
         return "In plan mode, only the main session can stage changes."
-    if tool.action is Action.EDIT and not permissions.staging:
+    if (tool.action is Action.EDIT or tool.name in DRAFT_TOOLS) and not permissions.staging:
         return (
             "Staging is off (`plan.staging`), so only the plan's text can be written; use "
             "`write_plan`."
