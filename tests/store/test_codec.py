@@ -44,7 +44,8 @@ def values(wanted: Any) -> st.SearchStrategy[Any]:
         case origin if origin is Literal:
             return st.sampled_from(parts)
         case origin if origin in (Union, UnionType):
-            return st.one_of([values(part) for part in parts])
+            present = [part for part in parts if part is not msgspec.UnsetType]
+            return st.one_of([values(part) for part in present])
         case origin if origin is dict:
             return st.dictionaries(values(parts[0]), values(parts[1]), max_size=3)
         case _:

@@ -38,7 +38,7 @@ def test_f138_a_completed_file_is_attached_and_shown(stage: Stage) -> None:
         await seat.press("tab", "enter")
         await seat.shows("It prints.")
         await seat.rest()
-        await seat.shows("Attached src/a.py (13 bytes)")
+        await seat.shows("Attached src/a.py (11 bytes)")
         assert [(file.path, file.text) for file in attached(seat)] == [
             ("src/a.py", "1: print('a')")
         ]

@@ -48,7 +48,7 @@ WORDS = {
     "/recover": "No unfinished runs.",
     "/fork": "no plan or approval.",
     "/rename A better title": "Session renamed: A better title",
-    "/compact": "there is nothing to compact",
+    "/compact": "Conversation summarized",
     "/export": "# Greet somebody",
     "/rules": "Remembered answers",
     "/theme light": "",

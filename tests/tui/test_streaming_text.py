@@ -106,7 +106,7 @@ def test_of_much_output_the_newest_is_kept_and_all_lines_are_counted() -> None:
     for _ in range(4):
         [block] = feed.add_events([StreamDelta("output", "spam\n")] * LIVE)
     assert isinstance(block, ToolCallBlock)
-    assert (block.lines, block.brief) == (4 * LIVE, "spam")
+    assert (block.lines, block.brief) == (4 * LIVE, "spam\nspam\nspam")
     assert len(feed.full(block.key)) <= LIVE
     [over] = feed.add_events([recorded(2, CallEnded("c", "shell", ToolResult("c", "One.\nTwo.")))])
     assert isinstance(over, ToolCallBlock)

@@ -49,7 +49,6 @@ ENTER = "enter_plan"
 MORE = "more_tools"
 OPTIONS = "options"  # once it is offered, other tools take the label of an option
 NOTHING_MORE = "Every available tool is offered at once here."
-DRAFT_TOOLS = ("unstage", "draft")
 # A child's words and wishes belong to its parent's plan, which the parent writes.
 ROOT_ONLY = (ENTER, "write_plan", "todo", "remember", OPTIONS, *DRAFT_TOOLS)
 # What agents' files of other programs call the family of a tool.

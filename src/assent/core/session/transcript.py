@@ -54,7 +54,7 @@ LEADING_KINDS: Final = ("hook", "reminder")
 EVENT_KINDS: Final = frozenset(
     (
         "mode", "run", "undone", "approved", "rejected", "declined", "staged", "edited", "rebased",
-        "deleted", "plan_used", "shell",
+        "deleted", "plan_used",
     )
 )  # fmt: skip
 _SWITCH: Final = "switch"  # of a mode, as the words about it say
