@@ -33,11 +33,13 @@ PATIENCE_S = 60
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")
 SCRIPT = b"""
 echo ran >> "$COUNT"
-cat in.txt in.txt > made/out.txt && cat in.txt > log.txt && rm -f gone.txt && echo said
+echo built > made/out.txt && cat in.txt > log.txt && rm -f gone.txt && echo said
 test ! -e "$FAIL"
 """
-# Over 64 KiB: such contents have files of their own in the store, the others share one.
-NEW, OLD = b"new in\n" * 10_000, b"first\n" * 12_000
+NEW = b"new in\n"
+OLD = (
+    b"first\n" * 12_000
+)  # over 64 KiB: it has a file of its own in the store, the others share one
 START = tree(
     {
         b"in.txt": file(b"in\n"),
@@ -52,7 +54,7 @@ FINISH = tree(
         b"in.txt": file(NEW),
         b"log.txt": file(NEW),
         b"made/here": file(b"x\n"),
-        b"made/out.txt": file(2 * NEW),
+        b"made/out.txt": file(b"built\n"),
         b"mine": file(b"not touched\n"),
         b"deep/er/last.txt": file(b"last\n"),
     }
