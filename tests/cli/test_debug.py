@@ -49,8 +49,9 @@ def test_f12_what_plan_mode_offers_and_withholds_and_why(world: World) -> None:
 
 def test_f12_the_strict_form_offers_no_writer(world: World) -> None:
     world.config.write_text("[plan]\nstaging = false\n", encoding="utf-8")
-    assert offered(world) == READERS | PLANNERS
+    assert offered(world) == READERS | PLANNERS - {"unstage", "draft"}
     assert "plan.staging" in tools(world)["write"]
+    assert "plan.staging" in tools(world)["unstage"]
 
 
 def test_outside_plan_mode_the_tools_of_planning_are_withheld(world: World) -> None:
