@@ -58,7 +58,8 @@ def offered(desk: Desk, posture: PermissionContext, agent: Agent = AGENT) -> set
 
 def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
     assert offered(desk, PermissionContext("plan")) == READS | PLANS | WRITES
-    assert offered(desk, PermissionContext("plan", staging=False)) == READS | PLANS
+    without = PermissionContext("plan", staging=False)
+    assert offered(desk, without) == READS | PLANS - {"unstage", "draft"}
     assert offered(
         desk, PermissionContext("plan", hosts=("example.org",))
     ) == READS | PLANS | WRITES | {"fetch"}
@@ -80,6 +81,8 @@ def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
     assert set(desk.toolbox.unavailable_tools(desk.posture, AGENT)) == WRITES | {
         "enter_plan",
         "fetch",
+        "unstage",
+        "draft",
     }
     for tool in sorted(WRITES):
         settled = desk.settle(tool, path="a", content="y", to="b", patch="")
