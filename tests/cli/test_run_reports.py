@@ -11,6 +11,7 @@ from tests.llm.wire_responses import Reply
 
 MODEL = ("--model", "openai/any")
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
+EDIT = ("edit", {"path": "a", "old": "one", "new": "two"})
 LOUD = "for n in $(seq 40); do echo line $n; done"
 
 
@@ -144,27 +145,27 @@ def test_a_rejection_that_no_longer_holds_leaves_only_its_words(spoken: Spoken) 
     assert "Everything in it was applied." in built
 
 
+def decline_edit(spoken: Spoken) -> None:
+    """Has the model edit what it read, and takes that out of the draft."""
+    spoken.world.put("a", b"one\n")
+    spoken.answer(("read", {"path": "a"}), EDIT)
+    assert spoken.world.run("-p", *MODEL, "Greet", "--json").code == 0
+    spoken.world.ok("stage", "clear")
+
+
 def test_a_declined_edit_is_no_change_that_the_model_has_to_read_again(spoken: Spoken) -> None:
     world = spoken.world
-    world.put("a", b"one\n")
-    edit = {"path": "a", "old": "one", "new": "two"}
-    spoken.answer(("read", {"path": "a"}), ("edit", edit))
-    assert world.run("-p", *MODEL, "Greet", "--json").code == 0
-    world.ok("stage", "clear")
-    spoken.answer(("edit", edit))
+    decline_edit(spoken)
+    spoken.answer(EDIT)
     assert world.run("-p", "-c", *MODEL, "Do it after all", "--json").code == 0
     assert [op["path"] for op in world.ok("review")["operations"]] == ["a"]
 
 
 def test_what_another_changed_has_to_be_read_again(spoken: Spoken) -> None:
     world = spoken.world
-    world.put("a", b"one\n")
-    edit = {"path": "a", "old": "one", "new": "two"}
-    spoken.answer(("read", {"path": "a"}), ("edit", edit))
-    assert world.run("-p", *MODEL, "Greet", "--json").code == 0
-    world.ok("stage", "clear")
+    decline_edit(spoken)
     world.put("a", b"one, by another\n")
-    spoken.answer(("edit", edit))
+    spoken.answer(EDIT)
     assert world.run("-p", "-c", *MODEL, "Do it after all", "--json").code == 0
     assert world.ok("review")["operations"] == []
 

@@ -27,7 +27,9 @@ PIECES = ["\x1b", "[", "]", "0;31m", "\x07", "\r", "\n", "\b", "\x9b", "\\", "P"
         ("10%\r", "10%"),
         ("abc\b\b\bxyz", "xyz"),
         ("\b\bstart", "start"),
-        ("cut \x1b[31", "cut "),
+        ("seen\b\b", "seen"),
+        ("cut \x1b[31", "cut 31"),
+        ("\x1b]0;no end\nnext", "0;no end\nnext"),
         ("cut \x1b", "cut "),
     ],
 )  # fmt: skip
@@ -47,5 +49,5 @@ def test_nothing_is_left_that_moves_a_cursor(printed: str) -> None:
 
 
 def test_long_output_takes_time_in_proportion() -> None:
-    for piece in ("\x1b", "\x1b]", "\x1b[", "\r", "a\b", "ab\r", "\x1bP", "\b"):
+    for piece in ("\x1b", "\x1b]", "\x1b[", "\r", "a\b", "ab\r", "\x1bP", "\b", "\x90", "\x9b0"):
         assert len(without_terminal_codes(piece * 200_000)) <= 400_000

@@ -37,9 +37,8 @@ echo built > made/out.txt && cat in.txt > log.txt && rm -f gone.txt && echo said
 test ! -e "$FAIL"
 """
 NEW = b"new in\n"
-OLD = (
-    b"first\n" * 12_000
-)  # over 64 KiB: it has a file of its own in the store, the others share one
+# Over 64 KiB: it has a file of its own in the store, the others share one.
+OLD = b"first\n" * 12_000
 START = tree(
     {
         b"in.txt": file(b"in\n"),

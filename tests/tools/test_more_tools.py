@@ -87,7 +87,7 @@ def test_asking_adds_them_from_the_next_answer_on(desk: Desk) -> None:
 def test_asking_for_what_is_not_there_says_what_is(desk: Desk) -> None:
     desk.posture = PermissionContext("plan", staging=False)
     told = desk.failing("more_tools", names=["patch", "read"])
-    assert "these: search, git, options, remember, task." in told
+    assert "choose from these: search, git, options, remember, task." in told
     assert "patch" not in told
 
 

@@ -14,6 +14,7 @@ from assent.core.errors import AssentError, Refused
 from assent.core.llm import ImagePart
 from assent.core.paths import typed_line
 from assent.core.shell.process import OutputChunk, ProcessResult, is_expected_exit, signal_of
+from assent.core.text.terminal_codes import without_terminal_codes
 from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome, without_missing_tools
 from assent.tools.tool import ToolContext
 
@@ -237,38 +238,6 @@ def without_line_numbers(text: str) -> str:
     if not all(re.match(_PREFIX, line) for line in body):
         return text
     return "\n".join([re.sub(rf"^{_PREFIX}", "", line, count=1) for line in lines])
-
-
-# Terminal codes: what programs print to colour and move, which says nothing to a model.
-
-
-MAX_STRING_CHARS = 4096  # of a title or a link; a longer one is not taken for one
-# An escape sequence as ECMA-48 has them: with parameters, with a string up to its end, or short.
-_CODES = (
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{{0,{MAX_STRING_CHARS}}}"
-    r"(?:\x07|\x1b\\|\x9c)"
-    r"|\x1b[ -/]*[0-~]"
-    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-)
-
-
-def without_terminal_codes(text: str) -> str:
-    """Returns a program's output as plain lines, without colours and what was written over.
-
-    A progress bar writes its line again and again; only the last of it counts.
-    """
-    if text.isprintable():
-        return text
-    plain = re.sub(_CODES, "", text)
-    if "\r" not in plain:
-        return plain
-    return "\n".join(map(_last_written, plain.split("\n")))
-
-
-def _last_written(line: str) -> str:
-    pieces = [piece for piece in line.split("\r") if piece]
-    return pieces[-1] if pieces else ""
 
 
 # Turns the output of a read-only command line into a tool outcome.
