@@ -1,13 +1,17 @@
-"""A stage for the tests of the screen: a style sheet is parsed once, and paints are fewer."""
+"""A stage for the tests of the screen: waits that a busy machine cannot shorten, fewer paints."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import textual.app
+import textual.pilot
 from tests.tui.harness import Stage
 from tests.tui.tmux import Tmux, tmux
+from tests.tui.widget_app import drawn
 from textual import screen
+from textual._context import active_app
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
@@ -26,6 +30,14 @@ def _parsed_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
 # What changes is painted at most 20 times a second instead of 60: nobody watches.
 screen.UPDATE_PERIOD = 1 / 20  # type: ignore[misc]
+
+
+async def _idle(*_: float) -> None:
+    """Waits until the app has nothing to do, instead of until the process gets little time."""
+    await drawn(active_app.get())
+
+
+textual.app.wait_for_idle = textual.pilot.wait_for_idle = _idle  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -35,11 +35,10 @@ async def answered(seat: Seat) -> None:
     """Says the goal that stands in the prompt, and answers the question that follows."""
     await seat.shows("This is a demo")
     await seat.press("enter")
-    await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
+    panel = await seat.opened(QuestionPanel)
     await seat.shows("Should the plan delete it?")
-    panel = seat.app.screen
-    while seat.app.screen is panel:
-        await seat.press("1", "enter")
+    await seat.press("1", "enter")
+    await seat.until(lambda: seat.app.screen is not panel)
 
 
 async def reviewed(seat: Seat) -> Reader:

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -12,6 +14,11 @@ from assent.tui.theme import begin_with_theme
 
 PATIENCE = 3000  # looks at a condition before a test gives up
 ROUNDS = 60  # of the loop: more than any message needs from hand to hand
+UNDRAWN = (
+    "_layout_required", "_scroll_required", "_repaint_required", "_recompose_required",
+    "_dirty_widgets", "_callbacks",
+)  # fmt: skip
+CALM = 5  # rounds in a row in which nobody has anything to do
 Act = Callable[["Sight"], Awaitable[None]]
 
 
@@ -19,6 +26,38 @@ async def arrived() -> None:
     """Lets what is under way arrive: counted in rounds, which a busy machine cannot shorten."""
     for _ in range(ROUNDS):
         await asyncio.sleep(0)
+
+
+async def drawn(app: App[Any]) -> None:
+    """Waits until every message is handled and what it changed is on the screen.
+
+    Textual's own wait takes a process that gets no time from the machine for one with nothing
+    to do. This one looks at the queues; a handler that waits for something else ends it.
+    """
+    calm = 0
+    for _ in range(PATIENCE):
+        await asyncio.sleep(0.001 if app._resize_timer else 0)  # a new size waits for a moment
+        calm = calm + 1 if _is_calm(app) else 0
+        if calm == CALM:
+            return
+
+
+def _is_calm(app: App[Any]) -> bool:
+    """Tells whether nobody has messages to handle or anything to draw; then draws it."""
+    screen = app.screen_stack[-1] if app.screen_stack else None
+    pumps = [] if screen is None else [*screen.walk_children(with_self=True)]
+    if app._resize_timer or not all(map(_waits, (app, *pumps))):
+        return False
+    if screen and any(getattr(screen, name) for name in UNDRAWN):
+        screen._on_timer_update()
+        return False
+    return True
+
+
+def _waits(pump: MessagePump) -> bool:
+    """Tells whether one that handles messages waits for the next, or is gone."""
+    queue = pump._message_queue
+    return pump._closed or (queue.empty() and bool(queue.ready_event._waiters))
 
 
 class Sight(App[int]):
@@ -29,6 +68,7 @@ class Sight(App[int]):
         self.widget = widget
         self.heard: list[Message] = []
         self.pilot: Pilot[int]
+        self.burst_s = 0.0  # nobody types as fast as a test
         begin_with_theme(self, theme)
 
     def compose(self) -> ComposeResult:
@@ -51,6 +91,7 @@ class Sight(App[int]):
 
     async def resize(self, width: int, height: int) -> None:
         await self.pilot.resize_terminal(width, height)
+        await self.until(lambda: self.screen.size == (width, height))
         await self.pause()
 
     async def until(self, holds: Callable[[], object]) -> None:
