@@ -28,8 +28,8 @@ def _parsed_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[
 
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
-# What changes is painted at most 20 times a second instead of 60: nobody watches.
-screen.UPDATE_PERIOD = 1 / 20  # type: ignore[misc]
+# What changes is painted at most 5 times a second instead of 60: nobody watches.
+screen.UPDATE_PERIOD = 1 / 5  # type: ignore[misc]
 
 
 async def _idle(*_: float) -> None:
