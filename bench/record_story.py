@@ -172,18 +172,32 @@ def record(setup: Story, base: Path, path: str) -> Recording:
     first_plan = None
     with serving(own) as url:
         run = program(path, base / "project", env | {"OPENAI_BASE_URL": url})
-        for number, step in enumerate(setup.steps, start=1):
+        for number, line in enumerate(_lines(setup, base, steps), start=1):
             begin = len(own.answered)
-            ended, out = run(command_line(filled(step.run, run)))
+            ended, out = run(command_line(filled(line, run)))
             (base / f"step-{number}.txt").write_bytes(out)
             print(f"Step {number} ended with {ended}.", flush=True)
-            failed = len(failed_calls(out)) if "-p" in step.run else 0
+            failed = len(failed_calls(out)) if "-p" in line else 0
             answers = tuple(each.turn for each in own.answered[begin:])
-            steps.append(Step(step.run, answers, ended, failed))
+            steps.append(Step(line, answers, ended, failed))
             if ended == PLAN_WAITS and first_plan is None:
                 first_plan = _cost(own.answered)
     story = Story(setup.title, tuple(steps), code, setup.files)
     return Recording(story, first_plan, _cost(own.answered))
+
+
+def _lines(setup: Story, base: Path, done: list[Step]) -> Iterator[tuple[str, ...]]:
+    """Yields command lines: those of the set-up and, if the last failed, what a person types."""
+    yield from (step.run for step in setup.steps)
+    while done and (done[-1].exit or len(done) > len(setup.steps)):
+        file = base / f"step-{len(done) + 1}.json"
+        print(f"Waiting for the next command line in {file}; [] ends the story.", flush=True)
+        while not file.exists():
+            time.sleep(LOOK_S)
+        words = msgspec.json.decode(file.read_bytes(), type=tuple[str, ...])
+        if not words:
+            return
+        yield words
 
 
 def _cost(answered: list[Answered]) -> Cost:
@@ -194,7 +208,11 @@ def _cost(answered: list[Answered]) -> Cost:
 def main() -> int:
     """Records one story, and prints what it cost."""
     options = _options()
-    setup = msgspec.json.decode(options.setup.read_bytes(), type=Story)
+    try:
+        setup = msgspec.json.decode(options.setup.read_bytes(), type=Story)
+    except (OSError, msgspec.MsgspecError) as error:
+        print(f"The set-up {options.setup} cannot be used: {error}", file=sys.stderr)
+        return 1
     if options.folder.exists():
         print(f"{options.folder} exists already. Name a new folder.", file=sys.stderr)
         return 1

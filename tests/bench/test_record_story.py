@@ -1,5 +1,7 @@
 """A story is recorded by answering requests in files, and plays again as it was recorded."""
 
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -129,3 +131,53 @@ def test_code_is_what_the_environment_has_in_the_version_that_was_recorded(tmp_p
         make_code_base(tmp_path / "three", {"iniconfig": "0.1"})
     with pytest.raises(OtherVersion, match="which is not installed"):
         make_code_base(tmp_path / "four", {"no-such-package": "1"})
+
+
+def recorder(*words: object) -> subprocess.CompletedProcess[str]:
+    """Runs the program that records, to its end."""
+    line = [sys.executable, "-m", "bench.record_story", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_person_goes_on_by_hand_after_a_step_that_failed(tmp_path: Path) -> None:
+    base = tmp_path / "recorded"
+    base.mkdir()
+    _write_json(base / "step-2.json", ["status"])
+    _write_json(base / "step-3.json", [])
+    recording = record(Story("Nothing", (Step(("build",)),), CODE), base, ASSENT)
+    assert [(step.run, bool(step.exit)) for step in recording.story.steps] == [
+        (("build",), True),
+        (("status",), False),
+    ]
+    assert (recording.first_plan, recording.end.requests) == (None, 0)
+
+
+def test_the_program_writes_a_story_that_can_be_read_again(tmp_path: Path) -> None:
+    setup, folder, out = (tmp_path / name for name in ("setup.json", "folder", "story.json"))
+    given = {"title": "Look", "code": {"iniconfig": ""}, "files": FILES}
+    _write_json(setup, {**given, "steps": [{"run": ["status"]}]})
+    done = recorder(setup, folder, out)
+    assert done.returncode == 0, done.stderr
+    written = msgspec.json.decode(out.read_bytes())
+    assert written == {**given, "code": CODE, "steps": [{"run": ["status"]}]}
+    assert msgspec.json.decode(out.read_bytes(), type=Story).steps == (Step(("status",)),)
+    again = recorder(setup, folder, out)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_the_program_says_what_is_wrong_with_a_set_up(tmp_path: Path) -> None:
+    setup = tmp_path / "setup.json"
+    _write_json(setup, {"title": "Look", "code": {"iniconfig": "0.1"}, "steps": []})
+    done = recorder(setup, tmp_path / "folder", tmp_path / "story.json")
+    assert done.returncode == 1
+    assert "Recorded with iniconfig 0.1, found" in done.stderr
+    _write_json(setup, {"titles": "Look"})
+    done = recorder(setup, tmp_path / "other", tmp_path / "story.json")
+    assert done.returncode == 1
+    assert "cannot be used" in done.stderr
+    assert not (tmp_path / "other").exists()
+
+
+def _write_json(file: Path, value: object) -> None:
+    file.write_bytes(msgspec.json.encode(value))
