@@ -222,8 +222,7 @@ def main() -> int:
     except OtherVersion as error:
         print(error, file=sys.stderr)
         return 1
-    story = msgspec.json.encode(_without_defaults(recording.story))
-    options.out.write_bytes(msgspec.json.format(story, indent=2) + b"\n")
+    options.out.write_bytes(story_file(recording.story))
     costs = {"first_plan": recording.first_plan, "end": recording.end}
     cost_file = options.folder / "cost.json"
     cost_file.write_bytes(msgspec.json.format(msgspec.json.encode(costs), indent=2) + b"\n")
@@ -234,8 +233,16 @@ def main() -> int:
     return 0
 
 
+def story_file(story: Story) -> bytes:
+    """Returns a story as its file has it: the code first, then the steps."""
+    code = {"title": story.title, "code": story.code, "files": story.files}
+    given = {name: value for name, value in code.items() if value}
+    steps = _without_defaults(story.steps)
+    return msgspec.json.format(msgspec.json.encode({**given, "steps": steps}), indent=2) + b"\n"
+
+
 def _without_defaults(value: object) -> object:
-    """Returns a story as plain data; a field that has its default is not written."""
+    """Returns a value as plain data; a field that has its default is not written."""
     match value:
         case msgspec.Struct():
             fields = msgspec.structs.fields(value)

@@ -199,6 +199,6 @@ def program(path: str, root: Path, env: dict[str, str]) -> RunProgram:
             capture_output=True,
             check=False,
         )
-        return done.returncode, done.stdout or done.stderr
+        return done.returncode, done.stdout + done.stderr if done.returncode else done.stdout
 
     return run

@@ -32,7 +32,7 @@ def played(base: Path, name: str, story: Story, server: StoryServer) -> StoryCos
 
     def run(words: tuple[str, ...]) -> tuple[int, bytes]:
         answer = world.run(*words)
-        return answer.code, answer.out or answer.err
+        return answer.code, answer.out + answer.err if answer.code else answer.out
 
     return play(name, story, server, run)
 
