@@ -6,13 +6,9 @@ format. Sizes are those of the requests as sent, four characters to a token.
 """
 
 import json
-import os
 import statistics
 import subprocess
-import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,15 +17,15 @@ import msgspec
 from bench.figure import Figure, within
 from bench.pace import Scale
 from bench.startup import ASSENT
+from bench.story_code import make_machine
+from bench.story_server import CHARS_PER_TOKEN, StoryServer, story_server
 
 from assent.llm.scripted import ScriptedTurn
 
 FOLDER = Path(__file__).parent / "stories"
-CHARS_PER_TOKEN = 4
 FIRST_LIMIT = 2_000  # tokens of the plan agent's first request
 FIXED_LIMIT = 2_300  # tokens of the fixed part where a story has it largest, median of all stories
 MODEL = ("--model", "openai/m")
-CONFIG = "[approve]\nwithout_terminal = true\n"
 SHOWN = 500  # characters of what a step printed that went wrong
 OWN_WORDS = ("text", "prompt")  # arguments that come back as messages: a plan's text, a task
 
@@ -51,6 +47,8 @@ class Story(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     title: str
     steps: tuple[Step, ...]
+    code: dict[str, str] = {}  # packages with the version that the story was recorded with
+    files: dict[str, str] = {}  # files beside the code: tests, a Makefile
 
 
 class StoryCost(msgspec.Struct, frozen=True):
@@ -76,8 +74,8 @@ def story_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     for name, story in stories().items():
         with story_server() as server:
             folder = work / name
-            env = {**make_machine(folder), "OPENAI_BASE_URL": server.url}
-            costs.append(play(name, story, server, _program(folder / "project", env)))
+            env = make_machine(folder, story.code, story.files) | {"OPENAI_BASE_URL": server.url}
+            costs.append(play(name, story, server, program(ASSENT, folder / "project", env)))
     first = max(cost.first for cost in costs)
     yield Figure(
         "first request of the plan agent, tokens", first, None, within(FIRST_LIMIT), "count"
@@ -100,11 +98,10 @@ def play(name: str, story: Story, server: "StoryServer", run: RunProgram) -> Sto
     """Plays a story; raises AssertionError where it does not go as written."""
     said: list[str] = []
     for number, step in enumerate(story.steps, start=1):
-        words = tuple(_filled(word, run) for word in step.run)
+        words = filled(step.run, run)
         said += _words(words, step)
         server.answers = list(step.answers)
-        line = (*words, *MODEL, "--output-format", "stream-json") if "-p" in words else words
-        code, out = run(line)
+        code, out = run(command_line(words))
         wrong = f"Step {number} of {name}"
         assert code == step.exit, (
             f"{wrong} ended with {code}, not {step.exit}: {out.decode()[-SHOWN:]}"
@@ -112,7 +109,7 @@ def play(name: str, story: Story, server: "StoryServer", run: RunProgram) -> Sto
         assert not server.answers, f"{wrong} left {len(server.answers)} answers."
         assert not server.excess, f"{wrong} made {server.excess} more requests than written."
         if "-p" in words:
-            failed = [each for each in _ended(out) if each["result"]["failed"]]
+            failed = failed_calls(out)
             assert len(failed) == step.failed, f"{wrong} has failed calls: {failed}"
     calls = sum(len(answer.calls) for step in story.steps for answer in step.answers)
     sizes = [len(body.decode()) for body in server.bodies]
@@ -154,8 +151,17 @@ def _words(line: tuple[str, ...], step: Step) -> list[str]:
     return [text.strip() for text in (*spoken, *own) if text.strip()]
 
 
+def filled(words: tuple[str, ...], run: RunProgram) -> tuple[str, ...]:
+    """Returns the words of a command line; `{digest}` and the like are asked from the program."""
+    return tuple(_filled(word, run) for word in words)
+
+
+def command_line(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns a command line as it is run: a goal names the model and prints its events."""
+    return (*words, *MODEL, "--output-format", "stream-json") if "-p" in words else words
+
+
 def _filled(word: str, run: RunProgram) -> str:
-    """Returns a word of a command line; `{digest}` and the like are asked from the program."""
     match word:
         case "{digest}":
             return str(_asked(run, "plan", "show")["digest"])
@@ -174,199 +180,25 @@ def _asked(run: RunProgram, *words: str) -> dict[str, Any]:
     return found
 
 
-def _ended(out: bytes) -> list[dict[str, Any]]:
-    """Returns the calls that ended, from a stream of events."""
+def failed_calls(out: bytes) -> list[dict[str, Any]]:
+    """Returns the calls that ended and failed, from a stream of events."""
     events = [json.loads(line) for line in out.splitlines() if line.startswith(b"{")]
-    return [each["body"] for each in events if each.get("kind") == "call_ended"]
+    ended = [each["body"] for each in events if each.get("kind") == "call_ended"]
+    return [each for each in ended if each["result"]["failed"]]
 
 
-def _program(root: Path, env: dict[str, str]) -> RunProgram:
+def program(path: str, root: Path, env: dict[str, str]) -> RunProgram:
+    """Returns what runs a program in a workspace, without a terminal."""
+
     def run(words: tuple[str, ...]) -> tuple[int, bytes]:
-        line = [ASSENT, *words]
         done = subprocess.run(
-            line, cwd=root, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False
+            [path, *words],
+            cwd=root,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
         )
-        return done.returncode, done.stdout or done.stderr
+        return done.returncode, done.stdout + done.stderr if done.returncode else done.stdout
 
     return run
-
-
-# The server: answers requests with the answers of the story, in order, and keeps what was sent.
-
-
-class StoryServer:
-    """A model server on loopback that keeps every request as it was sent."""
-
-    def __init__(self) -> None:
-        self.answers: list[ScriptedTurn] = []
-        self.bodies: list[bytes] = []
-        self.excess = 0  # requests that the story has no answer for
-        self.url = ""
-
-    def answer(self, body: bytes) -> bytes:
-        """Returns the response to a request, as a stream of events."""
-        self.bodies.append(body)
-        self.excess += not self.answers
-        turn = self.answers.pop(0) if self.answers else ScriptedTurn("That is all.")
-        calls = [
-            {
-                "index": at,
-                "id": f"call_{len(self.bodies)}_{at}",
-                "function": {"name": call.tool, "arguments": json.dumps(call.args)},
-            }
-            for at, call in enumerate(turn.calls)
-        ]
-        delta: dict[str, Any] = {"role": "assistant", "content": turn.text}
-        end = "tool_calls" if calls else "stop"
-        usage = {"prompt_tokens": len(body) // CHARS_PER_TOKEN, "completion_tokens": 5}
-        chunks = [
-            {"choices": [{"delta": {**delta, "tool_calls": calls} if calls else delta}]},
-            {"choices": [{"delta": {}, "finish_reason": end}]},
-            {"choices": [], "usage": usage},
-        ]
-        events = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks]
-        return b"".join(events) + b"data: [DONE]\n\n"
-
-
-@contextmanager
-def story_server() -> Iterator[StoryServer]:
-    """Serves in a thread."""
-    own = StoryServer()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            answer = own.answer(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    own.url = f"http://127.0.0.1:{server.server_port}/v1"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield own
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-# The code base that the stories work on.
-
-
-def make_machine(base: Path) -> dict[str, str]:
-    """Makes a repository with the code, and a user's folders; returns the environment."""
-    make_code_base(base / "project")
-    config = base / "config" / "assent" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text(CONFIG, encoding="utf-8")
-    own = {"XDG_STATE_HOME": str(base / "state"), "XDG_CONFIG_HOME": str(base / "config")}
-    return {**os.environ, **own}
-
-
-def make_code_base(root: Path) -> None:
-    """Writes a small shop in Python: prices, a cart, twelve reports and tests, as a repository."""
-    for path, text in code_base().items():
-        file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    git = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-    for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-qm", "Start the shop")):
-        subprocess.run([*git, *words], cwd=root, check=True)
-
-
-REPORTS = (
-    "daily", "weekly", "monthly", "yearly", "refunds", "returns", "stock", "suppliers", "taxes",
-    "vouchers", "shipping", "customers",
-)  # fmt: skip
-
-
-def code_base() -> dict[str, str]:
-    """Returns every file of the shop."""
-    reports = {f"shop/reports/{name}.py": _REPORT.replace("NAME", name) for name in REPORTS}
-    return {**_FILES, **reports}
-
-
-_REPORT = '''"""The NAME report."""
-
-from shop.prices import net_price
-
-
-def NAME_line(label: str, cents: int, discount: int = 0) -> str:
-    """Returns one line of the NAME report."""
-    return f"{label:20}{net_price(cents, discount):>10}"
-
-
-def NAME_total(rows: list[tuple[int, int]]) -> int:
-    """Returns the sum of the NAME report."""
-    return sum(net_price(cents, discount) for cents, discount in rows)
-'''
-_FILES = {
-    "README.md": "# Shop\n\nPrices, a cart and reports. Run the tests with `make test`.\n",
-    "Makefile": "test:\n\tpython3 -m unittest discover -s tests\n",
-    "shop/__init__.py": "",
-    "shop/reports/__init__.py": "",
-    "shop/prices.py": '''"""Prices in cents."""
-
-
-def net_price(cents: int, discount: int = 0) -> int:
-    """Returns a price after a discount in percent."""
-    return cents - cents * discount // 100
-
-
-def with_tax(cents: int, rate: int = 19) -> int:
-    """Returns a price with tax."""
-    return cents + cents * rate // 100
-''',
-    "shop/cart.py": '''"""The cart of a customer."""
-
-from shop.prices import net_price
-
-
-class Cart:
-    """What a customer wants to buy."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, int, int]] = []
-
-    def add(self, name: str, cents: int, count: int = 1) -> None:
-        """Adds some pieces of an article."""
-        self.rows.append((name, cents, count))
-
-    def total(self, discount: int = 0) -> int:
-        """Returns what all rows cost."""
-        return sum(net_price(cents, discount) for _, cents, count in self.rows)
-''',
-    "tests/__init__.py": "",
-    "tests/test_prices.py": """import unittest
-
-from shop.prices import net_price, with_tax
-
-
-class PriceTest(unittest.TestCase):
-    def test_discount(self) -> None:
-        self.assertEqual(net_price(1000, 10), 900)
-
-    def test_tax(self) -> None:
-        self.assertEqual(with_tax(100), 119)
-""",
-    "tests/test_cart.py": """import unittest
-
-from shop.cart import Cart
-
-
-class CartTest(unittest.TestCase):
-    def test_total(self) -> None:
-        cart = Cart()
-        cart.add("pen", 100)
-        cart.add("book", 900)
-        self.assertEqual(cart.total(), 1000)
-""",
-}

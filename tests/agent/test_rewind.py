@@ -86,6 +86,17 @@ def test_f148_the_next_words_come_with_what_holds_and_nothing_of_what_was_cut(
     assert second == told(world, record, "reminder")[1]
 
 
+def test_f148_the_next_words_come_with_what_is_still_staged(world: World) -> None:
+    sessions = world.engine().sessions
+    record = sessions.start("First", "plan")
+    record = work(world, record, Script(WRITE_A, "Staged."))
+    record = sessions.rewind(record)
+    record = work(world, sessions.say(record, "Instead"), Script("Other."))
+    first, second = told(world, record, "reminder")
+    assert first.endswith("; 0 operations staged.")
+    assert second.endswith("; 1 operation staged.")
+
+
 def test_f148_to_before_the_first_words_leaves_nothing_to_read(world: World) -> None:
     record = talked(world)
     sessions = world.engine().sessions

@@ -5,20 +5,18 @@ from pathlib import Path
 
 import pytest
 from bench.stories import (
-    CONFIG,
     FIRST_LIMIT,
     FIXED_LIMIT,
     Step,
     Story,
     StoryCost,
-    StoryServer,
     fixed_chars,
-    make_code_base,
     median_fixed,
     play,
     stories,
-    story_server,
 )
+from bench.story_code import CONFIG, make_code_base
+from bench.story_server import StoryServer, story_server
 from tests.cli.harness import World
 
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
@@ -29,12 +27,12 @@ READS = ScriptedTurn("I read it.", calls=(ScriptedCall("read", {"path": "README.
 def played(base: Path, name: str, story: Story, server: StoryServer) -> StoryCost:
     """Plays a story in a world of its own."""
     world = World(base / name, CONFIG)
-    make_code_base(world.root)
+    make_code_base(world.root, story.code, story.files)
     world.env |= {"OPENAI_BASE_URL": server.url}
 
     def run(words: tuple[str, ...]) -> tuple[int, bytes]:
         answer = world.run(*words)
-        return answer.code, answer.out or answer.err
+        return answer.code, answer.out + answer.err if answer.code else answer.out
 
     return play(name, story, server, run)
 

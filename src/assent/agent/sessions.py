@@ -161,7 +161,10 @@ class Sessions(SessionLookup):
         heard = fire_prompt_hooks(self._services, record.session, record.mode, said.agent, text)
         if record.messages and not record.rewound and not self.missing_mode(record):
             return self._append(record, *heard, *self._with_files(said, typed))
-        told = self._reminder(record, self._services.plan_of(record), said)
+        plan = self._services.plan_of(record)
+        staged = len(self._services.plans.operations(plan)) if plan else 0
+        approved = plan is not None and self._services.approvals.is_approved(plan)
+        told = self._reminder(record, plan, said, staged, approved=approved)
         return self._append(record, told, *heard, *self._with_files(said, typed))
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
@@ -453,13 +456,18 @@ class Sessions(SessionLookup):
         return events
 
     def _reminder(
-        self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
+        self,
+        record: SessionRecord,
+        plan: PlanRecord | None,
+        said: MessageAdded,
+        staged: int = 0,
+        *,
+        approved: bool = False,
     ) -> MessageAdded:
         """Returns a reminder for a model to which nothing that it got before applies."""
         place = self._services.config
-        words = TextPart(
-            reminder(record, plan, ReminderContext(staging=place.staging, modes=place.modes))
-        )
+        now = ReminderContext(staged, approved, staging=place.staging, modes=place.modes)
+        words = TextPart(reminder(record, plan, now))
         new = self._clock.new_id()
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
 
