@@ -28,10 +28,10 @@ from assent.core.plan.comment import (
     CommentTarget,
     Critique,
     Feedback,
+    Finding,
     PlacedComment,
     with_comments,
 )
-from assent.core.plan.critic import Finding
 from assent.core.plan.operation import footprint, matching_operations
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.planning.approvals import Approvals
