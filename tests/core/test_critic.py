@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.plan.comment import CommentTarget
+from assent.core.plan.comment import CommentTarget, Finding
 from assent.core.plan.critic import (
     MAX_FINDING_CHARS,
     MAX_FINDINGS,
     NOT_SHOWN,
-    Finding,
     critic_input,
     parse_findings,
 )

@@ -6,8 +6,7 @@ from tests.support.engine import RacingStore, World
 from assent.app.engine import Engine
 from assent.core.errors import IllegalState, NotFound
 from assent.core.event import CommentAdded, CritiqueRecorded, CritiqueRequested
-from assent.core.plan.comment import Comment, CommentAnchor, Critique, Feedback
-from assent.core.plan.critic import Finding
+from assent.core.plan.comment import Comment, CommentAnchor, Critique, Feedback, Finding
 from assent.core.plan.record import PlanRecord
 
 MODEL = "openai/critic"

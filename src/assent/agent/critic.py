@@ -27,8 +27,8 @@ from assent.core.llm import (
     TextPart,
     TokenUsage,
 )
-from assent.core.plan.comment import CommentTarget
-from assent.core.plan.critic import MAX_INPUT_CHARS, Finding, critic_input, parse_findings
+from assent.core.plan.comment import CommentTarget, Finding
+from assent.core.plan.critic import MAX_INPUT_CHARS, critic_input, parse_findings
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import CritiqueEnded, CritiqueStarted
 from assent.planning.comments import Comments

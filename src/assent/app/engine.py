@@ -146,7 +146,12 @@ class Engine(WorkspaceStatus):
         from assent.planning.review_history import ReviewHistory
 
         readings = ReviewHistory(
-            self._ports, self._config, self.reviews, self.partial_approvals, self._projections
+            self._ports,
+            self._config,
+            self.reviews,
+            self.plans,
+            lambda record: self.partial_approvals.excluded(record),
+            self._projections,
         )
         readings.commented = lambda record, review: self.comments.shown(record, review)
         readings.estimated = lambda record, review: self.estimate_of_build(record, review.text)
@@ -171,7 +176,7 @@ class Engine(WorkspaceStatus):
         """Comments of users on plans."""
         from assent.planning.comments import Comments
 
-        return Comments(self._ports, self._config, self.plans, self.reviews, self.approvals)
+        return Comments(self._ports, self._config, self.plans, self.reviews, lambda: self.approvals)
 
     @property
     def rebaser(self) -> "Rebaser":

@@ -121,8 +121,8 @@ def with_output_format(function: Callable[..., int | None]) -> Callable[..., int
 Command = Callable[..., int | None]
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])")
-_OPERATIONS = re.compile(r"[0-9a-f,]+")  # numbers, and starts of ids
+_DURATION = r"([1-9][0-9]{0,6})([smhd])"
+_OPERATIONS = r"[0-9a-f,]+"  # numbers, and starts of ids
 WHOLE = (
     "--without cannot be used with FILE: a bundle is approved as a whole. Its author can exclude "
     "operations and propose the rest."
@@ -180,7 +180,7 @@ def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -
 def _not_a_part(call: Invocation, files: tuple[str, ...], given: dict[str, Any]) -> UsageError:
     """Returns why --without cannot be used with FILE, or what to type if operations were meant."""
     if any(os.path.lexists(os.path.join(call.folder, file)) for file in files) or not all(
-        _OPERATIONS.fullmatch(file) for file in files
+        re.fullmatch(_OPERATIONS, file) for file in files
     ):
         return UsageError(WHOLE, f"assent review {quote(argument_text(files[0]))}")
     plan = f" --plan {quote(call.plan)}" if call.plan else ""
@@ -196,7 +196,7 @@ def parse_duration(ctx: click.Context, param: click.Parameter, value: str | None
     """Returns the seconds that a person means by 15m, 2h or 3d; None if nothing was said."""
     if value is None:
         return None
-    found = _DURATION.fullmatch(value)
+    found = re.fullmatch(_DURATION, value)
     if found is None:
         raise UsageError(
             f"A duration must be a number with s, m, h or d, such as 15m, not {value[:40]!a}.",

@@ -38,7 +38,7 @@ MAX_PROJECT_MODE: Mode = (
     "ask"  # a project's custom mode may not allow more unless the user trusts its file
 )
 
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ID = r"[a-z0-9]+(-[a-z0-9]+)*"
 
 
 class _UnusableMode(Exception):
@@ -98,7 +98,7 @@ def load_modes(
 
 
 def _mode(name: str, entry: Any, source: str) -> CustomMode:
-    if not _ID.fullmatch(name) or len(name) > MAX_ID_CHARS:
+    if not re.fullmatch(_ID, name) or len(name) > MAX_ID_CHARS:
         raise _UnusableMode(
             f"an id must be kebab-case, such as `review-docs`, with at most {MAX_ID_CHARS} "
             "characters"

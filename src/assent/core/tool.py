@@ -293,7 +293,7 @@ TOOL_NAMES: Final = (
 )  # fmt: skip
 _MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list
 _SENTENCE: Final = r"(?<=[.!?])\s+"
-_TURNS: Final = re.compile(r"[:;] | \(")  # where the reason ends and the advice begins
+_TURNS: Final = r"[:;] | \("  # where the reason ends and the advice begins
 
 
 def missing_tools(offered: Collection[str]) -> frozenset[str]:
@@ -334,7 +334,7 @@ def _sentence(sentence: str, absent: frozenset[str]) -> str:
     found = _mention(absent).search(sentence)
     if found is None:
         return sentence
-    turns = [turn.start() for turn in _TURNS.finditer(sentence, 0, found.start() + 1)]
+    turns = [turn.start() for turn in re.finditer(_TURNS, sentence[: found.start() + 1])]
     return f"{sentence[: turns[-1]]}." if turns else ""
 
 

@@ -133,7 +133,7 @@ HARD_LIMIT_FACTOR = 2  # times the limit: so much there may be before a run remo
 
 # A folder for each segment of a run, named after it and what it takes; next to it a list of what
 # the run put there.
-_NAME = re.compile(rb"(?P<run>(?P<base>[^.+]+)[^+]*)\+(?P<size>\d+)")
+_NAME = rb"(?P<run>(?P<base>[^.+]+)[^+]*)\+(?P<size>\d+)"
 
 
 class LocalDisplacedFiles:
@@ -277,7 +277,7 @@ class LocalDisplacedFiles:
     def _all(self) -> dict[bytes, re.Match[bytes]]:
         """Returns the folders that runs left, by name."""
         try:
-            matches = map(_NAME.fullmatch, os.listdir(self._root))
+            matches = map(re.compile(_NAME).fullmatch, os.listdir(self._root))
         except OSError:
             return {}
         return {match[0]: match for match in matches if match}

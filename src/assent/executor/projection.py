@@ -220,10 +220,11 @@ _AGENTS = TREE + b"/agents"
 _MARKER = STATE + b"/workspace.json"
 _COPIES = STATE + b"/plans"
 
-_PLAN_FILE = re.compile(rb"PLAN_(.+)\.md", re.DOTALL)
-_ID = re.compile(r"[0-9a-z_-]{1,64}")
-_COPY = re.compile(r"([a-z0-9_-]+/)?[A-Za-z0-9_-][A-Za-z0-9_.-]*")
-_HIDES = re.compile(rb"!?((\*\*/|/)?assent/?(\*\*?)?|/?\*\*?)")  # `!`: a person decided otherwise
+# As texts: `re` compiles each with its first use and keeps it, and what only reads needs few.
+_PLAN_FILE = rb"(?s)PLAN_(.+)\.md"
+_ID = r"[0-9a-z_-]{1,64}"
+_COPY = r"([a-z0-9_-]+/)?[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+_HIDES = rb"!?((\*\*/|/)?assent/?(\*\*?)?|/?\*\*?)"  # `!`: a person decided otherwise
 
 
 class _WorkspaceMarker(msgspec.Struct, frozen=True):
@@ -300,25 +301,25 @@ class LocalProjection:
 
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
         """Writes readable copies to the state folder; they grant nothing."""
-        if not _ID.fullmatch(plan_id):
+        if not re.fullmatch(_ID, plan_id):
             raise Refused(f"{plan_id!a} is not a plan ID.")
         folder = _COPIES + b"/" + plan_id.encode()
         self._tree.make_folder(folder + b"/backups")
         for name, content in files.items():
-            if not _COPY.fullmatch(name):
+            if not re.fullmatch(_COPY, name):
                 raise Refused(f"{name!a} is not a valid name for a copy of a plan's state.")
             # Not synced: they are copies, and are written again with the next change.
             self._tree.replace(folder + b"/" + name.encode(), content, durable=False)
 
     def remove_state(self, plan_id: str, name: str) -> None:
         """Removes one of those copies, if it is there."""
-        if not _ID.fullmatch(plan_id) or not _COPY.fullmatch(name):
+        if not re.fullmatch(_ID, plan_id) or not re.fullmatch(_COPY, name):
             raise Refused(f"{plan_id!a} and {name!a} do not name a copy of a plan's state.")
         self._tree.remove(_COPIES + b"/" + plan_id.encode() + b"/" + name.encode())
 
     def remove_all_state(self, plan_id: str) -> None:
         """Removes all copies of a plan; what is not a copy stays, and so does its folder."""
-        if not _ID.fullmatch(plan_id):
+        if not re.fullmatch(_ID, plan_id):
             raise Refused(f"{plan_id!a} is not a plan ID.")
         folder = _COPIES + b"/" + plan_id.encode()
         for name, kind in self._tree.entries(folder):
@@ -366,7 +367,7 @@ class LocalProjection:
             raise
         except (AssentError, msgspec.MsgspecError, UnicodeError):
             return ""
-        return found if _ID.fullmatch(found) else ""
+        return found if re.fullmatch(_ID, found) else ""
 
     def write_marker(self, workspace: str) -> None:
         """Stores the workspace's id in the workspace."""
@@ -383,7 +384,7 @@ class LocalProjection:
     def _plans_among(self, session: str, entries: list[tuple[bytes, EntryKind]]) -> list[PlanFile]:
         found = []
         for entry, _ in entries:
-            match = _PLAN_FILE.fullmatch(entry)
+            match = re.fullmatch(_PLAN_FILE, entry)
             name = _name(plan_name, match[1]) if match else ""
             if not name:
                 continue
@@ -410,7 +411,7 @@ class LocalProjection:
         """Returns the session in a plan file's path; None if no plan can lie there."""
         below = path.removeprefix(self._plans + b"/")
         session, _, file = below.rpartition(b"/")
-        match = _PLAN_FILE.fullmatch(file)
+        match = re.fullmatch(_PLAN_FILE, file)
         known = not session or _name(session_name, session)
         if below == path or not match or not _name(plan_name, match[1]) or not known:
             return None
@@ -420,7 +421,7 @@ class LocalProjection:
 def hiding_state(text: bytes) -> bytes:
     """Returns a .gitignore that hides the state folder, otherwise unchanged."""
     lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if any(_HIDES.fullmatch(line.rstrip(b" \r")) for line in lines):
+    if any(re.fullmatch(_HIDES, line.rstrip(b" \r")) for line in lines):
         return text
     newline = b"\r\n" if b"\r\n" in text else b"\n"
     gap = b"" if not text or text.endswith(b"\n") else newline

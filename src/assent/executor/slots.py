@@ -31,7 +31,7 @@ from assent.executor.folder_handles import FolderHandles
 
 _MOUNTS = b"/proc/self/mountinfo"
 _MOUNT_POINT = 4  # its field in a line of that file
-_ESCAPE = re.compile(rb"\\([0-7]{3})")
+_ESCAPE = rb"\\([0-7]{3})"
 
 
 class FolderLocation(msgspec.Struct, frozen=True):
@@ -169,7 +169,7 @@ def _standing(places: _FolderLocations, place: FolderLocation, doomed: _RemovedF
 
 
 def _unescaped(name: bytes) -> bytes:
-    return _ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), name)
+    return re.sub(_ESCAPE, lambda found: bytes([int(found[1], 8)]), name)
 
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

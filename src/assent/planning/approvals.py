@@ -40,41 +40,18 @@ from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_ho
 from assent.planning.options import MAX_TRIES, PlanOptions
 from assent.planning.path_checks import refuse_case_collisions
 from assent.planning.plan_status import (
+    build_warnings,
     current_approval,
     expiry_reason,
     is_approved,
-    usable_approval,
 )
 from assent.planning.plans import WRITE_COMMAND, Plans, check_note
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.ports import EventBatch
-from assent.render.review_warnings import (
-    branch_warnings,
-    git_in_progress_warnings,
-    workspace_moved_warnings,
-)
 
 if TYPE_CHECKING:
     from assent.render.review import Review
-
-# Warnings before a build: git is mid-operation, on another branch, or the folder moved.
-
-
-def build_warnings(ports: Ports, config: WorkspaceConfig, record: PlanRecord) -> tuple[str, ...]:
-    """Warns of an unfinished git operation, and of another branch or place than the plan's.
-
-    This does not block a build: the plan itself says which files must be unchanged.
-    """
-    here = ports.git_state()
-    awaited = record.state is PlanState.AWAITING_APPROVAL
-    approval = usable_approval(ports, record) if awaited else None
-    return (
-        *git_in_progress_warnings(here),
-        *branch_warnings(record.branch_of(approval), here.branch),
-        *(workspace_moved_warnings(record.root, config.recorded_root) if awaited else ()),
-    )
-
 
 # Refuses approval by the user who requested the plan, where approve.independent asks for it.
 

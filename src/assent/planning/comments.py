@@ -4,6 +4,7 @@ A critic's comments are suggestions: they are sent only if a person keeps them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,19 +29,21 @@ from assent.core.plan.comment import (
     CommentTarget,
     Critique,
     Feedback,
+    Finding,
     PlacedComment,
     with_comments,
 )
-from assent.core.plan.critic import Finding
 from assent.core.plan.operation import footprint, matching_operations
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
-from assent.planning.approvals import Approvals
 from assent.planning.critiques import comment_stream, find_critique, last_critique
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
 from assent.ports import EventBatch
 from assent.render.review import Review, operation_part, place_comments, text_part
+
+if TYPE_CHECKING:
+    from assent.planning.approvals import Approvals
 
 MAX_TRIES = 5
 MAX_COMMENT_BYTES = 1 << 16  # of one comment's words
@@ -57,13 +60,14 @@ class Comments:
         config: WorkspaceConfig,
         plans: Plans,
         reviews: Reviews,
-        consents: Approvals,
+        open_consents: "Callable[[], Approvals]",
     ) -> None:
+        """`open_consents` is called where comments are sent: to show them needs no approvals."""
         self._ports = ports
         self._user = config.user
         self._plans = plans
         self._reviews = reviews
-        self._consents = consents
+        self._open_consents = open_consents
 
     def part(self, record: PlanRecord, where: str) -> CommentTarget:
         """Returns the lines that comments can be tied to: of the plan's text, or an operation."""
@@ -288,7 +292,7 @@ class Comments:
             if placed:
                 beside.append(self._sent_batch(record, seq, placed))
                 sent += len(placed)
-        return self._consents.reject_all(rejections, beside), sent
+        return self._open_consents().reject_all(rejections, beside), sent
 
     def _sent_batch(self, record: PlanRecord, seq: int, comments: Sequence[Comment]) -> EventBatch:
         ids = tuple([comment.id for comment in comments])
@@ -300,9 +304,9 @@ class Comments:
     ) -> PlanRecord:
         comments = tuple([msgspec.structs.replace(p.comment, anchor=p.anchor) for p in found])
         if not comments:
-            return self._consents.reject(record, note)
+            return self._open_consents().reject(record, note)
         batch = self._sent_batch(record, seq, comments)
-        return self._consents.reject(record, note, comments, (batch,))
+        return self._open_consents().reject(record, note, comments, (batch,))
 
     def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
         return place_comments(self._reviews.review(record), comments) if comments else ()

@@ -19,9 +19,14 @@ from assent.core.text.hidden_chars import visible_line
 from assent.executor.drift import drifted_paths, first_segment_files, state_text
 from assent.planning.path_checks import RULES_COMMAND, command_limits, denied_operations
 from assent.planning.plans import Plans
-from assent.planning.ports import Ports
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import EventBatch, PlanRules, WorkspaceFiles
-from assent.render.review_warnings import DriftedFile
+from assent.render.review_warnings import (
+    DriftedFile,
+    branch_warnings,
+    git_in_progress_warnings,
+    workspace_moved_warnings,
+)
 from assent.render.rows import operation_brief
 from assent.render.status import SHORT
 
@@ -89,6 +94,24 @@ def expiry_reason(approval: Approval, now: str) -> str:
             f"{now}, so the clock was set back."
         )
     return f"The approval expired at {approval.expires_at}."
+
+
+# Warnings before a build: git is mid-operation, on another branch, or the folder moved.
+
+
+def build_warnings(ports: Ports, config: WorkspaceConfig, record: PlanRecord) -> tuple[str, ...]:
+    """Warns of an unfinished git operation, and of another branch or place than the plan's.
+
+    This does not block a build: the plan itself says which files must be unchanged.
+    """
+    here = ports.git_state()
+    awaited = record.state is PlanState.AWAITING_APPROVAL
+    approval = usable_approval(ports, record) if awaited else None
+    return (
+        *git_in_progress_warnings(here),
+        *branch_warnings(record.branch_of(approval), here.branch),
+        *(workspace_moved_warnings(record.root, config.recorded_root) if awaited else ()),
+    )
 
 
 # Drift: which files of a proposed plan changed since, for status and review.

@@ -27,7 +27,7 @@ NEW_PLAN_EVENTS = 2  # events of a plan that was just created: it has no todos y
 INTERVAL_S = 1.0  # between two times that copies are written while a session works
 MAX_AT_ONCE = 64  # operations of a draft that is copied with each change; a longer one costs time
 
-_TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
+_TASK = r"(?m)^[ \t]*[-*+] \[([ xX])\][ \t]+(\S.*)$"
 
 
 class _Backup(msgspec.Struct, frozen=True, gc=False):
@@ -181,7 +181,7 @@ def _digests(op: Operation) -> dict[str, object]:
 
 def tasks(text: bytes) -> list[dict[str, object]]:
     """Reads the check boxes of a plan's Markdown; those of the template are not tasks."""
-    found = _TASK.findall(text.decode("utf-8", "backslashreplace"))
+    found = re.findall(_TASK, text.decode("utf-8", "backslashreplace"))
     said = [(mark, words) for mark, words in found if words.strip() != HOW_TO_VERIFY]
     return [{"text": words, "done": mark != " "} for mark, words in said]
 

@@ -1,6 +1,7 @@
 """Review history: which version of a plan each user saw last, and what changed since."""
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -9,14 +10,17 @@ from assent.core.event import ReviewShown
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.estimate import WorkEstimate
-from assent.planning.partial_approval import PartialApproval, PartialApprovals
-from assent.planning.plans import notes_of
+from assent.planning.plans import Plans, notes_of
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.reviews import Reviews
 from assent.ports import EventBatch
+from assent.render.approval import ExcludedOperation
 from assent.render.review import Review
 from assent.render.review_changes import ReviewChanges, review_changes
+
+if TYPE_CHECKING:
+    from assent.planning.partial_approval import PartialApproval
 
 MAX_TRIES = 5
 NOT_RECORDED = "This review could not be recorded, so the next one cannot show what changed: "
@@ -32,14 +36,16 @@ class ReviewHistory:
         ports: Ports,
         config: WorkspaceConfig,
         reviews: Reviews,
-        partials: PartialApprovals,
+        plans: Plans,
+        excluded: Callable[[PlanRecord], tuple[tuple[ExcludedOperation, ...], bool]],
         copies: PlanProjections,
     ) -> None:
+        """`excluded` is `PartialApprovals.excluded`, asked of a plan where something was."""
         self._ports = ports
         self._user = config.user
         self._reviews = reviews
-        self._partials = partials
-        self._plans = partials.plans
+        self._plans = plans
+        self._excluded = excluded
         self._copies = copies
         self.commented: Callable[[PlanRecord, Review], Review] = lambda _, review: review
         # What the build of a text plan is expected to use.
@@ -49,7 +55,7 @@ class ReviewHistory:
         """Returns a plan's review with its comments, and what changed since the last review."""
         plan = self._plans.repository().plan(record) if record.frozen else None
         found = self._reviews.show(record, plan) if plan else self._reviews.review(record)
-        declined, unsure = self._partials.excluded(record)
+        declined, unsure = self._excluded(record) if record.declined else ((), False)
         notes = notes_of(record, record.digest) if record.digest else ()
         missing = self._plans.missing_notes(record.plan_id, found.text)
         found = msgspec.structs.replace(
@@ -60,7 +66,7 @@ class ReviewHistory:
             found = msgspec.structs.replace(found, estimate=self.estimated(record, found))
         return self._compared(found, plan) if plan else found
 
-    def partial(self, partial: PartialApproval, next: str) -> Review:
+    def partial(self, partial: "PartialApproval", next: str) -> Review:
         """Returns the smaller plan as it will be approved, with what was excluded from it."""
         found = self._reviews.show(partial.record, partial.plan)
         unsure = bool(partial.smaller.unsure)

@@ -38,12 +38,12 @@ from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.permissions.commands.predicted_effects import predict_effects
 from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
-from assent.planning.approvals import build_warnings
 from assent.planning.command_operation import command_remarks
 from assent.planning.path_checks import command_limits
 from assent.planning.plan_status import (
     OPEN_STATES,
     PlanStatus,
+    build_warnings,
     command_denied_text,
     denied_reasons,
     drifted_files,

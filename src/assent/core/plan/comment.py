@@ -66,6 +66,14 @@ class Critique(msgspec.Struct, frozen=True):
     words: str = ""  # why it did not answer
 
 
+class Finding(msgspec.Struct, frozen=True):
+    """What a critic says about a line; an anchor without lines is about the whole part."""
+
+    anchor: CommentAnchor
+    text: str
+    severity: Severity = ""
+
+
 class CommentTarget(msgspec.Struct, frozen=True):
     """Something that comments can be tied to: the plan's text, or one operation as it is shown."""
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from assent.core.plan.comment import PLAN, CommentAnchor, CommentTarget, Severity
+from assent.core.plan.comment import PLAN, CommentAnchor, CommentTarget, Finding, Severity
 
 MAX_INPUT_CHARS: Final = 200_000  # of a plan that a critic reads, about 50,000 tokens
 MAX_FINDINGS: Final = 20
@@ -28,14 +28,6 @@ class CriticInput(msgspec.Struct, frozen=True):
 
     text: str
     unread: int = 0
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """What a critic says about a line; an anchor without lines is about the whole part."""
-
-    anchor: CommentAnchor
-    text: str
-    severity: Severity = ""
 
 
 class Findings(msgspec.Struct, frozen=True):

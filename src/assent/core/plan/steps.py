@@ -45,14 +45,13 @@ _ITEM: Final = re.compile(
     r" {0,3}(?:[-*+]|(?P<marker>[0-9]{1,9})[.)])[ \t]+"
     r"(?P<words>(?!\[[ xX]?\][ \t]*$)\S.*)"  # an empty check box says nothing
 )
-_ID: Final = re.compile(
-    r"[*_]{0,3}(?:step[ \t]+)?([0-9]+(?:\.[0-9]+)*)[.):]?[*_]{0,3}[.):]?(?:[ \t]+|$)", re.I
-)
-_AFTER: Final = re.compile(r"\((?:after|depends on|needs)\b([^()]*)\)", re.I)
-_OPERATIONS: Final = re.compile(r"\((?:ops?|operations?)\b([^()]*)\)", re.I)
-_LISTED: Final = re.compile(r"[\s,;&]+")
-_REFERENCE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*|s[0-9]+")
-_OPERATION: Final = re.compile(r"#?([0-9]{1,6})(?:-([0-9]{1,6}))?|([0-9a-f]{7,64})")
+# As texts: `re` compiles each with its first use and keeps it, and a plan without steps needs none.
+_ID: Final = r"(?i)[*_]{0,3}(?:step[ \t]+)?([0-9]+(?:\.[0-9]+)*)[.):]?[*_]{0,3}[.):]?(?:[ \t]+|$)"
+_AFTER: Final = r"(?i)\((?:after|depends on|needs)\b([^()]*)\)"
+_OPERATIONS: Final = r"(?i)\((?:ops?|operations?)\b([^()]*)\)"
+_LISTED: Final = r"[\s,;&]+"
+_REFERENCE: Final = r"[0-9]+(?:\.[0-9]+)*|s[0-9]+"
+_OPERATION: Final = r"#?([0-9]{1,6})(?:-([0-9]{1,6}))?|([0-9a-f]{7,64})"
 _FILL_WORDS: Final = ("", "and", "step", "steps")
 MAX_LINKS: Final = 100_000  # links of all steps together: many steps may name one folder
 
@@ -144,7 +143,7 @@ def _items(lines: Iterable[SectionLine], form: re.Pattern[str]) -> list[_Item]:
 
 def _named(items: Sequence[_Item]) -> tuple[PlanStep, ...]:
     """Gives every item its id: the one it begins with, else its number in a list, else `s3`."""
-    own = [match[1] if (match := _ID.match(item.words)) else "" for item in items]
+    own = [match[1] if (match := re.match(_ID, item.words)) else "" for item in items]
     numbers = [item.marker for item, name in zip(items, own, strict=True) if not name]
     keys = {*map(step_key, filter(None, numbers)), *map(step_key, own)}
     counted = all(numbers) and len(keys) == len(numbers) + len(set(map(step_key, own)))
@@ -155,21 +154,21 @@ def _named(items: Sequence[_Item]) -> tuple[PlanStep, ...]:
 
 
 def _step(item: _Item, name: str, *, explicit: bool) -> PlanStep:
-    match = _ID.match(item.words) if explicit else None
+    match = re.match(_ID, item.words) if explicit else None
     words = item.words[match.end() :] if match else item.words
     after: dict[str, None] = {}
     operations: dict[str, None] = {}
 
-    def take(clause: re.Match[str], form: re.Pattern[str], found: dict[str, None]) -> str:
+    def take(clause: re.Match[str], form: str, found: dict[str, None]) -> str:
         """Takes a clause out of the title, unless it is only a remark, as in `(after lunch)`."""
-        parts = [part for part in _LISTED.split(clause[1].lower()) if part not in _FILL_WORDS]
-        if not parts or not all(map(form.fullmatch, parts)):
+        parts = [part for part in re.split(_LISTED, clause[1].lower()) if part not in _FILL_WORDS]
+        if not parts or not all(re.fullmatch(form, part) for part in parts):
             return clause[0]
         found.update(dict.fromkeys(parts))
         return " "
 
-    words = _AFTER.sub(lambda clause: take(clause, _REFERENCE, after), words)
-    words = _OPERATIONS.sub(lambda clause: take(clause, _OPERATION, operations), words)
+    words = re.sub(_AFTER, lambda clause: take(clause, _REFERENCE, after), words)
+    words = re.sub(_OPERATIONS, lambda clause: take(clause, _OPERATION, operations), words)
     return PlanStep(
         name,
         " ".join(words.replace("**", "").split()),
@@ -209,7 +208,7 @@ class OperationIndex:
 
     def find(self, reference: str) -> Sequence[int]:
         """Returns the operations that a reference such as `3`, `3-5` or `a0ff714` means."""
-        match = _OPERATION.fullmatch(reference)
+        match = re.fullmatch(_OPERATION, reference)
         if match is None:
             return ()
         if match[3]:
@@ -376,7 +375,7 @@ class TodoIndex:
         self._named: dict[str, Todo] = {}
         for todo in todos:
             self._named.setdefault(" ".join(todo.content.split()), todo)
-            if match := _ID.match(todo.content):
+            if match := re.match(_ID, todo.content):
                 self._named.setdefault(f"{step_key(match[1])} ", todo)  # no words end like that
 
     def todo(self, step: PlanStep) -> Todo | None:

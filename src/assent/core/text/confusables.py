@@ -55,9 +55,9 @@ _LOOKS: dict[int, str] = {
 _SHAPES = str.maketrans({"I": "l", "1": "l", "|": "l", "0": "o"})
 _SLASHES = "\u2044\u2215\u29f8\u2571\uff0f"
 _WORD = re.compile(r"[^\W\d_]+")
-_SPAN = re.compile(r"`([^`\n]{1,200})`")  # what stands as code in a text is a name
-_ADDRESS = re.compile(r"://([^\s/?#`'\"<>]{0,300})[^\s`'\"<>]*+")
-_DOTTED = re.compile(r"(?<![\w-])[^\W_][\w-]*+(?:[./@][\w-]++)+")  # a file, host or package
+_SPAN: Final = r"`([^`\n]{1,200})`"  # what stands as code in a text is a name
+_ADDRESS: Final = r"://([^\s/?#`'\"<>]{0,300})[^\s`'\"<>]*+"
+_DOTTED: Final = r"(?<![\w-])[^\W_][\w-]*+(?:[./@][\w-]++)+"  # a file, host or package
 _LATIN = re.compile("[A-Za-z]")
 _LONGEST: Final = 300  # characters of a name
 _SHORT: Final = 3  # letters: a formula has a Greek letter next to a Latin one
@@ -119,12 +119,12 @@ def confusable_text(text: str) -> str | None:
         return None
     if _slashed().search(text):
         return "has a character that looks like a slash"
-    for host in _ADDRESS.findall(text):
+    for host in re.findall(_ADDRESS, text):
         if not host.isascii() and (reason := confusable_letters(host)):
             return reason
     words = dict.fromkeys(_mixed_word().findall(text)) if _touching().search(text) else ()
     mixed = filter(None, map(_mixed, words))
-    names = [*_SPAN.findall(text), *_DOTTED.findall(_ADDRESS.sub(" ", text))]
+    names = [*re.findall(_SPAN, text), *re.findall(_DOTTED, re.sub(_ADDRESS, " ", text))]
     told = filter(None, map(_disguised_name, dict.fromkeys(names)))
     return next(mixed, None) or next(told, None)
 
