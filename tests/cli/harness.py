@@ -235,13 +235,18 @@ def _written(stream: io.TextIOWrapper) -> bytes:
 @contextmanager
 def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
     before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(wanted)
+    _become(before, wanted)
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        _become(dict(os.environ), before)
+
+
+def _become(now: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    """Changes those variables of this process that differ; most commands take no longer."""
+    for name in now.keys() - wanted.keys():
+        del os.environ[name]
+    os.environ.update({name: value for name, value in wanted.items() if now.get(name) != value})
 
 
 @contextmanager
