@@ -18,10 +18,18 @@ from tests.support.sandbox_status import remember_sandbox
 from assent.cli.entry import run
 
 PROGRAM = (sys.executable, "-c", "from assent.cli import main; main()")
-# Who is root reads every file, unless that is given up.
-UNPRIVILEGED = (
-    ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
-)
+# Who is root reads every file, unless CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH are given up: by
+# this process, and for all that it starts.
+GIVE_UP = """
+import ctypes, struct
+libc = ctypes.CDLL(None)
+head, sets = struct.pack("Ii", 0x20080522, 0), (ctypes.c_uint32 * 6)()
+given_up = [libc.prctl(24, one, 0, 0, 0) for one in (1, 2)] + [libc.capget(head, sets)]
+sets[:3] = [low & ~0b110 for low in sets[:3]]
+assert [*given_up, libc.capset(head, sets)] == [0] * 4
+"""
+UNPRIVILEGED = (*PROGRAM[:2], GIVE_UP + PROGRAM[2]) if os.geteuid() == 0 else PROGRAM
+TICK_S = 0.005  # between two looks at what another process does: a busy wait would slow it down
 TRUSTING = "[approve]\nwithout_terminal = true\n"
 
 Found = tuple[str, int, bytes]  # kind, mode, content or target
@@ -104,6 +112,10 @@ class World:
     ) -> Answer:
         """Runs the real program in a process of its own, without a terminal."""
         return self.start([*PROGRAM, *arguments], stdin, env, folder, forked_python.run)
+
+    def unprivileged(self, *arguments: str) -> Answer:
+        """Runs the real program as somebody whom the modes of files keep out."""
+        return self.start([*UNPRIVILEGED, *arguments], run=forked_python.run)
 
     def start(
         self,
@@ -235,13 +247,18 @@ def _written(stream: io.TextIOWrapper) -> bytes:
 @contextmanager
 def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
     before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(wanted)
+    _become(before, wanted)
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        _become(dict(os.environ), before)
+
+
+def _become(now: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    """Changes those variables of this process that differ; most commands take no longer."""
+    for name in now.keys() - wanted.keys():
+        del os.environ[name]
+    os.environ.update({name: value for name, value in wanted.items() if now.get(name) != value})
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
+from tests.support import forked_python
 
 
 def ousted(make: Callable[[Path], object]) -> Callable[[Path], None]:
@@ -101,7 +103,19 @@ def test_everything_goes_on(used: World, pattern: str) -> None:
     assert used.undo().code == 0
 
 
-@pytest.mark.skipif(not UNPRIVILEGED and os.geteuid() == 0, reason="root reads every file")
+@pytest.mark.parametrize("run", [subprocess.run, forked_python.run], ids=["fresh", "forked"])
+def test_modes_keep_out_who_is_not_privileged(
+    world: World, run: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
+    closed = world.base / "closed"
+    closed.touch(mode=0)
+    tried = f"import subprocess; subprocess.run(['cat', {str(closed)!r}]); open({str(closed)!r})"
+    code = UNPRIVILEGED[2].removesuffix(PROGRAM[2]) + tried
+    answer = world.start([*UNPRIVILEGED[:2], code], run=run)
+    assert answer.code == 1
+    assert answer.err.count(b"Permission denied") == 2, answer
+
+
 @pytest.mark.parametrize("pattern", FILES.values(), ids=FILES.keys())
 def test_so_it_does_if_one_cannot_be_read(used: World, pattern: str) -> None:
     used.plan("two")
@@ -109,9 +123,9 @@ def test_so_it_does_if_one_cannot_be_read(used: World, pattern: str) -> None:
     digest = used.propose()
     file(used, pattern).chmod(0)
     for line in (["status"], ["log", "--verify"], ["recover"], ["runs", "list"]):
-        answer = used.start([*UNPRIVILEGED, *PROGRAM, *line])
+        answer = used.unprivileged(*line)
         assert (answer.code, b"Traceback" in answer.err) == (0, False), answer
-    answer = used.start([*UNPRIVILEGED, *PROGRAM, "approve", "--build", "--digest", digest])
+    answer = used.unprivileged("approve", "--build", "--digest", digest)
     assert answer.code == 0, answer
 
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from time import sleep
 
 import pytest
-from tests.cli.harness import PROGRAM, World
+from tests.cli.harness import PROGRAM, TICK_S, World
 from tests.sandbox.profiles import left_over, long_time
 from tests.support import forked_python
 
@@ -70,7 +71,7 @@ def test_a_command_that_ended_is_done_and_what_it_left_is_named(world: World, qu
         assert b"  | said\n" in answer.out
         subprocess.run(shlex.split(told[3]), check=True)
         while left_over(mark):
-            pass
+            sleep(TICK_S)
 
 
 def test_the_exit_code_is_that_of_the_command_whatever_it_left(world: World) -> None:
@@ -125,7 +126,7 @@ def test_law_6_what_outlives_a_killed_assent_is_named_with_what_ends_it(world: W
         assert told[2] == "sleep"
         subprocess.run(shlex.split(told[3]), check=True)
         while left_over(mark):
-            pass
+            sleep(TICK_S)
     assert world.run("recover", "--accept").code == 0
 
 

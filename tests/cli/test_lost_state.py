@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
+from tests.cli.harness import World
 from tests.cli.killed_build import kill_build
 from tests.cli.scripts import Talker, turn, write
 
@@ -276,7 +276,7 @@ def test_a_folder_that_may_not_be_removed_is_named_and_those_above_it_are_not(wo
     world.ok("stage", "move", "kept", "there")
     world.approve()
     os.chmod(world.at("kept/up"), 0o555)
-    answer = world.start([*UNPRIVILEGED, *PROGRAM, "build", "--json"])
+    answer = world.unprivileged("build", "--json")
     os.chmod(world.at("kept/up"), 0o755)
     assert answer.json["outcome"] == "done"
     why = "the system refused"

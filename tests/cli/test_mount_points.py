@@ -6,10 +6,11 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 
 import msgspec
 import pytest
-from tests.cli.harness import PROGRAM, World
+from tests.cli.harness import PROGRAM, TICK_S, World
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.sandbox.profiles import needs_bubblewrap
 from tests.support import forked_python
@@ -43,6 +44,7 @@ def running(world: World, before: str = "") -> Iterator[subprocess.Popen[bytes]]
         try:
             while not (world.root / "begun").exists():
                 assert process.poll() is None, "no command has begun"
+                sleep(TICK_S)
             yield process
         finally:
             process.kill()

@@ -5,7 +5,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from tests.cli.harness import World
+from tests.cli.harness import TICK_S, World
 from tests.cli.terminal import PATIENCE, Terminal
 
 from assent.executor.command import exit_text
@@ -167,6 +167,7 @@ def test_an_interrupted_command_is_ended_and_waits_for_a_decision(
     until = monotonic() + PATIENCE
     while not (planned.root / "begun").exists():
         assert monotonic() < until
+        sleep(TICK_S)
     sleep(0.3)  # what a person sees has begun for us, too
     terminal.type(b"\x03")
     answer = terminal.end()

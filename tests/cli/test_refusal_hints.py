@@ -4,7 +4,7 @@ from pathlib import Path
 from shlex import quote
 
 import pytest
-from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
+from tests.cli.harness import World
 from tests.cli.machines import Machines
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
@@ -70,7 +70,7 @@ def test_a_folder_that_is_no_copy(world: World, copy: Path, other: str) -> None:
 def test_a_copy_that_cannot_be_read(world: World, copy: Path) -> None:
     (copy / "closed").mkdir(mode=0)
     line = ["stage", "from", str(copy), "--json"]
-    answer = world.start([*UNPRIVILEGED, *PROGRAM, *line])
+    answer = world.unprivileged(*line)
     assert answer.error["message"].endswith(" Nothing was changed."), answer
     assert answer.error["next"] == f"ls -la {quote(str(copy))}"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
+from tests.cli.harness import PROGRAM, World
 from tests.support import forked_python
 
 from assent.core.undo import attributed_text
@@ -124,7 +124,7 @@ def test_f145_a_review_names_files_that_cannot_be_read(world: World) -> None:
     (world.root / "open").chmod(0o600)
     world.plan()
     world.ok("stage", "run", "--", "true")
-    told = " ".join(world.start([*UNPRIVILEGED, *PROGRAM, "review"]).out.decode().split())
+    told = " ".join(world.unprivileged("review").out.decode().split())
     assert (
         "Unreadable files are not recorded (closed). Undo does not restore what the command does "
         "to them." in told

@@ -8,12 +8,12 @@ from fcntl import ioctl
 from pathlib import Path
 from struct import unpack
 from termios import FIONREAD
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.harness import PROGRAM, Answer, World
+from tests.cli.harness import PROGRAM, TICK_S, Answer, World
 from tests.cli.killed_build import kill_build
 from tests.cli.machines import Machines
 from tests.cli.scripts import MODEL, PLANS, PRESENT, Talker, turn, write
@@ -212,6 +212,7 @@ def test_an_interrupt_tears_no_line_that_a_slow_reader_has_not_taken(planned: Wo
         until = monotonic() + PATIENCE
         while unpack("i", ioctl(work.stdout, FIONREAD, b"\0" * 4))[0] < 40_000:
             assert monotonic() < until
+            sleep(TICK_S)
         work.send_signal(signal.SIGTERM)
         out, err = work.communicate(timeout=PATIENCE)
     assert (work.returncode, err) == (130, b"")

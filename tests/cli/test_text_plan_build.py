@@ -1,13 +1,13 @@
 """Plans of prose on the command line: a model carries out what was approved, inside its scope."""
 
-import os
 import re
 import signal
 import subprocess
+from time import sleep
 from typing import Any
 
 import pytest
-from tests.cli.harness import PROGRAM, World
+from tests.cli.harness import PROGRAM, TICK_S, World
 from tests.cli.scripts import MODEL, PRESENT, Talker, Turn, turn, write
 from tests.support import forked_python
 
@@ -184,7 +184,7 @@ def test_f50_killed_in_the_middle_it_goes_on(talker: Talker) -> None:
     with process.stdout:
         assert process.stdout.readline() == b"Writing.\n"
         while hello(talker) is None:
-            os.sched_yield()
+            sleep(TICK_S)
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert talker.world.ok("plan", "show")["state"] == "EXECUTING"

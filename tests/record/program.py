@@ -233,15 +233,16 @@ def _shown(text: bytes, hidden: frozenset[str]) -> Any:
 @contextmanager
 def _process(line: list[str], environment: Mapping[str, str], stdin: str) -> Iterator[None]:
     """Makes this process one that was started with this line, and takes all of it back."""
-    before = dict(os.environ), sys.argv, sys.stdin, gc.get_threshold()
+    before = dict(os.environ), sys.argv, sys.stdin, gc.get_threshold(), gc.freeze
     os.environ.clear()
     os.environ.update(environment)
     sys.argv, sys.stdin = line, io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
+    gc.freeze = int  # it is for a process that ends, and this one has garbage to collect later on
     try:
         yield
     finally:
         os.environ.clear()
         os.environ.update(before[0])
         sys.argv, sys.stdin = before[1:3]
-        gc.unfreeze()
         gc.set_threshold(*before[3])
+        gc.freeze = before[4]

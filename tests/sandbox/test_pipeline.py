@@ -33,6 +33,13 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
     return confined(profile(tmp_path)) if request.param == "confined" else NoSandboxRunner()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nothing_from_before() -> None:
+    """Takes away what tests of other modules left, and has nothing of theirs searched again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """No test may leave a descriptor open or a child behind."""

@@ -24,7 +24,7 @@ from assent.core.shell.process import (
     SandboxStatus,
 )
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.profile import ProfileBuilder
+from assent.sandbox.profile.profile import ProfileBuilder, SandboxProfile
 from assent.sandbox.read_only_shell import LocalReadOnlyShell
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
@@ -76,16 +76,19 @@ class Desk:
         """Runs a line as on a machine that lacks bubblewrap."""
         with _environment(self.world.env):
             try:
-                return _ran(self._bare_shell().run(line, os.fsencode(self.root)))
+                return _ran(self._bare_shell.run(line, os.fsencode(self.root)))
             except Refused as refused:
                 return Ran(refused.exit, "", refused.message)
 
     def confined(self, line: str, limits: ProcessLimits = BRIEFLY) -> Ran:
-        """Runs what bash makes of a line, inside the sandbox; like any argument, it ends at NUL."""
+        """Runs what bash makes of a line, inside the sandbox; like any argument, it ends at NUL.
+
+        What it sees is found out once: whoever calls this watches that nothing changes.
+        """
         tool = find_bwrap()
         assert tool is not None, "bubblewrap is not installed."
         program = Program((b"/bin/bash", b"-c", line.encode().partition(b"\0")[0]))
-        run = BubblewrapRunner(self._sight.profile, tool).run
+        run = BubblewrapRunner(lambda: self._profile, tool).run
         return _ran(run([program], os.fsencode(self.root), limits))
 
     def twin(self) -> Path:
@@ -94,12 +97,17 @@ class Desk:
         root.mkdir()
         return build(root, secret=self._secret)
 
+    @cached_property
     def _bare_shell(self) -> LocalReadOnlyShell:
         lacking = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")
         env = self.world.env
         confine = partial(bubblewrap_confinement, env)
         standings = SandboxChecker(self._state / "none", confine, lacking=lambda: lacking)
         return LocalReadOnlyShell(LocalProcessRunner(self._sight, standings, env))
+
+    @cached_property
+    def _profile(self) -> SandboxProfile:
+        return self._sight.profile()
 
     @cached_property
     def _sight(self) -> ProfileBuilder:

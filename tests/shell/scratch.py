@@ -1,8 +1,12 @@
 """A scratch repository with a little of everything, the same bytes, times and ids each time."""
 
+import fcntl
 import os
+import shutil
 import subprocess
 from pathlib import Path
+
+from tests.support.sandbox_status import SHARED
 
 WHEN = 1_700_000_000  # every file's time, and the first commit's
 SECRET = "sk-live-9f3b2c7d1e"
@@ -75,7 +79,26 @@ STAGED = {"src/app/config.py": "import os\n\nDEBUG = True\n"}
 
 
 def build(root: Path, *, secret: bool = True) -> Path:
-    """Makes the repository in an empty folder and returns it; `secret` is for a `.env` in it."""
+    """Makes the repository in an empty folder and returns it; `secret` is for a `.env` in it.
+
+    The first is made by git, others are copies of it, with an index for the files as they are here.
+    """
+    shared = os.environ.get(SHARED)
+    if shared is None:
+        return _made(root, secret)
+    first = Path(shared, "scratch" if secret else "scratch without a secret")
+    with open(Path(shared, "scratch.lock"), "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers begin at once
+        if not first.exists():
+            part = first.with_name(f"{first.name}.part")
+            part.mkdir()
+            _made(part, secret).rename(first)
+    shutil.copytree(first, root, symlinks=True, dirs_exist_ok=True)
+    _refresh(root)
+    return root
+
+
+def _made(root: Path, secret: bool) -> Path:
     git = Git(root)
     git("init", "-q", "-b", "main")
     git("config", "remote.origin.url", "http://127.0.0.1:9/lantern")
@@ -103,8 +126,12 @@ def build(root: Path, *, secret: bool = True) -> Path:
     _put(root, DIRTY | (HIDDEN if secret else {}))
     (root / "empty").mkdir()
     settle(root)
-    git("update-index", "-q", "--refresh", fine=(0, 1))
+    _refresh(root)
     return root
+
+
+def _refresh(root: Path) -> None:
+    Git(root)("update-index", "-q", "--refresh", fine=(0, 1))
 
 
 class Git:

@@ -98,16 +98,22 @@ class Watch:
 def picture(tree: Path, deep: bool) -> Picture:
     """Everything in a tree, the top included, with mode, owner, size, links, times and inode."""
     top = os.fsencode(tree)
-    found = {top: _facts(top, deep)}
-    for folder, folders, names in os.walk(top):
-        for name in (*folders, *names):
-            path = os.path.join(folder, name)
-            found[path] = _facts(path, deep)
+    found = {top: _facts(top, os.lstat(top), deep)}
+    waiting = [top]
+    while waiting:
+        try:
+            entries = [*os.scandir(waiting.pop())]
+        except OSError:  # not a folder that can be listed
+            continue
+        for entry in entries:
+            state = entry.stat(follow_symlinks=False)
+            found[entry.path] = _facts(entry.path, state, deep)
+            if stat.S_ISDIR(state.st_mode):
+                waiting.append(entry.path)
     return found
 
 
-def _facts(path: bytes, deep: bool) -> Facts:
-    s = os.lstat(path)
+def _facts(path: bytes, s: os.stat_result, deep: bool) -> Facts:
     whole = (s.st_mode, s.st_uid, s.st_gid, s.st_size, s.st_nlink, s.st_ino)
     times = (s.st_mtime_ns, s.st_ctime_ns)
     return (*whole, *times, _content(path, s.st_mode), _attributes(path)) if deep else whole + times

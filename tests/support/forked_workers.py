@@ -48,6 +48,9 @@ STARTS_PROCESSES = tuple(
 SMALL, LARGE = 16, 256  # tests of one module that stay together: those that take long, and others
 MOST = 1 << 16  # bytes read at once
 HEAD = 4  # bytes of the number before a message, and of a number in the pipe of chunks
+PRINTER = "terminalreporter"
+# What a report of a phase that passed has; most have no more to tell than when that was.
+PLAIN = vars(pytest.TestReport("", ("", 0, ""), {}, "passed", None, "call")).keys()
 
 Send: TypeAlias = Callable[[tuple[Any, ...]], None]
 
@@ -196,9 +199,16 @@ class Crew:
     def _tell(self, number: int, told: list[Any]) -> None:
         """Reports one test, as if it had just run here."""
         item, config = self._session.items[number], self._session.config
+        keywords = dict.fromkeys(item.keywords, 1)
         config.hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for data in told:
-            report = config.hook.pytest_report_from_serializable(config=config, data=data)
+            if isinstance(data, tuple):
+                when, *times = data
+                report = pytest.TestReport(
+                    item.nodeid, item.location, keywords, "passed", None, when, (), *times
+                )
+            else:
+                report = config.hook.pytest_report_from_serializable(config=config, data=data)
             config.hook.pytest_runtest_logreport(report=report)
         config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         if self._session.shouldfail or self._session.shouldstop:
@@ -231,6 +241,9 @@ class Reports:
         self._told: list[Any] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.passed and _is_plain(report):
+            self._told.append((report.when, report.duration, report.start, report.stop))
+            return
         hook = self._config.hook
         self._told.append(hook.pytest_report_to_serializable(config=self._config, report=report))
 
@@ -238,6 +251,18 @@ class Reports:
         """Returns the reports of the test that has just run."""
         told, self._told = self._told, []
         return told
+
+
+def _is_plain(report: pytest.TestReport) -> bool:
+    more = report.longrepr or report.sections or report.user_properties
+    return not more and vars(report).keys() == PLAIN
+
+
+class Silence:
+    """Stands for what prints reports; others ask it for the writer, to highlight their texts."""
+
+    def __init__(self, writer: object) -> None:
+        self._tw = writer
 
 
 def _work(
@@ -286,8 +311,11 @@ def _become_worker(config: pytest.Config) -> Reports:
     """Gives a worker a folder and a capture of its own, and has it print nothing."""
     config._tmp_path_factory._basetemp.mkdir(mode=0o700)  # type: ignore[attr-defined]
     plugins = config.pluginmanager
-    printer = plugins.getplugin("terminalreporter")
-    printer._tw._file = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
+    printer = plugins.getplugin(PRINTER)
+    plugins.unregister(printer)
+    writer = printer._tw
+    writer._file = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
+    plugins.register(Silence(writer), PRINTER)
     told = Reports(config)
     plugins.register(told)
     capture = plugins.getplugin("capturemanager")

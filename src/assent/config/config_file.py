@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.config.paths import path_within
+from assent.config.paths import leads_within
 from assent.core.errors import UsageError
 from assent.core.json_depth import is_too_deep
 from assent.core.paths import display_path
@@ -139,8 +139,7 @@ def unreadable_text(path: Path, why: str) -> str:
 
 def ownership_problem(source: ConfigFile, root: bytes) -> str:
     """Returns why a file is not accepted as the user's own in this workspace; empty if it is."""
-    path = Path(os.path.abspath(source.path))
-    if any(path_within(root, os.fsencode(way)) is not None for way in (path, *path.parents)):
+    if leads_within(root, os.fsencode(os.path.abspath(source.path))):
         return IN_WORKSPACE
     if source.owner not in (0, os.geteuid()):
         return "it belongs to another user"

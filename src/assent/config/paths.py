@@ -43,12 +43,26 @@ def app_paths(environment: Mapping[str, str], home: Path) -> AppPaths:
 def path_within(root: bytes, path: bytes) -> bytes | None:
     """Returns where a path leads, relative to the workspace's root; None if it is outside."""
     here, below = os.path.realpath(path), b""
-    while not _same(here, root):
+    place = _identity(root)
+    while not (here == root or (place is not None and _identity(here) == place)):
         above, name = os.path.split(here)
         if above == here:
             return None
         here, below = above, os.path.join(name, below) if below else name
     return below
+
+
+def leads_within(root: bytes, path: bytes) -> bool:
+    """Tells whether an absolute path, or a folder on the way to it, leads into the workspace.
+
+    It is asked at every command. So each folder is looked at once, and a path without symlinks is
+    resolved once: the folders above it lead nowhere else.
+    """
+    real = os.path.realpath(path)
+    led = [real] if real == path else [os.path.realpath(way) for way in (path, *_above(path))]
+    ends = {end for one in led for end in (one, *_above(one))}
+    place = _identity(root)
+    return root in ends or (place is not None and any(_identity(end) == place for end in ends))
 
 
 def private_paths(here: AppPaths, root: bytes, *others: Path) -> tuple[bytes, ...]:
@@ -58,12 +72,22 @@ def private_paths(here: AppPaths, root: bytes, *others: Path) -> tuple[bytes, ..
     return tuple(dict.fromkeys(path for path in found if path is not None))
 
 
-def _same(one: bytes, other: bytes) -> bool:
-    """Tells whether two names are one folder: if case is ignored, it has many spellings."""
+def _identity(path: bytes) -> tuple[int, int] | None:
+    """Returns what two names of one folder share: if case is ignored, it has many spellings."""
     try:
-        return one == other or os.path.samefile(one, other)
+        state = os.stat(path)
     except OSError:
-        return False
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _above(path: bytes) -> list[bytes]:
+    """Returns the folders above an absolute path, the nearest first."""
+    found: list[bytes] = []
+    while (above := os.path.dirname(path)) != path:
+        found.append(above)
+        path = above
+    return found
 
 
 def _folder(named: str, otherwise: Path) -> Path:

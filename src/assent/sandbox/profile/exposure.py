@@ -2,7 +2,9 @@
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -11,6 +13,8 @@ from assent.core.errors import Refused
 from assent.core.paths import display_path, is_inside
 from assent.core.permission.sensitive_paths import SECRET_FOLDERS
 from assent.sandbox.profile.file_system import is_covered
+
+_FEW: Final = 4  # homes, and what was found for them, that are remembered
 
 # Credential paths: where programs keep logins and histories, in a home and elsewhere.
 
@@ -113,10 +117,11 @@ ELSEWHERE: Final = (
 )  # fmt: skip
 
 
-def credential_paths(home: bytes) -> list[bytes]:
+@lru_cache(_FEW)
+def credential_paths(home: bytes) -> tuple[bytes, ...]:
     """Lists every credential path of a home folder and of the machine, existing or not."""
     below = [home.rstrip(b"/") + b"/" + os.fsencode(place) for place in BELOW_HOME]
-    return below + [os.fsencode(place) for place in ELSEWHERE]
+    return (*below, *[os.fsencode(place) for place in ELSEWHERE])
 
 
 MACHINE: Final = (b"/proc", b"/sys", b"/dev")
@@ -157,9 +162,9 @@ class ExposureLimits(msgspec.Struct, frozen=True):
             return False
         if is_covered(folder, self.hidden) or is_covered(folder, self.places):
             return False
-        below = folder + b"/"
-        private = (self.root, self.home, *self.hidden, *(() if known else self.places))
-        if folder in private or any(one.startswith(below) for one in private):
+        if any(is_inside(one, folder) for one in (self.root, self.home, *self.hidden)):
+            return False
+        if not known and _is_below(folder, _in_order(self.places)):
             return False
         return os.path.isdir(folder) and self._is_ours(folder)
 
@@ -190,6 +195,18 @@ class ExposureLimits(msgspec.Struct, frozen=True):
         if not os.path.isdir(path) and not os.path.isfile(path):
             return "it is neither a file nor a folder"
         return ""
+
+
+@lru_cache(_FEW)
+def _in_order(paths: frozenset[bytes]) -> tuple[bytes, ...]:
+    return tuple(sorted(paths))
+
+
+def _is_below(folder: bytes, paths: Sequence[bytes]) -> bool:
+    """Tells whether one of these paths, which are in order, is below a folder."""
+    below = folder + b"/"
+    at = bisect_left(paths, below)
+    return at < len(paths) and paths[at].startswith(below)
 
 
 def exposure_limits(root: bytes, home: bytes, hidden: Sequence[bytes]) -> ExposureLimits:

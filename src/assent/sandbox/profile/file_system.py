@@ -3,7 +3,7 @@
 import errno
 import os
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from stat import S_ISREG
 from typing import Final
 
@@ -44,8 +44,13 @@ def read_small_text(path: bytes) -> bytes:
 _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
 
-def symlink_chain(path: bytes) -> tuple[bytes, ...]:
-    """Returns each symlink in a path under its real parent, then the real path; () if none."""
+def symlink_chain(path: bytes, known: dict[bytes, bytes] | None = None) -> tuple[bytes, ...]:
+    """Returns each symlink in a path under its real parent, then the real path; () if none.
+
+    Where many paths are asked for at one moment, `known` remembers what was on the way to others:
+    the target of a symlink, and nothing for what is none.
+    """
+    known = {} if known is None else known
     waiting = path.split(b"/")[::-1]
     done, links = b"", list[bytes]()
     while waiting:
@@ -56,11 +61,16 @@ def symlink_chain(path: bytes) -> tuple[bytes, ...]:
             done = done.rpartition(b"/")[0]
             continue
         here = done + b"/" + name
-        try:
-            target = os.readlink(here)
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                return ()
+        target = known.get(here)
+        if target is None:
+            try:
+                target = os.readlink(here)
+            except OSError as error:
+                if error.errno != errno.EINVAL:
+                    return ()
+                target = b""
+            known[here] = target
+        if not target:
             done = here
             continue
         links.append(here)
@@ -78,6 +88,22 @@ def outermost_paths(paths: Iterable[bytes]) -> tuple[bytes, ...]:
         if not kept or not is_inside(path, kept[-1]):
             kept.append(path)
     return tuple(kept)
+
+
+def covered_by(folders: Container[bytes]) -> Callable[[bytes], bool]:
+    """Returns what tells the same as `is_covered` of many paths: each folder is looked up once."""
+    known: dict[bytes, bool] = {b"": False}
+
+    def is_below_one(path: bytes) -> bool:
+        passed: list[bytes] = []
+        while path not in known and path not in folders:
+            passed.append(path)
+            path = path.rpartition(b"/")[0]
+        found = known.get(path, True)
+        known.update(dict.fromkeys(passed, found))
+        return found
+
+    return is_below_one
 
 
 def is_covered(path: bytes, folders: Container[bytes]) -> bool:

@@ -12,6 +12,7 @@ from assent.core.permission.rule import PathLimits
 from assent.core.permission.sensitive_paths import configures_agents
 from assent.sandbox.profile.exposure import exposure_limits
 from assent.sandbox.profile.file_system import (
+    covered_by,
     is_covered,
     mounts,
     outermost_paths,
@@ -198,12 +199,14 @@ class ProfileBuilder:
         self._places = (root, home, tuple(hidden))
         self._environment = environment
         self._scanner = HiddenPathScanner()
+        self._links: dict[bytes, bytes] = {}  # seen while one profile is built
         self._fenced: dict[tuple[PathLimits, bytes], LimitedPathFinder] = {}
 
     def profile(self, *, writable: bool = False, fence: PathLimits | None = None) -> SandboxProfile:
         """Builds a profile from the disk as it is now; later files are seen by the next profile."""
         bounds = self._bounds = exposure_limits(*self._places)
-        system = [step for path in system_paths() for step in symlink_chain(path)]
+        self._links.clear()
+        system = [step for path in system_paths() for step in symlink_chain(path, self._links)]
         programs = self._trails(path_folders(self._environment), known=False)
         git = [path for path in gitdirs(bounds.root) if self._may_show_git(path)]
         tools = (*programs, *self._toolchains(programs))
@@ -275,7 +278,7 @@ class ProfileBuilder:
         """Returns those folders that are harmless, each with the symlinks that lead to it."""
         found: list[bytes] = []
         for path in paths:
-            steps = symlink_chain(path)
+            steps = symlink_chain(path, self._links)
             if steps and self._bounds.may_expose_chain(steps, known=known):
                 found += steps
         return list(dict.fromkeys(found))
@@ -286,16 +289,13 @@ class ProfileBuilder:
 
     def _first_masks(self, in_sight: frozenset[bytes]) -> list[bytes]:
         """Returns what is hidden whatever its content: ours, credentials, and the machine's."""
-        mounted = [mount for mount in mounts(read_table()) if is_covered(mount.point, in_sight)]
+        is_seen = covered_by(in_sight)
+        mounted = [mount for mount in mounts(read_table()) if is_seen(mount.point)]
         tops = in_sight.union(mount.point for mount in mounted)
         ours = [path for one in self._bounds.hidden for path in _aliases(one, tops)]
         machine = [mount.point for mount in mounted if mount.machine]
         candidates = (*ours, *self._bounds.places, *machine)
-        return [
-            path
-            for path in dict.fromkeys(candidates)
-            if is_covered(path, in_sight) and _is_real(path)
-        ]
+        return [path for path in dict.fromkeys(candidates) if is_seen(path) and _is_real(path)]
 
     def _scanned(
         self, tops: Sequence[bytes], tools: Sequence[bytes], skip: Sequence[bytes]

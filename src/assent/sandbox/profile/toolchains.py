@@ -2,12 +2,16 @@
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from assent.core.text.glob_pattern import FNMATCH, glob_matches
 from assent.sandbox.profile.file_system import read_small_text
+
+_FEW: Final = 4  # folders whose lists are remembered
+_MANY: Final = 1000  # names that are
 
 # System paths: the folders that every program needs to start, and nothing private.
 
@@ -44,14 +48,18 @@ PROGRAMS: Final = (b"/usr/local/bin", b"/usr/bin", b"/bin", b"/run/current-syste
 
 def system_paths(etc: str = "/etc") -> list[bytes]:
     """Lists what is shown of the system, as far as it may exist."""
-    listed = [f"{etc}/{name}" for name in ETC if "*" not in name]
-    patterns = [name for name in ETC if "*" in name]
-    found = [
-        f"{etc}/{name}"
-        for name in _names(etc)
-        if any(glob_matches(name, pattern, FNMATCH) for pattern in patterns)
-    ]
-    return [os.fsencode(path) for path in (*ROOTS, *listed, *found)]
+    found = [os.fsencode(f"{etc}/{name}") for name in _names(etc) if _fits(name)]
+    return [*_listed(etc), *found]
+
+
+@lru_cache(_FEW)
+def _listed(etc: str) -> tuple[bytes, ...]:
+    return tuple(map(os.fsencode, (*ROOTS, *[f"{etc}/{name}" for name in ETC if "*" not in name])))
+
+
+@lru_cache(_MANY)
+def _fits(name: str) -> bool:
+    return any(glob_matches(name, pattern, FNMATCH) for pattern in ETC if "*" in pattern)
 
 
 def _names(folder: str) -> list[str]:
@@ -145,13 +153,14 @@ TOOLCHAINS: Final = (
 )  # fmt: skip
 
 
-def known_folders(home: bytes) -> list[bytes]:
+@lru_cache(_FEW)
+def known_folders(home: bytes) -> tuple[bytes, ...]:
     """Lists where toolchains usually are; whether one exists is not checked."""
     found: list[bytes] = []
     for row in TOOLCHAINS:
         found += [home.rstrip(b"/") + b"/" + os.fsencode(below) for below in row.home]
         found += [os.fsencode(path) for path in row.absolute]
-    return found
+    return tuple(found)
 
 
 def named_folders(environment: Mapping[str, str]) -> list[bytes]:
