@@ -166,7 +166,7 @@ class Sweep:
         for at, cut in enumerate(stops(self.rig, self.settle, decides)):
             self.rig.restore(cut)
             report.killed_again += 1
-            if (whole := self.whole_state(cut)) in judged:
+            if (whole := whole_state(cut, self.rig.site.state / "log.db")) in judged:
                 continue
             judged.add(whole)
             where = f"killed at {report.killed}, and its recovery at {at}"
@@ -234,19 +234,15 @@ class Sweep:
             tree = tree.replace(run, b"RUN")
         return b" ".join([tree, *[kind.encode() for kind in journal]])
 
-    def whole_state(self, left: Moment, log: Path | None = None) -> bytes:
-        """Returns all that stands on the disk, but for times and copies; the log is in place."""
-        tree = {path: entry for path, entry in left.tree.items() if not path.startswith(COPIES)}
-        with closing(sqlite3.connect(log or self.rig.site.state / "log.db")) as database:
-            rows = database.execute("SELECT stream, kind, body FROM events ORDER BY position")
-            events = rows.fetchall()
-        found = (
-            sorted(tree.items()),
-            events,
-            sorted(left.blobs.items()),
-            sorted(left.spares.items()),
-        )
-        return msgspec.msgpack.encode(found)
+
+def whole_state(left: Moment, log: Path) -> bytes:
+    """Returns all of a moment but for times and copies; its log is at a place by now."""
+    tree = {path: entry for path, entry in left.tree.items() if not path.startswith(COPIES)}
+    with closing(sqlite3.connect(log)) as database:
+        rows = database.execute("SELECT stream, kind, body FROM events ORDER BY position")
+        events = rows.fetchall()
+    files = [sorted(found.items()) for found in (tree, left.blobs, left.spares)]
+    return msgspec.msgpack.encode((files, events))
 
 
 def _promised(journal: list[str]) -> str:

@@ -29,7 +29,7 @@ from tests.crash.command_sweep import Ended as CommandEnded
 from tests.crash.command_sweep import Report as CommandReport
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
-from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed
+from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed, whole_state
 
 from assent.executor.disk import Disk
 from assent.testing.call_trace import CallTrigger, kill_process
@@ -117,26 +117,13 @@ class Cuts(Sweep):
         while self._was_cut(report.killed):
             self._machine.restart()
             # A disk that was cut keeps what was synced, so what it keeps is often the same.
-            if (kept := self._kept()) not in judged:
+            if (kept := state_kept(self.rig)) not in judged:
                 judged.add(kept)
                 self._judge(report, self._tidied(self.recover()), f"cut at {report.killed}")
                 gc.collect()
             report.killed += 1
         report.ends, report.states = dict(self.ends), len(judged)
         return report
-
-    def _kept(self) -> bytes:
-        """Returns all that is on the disk, but for times and the names of this very run.
-
-        The log is read in a copy: reading it in place would be its recovery already.
-        """
-        left = self.rig.save()
-        with TemporaryDirectory() as folder:
-            for name, content in left.log.items():
-                (Path(folder) / name).write_bytes(content)
-            whole = self.whole_state(left, Path(folder) / "log.db")
-        sizes = sorted((name, len(content)) for name, content in left.log.items())
-        return b"%r %b" % (sizes, without_names(whole))
 
     def _was_cut(self, at: int) -> bool:
         self.rig.restore(self.ready)
@@ -163,16 +150,19 @@ class CommandCuts(CommandSweep):
         miss the last one; the records are always as many.
         """
         self.warm()
-        report, ends = CommandReport(), Counter[str]()
+        report, ends, judged = CommandReport(), Counter[str](), set[tuple[bytes, int]]()
         for counts in (decides, _is_recorded):
             for at in count():
                 if not self._was_cut(counts, at):
                     break
                 self._machine.restart()
+                report.killed += 1
+                if (kept := (state_kept(self.rig), self._times())) in judged:
+                    continue
+                judged.add(kept)
                 end = msgspec.structs.replace(in_child(self._recover, CommandEnded), leftovers=[])
                 ends[f"{end.first}, {end.last}"] += 1
                 report.complaints += [f"cut at {at}: {law}" for law in self._broken(end)]
-                report.killed += 1
         report.ends = dict(ends)
         return report
 
@@ -184,6 +174,20 @@ class CommandCuts(CommandSweep):
 
 def _is_recorded(moment: str) -> bool:
     return moment == "store.appended"
+
+
+def state_kept(rig: Rig) -> bytes:
+    """Returns all that is on the disk, but for times and the names of this very run.
+
+    The log is read in a copy: reading it in place would be its recovery already.
+    """
+    left = rig.save()
+    with TemporaryDirectory() as folder:
+        for name, content in left.log.items():
+            (Path(folder) / name).write_bytes(content)
+        whole = whole_state(left, Path(folder) / "log.db")
+    sizes = sorted((name, len(content)) for name, content in left.log.items())
+    return b"%r %b" % (sizes, without_names(whole))
 
 
 def without_names(state: bytes) -> bytes:
