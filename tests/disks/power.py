@@ -25,11 +25,10 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 from tests.crash.command_sweep import CommandSweep
-from tests.crash.command_sweep import Ended as CommandEnded
 from tests.crash.command_sweep import Report as CommandReport
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
-from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed, whole_state
+from tests.crash.sweep import Ended, Report, Sweep, decides, killed, whole_state
 
 from assent.executor.disk import Disk
 from assent.testing.call_trace import CallTrigger, kill_process
@@ -160,7 +159,7 @@ class CommandCuts(CommandSweep):
                 if (kept := (state_kept(self.rig), self._times())) in judged:
                     continue
                 judged.add(kept)
-                end = msgspec.structs.replace(in_child(self._recover, CommandEnded), leftovers=[])
+                end = msgspec.structs.replace(self.recovered(), leftovers=[])
                 ends[f"{end.first}, {end.last}"] += 1
                 report.complaints += [f"cut at {at}: {law}" for law in self._broken(end)]
         report.ends = dict(ends)
