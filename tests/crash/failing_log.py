@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import active_count
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from tests.crash.rig import Rig
@@ -68,39 +68,21 @@ class Failed(msgspec.Struct):
 class Fault:
     """Lets call number `at` of a run fail, or all from there on."""
 
+    now: "ClassVar[Fault | None]" = None  # the one of the program that runs
+
     def __init__(self, whose: str, code: int, manner: str, at: int) -> None:
         self.whose, self.code, self.manner, self.at = whose, code, manner, at
         self.begun, self.calls, self.fired = False, 0, ""
 
-    def install(self) -> None:
-        """Lets the classes of the program tell of every call."""
-        for name in STORE:
-            self._watch(SqliteEventStore, name, "store")
-        for name in [name for name in dir(Disk) if not name.startswith("_")]:
-            self._watch(Disk, name, "disk")
-
-    def _watch(self, kind: type, name: str, who: str) -> None:
-        call: Callable[..., Any] = getattr(kind, name)
-        if isinstance(vars(kind).get(name), staticmethod):
-            plain, call = call, lambda thing, *arguments: plain(*arguments)
-
-        def watched(thing: Any, *arguments: Any, **more: Any) -> Any:
-            self.begun = self.begun or (name == "append" and _begins(arguments))
-            due = self.begun and who == self.whose and self._is_due(name)
-            if due and (self.manner != "after" or name != "append"):
-                self._fail(who, name, thing, arguments)
-            answer = call(thing, *arguments, **more)
-            if due:
-                self._fail(who, name, thing, arguments)
-            return answer
-
-        setattr(kind, name, watched)
-
-    def _is_due(self, name: str) -> bool:
+    def is_due(self, who: str, name: str, arguments: tuple[Any, ...]) -> bool:
+        """Counts a call, and tells whether it is to fail."""
+        self.begun = self.begun or (name == "append" and _begins(arguments))
+        if not self.begun or who != self.whose:
+            return False
         number, self.calls = self.calls, self.calls + 1
         return number == self.at or (self.manner == "sticky" and number > self.at)
 
-    def _fail(self, who: str, name: str, thing: Any, arguments: tuple[Any, ...]) -> None:
+    def fail(self, who: str, name: str, arguments: tuple[Any, ...]) -> None:
         self.fired = self.fired or f"{who}.{name}"
         error = OSError(self.code, os.strerror(self.code))
         if who == "store":
@@ -108,6 +90,32 @@ class Fault:
         if name == "close":
             os.close(arguments[0])
         raise error
+
+
+def install() -> None:
+    """Lets the classes of the program tell the fault of every call."""
+    for name in STORE:
+        _watch(SqliteEventStore, name, "store")
+    for name in [name for name in dir(Disk) if not name.startswith("_")]:
+        _watch(Disk, name, "disk")
+
+
+def _watch(kind: type, name: str, who: str) -> None:
+    call: Callable[..., Any] = getattr(kind, name)
+    if isinstance(vars(kind).get(name), staticmethod):
+        plain, call = call, lambda thing, *arguments: plain(*arguments)
+
+    def watched(thing: Any, *arguments: Any, **more: Any) -> Any:
+        fault = Fault.now
+        if fault is None or not fault.is_due(who, name, arguments):
+            return call(thing, *arguments, **more)
+        if fault.manner != "after" or name != "append":
+            fault.fail(who, name, arguments)
+        call(thing, *arguments, **more)
+        fault.fail(who, name, arguments)
+        raise AssertionError
+
+    setattr(kind, name, watched)
 
 
 def _begins(batches: tuple[EventBatch, ...]) -> bool:
@@ -164,15 +172,25 @@ class Failing:
         return (undoing.redo() if self.verb == "redo" else undoing.preview()).plan.digest
 
     def warm(self) -> None:
-        """Does it once in this very process: what it loads is at hand in some hundred children."""
+        """Does it once, as it should go: what it loads and keeps is at hand from the first try."""
+        assert self._ran(Path(os.devnull), Path(os.devnull)) == 0
+        gc.freeze()  # so that what one try leaves is soon found
+        install()
+
+    def _ran(self, out: Path, err: Path) -> int:
+        """Runs the program in this very process, and waits until nothing of it is left.
+
+        A process of its own for each of a thousand tries would take longer than the program does.
+        """
         standing = [(number, os.dup(number)) for number in (1, 2)]
-        ended = _ran(self.rig, self.line, Path(os.devnull), Path(os.devnull))
-        for number, copy in standing:
-            os.dup2(copy, number)
-            os.close(copy)
-        assert ended == 0
-        gc.collect()  # an engine that is gone keeps no file open
-        assert active_count() == 1, "a thread would not be in the children"
+        try:
+            return _ran(self.rig, self.line, out, err)
+        finally:
+            for number, copy in standing:
+                os.dup2(copy, number)
+                os.close(copy)
+            gc.collect()  # an engine that is gone keeps no file open
+            assert active_count() == 1, "a thread of one try would be there in the next one"
 
     def run(self, whose: str, code: int, manner: str) -> Failed:
         self.warm()
@@ -190,10 +208,14 @@ class Failing:
         return self.report
 
     def _answer(self, fault: Fault) -> Answer:
-        """Runs the program in a process of its own, with a fault in it."""
+        """Runs the program with a fault in it."""
         out, err = self.rig.folder / "out", self.rig.folder / "err"
-        told = in_child(lambda: _started(self.rig, self.line, fault, out, err), tuple[int, str])
-        return Answer(*told[:1], out.read_text(), err.read_text(), told[1], self.rig.tree())
+        Fault.now = fault
+        try:
+            code = self._ran(out, err)
+        finally:
+            Fault.now = None
+        return Answer(code, out.read_text(), err.read_text(), fault.fired, self.rig.tree())
 
     def _complaints(self, answer: Answer) -> list[str]:
         """Holds an answer against log and disk, and lets the next start end what is open."""
@@ -251,12 +273,6 @@ class Failing:
 
 def _files(found: Tree) -> Tree:
     return {path: entry for path, entry in found.items() if entry.kind != "folder"}
-
-
-def _started(rig: Rig, line: list[str], fault: Fault, out: Path, err: Path) -> tuple[int, str]:
-    """Runs the program with a fault in it, in a process that then ends."""
-    fault.install()
-    return _ran(rig, line, out, err), fault.fired
 
 
 def _ran(rig: Rig, line: list[str], out: Path, err: Path) -> int:

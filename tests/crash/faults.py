@@ -3,6 +3,7 @@
 import errno
 import os
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -64,22 +65,29 @@ class Faulty:
         self.ends: Counter[str] = Counter()
         self.late_ends: Counter[str] = Counter()  # those of faults when the run was settled
 
-    def sweep(self, *codes: int, sticky: bool) -> int:
-        """Lets every call fail, one run after the other, with these codes in turn; counts them."""
-        at = 0
-        while True:
-            code = codes[at % len(codes)]
-            fault = Fault(self._whose, at, code, sticky=sticky)
-            end = self._attempt(fault, WAYS[at % len(WAYS)])
-            if not fault.fired:
-                assert end == "done"
-                return at
-            place = f"{errno.errorcode[code]} at call {at}, {fault.fired[0]}"
-            unsynced = fault.unsynced and code != errno.EACCES  # then all is flushed instead
-            assert end != "done" or not unsynced, f"{place}: done although a sync failed"
-            self.ends[end] += 1
-            self.late_ends[end] += fault.late
-            at += 1
+    def sweep(self, *codes: int, sticky: bool, first: int = 0, every: int = 1) -> int:
+        """Lets calls fail, one run after the other, with these codes in turn; counts the runs.
+
+        All calls, or every so many from the first on.
+        """
+        for tried, at in enumerate(count(first, every)):
+            if not self._fails(at, codes[tried % len(codes)], sticky=sticky):
+                return tried
+        raise AssertionError
+
+    def _fails(self, at: int, code: int, *, sticky: bool) -> bool:
+        """Lets one call fail, or all from there on; False if there are not so many calls."""
+        fault = Fault(self._whose, at, code, sticky=sticky)
+        end = self._attempt(fault, WAYS[at % len(WAYS)])
+        if not fault.fired:
+            assert end == "done"
+            return False
+        place = f"{errno.errorcode[code]} at call {at}, {fault.fired[0]}"
+        unsynced = fault.unsynced and code != errno.EACCES  # then all is flushed instead
+        assert end != "done" or not unsynced, f"{place}: done although a sync failed"
+        self.ends[end] += 1
+        self.late_ends[end] += fault.late
+        return True
 
     def _attempt(self, fault: CallTrigger, way: RecoveryChoice) -> str:
         """Builds with a fault, then recovers without; returns how the build itself ended."""

@@ -1,6 +1,6 @@
 """Kills a real process at every moment of a permitted edit and lets another recover it.
 
-python -m tests.crash.permit_sweep DEPTH STORY FOLDER
+python -m tests.crash.permit_sweep MANNER STORY FOLDER
 """
 
 import gc
@@ -78,6 +78,6 @@ def edit(rig: Rig) -> EditEffect:
 
 if __name__ == "__main__":
     gc.disable()
-    depth, story, folder = sys.argv[1:]
+    manner, story, folder = sys.argv[1:]
     sweep = PermitSweep(Rig(Path(folder), BY_NAME[story]))
-    sys.stdout.buffer.write(msgspec.json.encode(sweep.report(int(depth))))
+    sys.stdout.buffer.write(msgspec.json.encode(sweep.report(manner)))

@@ -83,11 +83,13 @@ class Rig:
         for name, content in moment.log.items():
             (self.site.state / name).write_bytes(content)
         there = self._blobs()
-        for blob in there - moment.blobs.keys():
+        for blob in there.keys() - moment.blobs.keys():
             os.unlink(blob)
             with suppress(OSError):
                 os.rmdir(os.path.dirname(blob))
-        for blob in moment.blobs.keys() - there:
+        blobs = moment.blobs.items()
+        same = {blob for blob, was in blobs if there.get(blob) == len(was.content)}
+        for blob in moment.blobs.keys() - same:  # a shared one may have grown
             Path(blob).parent.mkdir(mode=0o700, exist_ok=True)
             Path(blob).write_bytes(moment.blobs[blob].content)
             os.chmod(blob, moment.blobs[blob].mode)
@@ -99,12 +101,12 @@ class Rig:
         names = os.listdir(self.site.state)
         return [self.site.state / name for name in names if name.startswith("log.db")]
 
-    def _blobs(self) -> frozenset[str]:
+    def _blobs(self) -> dict[str, int]:
+        """Returns the files of the contents, with their sizes."""
         top = self.site.state / "blobs"
-        folders = [one for one in os.scandir(top) if one.is_dir()] if top.exists() else []
-        return frozenset(
-            one.path for folder in folders for one in os.scandir(folder) if one.is_file()
-        )
+        found = [*os.scandir(top)] if top.exists() else []  # small ones share a file at the top
+        found += [one for folder in found if folder.is_dir() for one in os.scandir(folder)]
+        return {one.path: one.stat().st_size for one in found if one.is_file()}
 
     def tree(self) -> Tree:
         """Returns the person's files."""

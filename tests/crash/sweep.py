@@ -1,20 +1,23 @@
 """Kills a real process at every moment of a verb and lets another one recover; run by the tests.
 
-    python -m tests.crash.sweep VERB DEPTH STORY FOLDER
+    python -m tests.crash.sweep VERB MANNER STORY FOLDER
 
 This process forks those that are killed, which costs far less than a start, and is the one that
-recovers. VERB is build, undo, or approve, which means to approve and build at once; DEPTH 1 kills
-it at every moment, DEPTH 2 stops it there instead, and cuts off every recovery from there too. The
+recovers. VERB is build, undo, or approve, which means to approve and build at once. MANNER killed
+kills it at every moment. Stopped reads instead what every moment leaves, recovers from each state
+once, and kills it at one moment of each kind. Twice cuts off every recovery from there too. The
 report is one JSON object on stdout.
 """
 
 import gc
 import os
 import signal
+import sqlite3
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +32,9 @@ from assent.core.run.journal import drive_to_end
 from assent.testing.call_trace import CallListener, CallTrigger, is_change, kill_process
 
 A = TypeVar("A")
+
+COPIES = (b".opencode/plans", b".opencode/assent/plans")  # for people; they tell the time
+SYNCS = ("hands.fsync", "hands.syncfs")
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -49,7 +55,9 @@ class Report(msgspec.Struct):
     """What a sweep tried and what it has to complain about."""
 
     moments: list[str] = []
-    killed: int = 0
+    killed: int = 0  # moments at which it was killed, or stopped
+    states: int = 0  # that were left by then, and differ
+    really: int = 0  # those at which a process died
     ends: dict[str, int] = {}
     killed_again: int = 0
     complaints: list[str] = []
@@ -79,32 +87,56 @@ class Sweep:
             say_yes(engine, self.rig.plan_id)
         drive_to_end(engine.runs.build(self.rig.plan_id))
 
-    def report(self, depth: int) -> Report:
-        """Kills at every moment."""
+    def report(self, manner: str) -> Report:
+        """Cuts it off at every moment."""
         self.rig.restore(self.ready)
         report = Report(moments=in_child(self._undisturbed, list[str]))
         self.rig.restore(self.ready)
-        if depth == 1:
-            self._once(report)
-        else:
-            self._twice(report)
+        {"killed": self._killed, "stopped": self._stopped, "twice": self._twice}[manner](report)
         report.ends = dict(self.ends)
         return report
 
-    def _once(self, report: Report) -> None:
-        while killed(self.verb_watched, CallTrigger(at=report.killed, act=kill_process)):
-            self._judge(report, self.recover(), f"killed at {report.killed}")
+    def _killed(self, report: Report) -> None:
+        while self._was_killed(report, report.killed):
             report.killed += 1
-            self.rig.restore(self.ready)
+
+    def _stopped(self, report: Report) -> None:
+        """Recovers from what stands on the disk at every moment: that is what a kill leaves there.
+
+        What is equal to the last byte, as before and after a sync, is recovered once.
+        """
+        known = set()
+        for left in stops(self.rig, self.verb_watched, is_change):
+            if (state := msgspec.msgpack.encode(left)) not in known:
+                known.add(state)
+                self.rig.restore(left)
+                self._judge(report, self.recover(), f"stopped at {report.killed}")
+            report.killed += 1
+        turn = [*BY_NAME].index(self.rig.story.name)
+        for kind, many in Counter(report.moments).items():
+            # How often it writes and syncs varies, so the last one may not come again.
+            fired = any(self._was_killed(report, at, kind.__eq__) for at in (turn % many, 0))
+            # Where a folder is gone, one flush takes the place of all others.
+            assert fired or kind in SYNCS, kind
+
+    def _was_killed(
+        self, report: Report, at: int, counts: Callable[[str], bool] = is_change
+    ) -> bool:
+        self.rig.restore(self.ready)
+        if not killed(self.verb_watched, CallTrigger(counts, at=at, act=kill_process)):
+            return False
+        report.really += 1
+        self._judge(report, self.recover(), f"killed at {at}")
+        return True
 
     def _twice(self, report: Report) -> None:
-        states = set()
+        states, judged = set(), set[bytes]()
         for left in stops(self.rig, self.verb_watched, is_change):
             self.rig.restore(left)
             if (state := self.state(left)) not in states:
                 states.add(state)
                 self._judge(report, self.recover(), f"stopped at {report.killed}")
-                self._again(report, left)
+                self._again(report, left, judged)
             report.killed += 1
 
     def complaints(self, end: Ended) -> list[str]:
@@ -124,14 +156,21 @@ class Sweep:
         }
         return [f"not held: {law}; {end.recovery}, {end.run}" for law, ok in held.items() if not ok]
 
-    def _again(self, report: Report, left: Moment) -> None:
-        """Cuts off the recovery at every moment too, and recovers once more."""
+    def _again(self, report: Report, left: Moment, judged: set[bytes]) -> None:
+        """Cuts off the recovery at every moment too, and recovers once more.
+
+        Recoveries from different moments soon stand before the same files and the same records;
+        what comes of these does not depend on how they came about, so each is recovered once.
+        """
         self.rig.restore(left)
         for at, cut in enumerate(stops(self.rig, self.settle, decides)):
             self.rig.restore(cut)
+            report.killed_again += 1
+            if (whole := whole_state(cut, self.rig.site.state / "log.db")) in judged:
+                continue
+            judged.add(whole)
             where = f"killed at {report.killed}, and its recovery at {at}"
             self._judge(report, self.recover(), where)
-            report.killed_again += 1
 
     def _judge(self, report: Report, end: Ended, where: str) -> None:
         self.ends[end.run] += 1
@@ -144,10 +183,12 @@ class Sweep:
         return moments.seen
 
     def verb_watched(self, listen: CallListener) -> None:
-        self.do(self.rig.open(listen))
+        with closing(self.rig.open(listen)) as engine:
+            self.do(engine)
 
     def settle(self, listen: CallListener) -> None:
-        drive_to_end(self.rig.open(listen).runs.recover())
+        with closing(self.rig.open(listen)) as engine:
+            drive_to_end(engine.runs.recover())
 
     def recover(self) -> Ended:
         engine = self.rig.open()
@@ -192,6 +233,16 @@ class Sweep:
         for run in {stream.rpartition("/")[2].encode() for stream in runs}:
             tree = tree.replace(run, b"RUN")
         return b" ".join([tree, *[kind.encode() for kind in journal]])
+
+
+def whole_state(left: Moment, log: Path) -> bytes:
+    """Returns all of a moment but for times and copies; its log is at a place by now."""
+    tree = {path: entry for path, entry in left.tree.items() if not path.startswith(COPIES)}
+    with closing(sqlite3.connect(log)) as database:
+        rows = database.execute("SELECT stream, kind, body FROM events ORDER BY position")
+        events = rows.fetchall()
+    files = [sorted(found.items()) for found in (tree, left.blobs, left.spares)]
+    return msgspec.msgpack.encode((files, events))
 
 
 def _promised(journal: list[str]) -> str:
@@ -244,36 +295,16 @@ def stops(
 ) -> list[Moment]:
     """Returns what a process leaves that is killed at any one of the moments that count.
 
-    It is stopped at each of them, looked at, and let go on: one process instead of one for each.
-    What is killed there leaves the same, which test_kill.py shows.
+    It is held up at each of them, looked at, and goes on: one try instead of one for each, and in
+    this very process, which saves a fork. What is killed there leaves the same, which test_kill.py
+    shows.
     """
-    (stopped, stop), (going_on, go_on) = os.pipe(), os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(stopped)
-        os.close(go_on)
+    left = list[Moment]()
 
-        def wait(moment: str, arguments: tuple[Any, ...]) -> None:
-            os.write(stop, b".")
-            os.read(going_on, 1)
-
-        code = 1
-        try:
-            work(CallTrigger(counts, at=0, act=wait, sticky=True))
-            code = 0
-        finally:
-            os._exit(code)
-    os.close(stop)
-    os.close(going_on)
-    left = []
-    while os.read(stopped, 1):
+    def look(moment: str, arguments: tuple[Any, ...]) -> None:
         left.append(rig.save())
-        os.write(go_on, b".")
-    os.close(stopped)
-    os.close(go_on)
-    _, status = os.waitpid(child, 0)
-    if status:
-        sys.exit(f"A process that nobody killed ended with status {status}.")
+
+    work(CallTrigger(counts, at=0, act=look, sticky=True))
     return left
 
 
@@ -290,6 +321,6 @@ def _answer(work: Callable[[], object], writing: int) -> None:
 
 if __name__ == "__main__":
     gc.disable()  # nothing here lives long enough to be worth collecting after every fork
-    verb, depth, story, folder = sys.argv[1:]
+    verb, manner, story, folder = sys.argv[1:]
     sweep = Sweep(Rig(Path(folder), BY_NAME[story]), verb)
-    sys.stdout.buffer.write(msgspec.json.encode(sweep.report(int(depth))))
+    sys.stdout.buffer.write(msgspec.json.encode(sweep.report(manner)))
