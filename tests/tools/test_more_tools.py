@@ -23,7 +23,7 @@ FIRST = [
     "present_plan", "more_tools",
 ]  # fmt: skip
 RARE = [
-    "search", "git", "multi_edit", "patch", "delete", "move", "notebook_edit", "options",
+    "search", "git", "patch", "delete", "move", "notebook_edit", "options",
     "unstage", "draft", "remember", "task",
 ]  # fmt: skip
 
@@ -67,7 +67,7 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
 
     assert told(PLAN) == (
         "Adds tools to your next answer, by name. search (where a symbol is defined), git (log, "
-        "diff, blame), multi_edit (several edits, one file), patch (a diff of several files), "
+        "diff, blame), patch (a diff of several files), "
         "delete (a file or folder), move (a file or folder), notebook_edit (cells of .ipynb), "
         "options (plans to choose from), remember (facts for later sessions), task (work for "
         "sub-agents)."
@@ -78,9 +78,9 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
 
 
 def test_asking_adds_them_from_the_next_answer_on(desk: Desk) -> None:
-    outcome = desk.call("more_tools", names=["git", "MultiEdit", "nothing", "git"])
-    assert outcome.text == "You can call these from your next answer on: git, multi_edit."
-    assert outcome.metadata == {OFFERS: ["git", "multi_edit"]}
+    outcome = desk.call("more_tools", names=["git", "ApplyPatch", "nothing", "git"])
+    assert outcome.text == "You can call these from your next answer on: git, patch."
+    assert outcome.metadata == {OFFERS: ["git", "patch"]}
     assert outcome.effect is None
 
 

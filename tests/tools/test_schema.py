@@ -9,7 +9,7 @@ from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool, schema, tool_definition
 
 OURS = (
-    "write edit multi_edit patch delete move notebook_edit write_plan todo question "
+    "write edit patch delete move notebook_edit write_plan todo question "
     "present_plan enter_plan remember"
 )
 
@@ -81,5 +81,5 @@ def test_every_tool_has_words_of_its_own(tool: Tool) -> None:
 
 def test_the_tools_of_editing_and_planning_cost_little() -> None:
     offers = [tool_definition(tool) for tool in TOOLS if tool.name in OURS.split()]
-    assert len(offers) == 13
+    assert len(offers) == 12
     assert sum(len(msgspec.json.encode(each)) for each in offers) <= 3500

@@ -147,10 +147,17 @@ SUBJECTS = ("path", "to", "command", "url")
 def inferred_access(call: ToolCall, tool: Tool | None) -> tuple[ResourceAccess, ...]:
     """Returns the requests that a call seems to make; an unknown tool could do anything."""
     args = call.args or {}
-    named = [value for name in SUBJECTS if isinstance(value := args.get(name), str) and value]
+    listed = args.get("edits")
+    each = [args, *filter(_is_object, listed)] if isinstance(listed, list) else [args]
+    found = [one.get(name) for one in each for name in SUBJECTS]
+    named = list(dict.fromkeys(value for value in found if isinstance(value, str) and value))
     if tool is None:
         return (ResourceAccess(Action.TOOL, " ".join([call.tool, *named])),)
     return tuple(ResourceAccess(tool.action, value) for value in named or (tool.name,))
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH, Action.SKILL)

@@ -103,6 +103,7 @@ def _from_latin(text: str) -> str:
     return "".join(chr(ord(c) + 0xDC00) if "\x80" <= c <= "\xff" else c for c in text)
 
 
+UNCHANGED = "Nothing was changed."
 BREAK = r"\r?\n"
 LAST_BREAK = r"(?:\r?\n|\Z)"
 BLANKS = " \t"
@@ -129,12 +130,12 @@ def find_replacements(
         return find_replacements(text, *told, every=every)
     if not found:
         hint = f" {HINT}" if has_line_numbers(old) else ""
-        raise NoMatch(f"`old` was not found. Nothing was changed.{hint} {nearest_lines(text, old)}")
+        raise NoMatch(f"`old` was not found. {UNCHANGED}{hint} {nearest_lines(text, old)}")
     if len(found) > 1 and not every:
         lines = ", ".join(str(line_of(text, start)) for start, _ in found[:10])
         raise NoMatch(
-            f"`old` matches {len(found)} places, at lines {lines}. Nothing was changed. Include "
-            "more surrounding lines, or set replace_all."
+            f"`old` matches {len(found)} places, at lines {lines}. {UNCHANGED} Include more "
+            "surrounding lines, or set replace_all."
         )
     if exact:
         return [

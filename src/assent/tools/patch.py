@@ -14,6 +14,7 @@ from assent.core.paths import one_line
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.file_edit import (
+    UNCHANGED,
     EditedFile,
     decode_text,
     edit_access,
@@ -234,8 +235,6 @@ def _odd(number: int, line: str) -> UsageError:
 
 # Applies the hunks of a patch to a file's lines, at the one place where each fits.
 
-
-UNCHANGED = "Nothing was changed."
 
 # From strict to tolerant: line ends never count, then blanks at the end, then indentation.
 LINE_NORMALIZERS: tuple[Callable[[str], str], ...] = (

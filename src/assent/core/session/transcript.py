@@ -435,7 +435,7 @@ NOTEBOOK: Final = ".ipynb"
 # not take; or the name of a tool itself. One pattern, because compiling it is part of every start.
 _NEEDS = (
     r"`(\w+)`"
-    r"|\b(multi_edit|notebook_edit)\b"
+    r"|\b(notebook_edit)\b"
     r"|(?P<delete>\b(?:delet|remov)(?:es?|ed|ing)\b)"
     r"|(?P<move>\b(?:renam|mov)(?:es?|ed|ing)\b)"
     r"|(?P<git>\b(?:git|commits?|committed|branch(?:es)?|blame)\b)"
