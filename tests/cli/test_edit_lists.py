@@ -1,4 +1,4 @@
-"""Lists of edits over several files, as a model makes them: one change, all or none, in any mode."""
+"""Lists of edits over several files, as a model makes them: one change, all or none."""
 
 import json
 from collections.abc import Iterator

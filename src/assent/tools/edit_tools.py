@@ -44,7 +44,7 @@ from assent.tools.file_edit import (
     read_access,
     with_line_ends,
 )
-from assent.tools.tool import OptionArgs, Tool, ToolContext
+from assent.tools.tool import SELF_EXPLAINING, OptionArgs, Tool, ToolContext
 
 # write: creates a file, or replaces all of its content.
 
@@ -53,8 +53,8 @@ BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 
 class WriteArgs(OptionArgs, frozen=True):
-    path: str
-    content: str
+    path: Annotated[str, msgspec.Meta(description="file")]
+    content: Annotated[str, msgspec.Meta(description="the whole of it")]
 
 
 def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -107,14 +107,14 @@ MAX_TOLD = 5  # edits that cannot be made and are explained, of one call
 
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: str
+    path: Annotated[str, msgspec.Meta(description="file")]
     old: Annotated[str, msgspec.Meta(description="text that matches one place only")]
-    new: str
-    replace_all: bool = False
+    new: Annotated[str, msgspec.Meta(description="replacement")]
+    replace_all: Annotated[bool, msgspec.Meta(description="every match")] = False
 
 
 class EditArgs(OptionArgs, frozen=True):
-    edits: list[TextEdit]
+    edits: Annotated[list[TextEdit], msgspec.Meta(description="in any order")]
 
 
 class _FileEdits(msgspec.Struct):
@@ -125,7 +125,7 @@ class _FileEdits(msgspec.Struct):
 
 
 class _FailedEdits:
-    """The edits of a call that cannot be made, in order; all of them are told at once."""
+    """The edits of a call that cannot be made, in order; one error names all of them."""
 
     def __init__(self, edits: list[TextEdit]) -> None:
         self._edits = edits
@@ -135,7 +135,7 @@ class _FailedEdits:
         self._errors.setdefault(at, error)
 
     def check(self) -> None:
-        """Raises if there are any; a call with one edit is told only what is wrong with it."""
+        """Raises if there are any; for a call with one edit, its own error."""
         if not self._errors:
             return
         errors = dict(sorted(self._errors.items()))
@@ -228,8 +228,8 @@ def _edited(
     for place, at in found:
         if place.start < reach:
             line = line_of(text, place.start)
-            error = ImpossibleOperations(f"overlaps edits[{min(at, owner)}] at line {line}.")
-            failed.add(max(at, owner), error)
+            why = f"overlaps edits[{min(at, owner)}] at line {line}."
+            failed.add(max(at, owner), ImpossibleOperations(why))
         if place.end > reach:
             reach, owner = place.end, at
     return apply_replacements(text, [place for place, _ in found]), len(found)
@@ -251,7 +251,7 @@ EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT)
 
 
 class DeleteArgs(OptionArgs, frozen=True):
-    path: str
+    path: Annotated[str, msgspec.Meta(description="file or folder")]
 
 
 def delete_touches(args: DeleteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -295,7 +295,7 @@ def with_states(paths: list[bytes], context: ToolContext) -> list[tuple[bytes, F
 
 
 DELETE = Tool(
-    "delete", DeleteArgs, delete_touches, run_delete, Action.EDIT, on_demand="a file or folder"
+    "delete", DeleteArgs, delete_touches, run_delete, Action.EDIT, on_demand=SELF_EXPLAINING
 )
 
 
@@ -303,8 +303,8 @@ DELETE = Tool(
 
 
 class MoveArgs(OptionArgs, frozen=True):
-    path: str
-    to: str
+    path: Annotated[str, msgspec.Meta(description="file or folder")]
+    to: Annotated[str, msgspec.Meta(description="new path")]
 
 
 def move_touches(args: MoveArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -351,4 +351,4 @@ def _check_free(operations: tuple[MoveFile, ...], context: ToolContext) -> None:
             raise ImpossibleOperations(f"{one_line(op.to)} already exists. Nothing was changed.")
 
 
-MOVE = Tool("move", MoveArgs, move_touches, run_move, Action.EDIT, on_demand="a file or folder")
+MOVE = Tool("move", MoveArgs, move_touches, run_move, Action.EDIT, on_demand=SELF_EXPLAINING)

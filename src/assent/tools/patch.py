@@ -5,7 +5,7 @@ It takes the `*** Begin Patch` format or a unified diff.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -345,7 +345,7 @@ def _rows(real: list[str], hunk: PatchToolHunk, end: str) -> list[str]:
 
 
 class PatchArgs(OptionArgs, frozen=True):
-    patch: str
+    patch: Annotated[str, msgspec.Meta(description="diff of all files")]
 
 
 class LocatedFilePatch(msgspec.Struct, frozen=True):
@@ -437,4 +437,4 @@ def _added(each: LocatedFilePatch) -> EditedFile:
     return EditedFile(each.path, None, text.encode(), f"new file, {len(lines)} {noun}.")
 
 
-PATCH = Tool("patch", PatchArgs, touches, run, Action.EDIT, on_demand="a diff of several files")
+PATCH = Tool("patch", PatchArgs, touches, run, Action.EDIT, on_demand="a diff")

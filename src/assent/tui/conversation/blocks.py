@@ -166,7 +166,7 @@ _ABOUT: Final = (
     "path", "command", "line", "pattern", "query", "url", "title", "description", "from", "name",
 )  # fmt: skip
 # Messages to the model that the user sees in another place or does not need to see.
-_UNTOLD: Final = frozenset({"mode", "reminder"})
+_UNTOLD: Final = frozenset({"mode", "reminder", "agent"})
 _TOLD: Final = {
     "run": "Run result",
     "approved": "Approval",
