@@ -42,9 +42,8 @@ def tool(model: Model, name: str) -> dict[str, Any]:
 def test_f131_a_list_of_edits_is_staged_as_one_write_for_each_file(model: Model) -> None:
     before = files(model)
     [wrong] = model.makes(("edit", {"edits": WRONG}))
-    assert wrong.startswith(
-        "1 of 4 edits cannot be made. Nothing was changed.\nedits[3] README.md:"
-    )
+    assert "\nedits[3] README.md:" in wrong
+    assert wrong.count("edits[") == 1
     [text] = model.makes(("edit", {"edits": EDITS}), options=("-c",))
     assert "shop/prices.py: 2 replacements:" in text
     assert "+def discounted(cents: int, discount: int = 0) -> int:" in text

@@ -170,7 +170,7 @@ def test_an_edit_says_what_changed_and_keeps_the_mode(desk: Desk) -> None:
     desk.put("run.sh", "1\n2\n3\n4\n5\n6\n").chmod(0o755)
     outcome = desk.call("edit", path="run.sh", old="4", new="four")
     assert outcome.text.splitlines() == [
-        "run.sh: 1 replacement:", "@@ -2,5 +2,5 @@", " 2", " 3", "-4", "+four", " 5", " 6",
+        "run.sh: 1 replacement:", "@@ -4 +4 @@", "-4", "+four",
     ]  # fmt: skip
     assert isinstance(outcome.effect, EditEffect)
     (operation,) = outcome.effect.operations
@@ -375,9 +375,9 @@ def test_f130_every_place_of_several_edits_is_shown_under_its_path(desk: Desk) -
     ]
     assert desk.call("edit", path="long", edits=edits).text.splitlines() == [
         "long: 3 replacements:",
-        "@@ -8,5 +8,5 @@", " 8", " 9", "-10", "+ten", " 11", " 12",
-        "@@ -48,5 +48,4 @@", " 48", " 49", "-50", " 51", " 52",
-        "@@ -88,5 +87,6 @@", " 88", " 89", "-90", "+x", "+y", " 91", " 92",
+        "@@ -10 +10 @@", "-10", "+ten",
+        "@@ -50 +49,0 @@", "-50",
+        "@@ -90 +89,2 @@", "-90", "+x", "+y",
     ]  # fmt: skip
 
 
@@ -389,8 +389,8 @@ def test_what_is_left_out_of_a_result_is_marked(desk: Desk) -> None:
     old = "\n".join(LONG.split("\n")[20:40])
     rows = desk.call("edit", path="long", old=old, new="less").text.splitlines()
     assert rows[1:] == [
-        "@@ -19,24 +19,5 @@", " 19", " 20", "-21", "-22", "-23", "-24", "…",
-        "-39", "-40", "+less", " 41", " 42",
+        "@@ -21,20 +21 @@", "-21", "-22", "-23", "-24", "-25", "-26", "…",
+        "-37", "-38", "-39", "-40", "+less",
     ]  # fmt: skip
     desk.put("many", "".join(f"x\n{'-' * 9}\n" * 3 for _ in range(10)))
     many = desk.call("edit", path="many", old="x", new="y", replace_all=True).text

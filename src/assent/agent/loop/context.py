@@ -199,7 +199,8 @@ class Compaction:
             most = int(min(KEPT_TOKENS, room // 4) * KEPT_SHARES[self.attempt])
             self.attempt += 1
             stay = kept_messages(messages, most)
-            old, new = messages[: len(messages) - stay], messages[len(messages) - stay :]
+            old = self._without_instructions(messages[: len(messages) - stay])
+            new = messages[len(messages) - stay :]
             if sum(estimated_tokens(one) for one in old if not _summary(one)) < MIN_TOKENS:
                 continue
             done = yield from self._summarise(old, stay, room * CHARS_PER_TOKEN, size)
@@ -217,6 +218,18 @@ class Compaction:
         if rejected and not self._done:
             raise ContextOverflow(NOT_SHORTER.format(count=_times(rejected), before=before))
         return False
+
+    def _without_instructions(self, old: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+        """Returns messages without the agent's instructions, which are given again after it."""
+        known = TextPart(self._turn.instructed)
+        if not known.text:
+            return old
+        return [
+            msgspec.structs.replace(one, parts=tuple(part for part in one.parts if part != known))
+            if known in one.parts
+            else one
+            for one in old
+        ]
 
     def _summarise(
         self, old: Sequence[ChatMessage], stay: int, most: int, rejected: int
