@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench.stories import CONFIG, StoryServer, story_server
+from bench.story_code import CONFIG
+from bench.story_server import StoryServer, story_server
 from tests.cli.test_model_view import Model
 
 from assent.llm.scripted import ScriptedCall, ScriptedTurn

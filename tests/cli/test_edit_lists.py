@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.stories import CONFIG, StoryServer, story_server
+from bench.story_code import CONFIG
+from bench.story_server import StoryServer, story_server
 from tests.cli.test_model_view import Model
 
 EDITS = [
