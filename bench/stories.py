@@ -23,8 +23,9 @@ from bench.story_server import CHARS_PER_TOKEN, StoryServer, story_server
 from assent.llm.scripted import ScriptedTurn
 
 FOLDER = Path(__file__).parent / "stories"
-FIRST_LIMIT = 2_000  # tokens of the plan agent's first request
-FIXED_LIMIT = 2_300  # tokens of the fixed part where a story has it largest, median of all stories
+FIRST_LIMIT = 1_800  # tokens of the plan agent's first request, median of all stories
+LARGEST_FIRST_LIMIT = 2_000  # of any of them: one that names rare tools has these, too
+FIXED_LIMIT = 2_000  # tokens of the fixed part where a story has it largest, median of all stories
 MODEL = ("--model", "openai/m")
 SHOWN = 500  # characters of what a step printed that went wrong
 OWN_WORDS = ("text", "prompt")  # arguments that come back as messages: a plan's text, a task
@@ -76,7 +77,7 @@ def story_figures(work: Path, scale: Scale) -> Iterator[Figure]:
             folder = work / name
             env = make_machine(folder, story.code, story.files) | {"OPENAI_BASE_URL": server.url}
             costs.append(play(name, story, server, program(ASSENT, folder / "project", env)))
-    first = max(cost.first for cost in costs)
+    first = median_first(costs)
     yield Figure(
         "first request of the plan agent, tokens", first, None, within(FIRST_LIMIT), "count"
     )
@@ -87,6 +88,11 @@ def story_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     for cost in costs:
         told = f"{cost.name}: {cost.requests} requests, {cost.calls} calls, tokens sent"
         yield Figure(told, cost.sent, unit="count")
+
+
+def median_first(costs: Collection[StoryCost]) -> float:
+    """Returns the median of what the first request costs."""
+    return statistics.median(cost.first for cost in costs)
 
 
 def median_fixed(costs: Collection[StoryCost]) -> float:

@@ -17,7 +17,7 @@ PATIENT = (
 )
 ENDING = ("present", "exit", "submit")
 WRITERS = (
-    "write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit", "Write", "Bash",
+    "write", "edit", "MultiEdit", "patch", "delete", "move", "notebook_edit", "Write", "Bash",
     "str_replace_editor", "apply_patch", "write_file",
 )  # fmt: skip
 SHELL = (
@@ -72,7 +72,7 @@ def arguments(target: str) -> dict[str, Any]:
         "path": target, "file_path": target, "notebook_path": target,
         "content": "pwned\n", "text": "# pwned\n", "fact": "pwned", "goal": "pwned",
         "old": "one", "new": "two", "old_string": "one", "new_string": "two",
-        "edits": [{"old": "one", "new": "two"}], "to": target + ".moved",
+        "edits": [{"path": target, "old": "one", "new": "two"}], "to": target + ".moved",
         "patch": PATCH.format(target), "input": DIFF.format(target),
         "command": f"echo pwned > {target}", "cmd": f"rm -rf {target}", "url": "http://127.0.0.1:9/",
         "pattern": "one", "query": "one", "name": target, "cell": 0, "source": "x",

@@ -85,7 +85,7 @@ def test_f12_without_staging_no_tool_writes_even_a_draft(tmp_path: Path) -> None
     stage.put("src/app.py", b"one\n")
     stage.ok("init")
     before = stage.everything()
-    writers = ["write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"]
+    writers = ["write", "edit", "MultiEdit", "patch", "delete", "move", "notebook_edit"]
     settled = stage.called(*[(name, fitting(name, "src/app.py")) for name in writers])
     assert [end["result"]["failed"] for end in settled] == [True] * len(writers)
     assert (stage.everything(), stage.staged()) == (before, [])

@@ -349,7 +349,7 @@ def test_f121_where_it_is_not_enough_a_summary_follows() -> None:
 
 def test_f134_hooks_add_to_the_instructions_or_keep_a_session_from_being_compacted() -> None:
     turn = grown()
-    turn.instructions = "Keep every ticket number."
+    turn.added = "Keep every ticket number."
     model = Spoken(says("Sum."), says("Done."))
     drive(driver(model, context=SMALL), turn)
     assert model.asked[0].system[1] == f"{ADDED_BY_HOOK}Keep every ticket number."

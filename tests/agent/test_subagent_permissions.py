@@ -189,7 +189,7 @@ def test_modes_of_ones_own_narrow_children_too(family: Family) -> None:
     [child] = family.children(root)
     surroundings = SessionContext(desk, family.tooling(None))
     assert surroundings.permission_context(child, None).custom == (narrow,)
-    assert surroundings.agent(root).prompt.endswith("Only documents.")
+    assert surroundings.mode_prompt(root) == "Only documents."
     assert surroundings.agent(root) is surroundings.agent(root)
     assert (family.results(child)[0].failed, family.world.files()) == (True, OLD)
 

@@ -6,15 +6,23 @@ from pathlib import Path
 from tests.support.model import Spoken, driver, says
 
 from assent.agent.loop.loop import AgentLoop
-from assent.agent.prompt import PromptLayer, prompt_layers, prompt_text, system_texts
+from assent.agent.prompt import (
+    REVOKED,
+    PromptLayer,
+    mode_instructions,
+    prompt_layers,
+    prompt_text,
+    system_texts,
+)
 from assent.config.agents import AgentFolders, load_agents
 from assent.core.llm import ToolCall
+from assent.core.permission.mode import MODE_AGENTS
 from assent.core.session.agent import Agent, InstructionFile, PromptContext
-from assent.core.tool import missing_tools
+from assent.core.tool import TOOL_NAMES, mentions_tool, missing_tools
 from assent.ports import OpenedModel
 from assent.testing.memory_turn import MemoryTurn
 
-MOST = 2_600  # characters of base, plan agent, guidance and environment
+MOST = 2_100  # characters of base, plan agent, guidance and environment
 NAMES = [
     "base", "provider", "agent", "tools", "environment", "instructions", "facts", "message",
     "hooks",
@@ -82,14 +90,32 @@ def test_the_system_prompt_is_made_once_in_a_turn() -> None:
 
 
 def test_f136_the_plan_agents_prompt_is_short() -> None:
-    found = prompt_layers(agents()["plan"], PromptContext(BRIEFING.environment), "openai/gpt")
-    assert sum(len(layer.text) for layer in found) <= MOST
+    plan = agents()["plan"]
+    found = prompt_layers(plan, PromptContext(BRIEFING.environment), "openai/gpt")
+    own = len(mode_instructions(plan))
+    assert own > 900
+    assert sum(len(layer.text) for layer in found) + own <= MOST
 
 
 def test_f136_the_plan_agent_knows_all_that_planning_takes() -> None:
-    text = "\n".join(system_texts(prompt_layers(agents()["plan"], BRIEFING)))
+    text = mode_instructions(agents()["plan"])
     needed = (
         "write_plan", "present_plan", "`question`", "scope:", "relies_on:", "goal", "verification",
         "Read a file before you change it", "Nothing touches the disk", "cannot approve",
     )  # fmt: skip
     assert [word for word in needed if word not in text] == []
+
+
+def test_f136_the_system_prompt_is_the_same_whatever_agent_a_mode_chooses() -> None:
+    plan, build = [prompt_layers(agents()[name], BRIEFING, "openai/x") for name in MODE_AGENTS]
+    assert plan == build
+    assert not mentions_tool("\n".join(system_texts(plan)), TOOL_NAMES)
+
+
+def test_f136_what_the_mode_changes_comes_behind_and_is_revoked_where_nothing_does() -> None:
+    found = agents()
+    assert mode_instructions(found["explore"]) == ""
+    assert mode_instructions(found["explore"], before="You plan.") == REVOKED
+    assert mode_instructions(found["explore"], "Be kind.", before="You plan.") == "Be kind."
+    told = mode_instructions(found["build"], "Be kind.")
+    assert told == f"{found['build'].prompt.strip()}\n\nBe kind."

@@ -54,7 +54,8 @@ def test_f116_a_session_of_one_turn_is_compacted_and_goes_on(talked: Talker) -> 
     assert done["summary"].startswith("Summary: ")
     assert done["tokens_after"] < done["tokens_before"] > 1_000
     assert (done["pruned"], done["notices"]) == (0, [])
-    assert kinds(world)[-2:] == ["compacted", "message_added"]  # and what holds now
+    # And what holds now: the agent's instructions, the mode and the plan.
+    assert kinds(world)[-3:] == ["compacted", "message_added", "message_added"]
     assert len(world.ok("stage", "list")["operations"]) == 1
     row = talked.json("-c", "Go on")
     assert (row["result"], row["compactions"], row["turns"]) == ("Two.", 1, 2)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.stories import StoryServer, make_code_base, story_server
+from bench.story_code import make_code_base
+from bench.story_server import StoryServer, story_server
 from tests.cli.harness import World
 
 from assent.llm.scripted import ScriptedCall, ScriptedTurn

@@ -273,7 +273,7 @@ def test_f11_a_model_that_worked_in_a_mode_is_told_when_that_is_gone(talker: Tal
     configured(world, "")
     rows = talker.stream("-c", "Go on")
     told = [row["body"] for row in rows if row["kind"] == "message_added"]
-    assert [one.get("synthetic", "") for one in told] == ["reminder", ""]
+    assert [one.get("synthetic", "") for one in told] == ["reminder", "", "agent"]
     assert "plan, because fast no longer exists" in str(told[0]["parts"])
     assert {one["agent"] for one in told} == {"plan"}
 

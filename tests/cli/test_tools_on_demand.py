@@ -12,7 +12,7 @@ from tests.cli.harness import World
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
 
 FIRST = [
-    "read", "list", "glob", "grep", "shell", "write", "edit", "write_plan", "todo", "question",
+    "read", "glob", "grep", "shell", "write", "edit", "write_plan", "todo", "question",
     "present_plan", "more_tools",
 ]  # fmt: skip
 DONE = ScriptedTurn("Done.")
@@ -90,7 +90,7 @@ def test_f13_one_that_the_mode_does_not_allow_is_refused_and_never_listed(
     say(world, server, "Delete a.txt", answers=answers)
     told = [m["content"] for m in sent(server)[-1]["messages"] if m["role"] == "tool"]
     assert "is not available, so nothing was done" in told[0]
-    assert "choose from these: search, git, options, remember, task." in told[1]
+    assert "choose from these: list, search, git, options, remember, task." in told[1]
     assert not any("delete" in names for names in offers(server))
     assert "delete" not in json.dumps(sent(server)[-1]["tools"])
     assert world.files()[b"a.txt"][2] == b"a\n"

@@ -16,7 +16,7 @@ from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent
 
 PACKAGE = Path(__file__).parents[2] / "src" / "assent" / "agents"
-EDITS = ("write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit")
+EDITS = ("write", "edit", "patch", "delete", "move", "notebook_edit")
 
 
 class Desk:

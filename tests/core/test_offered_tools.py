@@ -36,7 +36,7 @@ def after(*events: Event) -> tuple[str, ...]:
         ("Remember to add tests", ()),
         ("Delete the old module and rename the other", ("delete", "move")),
         ("The movement of digits", ()),
-        ("Use `patch` and `task`, with multi_edit", ("patch", "task", "multi_edit")),
+        ("Use `patch` and `task`, with notebook_edit", ("patch", "task", "notebook_edit")),
     ],
 )
 def test_what_a_message_shows_to_be_needed(text: str, needed: tuple[str, ...]) -> None:

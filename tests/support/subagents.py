@@ -37,7 +37,7 @@ from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
 
 Answer = str | list[tuple[str, dict[str, Any]]]
-EDITS = ("write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit")
+EDITS = ("write", "edit", "patch", "delete", "move", "notebook_edit")
 AGENTS = {
     "plan": Agent("plan", kind="primary"),
     "build": Agent("build", kind="primary"),

@@ -41,7 +41,7 @@ PLANS = {
     "draft",
     "remember",
 }
-WRITES = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
+WRITES = {"write", "edit", "patch", "delete", "move", "notebook_edit"}
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_arguments_that_do_not_fit_name_the_field(
 def test_arguments_are_mended_where_there_is_no_doubt(desk: Desk) -> None:
     desk.put("f", "a a\n")
     desk.call("edit", path="f", old="a", new="b", replace_all="true")
-    desk.call("multi_edit", path="f", edits='[{"old": "b b", "new": "c"}]')
+    desk.call("edit", path="f", edits='[{"old": "b b", "new": "c"}]')
     desk.call("write", path=12, content="x")
     assert (desk.content("f"), desk.content("12")) == (b"c\n", b"x")
 

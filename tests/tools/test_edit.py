@@ -1,12 +1,12 @@
-"""edit and multi_edit: the one place that is meant, and every other byte as it was (F130)."""
+"""edit: the places that are meant, and every other byte as it was (F130)."""
 
 from pathlib import Path
 
 import pytest
-from tests.tools.call_harness import Desk
+from tests.tools.call_harness import PLAN, Desk
 
 from assent.core.digest import sha256
-from assent.core.tool import EditEffect, Verdict
+from assent.core.tool import EditEffect, PermissionContext, PlanTextEffect, Verdict
 
 
 @pytest.fixture
@@ -170,21 +170,181 @@ def test_an_edit_says_what_changed_and_keeps_the_mode(desk: Desk) -> None:
     desk.put("run.sh", "1\n2\n3\n4\n5\n6\n").chmod(0o755)
     outcome = desk.call("edit", path="run.sh", old="4", new="four")
     assert outcome.text.splitlines() == [
-        "run.sh: 1 replacement:", "@@ -2,5 +2,5 @@", " 2", " 3", "-4", "+four", " 5", " 6",
+        "run.sh: 1 replacement:", "@@ -4 +4 @@", "-4", "+four",
     ]  # fmt: skip
     assert isinstance(outcome.effect, EditEffect)
     (operation,) = outcome.effect.operations
     assert (operation.before.mode, operation.after.mode) == (0o755, 0o755)  # type: ignore[union-attr]
 
 
-def test_several_edits_are_all_or_none(desk: Desk) -> None:
+def edit(path: str, old: str, new: str, **more: object) -> dict[str, object]:
+    return {"path": path, "old": old, "new": new, **more}
+
+
+def test_f131_edits_of_several_files_are_one_change(desk: Desk) -> None:
+    desk.put("a", "one\ntwo\n")
+    desk.put("b", "one\r\ntwo\r\n")
+    desk.put("c", "x x\n")
+    edits = [
+        edit("a", "two", "2"), edit("b", "one\ntwo", "1\n2"), edit("a", "one", "1"),
+        edit("c", "x", "y", replace_all=True),
+    ]  # fmt: skip
+    settled = desk.settle("edit", edits=edits)
+    assert not settled.outcome.failed
+    assert [line for line in settled.outcome.text.splitlines() if line[0] not in " @-+"] == [
+        "a: 2 replacements:", "b: 1 replacement:", "c: 2 replacements:",
+    ]  # fmt: skip
+    assert isinstance(settled.outcome.effect, EditEffect)
+    assert [op.path for op in settled.outcome.effect.operations] == [b"a", b"b", b"c"]  # type: ignore[union-attr]
+    assert [desk.content(name) for name in "abc"] == [b"1\n2\n", b"1\r\n2\r\n", b"y y\n"]
+    assert settled.outcome.metadata == {
+        "seen": {name: sha256(desk.content(name)) for name in "abc"}
+    }
+
+
+def test_f131_every_edit_is_matched_against_the_files_as_they_were(desk: Desk) -> None:
     desk.put("f", "a\nb\n")
-    edits = [{"old": "a", "new": "b1"}, {"old": "b1", "new": "c"}]
-    assert "2 replacements" in desk.call("multi_edit", path="f", edits=edits).text
-    assert desk.content("f") == b"c\nb\n"
-    wrong = [{"old": "c", "new": "d"}, {"old": "nowhere", "new": "e"}]
-    assert "edits[1]" in desk.failing("multi_edit", path="f", edits=wrong)
-    assert "must not be empty" in desk.failing("multi_edit", path="f", edits=[])
+    desk.call("edit", edits=[edit("f", "a", "b"), edit("f", "b", "a")])
+    assert desk.content("f") == b"b\na\n"
+    told = desk.failing("edit", edits=[edit("f", "a", "b1"), edit("./f", "b1", "c")])
+    assert told.startswith("1 of 2 edits cannot be made. Nothing was changed.\nedits[1] ./f: `old`")
+    assert desk.content("f") == b"b\na\n"
+
+
+def test_f131_every_edit_that_cannot_be_made_is_named_and_none_is_made(desk: Desk) -> None:
+    desk.put("f", "one\ntwo\nthree\nthree\n")
+    desk.put("bin", b"\0")
+    edits = [
+        edit("f", "one\ntwo", "1"), edit("f", "two", "2"), edit("f", "three", "3"),
+        edit("f", "four five", "4"), edit("g", "a", "b"), edit("bin", "a", "b"),
+        edit("f", "", "b"),
+    ]  # fmt: skip
+    assert desk.failing("edit", edits=edits).splitlines() == [
+        "6 of 7 edits cannot be made. Nothing was changed.",
+        "edits[1] f: overlaps edits[0] at line 2.",
+        "edits[2] f: `old` matches 2 places, at lines 3, 4. Include more surrounding lines, or "
+        "set replace_all.",
+        "edits[3] f: `old` was not found. No line of the file is similar; read the file again.",
+        "edits[4] g: g does not exist. Use `write` to create it.",
+        "edits[5] bin: bin is binary; it can only be overwritten, moved or deleted.",
+        "Also: edits[6].",
+    ]
+    assert desk.place.operations == []
+
+
+OVERLAPS = {
+    "the same twice": ([("b", "x", {}), ("b", "y", {})], "edits[1] f: overlaps edits[0] at line 2"),
+    "inside": ([("b", "x", {}), ("a\nb\nc", "y", {})], "edits[1] f: overlaps edits[0] at line 2"),
+    "every place": (
+        [("c", "x", {"replace_all": True}), ("d\nc", "y", {})],
+        "edits[1] f: overlaps edits[0] at line 5",
+    ),
+    "near": ([("b \nc", "x", {}), ("c\nd", "y", {})], "edits[1] f: overlaps edits[0] at line 3"),
+}
+
+
+@pytest.mark.parametrize("case", OVERLAPS)
+def test_f131_places_that_overlap_are_refused(desk: Desk, case: str) -> None:
+    edits, told = OVERLAPS[case]
+    desk.put("f", "a\nb\nc\nd\nc\n")
+    assert told in desk.failing("edit", edits=[edit("f", old, new, **m) for old, new, m in edits])
+
+
+def test_f131_places_that_touch_are_none_that_overlap(desk: Desk) -> None:
+    desk.put("f", "a\nb\nc\n")
+    desk.call("edit", edits=[edit("f", "b\n", ""), edit("f", "a\n", "x\n"), edit("f", "c", "z")])
+    assert desk.content("f") == b"x\nz\n"
+
+
+def test_f131_a_link_and_its_file_are_one_file(desk: Desk) -> None:
+    desk.put("real", "a\nb\n")
+    (desk.place.root / "link").symlink_to("real")
+    desk.call("edit", edits=[edit("link", "a", "1"), edit("real", "b", "2")])
+    assert desk.content("real") == b"1\n2\n"
+    assert len(desk.place.operations) == 1
+    told = desk.failing("edit", edits=[edit("link", "1\n2", "x"), edit("real", "2", "y")])
+    assert "edits[1] real: overlaps edits[0]" in told
+
+
+def test_f131_one_stale_file_stops_all_edits(desk: Desk) -> None:
+    desk.put("a", "one\n")
+    desk.put("b", "two\n")
+    desk.seen = {"b": sha256(b"earlier\n")}
+    told = desk.failing("edit", edits=[edit("a", "one", "1"), edit("b", "two", "2")])
+    assert "edits[1] b: b has changed since you read it. Read it again first." in told
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({"edits": []}, "must not be empty"),
+        ({"path": "f", "edits": []}, "must not be empty"),
+        ({"edits": [edit("f", "a", "b")] * 1001}, "1000 at most"),
+        ({}, "missing required field `path`"),
+        ({"path": "f"}, "missing required field `old`"),
+        ({"edits": "a"}, "Expected `array`"),
+        ({"edits": {"path": "f", "old": "a", "new": "b"}}, "Expected `array`"),
+        ({"edits": [edit("f", "a", "b")], "old": "a", "new": "c"}, "`old` is unknown"),
+        ({"edits": [edit("f", "a", "b")], "replace_all": True}, "`replace_all` is unknown"),
+        ({"edits": [{"old": "a", "new": "b"}]}, "missing required field `path`"),
+        ({"path": "f", "edits": [{"file_path": "g", "old": "a", "new": "b"}]}, "unknown field"),
+        ({"edits": [edit("f", "a", "b", where=1)]}, "unknown field `where`"),
+    ],
+)
+def test_a_list_of_edits_that_does_not_fit_is_refused(
+    desk: Desk, args: dict[str, object], words: str
+) -> None:
+    desk.put("f", "a\n")
+    assert words in desk.failing("edit", **args)
+
+
+def test_models_that_know_multi_edit_call_edit(desk: Desk) -> None:
+    desk.put("f", "a\nb\n")
+    edits = [{"old_string": "a", "new_string": "1"}, {"old_string": "b", "new_string": "2"}]
+    for name in ("multi_edit", "MultiEdit"):
+        settled = desk.settle(name, file_path="f", edits=edits)
+        assert (settled.tool, settled.outcome.failed) == ("edit", name == "MultiEdit")
+    assert desk.content("f") == b"1\n2\n"
+
+
+def test_f17_the_plan_file_is_edited_in_a_call_of_its_own(desk: Desk) -> None:
+    desk.put("f", "a\n")
+    desk.plan_text = b"# Plan\n\nOne.\nTwo.\n"
+    edits = [edit(PLAN, "One", "1"), edit(PLAN, "Two", "2")]
+    effect = desk.call("edit", edits=edits).effect
+    assert effect == PlanTextEffect("# Plan\n\n1.\n2.\n")
+    told = desk.failing("edit", edits=[*edits, edit("f", "a", "b")])
+    assert "in a call of its own" in told
+    indirect = edit(PLAN.replace("plans/", "plans/../plans/"), "One", "1")
+    assert "indirectly" in desk.failing("edit", edits=[*edits, indirect])
+
+
+def test_f76_no_file_gets_around_the_gate_by_being_second(desk: Desk) -> None:
+    desk.put("f", "a\n")
+    desk.put(".env", "KEY=abcdef\n")
+    desk.put(".git/config", "[core]\n")
+    desk.answer = "no"
+    settled = desk.settle("edit", edits=[edit("f", "a", "b"), edit(".env", "KEY=zzz", "KEY=y")])
+    assert settled.outcome.failed
+    assert "abcdef" not in settled.outcome.text
+    assert [request.resource for request in desk.asked[0][0]] == [".env"]
+    assert ".git" in desk.failing(
+        "edit", edits=[edit("f", "a", "b"), edit(".git/config", "c", "d")]
+    )
+    assert "outside" in desk.failing("edit", edits=[edit("f", "a", "b"), edit("../x", "c", "d")])
+    assert desk.place.operations == []
+
+
+def test_f131_what_asks_shows_all_files_in_one_question(desk: Desk) -> None:
+    desk.posture = PermissionContext("ask")
+    desk.put("a", "1\n")
+    desk.put("b", "2\n")
+    desk.call("edit", edits=[edit("a", "1", "x"), edit("b", "2", "y")])
+    ((requests, _),) = desk.asked
+    assert [request.resource for request in requests] == ["a", "b"]
+    (shown,) = desk.shown
+    assert shown is not None
+    assert len(shown.operations) == 2
 
 
 def test_an_edit_through_a_symlink_changes_the_file_it_leads_to(desk: Desk) -> None:
@@ -213,11 +373,11 @@ def test_f130_every_place_of_several_edits_is_shown_under_its_path(desk: Desk) -
         {"old": "50\n", "new": ""},
         {"old": "90", "new": "x\ny"},
     ]
-    assert desk.call("multi_edit", path="long", edits=edits).text.splitlines() == [
+    assert desk.call("edit", path="long", edits=edits).text.splitlines() == [
         "long: 3 replacements:",
-        "@@ -8,5 +8,5 @@", " 8", " 9", "-10", "+ten", " 11", " 12",
-        "@@ -48,5 +48,4 @@", " 48", " 49", "-50", " 51", " 52",
-        "@@ -88,5 +87,6 @@", " 88", " 89", "-90", "+x", "+y", " 91", " 92",
+        "@@ -10 +10 @@", "-10", "+ten",
+        "@@ -50 +49,0 @@", "-50",
+        "@@ -90 +89,2 @@", "-90", "+x", "+y",
     ]  # fmt: skip
 
 
@@ -229,8 +389,8 @@ def test_what_is_left_out_of_a_result_is_marked(desk: Desk) -> None:
     old = "\n".join(LONG.split("\n")[20:40])
     rows = desk.call("edit", path="long", old=old, new="less").text.splitlines()
     assert rows[1:] == [
-        "@@ -19,24 +19,5 @@", " 19", " 20", "-21", "-22", "-23", "-24", "…",
-        "-39", "-40", "+less", " 41", " 42",
+        "@@ -21,20 +21 @@", "-21", "-22", "-23", "-24", "-25", "-26", "…",
+        "-37", "-38", "-39", "-40", "+less",
     ]  # fmt: skip
     desk.put("many", "".join(f"x\n{'-' * 9}\n" * 3 for _ in range(10)))
     many = desk.call("edit", path="many", old="x", new="y", replace_all=True).text

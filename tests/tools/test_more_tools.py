@@ -19,11 +19,11 @@ from assent.tools.registry import TOOLS
 
 PLAN = PermissionContext("plan")
 FIRST = [
-    "read", "list", "glob", "grep", "shell", "write", "edit", "write_plan", "todo", "question",
+    "read", "glob", "grep", "shell", "write", "edit", "write_plan", "todo", "question",
     "present_plan", "more_tools",
 ]  # fmt: skip
 RARE = [
-    "search", "git", "multi_edit", "patch", "delete", "move", "notebook_edit", "options",
+    "list", "search", "git", "patch", "delete", "move", "notebook_edit", "options",
     "unstage", "draft", "remember", "task",
 ]  # fmt: skip
 
@@ -66,28 +66,26 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
         return next(each.description for each in found if each.name == "more_tools")
 
     assert told(PLAN) == (
-        "Adds tools to your next answer, by name. search (where a symbol is defined), git (log, "
-        "diff, blame), multi_edit (several edits, one file), patch (a diff of several files), "
-        "delete (a file or folder), move (a file or folder), notebook_edit (cells of .ipynb), "
-        "options (plans to choose from), remember (facts for later sessions), task (work for "
-        "sub-agents)."
+        "Adds tools to your next answer: list (file tree), search (definitions), git (history, "
+        "blame), patch (a diff), delete, move, notebook_edit (cells), options (plans to choose "
+        "from), remember (for later sessions), task (sub-agents)."
     )
     child = told(PermissionContext("plan", child=True, deeper=False))
-    assert child.endswith("search (where a symbol is defined), git (log, diff, blame).")
+    assert child.endswith("answer: list (file tree), search (definitions), git (history, blame).")
     assert "fetch (web pages)" in told(PermissionContext("ask"))
 
 
 def test_asking_adds_them_from_the_next_answer_on(desk: Desk) -> None:
-    outcome = desk.call("more_tools", names=["git", "MultiEdit", "nothing", "git"])
-    assert outcome.text == "You can call these from your next answer on: git, multi_edit."
-    assert outcome.metadata == {OFFERS: ["git", "multi_edit"]}
+    outcome = desk.call("more_tools", names=["git", "ApplyPatch", "nothing", "git"])
+    assert outcome.text == "You can call these from your next answer on: git, patch."
+    assert outcome.metadata == {OFFERS: ["git", "patch"]}
     assert outcome.effect is None
 
 
 def test_asking_for_what_is_not_there_says_what_is(desk: Desk) -> None:
     desk.posture = PermissionContext("plan", staging=False)
     told = desk.failing("more_tools", names=["patch", "read"])
-    assert "choose from these: search, git, options, remember, task." in told
+    assert "choose from these: list, search, git, options, remember, task." in told
     assert "patch" not in told
 
 
@@ -167,7 +165,7 @@ def test_a_plugins_tool_can_be_on_demand_too(desk: Desk) -> None:
     more = [each.name for each in toolbox.available_tools(PLAN, AGENT, ("lookup",))]
     assert more == [*FIRST, "lookup"]
     found = [each.description for each in toolbox.available_tools(PLAN, AGENT)][-1]
-    assert found.endswith("task (work for sub-agents), lookup (a word).")
+    assert found.endswith("task (sub-agents), lookup (a word).")
 
 
 def test_notes_and_tools_that_settings_want_at_once() -> None:

@@ -234,7 +234,7 @@ def test_f78_a_draft_that_leads_outside_is_asked_about_too(yard: Yard) -> None:
 
 OTHERS: dict[str, dict[str, Any]] = {
     "write": {"content": "x"}, "edit": {"old": "a", "new": "b"}, "delete": {}, "move": {"to": "x"},
-    "multi_edit": {"edits": [{"old": "a", "new": "b"}]}, "glob": {"pattern": "*"},
+    "glob": {"pattern": "*"},
     "grep": {"pattern": "in"}, "search": {"name": "in"},
 }  # fmt: skip
 
@@ -247,6 +247,7 @@ def test_f77_every_other_tool_stays_inside(yard: Yard, name: str, typed: str) ->
     (yard.root / "folder").symlink_to(yard.base / "near")
     before = on_disk(yard.base)
     args: dict[str, Any] = {"path": typed.format(base=yard.base), **OTHERS[name]}
+    args = {"edits": [args]} if name == "edit" else args
     if (name in ("delete", "move")) and typed == "link":
         effect = yard.agreed(tool, **args).effect  # the link itself is the workspace's own
         assert isinstance(effect, EditEffect)

@@ -220,7 +220,6 @@ def test_f131_every_hunk_of_every_file_is_shown_under_its_path(desk: Desk) -> No
         "@@", "-one", "+1",
     )  # fmt: skip
     assert desk.call("patch", patch=patch).text.splitlines() == [
-        "a: 2 hunks:", "@@ -1,5 +1,5 @@", " 1", " 2", "-3", "+three", " 4", " 5",
-        "@@ -18,5 +18,5 @@", " 18", " 19", "-20", "+twenty", " 21", " 22",
-        "b: 1 hunk:", "@@ -1,1 +1,1 @@", "-one", "+1",
+        "a: 2 hunks:", "@@ -3 +3 @@", "-3", "+three", "@@ -20 +20 @@", "-20", "+twenty",
+        "b: 1 hunk:", "@@ -1 +1 @@", "-one", "+1",
     ]  # fmt: skip

@@ -28,7 +28,7 @@ from assent.tools.registry import TOOLS
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 NAMES = {
-    "Write": "write", "Edit": "edit", "MultiEdit": "multi_edit", "Read": "read", "LS": "list",
+    "Write": "write", "Edit": "edit", "MultiEdit": "edit", "Read": "read", "LS": "list",
     "Glob": "glob", "Grep": "grep", "Bash": "shell", "NotebookEdit": "notebook_edit",
     "WebFetch": "fetch", "TodoWrite": "todo", "AskUserQuestion": "question",
     "ExitPlanMode": "present_plan", "EnterPlanMode": "enter_plan", "write_file": "write",
@@ -60,7 +60,7 @@ def test_a_name_from_elsewhere_means_a_tool_here(alias: str, tool: str) -> None:
 
 def test_every_alias_leads_to_a_tool_and_every_argument_to_a_field() -> None:
     fields = {field for tool in TOOLS for field in tool.args.__struct_encode_fields__}
-    inner = {"content", "old", "new", "multiple", "header", "label"}
+    inner = {"content", "old", "new", "replace_all", "multiple", "header", "label"}
     assert set(ALIASES.values()) == set(BY_NAME)
     assert not ALIASES.keys() & UNSUPPORTED.keys()
     assert {normalized_name(name) for name in (*ALIASES, *UNSUPPORTED)} == {*ALIASES, *UNSUPPORTED}
@@ -75,20 +75,20 @@ CALLS: dict[str, tuple[dict[str, object], tuple[str, dict[str, object]]]] = {
     "create_file": ({"path": "n", "file_text": "x"}, ("write", {"path": "n", "content": "x"})),
     "Edit": (
         {"file_path": "f", "old_string": "a", "new_string": "b", "replace_all": True},
-        ("edit", {"path": "f", "old": "a", "new": "b", "replace_all": True}),
+        ("edit", {"edits": [{"path": "f", "old": "a", "new": "b", "replace_all": True}]}),
     ),
     "MultiEdit": (
         {"file_path": "f", "edits": [{"old_string": "a", "new_string": "b"}]},
-        ("multi_edit", {"path": "f", "edits": [{"old": "a", "new": "b"}]}),
+        ("edit", {"edits": [{"path": "f", "old": "a", "new": "b"}]}),
     ),
     "update_file": ({"path": "f", "content": "x"}, ("write", {"path": "f", "content": "x"})),
     "edit_file": (
         {"path": "f", "edits": [{"oldText": "a", "newText": "b"}]},
-        ("multi_edit", {"path": "f", "edits": [{"old": "a", "new": "b"}]}),
+        ("edit", {"edits": [{"path": "f", "old": "a", "new": "b"}]}),
     ),
     "str_replace_editor": (
         {"command": "str_replace", "path": "f", "old_str": "a", "new_str": "b"},
-        ("edit", {"path": "f", "old": "a", "new": "b"}),
+        ("edit", {"edits": [{"path": "f", "old": "a", "new": "b"}]}),
     ),
     "str_replace_based_edit_tool": (
         {"command": "create", "path": "n", "file_text": "x"},

@@ -28,7 +28,7 @@ from assent.tools.registry import TOOLS
 SOURCE = Path(assent.__file__).parent
 # Who says something to a model; the tables of the shell also speak of programs of those names.
 FOLDERS = ("tools", "permissions", "agent", "core/shell/parser.py", "sandbox/read_only_shell.py")
-EDITING = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
+EDITING = {"write", "edit", "patch", "delete", "move", "notebook_edit"}
 SETS = [
     frozenset(),
     *[frozenset({name}) for name in TOOL_NAMES],

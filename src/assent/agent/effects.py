@@ -4,7 +4,7 @@ The plan that a session writes is found, or begun, here.
 """
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from math import ceil
 
 import msgspec
@@ -16,18 +16,26 @@ from assent.agent.permission_request import (
     is_answered,
     refusal_reason,
 )
+from assent.agent.plan_updates import plan_changed_text
 from assent.agent.prompt import ModeSwitch, mode_events
 from assent.agent.services import AgentServices, ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
 from assent.core.ids import plan_name, plan_name_of
-from assent.core.llm import StreamDelta, ToolCall
+from assent.core.llm import StreamDelta, TextPart, ToolCall
 from assent.core.paths import one_line
+from assent.core.permission.mode import default_agent
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import NO_SCOPE, declaration_problem, misspelled_keys
 from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
 from assent.core.run.permit import PermitSource
-from assent.core.session.event import Question, SessionEvent, Todo, TodosChanged
+from assent.core.session.event import (
+    MessageAdded,
+    Question,
+    SessionEvent,
+    Todo,
+    TodosChanged,
+)
 from assent.core.session.question import yes_no_question
 from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import STAGED_OPERATIONS
@@ -69,6 +77,8 @@ EMPTY_TEXT = (
     "why, and how to verify it, then present the plan."
 )
 
+PLAN_WORDS = r"[\w ,.:'&()-]+"  # of a title; what may be a path is no name
+
 PlanLookup = Generator[SessionEvent, None, PlanRecord]
 
 
@@ -99,6 +109,7 @@ class SessionPlans:
             return (yield from self._renamed(record, plan, name))
         made = self._made(record, name or plan_name_of(record.goal or record.title))
         yield self._services.link(made)
+        yield from self._told(record, plan, made)
         return made
 
     def why_not_presentable(self, plan: PlanRecord) -> str:
@@ -122,7 +133,24 @@ class SessionPlans:
         if plan.state is PlanState.DRAFTING:
             made = self._moved(plan, made)
         yield self._services.link(made)
+        yield from self._told(record, plan, made)
         return made
+
+    def _told(
+        self, record: SessionRecord, before: PlanRecord | None, made: PlanRecord
+    ) -> Iterator[MessageAdded]:
+        """Tells user and model that another plan is the session's from now on, if one is.
+
+        The first plan of a session is no change, nor is one in the place of a plan that was
+        deleted: that was said when it happened.
+        """
+        gone = before is None or before.state is PlanState.DISCARDED
+        if gone and self._services.plans.is_empty(made):
+            return
+        words = TextPart(plan_changed_text(made, None if gone else before))
+        agent = record.agent or default_agent(record.mode)
+        new = self._services.ports.clock.new_id()
+        yield MessageAdded(new, agent, (words,), synthetic="plan_used", model=record.model)
 
     def _moved(self, plan: PlanRecord, made: PlanRecord) -> PlanRecord:
         """Stages one plan's operations in another and empties it; on a conflict both stay."""
@@ -148,6 +176,7 @@ class SessionPlans:
             plan.name: plan for plan in self._services.plans.all() if plan.session == record.slug
         }
         n, name = 1, plan_name(wanted)
+        wanted = name
         while name in known:
             if known[name].state is not PlanState.COMPLETED:
                 return self._services.plans.select(known[name])
@@ -160,7 +189,8 @@ def _plain(name: str) -> str:
     """Returns a plan's name where a model gives its file name; secrets are removed."""
     plain = name.rpartition("/PLAN_")[2].removeprefix("PLAN_").removesuffix(".md")
     shown = redact(plain)
-    return plain if shown == plain else plan_name_of(shown)
+    is_words = " " in plain.strip() and re.fullmatch(PLAN_WORDS, plain)
+    return plan_name_of(shown) if is_words or shown != plain else plain
 
 
 UNANSWERED = "No answer. Decide what is most likely wanted and write the assumption into the plan."

@@ -144,6 +144,22 @@ def selected_text(plan: PlanRecord, text: bytes) -> str:
     )
 
 
+def plan_changed_text(plan: PlanRecord, before: PlanRecord | None) -> str:
+    """Returns the message that a session goes on with another plan, and what became of the last."""
+    where = f"{plan.name} in {one_line(plan.path)}"
+    if before is None:
+        return f"The current plan is now {where}, {plan.state.label.lower()}."
+    return (
+        f"The current plan is now {where}, {plan.state.label.lower()}. The plan {before.name} is "
+        f"{before.state.label.lower()} and no longer the current one."
+    )
+
+
+def option_followed_text(plan: PlanRecord) -> str:
+    """Returns the message that another option is the current one."""
+    return f"Option {plan.option} is now the current plan."
+
+
 def deleted_text(plan: PlanRecord) -> str:
     """Returns the message that a plan was deleted."""
     return f"The plan {plan.name} was deleted with everything staged in it."
@@ -311,6 +327,8 @@ class PlanUpdates:
         rest = {p: n for p, n in known.items() if p in open_ones and open_ones[p] is not current}
         if current is None:
             return told, plan_link("", 0, link.home)
+        if current.plan_id != record.plan_id:
+            told.append(("plan_used", option_followed_text(current)))
         seq = known[current.plan_id]
         return told, plan_link(current.plan_id, seq, link.home, current.option, rest)
 

@@ -8,7 +8,14 @@ import msgspec
 
 from assent.core.llm import TextPart
 from assent.core.paths import one_line
-from assent.core.permission.mode import CustomMode, CustomModes, Mode, default_agent, effective_mode
+from assent.core.permission.mode import (
+    MODE_AGENTS,
+    CustomMode,
+    CustomModes,
+    Mode,
+    default_agent,
+    effective_mode,
+)
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.event import MessageAdded, ModeChanged, SessionEvent
@@ -22,6 +29,7 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "..", "prompts")
 # Which providers' models get a separate header, and in which file it is.
 _HEADERS = {"openai": "openai", "ollama": "local", "lmstudio": "local", "llamacpp": "local"}
 _kept: dict[str, str] = {}
+REVOKED: Final = "The instructions for planning or building given before no longer apply."
 
 
 class PromptLayer(msgspec.Struct, frozen=True):
@@ -40,15 +48,13 @@ def prompt_layers(
 ) -> tuple[PromptLayer, ...]:
     """Returns every layer; `message` is the one that is sent with the messages.
 
-    Assent's own texts name no tool that is absent; texts written by users stay as they are.
+    Assent's own texts name no tool that is absent; texts written by users stay as they are. The
+    agents that modes choose are no part of it: it is the same in every mode.
     """
-    prompt = agent.prompt.strip()
     return (
         PromptLayer("base", prompt_text("base")),
         PromptLayer("provider", _header(model)),
-        PromptLayer(
-            "agent", without_missing_tools(prompt, absent) if agent.source == "builtin" else prompt
-        ),
+        PromptLayer("agent", "" if agent.name in MODE_AGENTS else _agent_text(agent, absent)),
         PromptLayer("tools", without_missing_tools(prompt_text("tools"), absent)),
         PromptLayer("environment", without_missing_tools("\n".join(briefing.environment), absent)),
         PromptLayer("instructions", _instructions(briefing)),
@@ -56,6 +62,23 @@ def prompt_layers(
         PromptLayer("message", message),
         PromptLayer("hooks", ""),
     )
+
+
+def mode_instructions(
+    agent: Agent, words: str = "", absent: Collection[str] = (), *, before: str = ""
+) -> str:
+    """Returns what a message says of the mode's agent and of a custom mode; mostly nothing new.
+
+    It comes behind the system prompt, where the mode changes. `before` is what the model got last:
+    if nothing takes its place, it is revoked.
+    """
+    own = _agent_text(agent, absent) if agent.name in MODE_AGENTS else ""
+    return "\n\n".join(filter(None, [own, words])) or (REVOKED if before else "")
+
+
+def _agent_text(agent: Agent, absent: Collection[str]) -> str:
+    prompt = agent.prompt.strip()
+    return without_missing_tools(prompt, absent) if agent.source == "builtin" else prompt
 
 
 def system_texts(all_layers: tuple[PromptLayer, ...]) -> tuple[str, ...]:
@@ -94,14 +117,12 @@ def _facts(facts: tuple[str, ...]) -> str:
 
 
 _STAGED = (
-    "You plan; nothing changes on disk. Writes, and commands that are not read-only, are staged "
-    "as exact operations of the plan. After you present it, the user decides; only the user can "
-    "approve it."
+    "Writes, and commands that are not read-only, are staged as exact operations of the plan and "
+    "change nothing on disk. Only the user can approve it."
 )
 _PROSE = (
-    "You plan; nothing changes on disk, and nothing can be staged here: write a text plan, which "
-    "is carried out in a build. After you present it, the user decides; only the user can approve "
-    "it."
+    "Nothing changes on disk, and nothing can be staged here: write a text plan, which is carried "
+    "out in a build. Only the user can approve it."
 )
 _MODES: Final[dict[Mode, str]] = {
     "plan": _STAGED,

@@ -49,10 +49,10 @@ class SessionContext:
         A child's agent keeps no tool that one of its parents lacks. As long as all agents are the
         same, the same object is returned.
         """
-        own, words = self._known(record), self._words(record)
+        own = self._known(record)
         above = [self._known(each) for each in self._above(record) or ()]
-        if self._agent is None or self._agent[0] != (own, words, above):
-            self._agent = ((own, words, above), _within(own, words, above))
+        if self._agent is None or self._agent[0] != (own, above):
+            self._agent = ((own, above), _within(own, above))
         return self._agent[1]
 
     def is_unknown_agent(self, record: SessionRecord) -> bool:
@@ -151,7 +151,7 @@ class SessionContext:
         name = record.agent or default_agent(record.mode)
         return agents.get(name) or agents.get("plan") or Agent("plan")
 
-    def _words(self, record: SessionRecord) -> str:
+    def mode_prompt(self, record: SessionRecord) -> str:
         """Returns the text that the session's custom mode adds to its agent's prompt."""
         if not self._tools.modes:
             return ""
@@ -208,12 +208,9 @@ class SessionContext:
         return self._scope[1]
 
 
-def _within(agent: Agent, words: str, above: Sequence[Agent]) -> Agent:
-    """Returns an agent with a mode's text added, and without tools that its parents lack."""
-    if not words and not above:
-        return agent
-    prompt = f"{agent.prompt.rstrip()}\n\n{words}" if words else agent.prompt
+def _within(agent: Agent, above: Sequence[Agent]) -> Agent:
+    """Returns an agent without tools that its parents lack."""
     for each in above:
         meet = each.narrowed(agent)
         agent = msgspec.structs.replace(agent, tools=meet.tools, permission=meet.permission)
-    return msgspec.structs.replace(agent, prompt=prompt)
+    return agent

@@ -10,7 +10,7 @@ from assent.agent.effects import EffectDone
 from assent.agent.hook_guard import fire_compact_hooks, fire_response_hooks
 from assent.agent.permission_request import drain
 from assent.agent.plan_updates import OwnChanges, PlanUpdates
-from assent.agent.prompt import ReminderContext, reminder
+from assent.agent.prompt import ReminderContext, mode_instructions, reminder
 from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_context import SessionContext
 from assent.agent.session_repository import SessionRepository, folded_session
@@ -269,6 +269,17 @@ class SessionTurn:
         if not reported and self.children.asking:
             yield from self._end("waiting")
         return reported or self._over
+
+    def mode_instructions(self) -> str:
+        """Returns what the model has to know of its agent in this mode, behind all it knows."""
+        words = self._surroundings.mode_prompt(self._record)
+        before = self._transcript.instructions
+        return mode_instructions(self.agent, words, self.absent_tools(), before=before)
+
+    @property
+    def instructed(self) -> str:
+        """The instructions that the model has got."""
+        return self._transcript.instructions
 
     def reminder(self) -> str:
         """Returns a reminder of the current mode and plan."""

@@ -11,7 +11,13 @@ import msgspec
 
 from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
-from assent.agent.prompt import PromptLayer, ReminderContext, prompt_layers, reminder
+from assent.agent.prompt import (
+    PromptLayer,
+    ReminderContext,
+    mode_instructions,
+    prompt_layers,
+    reminder,
+)
 from assent.agent.services import ToolEnvironment
 from assent.app.composition import engine_of
 from assent.app.engine import Engine
@@ -24,7 +30,7 @@ from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
 from assent.core.llm import may_choose
 from assent.core.paths import display_path
-from assent.core.permission.mode import Mode, default_agent
+from assent.core.permission.mode import Mode, default_agent, effective_mode
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.record import SessionRecord
 from assent.executor.disk import Disk
@@ -76,7 +82,10 @@ class SessionRuntime(msgspec.Struct, frozen=True):
         said = reminder(
             record, None, ReminderContext(staging=self.tools.staging, modes=self.tools.modes)
         )
-        return prompt_layers(agent, self.briefing, record.model, said, absent)
+        modes = effective_mode(record.mode, record.custom, self.tools.modes)[1]
+        words = "\n\n".join(each.prompt.strip() for each in modes if each.prompt.strip())
+        told = "\n\n".join(filter(None, [mode_instructions(agent, words, absent), said]))
+        return prompt_layers(agent, self.briefing, record.model, told, absent)
 
     def close(self) -> None:
         self.end()

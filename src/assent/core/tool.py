@@ -288,7 +288,7 @@ Edit, Outcome, Request = EditEffect, ToolOutcome, ResourceAccess
 # Every tool of Assent's own, offered or not.
 TOOL_NAMES: Final = (
     "read", "list", "glob", "grep", "search", "git", "shell", "fetch", "write", "edit",
-    "multi_edit", "patch", "delete", "move", "notebook_edit", "write_plan", "todo", "question",
+    "patch", "delete", "move", "notebook_edit", "write_plan", "todo", "question",
     "remember", "task", "present_plan", "options", "unstage", "draft", "enter_plan", "more_tools",
 )  # fmt: skip
 _MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list

@@ -60,6 +60,13 @@ class Turn(Protocol):
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
         """Runs the calls of one answer; each event comes out after it was stored."""
 
+    def mode_instructions(self) -> str:
+        """Returns what the model has to know of its agent in this mode, behind all it knows."""
+
+    @property
+    def instructed(self) -> str:
+        """The instructions that the model has got, and still has."""
+
     def reminder(self) -> str:
         """Returns a reminder of the current mode, plan and digest, todos and approval."""
 

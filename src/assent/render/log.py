@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from assent.core.event import Event, JournalWritten, StoredEvent, event_tag
-from assent.core.llm import ImagePart, StreamDelta, ToolCall
+from assent.core.llm import ImagePart, StreamDelta, TextPart, ToolCall
 from assent.core.session.event import (
     AttachedFile,
     BatchPlanned,
@@ -25,6 +25,7 @@ from assent.core.session.event import (
     CritiqueEnded,
     CritiqueStarted,
     FilesAttached,
+    MessageAdded,
     PartSaid,
     PlannedCall,
     ResultsPruned,
@@ -392,6 +393,8 @@ def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line
         case StepRetried(attempt, wait, reason):
             again = f" Retrying in {wait:.0f} s (attempt {attempt + 1})." if wait else ""
             yield from wrapped_lines("dim", f"· {visible_line(redact(reason))}{again}")
+        case MessageAdded(parts=(TextPart(text), *_), synthetic="plan_used"):
+            yield from wrapped_lines("dim", f"· {visible_line(redact(text))}")
         case Compacted():
             yield Line("dim", f"· {COMPACTED}")
         case ResultsPruned(results=results, tokens=tokens):

@@ -42,7 +42,7 @@ class MemoryTurn:
         self.reminds = ""
         self.answers: list[bool] = []  # of the user who is asked whether to go on; then no one is
         self.asked: list[tuple[str, str]] = []
-        self.objection = self.instructions = ""  # of hooks, before a compaction
+        self.objection = self.added = ""  # of hooks, before a compaction
         self.reports: list[SessionEvent] = []  # of children, each while the turn would rest
         self._tools = dict(tools or {})
         self._agents = {"plan": Agent("plan"), "build": Agent("build"), **(agents or {})}
@@ -128,7 +128,7 @@ class MemoryTurn:
     def before_compaction(self, *, asked: bool) -> str:
         if self.objection:
             raise Refused(self.objection)
-        return self.instructions
+        return self.added
 
     def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         self.asked.append((header, question))
@@ -140,6 +140,13 @@ class MemoryTurn:
             return False
         yield from self.append_events(self.reports.pop(0))
         return True
+
+    def mode_instructions(self) -> str:
+        return ""
+
+    @property
+    def instructed(self) -> str:
+        return self._transcript.instructions
 
     def reminder(self) -> str:
         return self.reminds

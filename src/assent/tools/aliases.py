@@ -154,7 +154,6 @@ TRANSLATIONS: Mapping[tuple[str, str], Translation] = {
     ("search", "targetdirectories"): _only_folder,
     ("list", "recursive"): _flat,
     ("edit", "expectedreplacements"): _all_of_them,
-    ("multi_edit", "expectedreplacements"): _all_of_them,
     ("todo", "status"): _status,
 }
 
@@ -166,6 +165,24 @@ def _read(args: TranslatedArgs) -> TranslatedArgs:
     lines = ("should_read_entire_file", "offset", "limit")
     rest = {n: value for n, value in args.items() if n not in lines and "line" not in n}
     return {**rest, "lines": "1-"}
+
+
+def _edit(args: TranslatedArgs) -> TranslatedArgs:
+    """Makes a list of a single edit, and gives the edits of a list the path that is beside it."""
+    if "edits" not in args:
+        option = {"option": args["option"]} if "option" in args else {}
+        return {"edits": [{name: args[name] for name in args if name != "option"}], **option}
+    edits = _items(args["edits"])
+    if not isinstance(edits, list):
+        return args
+    shared = {name: value for name, value in args.items() if _is_path(name)}
+    rest = {name: value for name, value in args.items() if name not in shared}
+    listed = [{**shared, **each} if isinstance(each, dict) else each for each in edits]
+    return {**rest, "edits": listed}
+
+
+def _is_path(name: str) -> bool:
+    return name == "path" or "path" in ARGUMENTS.get(normalized_name(name), ())
 
 
 def _todo(args: TranslatedArgs) -> TranslatedArgs:
@@ -221,6 +238,7 @@ def _notebook(args: TranslatedArgs) -> TranslatedArgs:
 
 TOOL_TRANSLATIONS: Mapping[str, Callable[[TranslatedArgs], TranslatedArgs]] = {
     "read": _read,
+    "edit": _edit,
     "todo": _todo,
     "question": _question,
     "present_plan": _present,
@@ -435,8 +453,7 @@ ALIASES: dict[str, str] = {
         "fetch": "webfetch fetchurl readurl openurl",
         "write": "writefile createfile filewrite savefile writetofile",
         "edit": "editfile fileedit strreplace searchreplace replace replaceinfile "
-        "replacestringinfile updatefile",
-        "multi_edit": "",
+        "replacestringinfile updatefile multiedit",
         "patch": "applypatch applydiff",
         "delete": "deletefile removefile remove rm",
         "move": "movefile renamefile rename mv",
@@ -523,6 +540,6 @@ def _refuse(short: str) -> None:
 def _kind_of_edit(args: Args) -> str:
     """Tells what `edit_file` and similar calls want: to replace text, or the whole file."""
     if "edits" in args:
-        return "multi_edit"
+        return "edit"
     names = {ARGUMENTS.get(normalized_name(name), (name,))[0] for name in args}
     return "write" if "content" in names and "old" not in names else "edit"

@@ -18,7 +18,7 @@ from assent.core.tool import (
 )
 from assent.tools.files import resolve_path
 from assent.tools.outcome import collect_output, quote_argument, with_draft_note
-from assent.tools.tool import HIDDEN_FIELD, OptionArgs, Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, PLAN_FIELD, OptionArgs, Tool, ToolContext
 
 # shell: runs a command line that only reads; any other is an effect, staged in plan mode.
 
@@ -27,11 +27,13 @@ MAX_READING_S = 120  # seconds of a command that only reads
 
 
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
-    command: str
-    network: bool = False
-    at_end: bool = False
+    command: Annotated[str, msgspec.Meta(description="command line")]
+    network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="staged: needs it")] = False
+    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="staged: stays last")] = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
-    timeout: float = 0  # seconds; 0: as many as usual
+    timeout: Annotated[float, msgspec.Meta(description="seconds")] = (
+        0  # seconds; 0: as many as usual
+    )
     subject: Annotated[str, HIDDEN_FIELD] = ""
 
 
@@ -104,8 +106,10 @@ _REVISION = r"(?!-)[\w./~^@{}+-]+"
 
 
 class GitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    command: Literal["status", "log", "diff", "show", "blame"]
-    path: str = ""
+    command: Annotated[
+        Literal["status", "log", "diff", "show", "blame"], msgspec.Meta(description="subcommand")
+    ]
+    path: Annotated[str, msgspec.Meta(description="file or folder")] = ""
     rev: Annotated[str, msgspec.Meta(description="HEAD~2 or main..topic")] = ""
     limit: Annotated[int, msgspec.Meta(description="commits in a log")] = 20
 
@@ -156,4 +160,4 @@ def _path(args: GitArgs, context: ToolContext) -> str:
     return f"./{display_path(resolve_path(context, args.path))}" if args.path else ""
 
 
-GIT = Tool("git", GitArgs, git_touches, run_git, Action.SHELL, on_demand="log, diff, blame")
+GIT = Tool("git", GitArgs, git_touches, run_git, Action.SHELL, on_demand="history, blame")

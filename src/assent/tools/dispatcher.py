@@ -12,11 +12,12 @@ import msgspec
 from assent.core.errors import AssentError, UsageError
 from assent.core.llm import ToolCall, ToolDefinition
 from assent.core.paths import display_path, typed_line
+from assent.core.permission.mode import Mode
 from assent.core.plan.operation import footprint
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlannedCall
 from assent.core.session.question import PermissionAnswer
-from assent.core.session.transcript import DRAFT_TOOLS
+from assent.core.session.transcript import BUILD_TOOLS, DRAFT_TOOLS, PLAN_TOOLS, mode_tools
 from assent.core.tool import (
     MISSING_CAPABILITY,
     Action,
@@ -40,7 +41,13 @@ from assent.tools.aliases import aliases_of, normalized_name, resolve_alias
 from assent.tools.files import outside_accesses
 from assent.tools.outcome import JoinedOutcome, access_line, failed_outcome, refused_outcome
 from assent.tools.session_tools import MORE_TOOLS_ACCESS
-from assent.tools.tool import Tool, ToolContext, decode_arguments, tool_definition
+from assent.tools.tool import (
+    SELF_EXPLAINING,
+    Tool,
+    ToolContext,
+    decode_arguments,
+    tool_definition,
+)
 
 # Tool availability: why a tool is not offered in a mode, to an agent, or in a child session.
 
@@ -51,6 +58,8 @@ OPTIONS = "options"  # once it is offered, other tools take the label of an opti
 NOTHING_MORE = "Every available tool is offered at once here."
 # A child's words and wishes belong to its parent's plan, which the parent writes.
 ROOT_ONLY = (ENTER, "write_plan", "todo", "remember", OPTIONS, *DRAFT_TOOLS)
+# A mode whose tools a name stands for; all modes but plan mode have the same.
+_MODE_OF: Final[dict[str, Mode]] = {PLAN_TOOLS: "plan", BUILD_TOOLS: "ask"}
 # What agents' files of other programs call the family of a tool.
 FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("webfetch",)}
 
@@ -147,10 +156,17 @@ SUBJECTS = ("path", "to", "command", "url")
 def inferred_access(call: ToolCall, tool: Tool | None) -> tuple[ResourceAccess, ...]:
     """Returns the requests that a call seems to make; an unknown tool could do anything."""
     args = call.args or {}
-    named = [value for name in SUBJECTS if isinstance(value := args.get(name), str) and value]
+    listed = args.get("edits")
+    each = [args, *filter(_is_object, listed)] if isinstance(listed, list) else [args]
+    found = [one.get(name) for one in each for name in SUBJECTS]
+    named = list(dict.fromkeys(value for value in found if isinstance(value, str) and value))
     if tool is None:
         return (ResourceAccess(Action.TOOL, " ".join([call.tool, *named])),)
     return tuple(ResourceAccess(tool.action, value) for value in named or (tool.name,))
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH, Action.SKILL)
@@ -236,7 +252,7 @@ class ToolDispatcher:
         self._more = more
         self._notes = notes
         self._at_once = at_once
-        self._made: dict[tuple[str, frozenset[str], str, bool], ToolDefinition] = {}
+        self._made: dict[tuple[str, frozenset[str], str, bool, bool], ToolDefinition] = {}
         self._offered: dict[object, tuple[ToolDefinition, ...]] = {}
         self._asked: tuple[_Asker, tuple[ToolDefinition, ...]] | None = None
         self._sets: tuple[tuple[PermissionContext, Agent, int], ToolSets] | None = None
@@ -247,20 +263,45 @@ class ToolDispatcher:
     ) -> tuple[ToolDefinition, ...]:
         """Returns the tools that a request offers; an unchanged set is the same object.
 
-        Those on demand come last, in the order in which the session came to need them.
+        Those on demand come last, in the order in which the session came to need them. `requested`
+        names modes, too: the list begins with the tools of the first, and what a later mode brings
+        comes behind. No mode takes a tool away or changes what is said about it, as providers cache
+        from the beginning of a request; a call that the mode does not allow is refused.
         """
         asked = self._asked  # children ask, too, each in a separate thread
         if asked is None or asked[0] != (permissions, agent, requested):
-            sets = self.tool_sets(permissions, agent)
-            hidden = {*sets.unavailable, *sets.on_demand}
-            names = [name for name in self._tools if name not in hidden]
-            names += [name for name in requested if name in sets.on_demand]
-            key = (tuple(names), frozenset(sets.unavailable), sets.on_demand)
+            self._learn(permissions)
+            now = mode_tools(permissions.mode)
+            modes = tuple(each for each in (*requested, now) if each in _MODE_OF)
+            sets = {each: self._mode_sets(each, permissions, agent) for each in modes}
+            names: dict[str, None] = {}
+            for each in (modes[0], *requested, now):
+                if each in sets:
+                    hidden = {*sets[each].unavailable, *sets[each].on_demand}
+                    names |= {name: None for name in self._tools if name not in hidden}
+                elif any(each in one.on_demand for one in sets.values()):
+                    names[each] = None
+            first = sets[modes[0]]
+            absent = frozenset.intersection(*[frozenset(one.unavailable) for one in sets.values()])
+            planning = modes[0] == PLAN_TOOLS and permissions.staging
+            key = (tuple(names), absent, first.on_demand, planning)
             if key not in self._offered:
-                made = [self._definition(name, sets, options=OPTIONS in names) for name in names]
+                said = ToolSets(dict.fromkeys(absent, ""), first.on_demand)
+                options = OPTIONS in names
+                made = [
+                    self._definition(name, said, options=options, planning=planning)
+                    for name in names
+                ]
                 self._offered[key] = tuple(made)
             asked = self._asked = ((permissions, agent, requested), self._offered[key])
         return asked[1]
+
+    def _mode_sets(self, mode: str, permissions: PermissionContext, agent: Agent) -> ToolSets:
+        """Returns the tools of the mode in effect, or of one that was in effect before."""
+        if mode != mode_tools(permissions.mode):
+            before = msgspec.structs.replace(permissions, mode=_MODE_OF[mode])
+            return self._divided(before, agent)
+        return self.tool_sets(permissions, agent)
 
     def on_demand_tools(
         self, permissions: PermissionContext, agent: Agent
@@ -308,7 +349,9 @@ class ToolDispatcher:
             known = self._absent = (permissions, agent, absent)
         return known[2]
 
-    def _definition(self, name: str, sets: ToolSets, *, options: bool = False) -> ToolDefinition:
+    def _definition(
+        self, name: str, sets: ToolSets, *, options: bool = False, planning: bool = True
+    ) -> ToolDefinition:
         """Returns a tool as a model sees it; the same object as long as it is the same."""
         note = self._notes.get(name, "")
         if name == MORE:
@@ -318,11 +361,12 @@ class ToolDispatcher:
                 for each in sets.on_demand
                 if each not in DRAFT_TOOLS
             ]
-            note = ", ".join(f"{each} ({purpose})" for each, purpose in rare) + "."
-        key = (name, frozenset(sets.unavailable), note, options)
+            note = ", ".join(_listed(each, purpose) for each, purpose in rare) + "."
+        key = (name, frozenset(sets.unavailable), note, options, planning)
         if key not in self._made:
-            tool = self._tools[name]
-            self._made[key] = tool_definition(tool, sets.unavailable, note, options=options)
+            self._made[key] = tool_definition(
+                self._tools[name], sets.unavailable, note, options=options, planning=planning
+            )
         return self._made[key]
 
     def _is_at_once(self, name: str, permissions: PermissionContext, agent: Agent) -> bool:
@@ -644,6 +688,10 @@ def _advised(outcome: ToolOutcome, absent: frozenset[str]) -> ToolOutcome:
 def _unread(prepared: PreparedCall) -> Decision:
     """Returns the decision about a piece that could not be read."""
     return Decision(Verdict.DENY, prepared.failure.text if prepared.failure else "")
+
+
+def _listed(name: str, purpose: str) -> str:
+    return name if purpose == SELF_EXPLAINING else f"{name} ({purpose})"
 
 
 def _piece_name(prepared: PreparedCall) -> str:

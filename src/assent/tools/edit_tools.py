@@ -1,15 +1,26 @@
-"""The tools that change single files: `write`, `edit`, `multi_edit`, `delete` and `move`."""
+"""The tools that change files: `write`, `edit`, `delete` and `move`."""
+
+from typing import Annotated
 
 import msgspec
 
-from assent.core.errors import ImpossibleOperations, NoMatch, NotFound, Refused, UsageError
-from assent.core.paths import base_name, casefolded, display_path, is_inside, one_line, parent
+from assent.core.errors import AssentError, ImpossibleOperations, NotFound, Refused, UsageError
+from assent.core.paths import (
+    base_name,
+    casefolded,
+    display_path,
+    is_inside,
+    one_line,
+    parent,
+    typed_line,
+)
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools import file_edit as plan_file
 from assent.tools.file_edit import (
     BOM,
     MAX_FILES,
+    UNCHANGED,
     EditedFile,
     TextEncoding,
     TextReplacement,
@@ -27,12 +38,13 @@ from assent.tools.file_edit import (
     find_replacements,
     is_plan,
     line_end,
+    line_of,
     load_file,
     plan_text_outcome,
     read_access,
     with_line_ends,
 )
-from assent.tools.tool import OptionArgs, Tool, ToolContext
+from assent.tools.tool import SELF_EXPLAINING, OptionArgs, Tool, ToolContext
 
 # write: creates a file, or replaces all of its content.
 
@@ -41,8 +53,8 @@ BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 
 class WriteArgs(OptionArgs, frozen=True):
-    path: str
-    content: str
+    path: Annotated[str, msgspec.Meta(description="file")]
+    content: Annotated[str, msgspec.Meta(description="the whole of it")]
 
 
 def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -87,105 +99,149 @@ def _in_form(text: str, path: bytes, before: FileState | None, context: ToolCont
 WRITE = Tool("write", WriteArgs, write_touches, run_write, Action.EDIT)
 
 
-# multi_edit: replaces several pieces of text in one file, one after the other, all or none.
+# edit: replaces pieces of text in one or several files, all or none.
+
+
+MAX_EDITS = 1000  # of one call
+MAX_TOLD = 5  # edits that cannot be made and are explained, of one call
 
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    old: str
-    new: str
-    replace_all: bool = False
-
-
-class MultiEditArgs(OptionArgs, frozen=True):
-    path: str
-    edits: list[TextEdit]
-
-
-def multi_edit_touches(args: MultiEditArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
-    return edit_accesses(args.path, context)
-
-
-def run_multi_edit(args: MultiEditArgs, context: ToolContext) -> ToolOutcome:
-    """Returns the file with all pieces replaced."""
-    if not args.edits:
-        raise UsageError("edits: must not be empty. Nothing was changed.")
-    return edited_file(args.path, args.edits, context)
-
-
-def edit_accesses(argument: str, context: ToolContext) -> tuple[ResourceAccess, ...]:
-    """Returns what an edit accesses: it changes the file, and shows lines of it."""
-    path = context.overlay.locate(argument)
-    if is_plan(argument, path, context):
-        return (plan_file.plan_access(context),)
-    path = edit_target(argument, context)
-    return (edit_access(path), read_access(path))
-
-
-def edited_file(argument: str, pieces: list[TextEdit], context: ToolContext) -> ToolOutcome:
-    """Returns a file with pieces replaced, one after the other."""
-    path = context.overlay.locate(argument)
-    if is_plan(argument, path, context):
-        plan, form = decode_text(context.plan_text(), one_line(path))
-        return plan_text_outcome(_edited(plan, form, pieces)[0], context)
-    path = edit_target(argument, context)
-    before, content = load_file(path, context)
-    text, form = decode_text(content, one_line(path))
-    after, count = _edited(text, form, pieces)
-    words = f"{count} replacement{'s' if count != 1 else ''}:"
-    new = encode_text(after, form, one_line(path))
-    return edit_outcome([EditedFile(path, before, new, words, edit_diff(text, after))])
-
-
-def _edited(text: str, form: TextEncoding, pieces: list[TextEdit]) -> tuple[str, int]:
-    """Returns the new text and the number of changes."""
-    count = 0
-    for at, piece in enumerate(pieces):
-        spell = escape_spelling(text, piece.old, form)
-        spelled = TextEdit(spell(piece.old), spell(piece.new), piece.replace_all)
-        found = _found(text, spelled, f"edits[{at}]: " if len(pieces) > 1 else "")
-        text = apply_replacements(text, found)
-        count += len(found)
-    return text, count
-
-
-def _found(text: str, piece: TextEdit, which: str) -> list[TextReplacement]:
-    if not piece.old:
-        raise UsageError(f"{which}`old` is empty. Use `write` for a whole file.")
-    if piece.old == piece.new:
-        raise UsageError(f"{which}`old` and `new` are the same. Nothing was changed.")
-    try:
-        return find_replacements(text, piece.old, piece.new, every=piece.replace_all)
-    except NoMatch as error:
-        raise NoMatch(f"{which}{error.message}") from error
-
-
-MULTI_EDIT = Tool(
-    "multi_edit",
-    MultiEditArgs,
-    multi_edit_touches,
-    run_multi_edit,
-    Action.EDIT,
-    on_demand="several edits, one file",
-)
-
-
-# edit: replaces a piece of text in a file.
+    path: Annotated[str, msgspec.Meta(description="file")]
+    old: Annotated[str, msgspec.Meta(description="text that matches one place only")]
+    new: Annotated[str, msgspec.Meta(description="replacement")]
+    replace_all: Annotated[bool, msgspec.Meta(description="every match")] = False
 
 
 class EditArgs(OptionArgs, frozen=True):
-    path: str
-    old: str
-    new: str
-    replace_all: bool = False
+    edits: Annotated[list[TextEdit], msgspec.Meta(description="in any order")]
+
+
+class _FileEdits(msgspec.Struct):
+    """The edits of one file, by their place in the call."""
+
+    argument: str  # the path as the model wrote it
+    pieces: dict[int, TextEdit]
+
+
+class _FailedEdits:
+    """The edits of a call that cannot be made, in order; one error names all of them."""
+
+    def __init__(self, edits: list[TextEdit]) -> None:
+        self._edits = edits
+        self._errors: dict[int, AssentError] = {}
+
+    def add(self, at: int, error: AssentError) -> None:
+        self._errors.setdefault(at, error)
+
+    def check(self) -> None:
+        """Raises if there are any; for a call with one edit, its own error."""
+        if not self._errors:
+            return
+        errors = dict(sorted(self._errors.items()))
+        first = next(iter(errors.values()))
+        if len(self._edits) == 1:
+            raise first
+        count, more = len(errors), len(errors) - MAX_TOLD
+        told = [f"{count} of {len(self._edits)} edits cannot be made. {UNCHANGED}"]
+        for at, error in [*errors.items()][:MAX_TOLD]:
+            why = error.message.replace(f" {UNCHANGED}", "")
+            told.append(f"edits[{at}] {typed_line(self._edits[at].path)}: {why}")
+        rest = ", ".join(f"edits[{at}]" for at in [*errors][MAX_TOLD:])
+        told += [f"Also: {rest}."] if more > 0 else []
+        raise type(first)("\n".join(told)) from first
 
 
 def edit_touches(args: EditArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
-    return edit_accesses(args.path, context)
+    """Returns what edits access: they change files, and show lines of them."""
+    found: dict[ResourceAccess, None] = {}
+    for path, file in _by_file(args.edits, context).items():
+        if is_plan(file.argument, path, context):
+            found[plan_file.plan_access(context)] = None
+            continue
+        real = edit_target(file.argument, context)
+        found |= {edit_access(real): None, read_access(real): None}
+    return tuple(found)
 
 
 def run_edit(args: EditArgs, context: ToolContext) -> ToolOutcome:
-    """Returns the file with one occurrence replaced, or all of them."""
-    return edited_file(args.path, [TextEdit(args.old, args.new, args.replace_all)], context)
+    """Returns the files with all edits made, each matched against the files as they are."""
+    if not args.edits:
+        raise UsageError(f"edits: must not be empty. {UNCHANGED}")
+    if len(args.edits) > MAX_EDITS:
+        raise UsageError(f"edits: {MAX_EDITS} at most. {UNCHANGED}")
+    files, failed = _by_file(args.edits, context), _FailedEdits(args.edits)
+    plans = [path for path, file in files.items() if is_plan(file.argument, path, context)]
+    if plans and len(files) > 1:
+        raise UsageError(f"The plan file is edited in a call of its own. {UNCHANGED}")
+    if plans:
+        plan, form = decode_text(context.plan_text(), one_line(plans[0]))
+        text, _ = _edited(plan, form, files[plans[0]].pieces, failed)
+        failed.check()
+        return plan_text_outcome(text, context)
+    changes = [_changed(path, file, context, failed) for path, file in files.items()]
+    failed.check()
+    return edit_outcome([change for change in changes if change is not None])
+
+
+def _by_file(edits: list[TextEdit], context: ToolContext) -> dict[bytes, _FileEdits]:
+    """Returns the edits by the file that their paths lead to."""
+    found: dict[bytes, _FileEdits] = {}
+    for at, edit in enumerate(edits):
+        path = context.overlay.locate(edit.path)
+        is_plan(edit.path, path, context)  # every spelling of its path counts
+        found.setdefault(path, _FileEdits(edit.path, {})).pieces[at] = edit
+    return found
+
+
+def _changed(
+    path: bytes, file: _FileEdits, context: ToolContext, failed: _FailedEdits
+) -> EditedFile | None:
+    """Returns a file with its edits made; None where that is not possible."""
+    name = one_line(path)
+    try:
+        check_editable(path, context)
+        before, content = load_file(path, context)
+        text, form = decode_text(content, name)
+        after, count = _edited(text, form, file.pieces, failed)
+        new = encode_text(after, form, name)
+    except AssentError as error:
+        for at in file.pieces:
+            failed.add(at, error)
+        return None
+    words = f"{count} replacement{'s' if count != 1 else ''}:"
+    return EditedFile(path, before, new, words, edit_diff(text, after))
+
+
+def _edited(
+    text: str, form: TextEncoding, pieces: dict[int, TextEdit], failed: _FailedEdits
+) -> tuple[str, int]:
+    """Returns the new text and the number of changes; no edit sees what another one wrote."""
+    found: list[tuple[TextReplacement, int]] = []
+    for at, piece in pieces.items():
+        try:
+            found += [(place, at) for place in _places(text, form, piece)]
+        except AssentError as error:
+            failed.add(at, error)
+    found.sort(key=lambda each: (each[0].start, each[0].end))
+    reach, owner = 0, 0  # where the places so far end, and whose the last of them is
+    for place, at in found:
+        if place.start < reach:
+            line = line_of(text, place.start)
+            why = f"overlaps edits[{min(at, owner)}] at line {line}."
+            failed.add(max(at, owner), ImpossibleOperations(why))
+        if place.end > reach:
+            reach, owner = place.end, at
+    return apply_replacements(text, [place for place, _ in found]), len(found)
+
+
+def _places(text: str, form: TextEncoding, piece: TextEdit) -> list[TextReplacement]:
+    if not piece.old:
+        raise UsageError("`old` is empty. Use `write` for a whole file.")
+    if piece.old == piece.new:
+        raise UsageError(f"`old` and `new` are the same. {UNCHANGED}")
+    spell = escape_spelling(text, piece.old, form)
+    return find_replacements(text, spell(piece.old), spell(piece.new), every=piece.replace_all)
 
 
 EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT)
@@ -195,7 +251,7 @@ EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT)
 
 
 class DeleteArgs(OptionArgs, frozen=True):
-    path: str
+    path: Annotated[str, msgspec.Meta(description="file or folder")]
 
 
 def delete_touches(args: DeleteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -239,7 +295,7 @@ def with_states(paths: list[bytes], context: ToolContext) -> list[tuple[bytes, F
 
 
 DELETE = Tool(
-    "delete", DeleteArgs, delete_touches, run_delete, Action.EDIT, on_demand="a file or folder"
+    "delete", DeleteArgs, delete_touches, run_delete, Action.EDIT, on_demand=SELF_EXPLAINING
 )
 
 
@@ -247,8 +303,8 @@ DELETE = Tool(
 
 
 class MoveArgs(OptionArgs, frozen=True):
-    path: str
-    to: str
+    path: Annotated[str, msgspec.Meta(description="file or folder")]
+    to: Annotated[str, msgspec.Meta(description="new path")]
 
 
 def move_touches(args: MoveArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -295,4 +351,4 @@ def _check_free(operations: tuple[MoveFile, ...], context: ToolContext) -> None:
             raise ImpossibleOperations(f"{one_line(op.to)} already exists. Nothing was changed.")
 
 
-MOVE = Tool("move", MoveArgs, move_touches, run_move, Action.EDIT, on_demand="a file or folder")
+MOVE = Tool("move", MoveArgs, move_touches, run_move, Action.EDIT, on_demand=SELF_EXPLAINING)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import msgspec
 
@@ -147,7 +148,7 @@ _CHARSET = r"(?i)charset\s*=\s*[\"']?([\w-]+)"
 
 
 class FetchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    url: str
+    url: Annotated[str, msgspec.Meta(description="address")]
 
 
 def touches(args: FetchArgs, context: ToolContext) -> Sequence[ResourceAccess]:

@@ -103,6 +103,7 @@ def _from_latin(text: str) -> str:
     return "".join(chr(ord(c) + 0xDC00) if "\x80" <= c <= "\xff" else c for c in text)
 
 
+UNCHANGED = "Nothing was changed."
 BREAK = r"\r?\n"
 LAST_BREAK = r"(?:\r?\n|\Z)"
 BLANKS = " \t"
@@ -129,12 +130,12 @@ def find_replacements(
         return find_replacements(text, *told, every=every)
     if not found:
         hint = f" {HINT}" if has_line_numbers(old) else ""
-        raise NoMatch(f"`old` was not found. Nothing was changed.{hint} {nearest_lines(text, old)}")
+        raise NoMatch(f"`old` was not found. {UNCHANGED}{hint} {nearest_lines(text, old)}")
     if len(found) > 1 and not every:
         lines = ", ".join(str(line_of(text, start)) for start, _ in found[:10])
         raise NoMatch(
-            f"`old` matches {len(found)} places, at lines {lines}. Nothing was changed. Include "
-            "more surrounding lines, or set replace_all."
+            f"`old` matches {len(found)} places, at lines {lines}. {UNCHANGED} Include more "
+            "surrounding lines, or set replace_all."
         )
     if exact:
         return [
@@ -275,7 +276,7 @@ def visible(line: str) -> str:
 
 
 NEW_MODE = 0o644
-CONTEXT_LINES = 2  # lines that are shown before and after a change
+MAX_GAP_LINES = 2  # unchanged lines between changes that are shown as one place
 MAX_PLACE_LINES = 12  # lines of one place of a diff
 MAX_PLACES = 10  # places of a diff
 CUT = "…"  # where a diff leaves something out
@@ -395,7 +396,7 @@ def edit_diff(before: str, after: str) -> str:
     old, new = [text.encode("utf-8", "surrogateescape").split(b"\n") for text in (before, after)]
     places: list[list[LineChange]] = []
     for change in line_changes(old, new):
-        if places and change[0] - places[-1][-1][1] <= 2 * CONTEXT_LINES:
+        if places and change[0] - places[-1][-1][1] <= MAX_GAP_LINES:
             places[-1].append(change)
         else:
             places.append([change])
@@ -408,19 +409,20 @@ def edit_diff(before: str, after: str) -> str:
 def _place(old: list[bytes], new: list[bytes], changes: list[LineChange]) -> str:
     start, _, first, _ = changes[0]
     _, end, _, last = changes[-1]
-    # The text after the last line end is no line.
-    bottom = len(old) - (not old[-1])
-    head, foot = min(start, CONTEXT_LINES), min(max(bottom - end, 0), CONTEXT_LINES)
-    rows, at = list[str](), start - head
+    rows, at = list[str](), start
     for i, j, k, m in changes:
         rows += _rows(" ", old[at:i]) + _rows("-", old[i:j]) + _rows("+", new[k:m])
         at = j
-    rows += _rows(" ", old[end : end + foot])
     if len(rows) > MAX_PLACE_LINES:
         half = MAX_PLACE_LINES // 2
         rows = [*rows[:half], CUT, *rows[1 - half :]]
-    was, now = end - start + head + foot, last - first + head + foot
-    return "\n".join([f"@@ -{start - head + 1},{was} +{first - head + 1},{now} @@", *rows])
+    was, now = _span(start, end), _span(first, last)
+    return "\n".join([f"@@ -{was} +{now} @@", *rows])
+
+
+def _span(start: int, end: int) -> str:
+    """Returns lines as a diff counts them: no lines come after the one before them."""
+    return f"{start + 1}" if end - start == 1 else f"{start + (end > start)},{end - start}"
 
 
 def _rows(sign: str, lines: list[bytes]) -> list[str]:

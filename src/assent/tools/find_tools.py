@@ -39,7 +39,7 @@ MAX_DEPTH = 12
 
 
 class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: str = "."
+    path: Annotated[str, msgspec.Meta(description="folder")] = "."
     ignore: Annotated[list[str], HIDDEN_FIELD] = []
     depth: Annotated[int, HIDDEN_FIELD] = MAX_DEPTH
 
@@ -126,7 +126,7 @@ def _lines(node: _FolderNode, depth: int, indent: str) -> Iterator[str]:
         yield indent + one_line(file)
 
 
-LIST = Tool("list", ListArgs, list_touches, run_list, action=Action.READ)
+LIST = Tool("list", ListArgs, list_touches, run_list, Action.READ, on_demand="file tree")
 
 
 # glob: the files whose paths match a pattern, sorted by path, without ignored files.
@@ -134,7 +134,7 @@ LIST = Tool("list", ListArgs, list_touches, run_list, action=Action.READ)
 
 class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[str, msgspec.Meta(description="src/**/*.{ts,tsx}")]
-    path: str = "."
+    path: Annotated[str, msgspec.Meta(description="folder")] = "."
     limit: Annotated[int, HIDDEN_FIELD] = MAX_FILES
 
 
@@ -213,12 +213,12 @@ TYPES = {
 
 
 class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: str
-    path: str = "."
+    pattern: Annotated[str, msgspec.Meta(description="regular expression")]
+    path: Annotated[str, msgspec.Meta(description="file or folder")] = "."
     include: Annotated[str, msgspec.Meta(description="file glob")] = ""
-    literal: bool = False
+    literal: Annotated[bool, msgspec.Meta(description="pattern is plain text")] = False
     context: Annotated[int, msgspec.Meta(description="lines around")] = 0
-    ignore_case: bool = False
+    ignore_case: Annotated[bool, msgspec.Meta(description="a = A")] = False
     limit: Annotated[int, HIDDEN_FIELD] = 100
     before: Annotated[int, HIDDEN_FIELD] = 0
     after: Annotated[int, HIDDEN_FIELD] = 0

@@ -60,7 +60,6 @@ ARGUMENT_BUILDERS: Final[dict[str, Callable[[str], Args]]] = {
     "fetch": _one("url"),
     "write": _one("path", content=""),
     "edit": _one("path", old="a", new="b"),
-    "multi_edit": _one("path", edits=[{"old": "a", "new": "b"}]),
     "patch": _patch,
     "delete": _one("path"),
     "move": _move,

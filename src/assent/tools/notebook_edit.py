@@ -95,11 +95,15 @@ RESULT_TEXTS = {"replace": "replaced", "insert": "inserted", "delete": "deleted"
 
 
 class NotebookEditArgs(OptionArgs, frozen=True):
-    path: str
+    path: Annotated[str, msgspec.Meta(description="notebook")]
     cell: Annotated[str, msgspec.Meta(description="id or number from 0; insert: after it")] = ""
-    source: str = ""
-    action: Literal["replace", "insert", "delete"] = "replace"
-    kind: Literal["code", "markdown"] | None = None
+    source: Annotated[str, msgspec.Meta(description="new content")] = ""
+    action: Annotated[
+        Literal["replace", "insert", "delete"], msgspec.Meta(description="default: replace")
+    ] = "replace"
+    kind: Annotated[
+        Literal["code", "markdown"] | None, msgspec.Meta(description="of a new cell")
+    ] = None
 
 
 def touches(args: NotebookEditArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -244,5 +248,5 @@ def _unit(text: str) -> str:
 
 
 NOTEBOOK_EDIT = Tool(
-    "notebook_edit", NotebookEditArgs, touches, run, Action.EDIT, on_demand="cells of .ipynb"
+    "notebook_edit", NotebookEditArgs, touches, run, Action.EDIT, on_demand="cells"
 )

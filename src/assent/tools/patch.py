@@ -5,7 +5,7 @@ It takes the `*** Begin Patch` format or a unified diff.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -14,6 +14,7 @@ from assent.core.paths import one_line
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.file_edit import (
+    UNCHANGED,
     EditedFile,
     decode_text,
     edit_access,
@@ -235,8 +236,6 @@ def _odd(number: int, line: str) -> UsageError:
 # Applies the hunks of a patch to a file's lines, at the one place where each fits.
 
 
-UNCHANGED = "Nothing was changed."
-
 # From strict to tolerant: line ends never count, then blanks at the end, then indentation.
 LINE_NORMALIZERS: tuple[Callable[[str], str], ...] = (
     lambda line: line.removesuffix("\r"),
@@ -346,7 +345,7 @@ def _rows(real: list[str], hunk: PatchToolHunk, end: str) -> list[str]:
 
 
 class PatchArgs(OptionArgs, frozen=True):
-    patch: str
+    patch: Annotated[str, msgspec.Meta(description="diff of all files")]
 
 
 class LocatedFilePatch(msgspec.Struct, frozen=True):
@@ -438,4 +437,4 @@ def _added(each: LocatedFilePatch) -> EditedFile:
     return EditedFile(each.path, None, text.encode(), f"new file, {len(lines)} {noun}.")
 
 
-PATCH = Tool("patch", PatchArgs, touches, run, Action.EDIT, on_demand="a diff of several files")
+PATCH = Tool("patch", PatchArgs, touches, run, Action.EDIT, on_demand="a diff")

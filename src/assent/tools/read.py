@@ -229,7 +229,7 @@ IMAGES = {
 
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: str
+    path: Annotated[str, msgspec.Meta(description="file or folder")]
     lines: Annotated[str, msgspec.Meta(description="28-67,90-120")] = ""
     more: Annotated[list[str], msgspec.Meta(description="other files: path:28-67")] = []
     offset: Annotated[int, HIDDEN_FIELD] = 0

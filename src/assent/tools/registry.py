@@ -1,7 +1,7 @@
 """The tool registry: every tool that a model may call, in the order in which it is offered."""
 
 from assent.tools.command_tools import GIT, SHELL
-from assent.tools.edit_tools import DELETE, EDIT, MOVE, MULTI_EDIT, WRITE
+from assent.tools.edit_tools import DELETE, EDIT, MOVE, WRITE
 from assent.tools.fetch import FETCH
 from assent.tools.find_tools import GLOB, GREP, LIST
 from assent.tools.notebook_edit import NOTEBOOK_EDIT
@@ -34,7 +34,6 @@ TOOLS: tuple[Tool, ...] = (
     FETCH,
     WRITE,
     EDIT,
-    MULTI_EDIT,
     PATCH,
     DELETE,
     MOVE,

@@ -185,7 +185,7 @@ MAX_SIGNATURE_CHARS = 200  # characters of a signature
 
 class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(description="empty: outline the file at path")] = ""
-    path: str = "."
+    path: Annotated[str, msgspec.Meta(description="file or folder")] = "."
 
 
 def touches(args: SearchArgs, context: ToolContext) -> Sequence[ResourceAccess]:
@@ -246,6 +246,4 @@ def _nowhere(found: SearchResult, name: str) -> str:
     return f"No definition of {name} found; {used}. Use grep to see them."
 
 
-SEARCH = Tool(
-    "search", SearchArgs, touches, run, Action.READ, on_demand="where a symbol is defined"
-)
+SEARCH = Tool("search", SearchArgs, touches, run, Action.READ, on_demand="definitions")

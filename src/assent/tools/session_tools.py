@@ -37,12 +37,12 @@ MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled"
 
 
 class TodoItemArgs(msgspec.Struct, frozen=True):
-    content: str
-    status: TodoStatus = "pending"
+    content: Annotated[str, msgspec.Meta(description="what to do")]
+    status: Annotated[TodoStatus, msgspec.Meta(description="default: pending")] = "pending"
 
 
 class TodoArgs(msgspec.Struct, frozen=True):
-    todos: list[TodoItemArgs]
+    todos: Annotated[list[TodoItemArgs], msgspec.Meta(description="all items")]
 
 
 def todo_touches(args: TodoArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -81,20 +81,26 @@ MAX_QUESTIONS, MAX_OPTIONS, MAX_HEADER_CHARS = 10, 20, 40
 
 
 class QuestionChoiceArgs(msgspec.Struct, frozen=True):
-    label: str
-    description: str = ""
+    label: Annotated[str, msgspec.Meta(description="answer")]
+    description: Annotated[str, msgspec.Meta(description="what it means")] = ""
 
 
 class SingleQuestionArgs(msgspec.Struct, frozen=True):
-    question: str
+    question: Annotated[str, msgspec.Meta(description="one sentence")]
     header: Annotated[str, HIDDEN_FIELD] = ""  # where it is missing, it comes from the question
-    options: list[QuestionChoiceArgs] = []
-    multiple: bool = False
-    custom: Annotated[bool, msgspec.Meta(description="free text, too")] = True
+    # Offered as labels alone, which is what most questions take; an answer may be explained.
+    options: Annotated[
+        list[QuestionChoiceArgs],
+        msgspec.Meta(
+            description="answers to choose from", extra_json_schema={"items": {"type": "string"}}
+        ),
+    ] = []
+    multiple: Annotated[bool, msgspec.Meta(description="several may be chosen")] = False
+    custom: Annotated[bool, HIDDEN_FIELD] = True  # free text, too
 
 
 class QuestionArgs(msgspec.Struct, frozen=True):
-    questions: list[SingleQuestionArgs]
+    questions: Annotated[list[SingleQuestionArgs], msgspec.Meta(description="asked together")]
 
 
 def question_touches(args: QuestionArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -154,7 +160,7 @@ MAX_MEMORY_CHARS = 500  # characters
 
 
 class RememberArgs(msgspec.Struct, frozen=True):
-    fact: str
+    fact: Annotated[str, msgspec.Meta(description="one sentence")]
 
 
 def remember_touches(args: RememberArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -177,7 +183,7 @@ REMEMBER = Tool(
     remember_touches,
     run_remember,
     Action.PLAN,
-    on_demand="facts for later sessions",
+    on_demand="for later sessions",
 )
 
 
@@ -188,11 +194,11 @@ MAX_PROMPT_CHARS, MAX_TITLE_CHARS = 100_000, 80  # characters
 
 
 class TaskArgs(msgspec.Struct, frozen=True):
-    prompt: str
+    prompt: Annotated[str, msgspec.Meta(description="the whole task")]
     agent: Annotated[str, msgspec.Meta(description="sub-agent type")] = "explore"
     description: Annotated[str, msgspec.Meta(description="short title")] = ""
-    session: Annotated[str, msgspec.Meta(description="session to continue")] = ""
-    background: bool = False
+    session: Annotated[str, msgspec.Meta(description="one to continue")] = ""
+    background: Annotated[bool, msgspec.Meta(description="result comes later as a message")] = False
 
 
 def task_touches(args: TaskArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -235,7 +241,7 @@ TASK = Tool(
     run_task,
     Action.TASK,
     title=title_of,
-    on_demand="work for sub-agents",
+    on_demand="sub-agents",
 )
 
 
@@ -243,8 +249,9 @@ TASK = Tool(
 
 
 class WritePlanArgs(OptionArgs, frozen=True):
-    text: str
-    name: str = ""  # of another plan
+    text: Annotated[str, msgspec.Meta(description="the whole text")]
+    # Starts another plan of that name; not offered, as models named their plan by it.
+    name: Annotated[str, HIDDEN_FIELD] = ""
 
 
 def write_plan_touches(args: WritePlanArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -298,7 +305,7 @@ PRESENT_PLAN = Tool(
 
 
 class OptionsArgs(OptionArgs, frozen=True):
-    drop: str = ""
+    drop: Annotated[str, msgspec.Meta(description="label to remove")] = ""
 
 
 def options_touches(args: OptionsArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -325,7 +332,7 @@ OPTIONS = Tool(
 
 
 class UnstageArgs(OptionArgs, frozen=True):
-    ids: list[str]
+    ids: Annotated[list[str], msgspec.Meta(description="7 characters of each suffice")]
 
 
 def unstage_touches(args: UnstageArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -352,7 +359,7 @@ UNSTAGE = Tool(
 
 
 class DraftArgs(OptionArgs, frozen=True):
-    diff: bool = False
+    diff: Annotated[bool, msgspec.Meta(description="with diffs")] = False
 
 
 def draft_touches(args: DraftArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -383,7 +390,7 @@ DRAFT = Tool(
 
 
 class EnterPlanArgs(msgspec.Struct, frozen=True):
-    reason: str = ""
+    reason: Annotated[str, msgspec.Meta(description="shown to the user")] = ""
 
 
 def enter_plan_touches(args: EnterPlanArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -408,7 +415,7 @@ ENTER_PLAN = Tool(
 
 
 class MoreToolsArgs(msgspec.Struct, frozen=True):
-    names: list[str]
+    names: Annotated[list[str], msgspec.Meta(description="of this list")]
 
 
 def more_tools_touches(args: MoreToolsArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:

@@ -30,7 +30,7 @@ class SkillFileReader(Protocol):
 
 
 class SkillArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
+    name: Annotated[str, msgspec.Meta(description="one of the list")]
     file: Annotated[str, msgspec.Meta(description="another file of the skill")] = ""
 
 

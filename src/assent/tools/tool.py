@@ -78,6 +78,14 @@ class ToolContext(msgspec.Struct, frozen=True):
 HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
 
 
+# A field that says something only while planning; elsewhere it is understood and not offered.
+PLAN_FIELD: Final = msgspec.Meta(extra={"offered": "plan"})
+# What a tool on demand is for, where its name says it.
+SELF_EXPLAINING: Final = "as named"
+# How a paragraph of a description begins that is only about planning.
+PLANNING: Final = "Plan mode: "
+
+
 class OptionArgs(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of a call that changes a draft; a model that offers several plans says which."""
 
@@ -102,7 +110,7 @@ class Tool(msgspec.Struct, frozen=True):
     text: str = ""  # its description, if no file next to it has one
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
-    on_demand: str = ""  # what it is for, in 2 to 4 words: then it is offered when it is asked for
+    on_demand: str = ""  # what it is for, in 1 to 4 words: then it is offered when it is asked for
     # The calls that a call stands for, by their arguments; each is judged and run by itself.
     pieces: Callable[[Any], Sequence[dict[str, Any]]] = lambda args: ()
 
@@ -161,17 +169,29 @@ OPTIONS_SCHEMA: Final = {
 
 
 def tool_definition(
-    tool: Tool, absent: Collection[str] = (), note: str = "", *, options: bool = False
+    tool: Tool,
+    absent: Collection[str] = (),
+    note: str = "",
+    *,
+    options: bool = False,
+    planning: bool = True,
 ) -> ToolDefinition:
     """Returns a tool as a model sees it, with a note and without references to absent tools.
 
-    `options`: with the arguments that name options.
+    `options`: with the arguments that name options. `planning`: with what is about planning.
     """
-    own = tool.schema if tool.schema is not None else schema(tool.args)
+    own = tool.schema if tool.schema is not None else schema(tool.args, planning=planning)
     if options and tool.schema is None:
         own = _with_options(tool, own)
-    told = without_missing_tools(description(tool), absent)
+    told = without_missing_tools(_fitting(description(tool), planning=planning), absent)
     return ToolDefinition(tool.name, f"{told} {note}" if note else told, own)
+
+
+def _fitting(text: str, *, planning: bool) -> str:
+    """Returns a description without what is only about planning, or as it is."""
+    parts = text.split("\n\n")
+    found = [part.removeprefix(PLANNING) for part in parts if planning or PLANNING not in part]
+    return " ".join(each if each is text else each[:1].upper() + each[1:] for each in found)
 
 
 def _with_options(tool: Tool, own: dict[str, Any]) -> dict[str, Any]:
@@ -185,12 +205,13 @@ def _with_options(tool: Tool, own: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Returns the JSON schema of a struct, without references."""
+def schema(struct: type[msgspec.Struct], *, planning: bool = True) -> dict[str, Any]:
+    """Returns the JSON schema of a struct, without references; with what is about planning."""
+    hidden = (HIDDEN_FIELD,) if planning else (HIDDEN_FIELD, PLAN_FIELD)
     offered = {
         name: _kind(hint)
         for name, hint in _hints(struct)
-        if HIDDEN_FIELD not in getattr(hint, "__metadata__", ())
+        if not any(each in hidden for each in getattr(hint, "__metadata__", ()))
     }
     found: dict[str, Any] = {"type": "object", "properties": offered}
     if needed := required(struct):
@@ -239,8 +260,10 @@ def _kind(kind: Any) -> dict[str, Any]:
 
 
 def _said(metadata: tuple[Any, ...]) -> dict[str, Any]:
-    words = [meta.description for meta in metadata if isinstance(meta, msgspec.Meta)]
-    return {"description": words[0]} if words else {}
+    metas = [meta for meta in metadata if isinstance(meta, msgspec.Meta)]
+    words = [meta.description for meta in metas if meta.description]
+    other = [meta.extra_json_schema for meta in metas if meta.extra_json_schema]
+    return {**(other[0] if other else {}), **({"description": words[0]} if words else {})}
 
 
 # Decodes what a model sent into a tool's argument struct, and repairs unambiguous mistakes.

@@ -23,6 +23,7 @@ from assent.core.llm import (
     ToolCall,
     ToolResult,
 )
+from assent.core.permission.mode import default_agent
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.event import (
     Compacted,
@@ -34,7 +35,8 @@ from assent.core.session.event import (
     StepRetried,
     StepStarted,
 )
-from assent.core.session.transcript import SUMMARY, is_prunable
+from assent.core.session.record import SessionRecord
+from assent.core.session.transcript import INSTRUCTIONS, SUMMARY, is_prunable
 from assent.ports import OpenedModel
 from assent.ports.session import Turn
 
@@ -197,7 +199,8 @@ class Compaction:
             most = int(min(KEPT_TOKENS, room // 4) * KEPT_SHARES[self.attempt])
             self.attempt += 1
             stay = kept_messages(messages, most)
-            old, new = messages[: len(messages) - stay], messages[len(messages) - stay :]
+            old = self._without_instructions(messages[: len(messages) - stay])
+            new = messages[len(messages) - stay :]
             if sum(estimated_tokens(one) for one in old if not _summary(one)) < MIN_TOKENS:
                 continue
             done = yield from self._summarise(old, stay, room * CHARS_PER_TOKEN, size)
@@ -215,6 +218,18 @@ class Compaction:
         if rejected and not self._done:
             raise ContextOverflow(NOT_SHORTER.format(count=_times(rejected), before=before))
         return False
+
+    def _without_instructions(self, old: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+        """Returns messages without the agent's instructions, which are given again after it."""
+        known = TextPart(self._turn.instructed)
+        if not known.text:
+            return old
+        return [
+            msgspec.structs.replace(one, parts=tuple(part for part in one.parts if part != known))
+            if known in one.parts
+            else one
+            for one in old
+        ]
 
     def _summarise(
         self, old: Sequence[ChatMessage], stay: int, most: int, rejected: int
@@ -260,11 +275,25 @@ class Compaction:
         """Repeats the current mode, plan, todos and approvals, which no summary contains (F33)."""
         text = self._turn.reminder()
         record = self._turn.record
+        told = instruction_messages(self._turn, again=True)
         if not text:
-            return ()
-        id = f"reminder_{record.seq + 2}"
-        parts = (TextPart(text),)
-        return (MessageAdded(id, self._turn.agent.name, parts, "reminder", record.model),)
+            return told
+        id, agent = f"reminder_{record.seq + 2 + len(told)}", _agent_name(record)
+        return (*told, MessageAdded(id, agent, (TextPart(text),), "reminder", record.model))
+
+
+def instruction_messages(turn: Turn, *, again: bool = False) -> tuple[MessageAdded, ...]:
+    """Returns the agent's instructions as a message, if the model does not have them."""
+    text, record = turn.mode_instructions(), turn.record
+    if not text or (text == turn.instructed and not again):
+        return ()
+    id, parts = f"agent_{record.seq + 2}", (TextPart(text),)
+    return (MessageAdded(id, _agent_name(record), parts, INSTRUCTIONS, record.model),)
+
+
+def _agent_name(record: SessionRecord) -> str:
+    """Returns the agent as the session names it: one that is not there stays not there (F11)."""
+    return record.agent or default_agent(record.mode)
 
 
 def transcript_text(messages: Sequence[ChatMessage], most: int) -> str:
@@ -347,7 +376,9 @@ class ModelRequests:
     ) -> Generator[SessionOutput, None, ModelAnswer]:
         """Makes one step, with fewer messages if the model cannot read them all."""
         turn, agent = self._turn, self._turn.agent
+        self._instruct()
         yield from self._make_room(opened)
+        self._instruct()
         number = turn.record.steps + 1
         yield from turn.append_events(
             StepStarted(number, agent.name, opened.name, turn.record.mode)
@@ -369,6 +400,11 @@ class ModelRequests:
                 self._gauge.update(answered.usage, len(prompt.messages))
                 return answered
         raise trouble
+
+    def _instruct(self) -> None:
+        """Tells the model what it has to do in this mode, unless it knows that already."""
+        if told := instruction_messages(self._turn):
+            self._turn.defer_events(*told)
 
     def hand_over(self) -> None:
         """Leaves the calls of the newest answer to the code that runs them."""

@@ -27,6 +27,7 @@ from assent.core.session.event import (
     BatchPlanned,
     CritiqueEnded,
     CritiqueStarted,
+    MessageAdded,
     PartSaid,
     StepEnded,
     StepRetried,
@@ -282,8 +283,11 @@ def _spared(heard: StoredEvent) -> StoredEvent:
 def _is_for_all(event: Event) -> bool:
     """Tells whether everybody gets to see an event: what an answer will do, and what a critic got.
 
-    While a critic reads the plan nothing else happens, and the plan goes to another provider.
+    While a critic reads the plan nothing else happens, and the plan goes to another provider. It
+    also counts that another plan is the current one.
     """
+    if isinstance(event, MessageAdded):
+        return event.synthetic == "plan_used"
     return isinstance(event, BatchPlanned | CritiqueStarted | CritiqueEnded)
 
 

@@ -33,9 +33,12 @@ def stricter_mode(one: Mode, other: Mode) -> Mode:
     return min(one, other, key=MODES.index)
 
 
+MODE_AGENTS = ("plan", "build")  # what modes choose
+
+
 def default_agent(mode: Mode) -> str:
     """Returns the agent that works in a mode unless the user names another."""
-    return "plan" if mode == "plan" else "build"
+    return MODE_AGENTS[mode != "plan"]
 
 
 def mode_names(modes: CustomModes) -> tuple[str, ...]:

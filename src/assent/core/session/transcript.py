@@ -54,9 +54,10 @@ LEADING_KINDS: Final = ("hook", "reminder")
 EVENT_KINDS: Final = frozenset(
     (
         "mode", "run", "undone", "approved", "rejected", "declined", "staged", "edited", "rebased",
-        "deleted", "plan_used",
+        "deleted", "plan_used", "agent",
     )
 )  # fmt: skip
+INSTRUCTIONS: Final = "agent"  # what the agent of the mode is to do; the last one counts
 _SWITCH: Final = "switch"  # of a mode, as the words about it say
 _OLDER: Final = "older"  # parts from before a rewind
 LIST_COMMAND: Final = "assent sessions rewind --list"
@@ -105,7 +106,7 @@ class _UserMessageFold:
                 pass
 
     def _hear(self, one: StoredEvent, said: MessageAdded) -> None:
-        text = "\n\n".join(part.text for part in said.parts if isinstance(part, TextPart))
+        text = _text(said)
         turn = self._turn if self._working else self._turn + 1
         about = (said.agent, said.model, self._todos)
         self.spoken.append(UserMessage(said.id, text, one.at, turn, one.position, *about))
@@ -226,6 +227,7 @@ class Transcript:
         self._unread_parts: list[tuple[str, tuple[MessagePart, ...]]] = []  # of it, and what about
         self._mode = self._mode_read = ("", "")  # now, and when a step last read; with a custom one
         self._switched = False  # the words about the last change of mode are still to come
+        self.instructions = ""  # of the agent, as the model last got them and still has them
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
@@ -240,6 +242,8 @@ class Transcript:
         """Adds one more event."""
         match event:
             case MessageAdded() as said:
+                if said.synthetic == INSTRUCTIONS:
+                    self.instructions = _text(said)
                 self._hear(said)
             case FilesAttached(files=files):
                 if parts := attachment_parts(files):
@@ -272,6 +276,7 @@ class Transcript:
             case Compacted(summary=summary, kept=kept):
                 self._close()
                 self._shorten(summary, kept)
+                self.instructions = ""
             case ResultsPruned(kept=kept):
                 self._close()
                 old = max(0, len(self._messages) - kept)
@@ -279,6 +284,7 @@ class Transcript:
             case SessionRewound(message=message):
                 self._close()
                 self._rewind(message)
+                self.instructions = ""
             case TurnEnded(why=why) if why != "waiting":  # then its calls are settled later
                 self._close()
             case _:
@@ -397,6 +403,10 @@ class Transcript:
         self._open, self._results = [], {}
 
 
+def _text(said: MessageAdded) -> str:
+    return "\n\n".join(part.text for part in said.parts if isinstance(part, TextPart))
+
+
 def is_prunable(part: MessagePart) -> bool:
     """Tells whether a part is a tool result that is longer than its placeholder."""
     return isinstance(part, ToolResult) and (len(part.text) > len(PRUNED) or bool(part.images))
@@ -435,7 +445,7 @@ NOTEBOOK: Final = ".ipynb"
 # not take; or the name of a tool itself. One pattern, because compiling it is part of every start.
 _NEEDS = (
     r"`(\w+)`"
-    r"|\b(multi_edit|notebook_edit)\b"
+    r"|\b(notebook_edit)\b"
     r"|(?P<delete>\b(?:delet|remov)(?:es?|ed|ing)\b)"
     r"|(?P<move>\b(?:renam|mov)(?:es?|ed|ing)\b)"
     r"|(?P<git>\b(?:git|commits?|committed|branch(?:es)?|blame)\b)"
@@ -447,10 +457,20 @@ _NEEDS = (
 )
 
 
+PLAN_TOOLS: Final = "mode:plan"  # among names: from here on, the tools of plan mode are offered
+BUILD_TOOLS: Final = "mode:build"  # and those of all other modes
+
+
+def mode_tools(mode: str) -> str:
+    """Returns the name that stands for the tools of a mode among those that are needed."""
+    return PLAN_TOOLS if mode == "plan" else BUILD_TOOLS
+
+
 class OfferedTools:
     """The names of tools that events of a session show to be needed; grows with `add`.
 
-    Whether such a tool is on demand, and may be offered at all, is decided elsewhere.
+    Whether such a tool is on demand, and may be offered at all, is decided elsewhere. The modes
+    are among them: a change of the mode adds tools at the end, too, and takes none away.
     """
 
     def __init__(self) -> None:
@@ -459,6 +479,8 @@ class OfferedTools:
     def add(self, event: Event) -> None:
         """Takes in one more event of the session."""
         match event:
+            case SessionStarted(mode=mode) | ModeChanged(mode=mode):
+                self._offer(mode_tools(mode))
             case MessageAdded(parts=parts, synthetic=""):
                 texts = [part.text for part in parts if isinstance(part, TextPart)]
                 self._offer(*_needed("\n".join(texts)))

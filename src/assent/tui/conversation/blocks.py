@@ -166,7 +166,7 @@ _ABOUT: Final = (
     "path", "command", "line", "pattern", "query", "url", "title", "description", "from", "name",
 )  # fmt: skip
 # Messages to the model that the user sees in another place or does not need to see.
-_UNTOLD: Final = frozenset({"mode", "reminder"})
+_UNTOLD: Final = frozenset({"mode", "reminder", "agent"})
 _TOLD: Final = {
     "run": "Run result",
     "approved": "Approval",
@@ -208,7 +208,14 @@ def call_subject(call: ToolCall) -> str:
     """Returns what a call is about, by its arguments."""
     args = call.args or {}
     found = next((args[name] for name in _ABOUT if isinstance(args.get(name), str)), "")
-    return first_line(redact(found))
+    return first_line(redact(found or _edited_paths(args.get("edits"))))
+
+
+def _edited_paths(edits: object) -> str:
+    """Returns the files of a list of edits."""
+    listed = edits if isinstance(edits, list) else []
+    paths = [each["path"] for each in listed if isinstance(each, dict) and "path" in each]
+    return ", ".join(dict.fromkeys(path for path in paths if isinstance(path, str)))
 
 
 def without_tool_name(tool: str, about: str) -> str:
