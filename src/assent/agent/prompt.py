@@ -94,8 +94,8 @@ def _facts(facts: tuple[str, ...]) -> str:
 
 
 _STAGED = (
-    "You plan; nothing changes on disk. Writes, and commands that are not read-only, are staged "
-    "as exact operations of the plan. After you present it, the user decides; only the user can "
+    "You plan; nothing changes on disk. Writes, and commands with `stage: true`, are staged as "
+    "exact operations of the plan. After you present it, the user decides; only the user can "
     "approve it."
 )
 _PROSE = (

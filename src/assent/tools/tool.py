@@ -12,6 +12,7 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.llm import ToolCall, ToolDefinition
+from assent.core.session.transcript import DRAFT_TOOLS
 from assent.core.tool import (
     Action,
     PermissionContext,
@@ -76,6 +77,8 @@ class ToolContext(msgspec.Struct, frozen=True):
 
 # A field that is understood, because other families of tools have it, and not offered.
 HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
+# What marks a field that means something only where changes can be staged, and is offered there.
+STAGING_ONLY: Final = {"offered": "staging"}
 
 
 class OptionArgs(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,9 +168,12 @@ def tool_definition(
 ) -> ToolDefinition:
     """Returns a tool as a model sees it, with a note and without references to absent tools.
 
-    `options`: with the arguments that name options.
+    `options`: with the arguments that name options. Where the tools of a draft are absent, nothing
+    can be staged, and no argument is about that.
     """
-    own = tool.schema if tool.schema is not None else schema(tool.args)
+    own = tool.schema
+    if own is None:
+        own = schema(tool.args, staging=not {*DRAFT_TOOLS} <= {*absent})
     if options and tool.schema is None:
         own = _with_options(tool, own)
     told = without_missing_tools(description(tool), absent)
@@ -185,17 +191,26 @@ def _with_options(tool: Tool, own: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Returns the JSON schema of a struct, without references."""
+def schema(struct: type[msgspec.Struct], *, staging: bool = True) -> dict[str, Any]:
+    """Returns the JSON schema of a struct, without references.
+
+    Without `staging`, fields that are only about the plan's operations are left out.
+    """
     offered = {
         name: _kind(hint)
         for name, hint in _hints(struct)
         if HIDDEN_FIELD not in getattr(hint, "__metadata__", ())
+        and (staging or not _is_staging_only(hint))
     }
     found: dict[str, Any] = {"type": "object", "properties": offered}
     if needed := required(struct):
         found["required"] = list(needed)
     return found
+
+
+def _is_staging_only(hint: Any) -> bool:
+    metadata = getattr(hint, "__metadata__", ())
+    return any(isinstance(m, msgspec.Meta) and m.extra == STAGING_ONLY for m in metadata)
 
 
 def field_schema(struct: type[msgspec.Struct], field: str) -> dict[str, Any]:
@@ -240,7 +255,7 @@ def _kind(kind: Any) -> dict[str, Any]:
 
 def _said(metadata: tuple[Any, ...]) -> dict[str, Any]:
     words = [meta.description for meta in metadata if isinstance(meta, msgspec.Meta)]
-    return {"description": words[0]} if words else {}
+    return {"description": words[0]} if words and words[0] else {}
 
 
 # Decodes what a model sent into a tool's argument struct, and repairs unambiguous mistakes.
