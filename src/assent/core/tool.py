@@ -65,7 +65,8 @@ class ResourceAccess(msgspec.Struct, frozen=True):
 
     `key` is the name that rules use for it, where that is not the action's own. `link` is the name
     by which it was reached through a symlink; rules ignore it. `stage`: the call wants this command
-    line to be part of the plan; without it, plan mode stages none.
+    line to be part of the plan; without it, plan mode stages none. `network`: with the network,
+    where it is staged. `deletes`: the edit removes the file.
     """
 
     action: Action
@@ -73,6 +74,8 @@ class ResourceAccess(msgspec.Struct, frozen=True):
     key: str = ""
     link: str = ""
     stage: bool = False
+    network: bool = False
+    deletes: bool = False
 
     @property
     def permission(self) -> str:

@@ -151,10 +151,12 @@ class RuleGate:
         rule = self._stacks.hiding(tool, action, permissions.agents)
         return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
 
-    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
+    def risk(
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+    ) -> tuple[RiskLevel, tuple[str, ...]]:
         """Returns the risk level, and why; what cannot be checked is high."""
         try:
-            return rate_risk(requests, self._line)
+            return rate_risk(requests, self._line, planning=planning)
         except Exception as error:
             return "high", (_why(error),)
 

@@ -61,6 +61,7 @@ from assent.core.plan.plan import Plan
 from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
 from assent.core.run.slot_move import PathState
 from assent.executor.drift import check_disk, first_segment_files
+from assent.permissions.risk_rating import operation_rating
 from assent.planning.approvals import Approvals, check_independent
 from assent.planning.command_operation import checked_command
 from assent.planning.drafts import MAX_TRIES, PlanContents
@@ -495,7 +496,8 @@ def _record(bundle: Bundle, counting: Iterable[Approval]) -> PlanRecord:
 def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationReview:
     """Adds what was found where the plan was made, among the files around it."""
     risks = tuple(dict.fromkeys((*review.risks, *seen)))
-    return msgspec.structs.replace(review, risks=risks)
+    level, _ = operation_rating(risks, (review.risk, review.reasons))
+    return msgspec.structs.replace(review, risks=risks, risk=level)
 
 
 def _stream(bundle: Bundle) -> str:

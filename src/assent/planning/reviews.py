@@ -38,6 +38,11 @@ from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.permissions.commands.predicted_effects import predict_effects
 from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
+from assent.permissions.risk_rating import (
+    command_rating,
+    operation_rating,
+    staged_command_rating,
+)
 from assent.planning.command_operation import command_remarks
 from assent.planning.path_checks import command_limits
 from assent.planning.plan_status import (
@@ -248,23 +253,32 @@ class _OperationReviewer:
         context, folders = self._around(op)
         facts = self._facts_of(op)
         look = RiskInput(diff, before, after, context, facts, self._scope, folders=folders)
-        return OperationReview(identity, op, reversibility(op), operation_risks(op, look), diff)
+        codes = operation_risks(op, look)
+        level, _ = operation_rating(codes)
+        return OperationReview(identity, op, reversibility(op), codes, diff, risk=level)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
         read = self._ports.classify_command_line or unread_line
         root = display_path(self._config.root)
-        line = read(command_line_text(op))
+        text = command_line_text(op)
+        line = read(text)
         look = RiskInput(scope=self._scope, line=line, root=root)
         held = command_limits(self._ports.rules, op)
         bounds = self._config.snapshot_limits
         seen = predict_effects(op, line, root)
         unheld = "" if op.profile == "unconfined" else self._ports.no_sandbox_reason()
         here = tuple(snapshot_gap_warnings(op, bounds, self._coverage(op, at)))
+        codes = operation_risks(op, look)
+        network = op.network or op.profile == "unconfined"
+        rating = staged_command_rating(command_rating(text, line), network=network)
+        level, reasons = operation_rating(codes, rating)
         return OperationReview(
             identity,
             op,
             reversibility(op),
-            operation_risks(op, look),
+            codes,
+            risk=level,
+            reasons=reasons,
             remarks=(*command_remarks(op, seen, held, unheld), *here),
             unclear=seen.unclear,
             unheld=unheld,
@@ -367,7 +381,7 @@ def _scored(status: StepStatus, found: Sequence[OperationReview]) -> StepStatus:
 
 def _facts_of_review(one: OperationReview) -> OperationFacts:
     shown = isinstance(one.op, RunCommand) or one.diff is not None
-    return OperationFacts(one.op, one.risks, *diff_line_counts(one.diff), shown, one.unclear)
+    return OperationFacts(one.op, one.risks, *diff_line_counts(one.diff), shown, one.risk)
 
 
 def _scope_if_readable(text: bytes) -> Scope:

@@ -40,14 +40,13 @@ class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
 
 
 def shell_touches(args: ShellArgs, context: ToolContext) -> Sequence[ResourceAccess]:
-    folder, stage = _folder(args, context), _wants_staging(args)
-    if not folder:
-        return (ResourceAccess(Action.SHELL, args.command, stage=stage),)
-    line = f"cd {quote_argument('./' + display_path(folder))} && {args.command}"
-    return (
-        ResourceAccess(Action.SHELL, line, stage=stage),
-        ResourceAccess(Action.READ, display_path(folder)),
-    )
+    folder = _folder(args, context)
+    line = args.command
+    if folder:
+        line = f"cd {quote_argument('./' + display_path(folder))} && {line}"
+    stage = _wants_staging(args)
+    runs = ResourceAccess(Action.SHELL, line, stage=stage, network=stage and args.network)
+    return (runs, ResourceAccess(Action.READ, display_path(folder))) if folder else (runs,)
 
 
 def _wants_staging(args: ShellArgs) -> bool:
