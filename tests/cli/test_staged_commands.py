@@ -11,14 +11,11 @@ from tests.cli.harness import World
 
 from assent.agent.effects import STAGED
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
-from assent.permissions.check import NOTHING_STAGED
+from assent.permissions.check import NOT_STAGED, NOTHING_STAGED
+from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
 
 MAKES = "touch made"
-WHY = (
-    "Not run and not staged: it is not read-only. `touch` is not in the list of read-only "
-    "commands: use the `write` or `edit` tool (manually: `assent stage write`, `assent stage "
-    "edit`). With `stage: true` it becomes part of the plan. Nothing was done."
-)
+WHY = f"{NOT_STAGED.format(why=unlisted_command_reason('touch'))} Nothing was done."
 
 
 class Planner(World):
@@ -100,7 +97,7 @@ def test_f13_what_is_said_before_a_command_is_what_happens_to_it(planner: Planne
     decisions = planner.ok("log", "--decisions")["decisions"]
     assert [row["decision"] for row in decisions] == ["deny", "stage"]
     shown = planner.run("sessions", "show").out.decode()
-    assert "Not run and not staged: it is not read-only." in shown
+    assert NOT_STAGED.partition(" {why}")[0] in shown
 
 
 @pytest.mark.parametrize("wish", [{"stage": True}, {"at_end": True}])

@@ -16,6 +16,7 @@ from assent.core.tool import (
     ResourceAccess,
     Verdict,
 )
+from assent.permissions.check import NOT_STAGED, NOTHING_STAGED
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
@@ -108,8 +109,9 @@ def test_without_being_asked_for_no_command_line_is_staged(text: str) -> None:
     assert [verdict(Action.SHELL, text, mode) for mode in MODES] == [DENY, ASK, ASK, RUN]
     decision = GATE.decide([ResourceAccess(Action.SHELL, text)], PermissionContext("plan"))
     assert decision.layer == "mode"
-    assert decision.reason.startswith("Not run and not staged: it is not read-only. ")
-    assert decision.reason.endswith(" With `stage: true` it becomes part of the plan.")
+    begin, end = NOT_STAGED.split("{why}")
+    assert decision.reason.startswith(begin)
+    assert decision.reason.endswith(end)
 
 
 @pytest.mark.parametrize("text", ["ls", "git log -3", "cat a | head -2", "pytest --version"])
@@ -149,7 +151,7 @@ def test_who_stages_no_edit_stages_no_command(posture: PermissionContext) -> Non
     assert GATE.decide([ResourceAccess(Action.SHELL, "cat a")], posture).verdict is RUN
     asked = GATE.decide([ResourceAccess(Action.SHELL, "cat a", stage=True)], posture)
     assert (asked.verdict, asked.layer) == (DENY, "mode")
-    assert asked.reason.startswith("Nothing can be staged here; call it without `stage`.")
+    assert asked.reason.startswith(NOTHING_STAGED)
 
 
 @pytest.mark.parametrize(

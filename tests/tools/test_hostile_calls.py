@@ -117,7 +117,7 @@ def test_f13_no_command_that_writes_is_run(
     assert settled.decision.verdict is (Verdict.DENY if refused else Verdict.STAGE)
     assert settled.outcome.failed is refused
     assert settled.outcome.effect == (None if refused else CommandEffect(command))
-    advised = "With `stage: true` it becomes part of the plan." in settled.outcome.text
+    advised = "`stage: true`" in settled.outcome.text
     assert advised is (command not in NEVER and not stage)
     assert desk.place.process.ran == []
 

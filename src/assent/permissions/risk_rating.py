@@ -9,7 +9,6 @@ from typing import Final, TypeAlias, get_args
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.sensitive_paths import executed_later
-from assent.core.plan.operation import RISK_LEVELS
 from assent.core.session.event import RiskLevel
 from assent.core.text.secrets import find_secret
 from assent.core.tool import Action, ResourceAccess
@@ -34,12 +33,6 @@ def rate_risk(
     """
     rules = {**RISK_RULES, **_STAGED_RULES} if planning else RISK_RULES
     return highest_risk([rules[request.action](request, line) for request in requests])
-
-
-def operation_rating(codes: Sequence[str], own: RiskRating = LOW) -> RiskRating:
-    """Returns the rating of an operation: that of its command, raised by what a review found."""
-    level = max((own[0], *(RISK_LEVELS[code] for code in codes)), key=LEVELS.index)
-    return level, own[1]
 
 
 def highest_risk(found: Sequence[RiskRating]) -> RiskRating:

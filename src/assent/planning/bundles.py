@@ -56,12 +56,18 @@ from assent.core.plan.bundle import (
 )
 from assent.core.plan.draft import check_tree, refuse_similar_names, segments
 from assent.core.plan.git_commit import is_commit
-from assent.core.plan.operation import RISK_CODES, FileState, MoveFile, Operation, RunCommand
+from assent.core.plan.operation import (
+    RISK_CODES,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    operation_level,
+)
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
 from assent.core.run.slot_move import PathState
 from assent.executor.drift import check_disk, first_segment_files
-from assent.permissions.risk_rating import operation_rating
 from assent.planning.approvals import Approvals, check_independent
 from assent.planning.command_operation import checked_command
 from assent.planning.drafts import MAX_TRIES, PlanContents
@@ -496,8 +502,7 @@ def _record(bundle: Bundle, counting: Iterable[Approval]) -> PlanRecord:
 def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationReview:
     """Adds what was found where the plan was made, among the files around it."""
     risks = tuple(dict.fromkeys((*review.risks, *seen)))
-    level, _ = operation_rating(risks, (review.risk, review.reasons))
-    return msgspec.structs.replace(review, risks=risks, risk=level)
+    return msgspec.structs.replace(review, risks=risks, risk=operation_level(risks, review.risk))
 
 
 def _stream(bundle: Bundle) -> str:

@@ -21,6 +21,7 @@ from assent.core.plan.operation import (
     WriteFile,
     command_line_text,
     footprint,
+    operation_level,
     reversibility,
 )
 from assent.core.plan.plan import Plan, Scope, declared_scope
@@ -38,11 +39,6 @@ from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.permissions.commands.predicted_effects import predict_effects
 from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
-from assent.permissions.risk_rating import (
-    command_rating,
-    operation_rating,
-    staged_command_rating,
-)
 from assent.planning.command_operation import command_remarks
 from assent.planning.path_checks import command_limits
 from assent.planning.plan_status import (
@@ -254,10 +250,12 @@ class _OperationReviewer:
         facts = self._facts_of(op)
         look = RiskInput(diff, before, after, context, facts, self._scope, folders=folders)
         codes = operation_risks(op, look)
-        level, _ = operation_rating(codes)
+        level = operation_level(codes)
         return OperationReview(identity, op, reversibility(op), codes, diff, risk=level)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
+        from assent.permissions.risk_rating import command_rating, staged_command_rating
+
         read = self._ports.classify_command_line or unread_line
         root = display_path(self._config.root)
         text = command_line_text(op)
@@ -270,14 +268,13 @@ class _OperationReviewer:
         here = tuple(snapshot_gap_warnings(op, bounds, self._coverage(op, at)))
         codes = operation_risks(op, look)
         network = op.network or op.profile == "unconfined"
-        rating = staged_command_rating(command_rating(text, line), network=network)
-        level, reasons = operation_rating(codes, rating)
+        level, reasons = staged_command_rating(command_rating(text, line), network=network)
         return OperationReview(
             identity,
             op,
             reversibility(op),
             codes,
-            risk=level,
+            risk=operation_level(codes, level),
             reasons=reasons,
             remarks=(*command_remarks(op, seen, held, unheld), *here),
             unclear=seen.unclear,
