@@ -124,7 +124,7 @@ def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
         mode_text(ModeSwitch("plan", staging=False)),
     ):
         assert "nothing can be staged here: write a text plan" in words
-        assert "are staged as exact operations" not in words
+        assert "are staged in the plan" not in words
     assert "Writes, and commands with `stage: true`, are staged" in reminder(record, None)
 
 

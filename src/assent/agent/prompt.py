@@ -94,9 +94,8 @@ def _facts(facts: tuple[str, ...]) -> str:
 
 
 _STAGED = (
-    "You plan; nothing changes on disk. Writes, and commands with `stage: true`, are staged as "
-    "exact operations of the plan. After you present it, the user decides; only the user can "
-    "approve it."
+    "You plan; nothing changes on disk. Writes, and commands with `stage: true`, are staged in the "
+    "plan. After you present it, the user decides; only the user can approve it."
 )
 _PROSE = (
     "You plan; nothing changes on disk, and nothing can be staged here: write a text plan, which "
