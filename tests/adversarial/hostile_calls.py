@@ -148,7 +148,9 @@ def calls(stage: Stage) -> list[tuple[str, dict[str, Any]]]:
     """A selection for suites that make all of them several times: each name, and each target."""
     every = [(name, fitting(name, "src/app.py")) for name in names()]
     aimed = [(name, fitting(name, target)) for name in WRITERS for target in targets(stage)]
-    lines = [("shell", {"command": line}) for line in SHELL]
+    lines = [
+        ("shell", {"command": line, "stage": stage}) for stage in (False, True) for line in SHELL
+    ]
     return [*every, *aimed, *lines]
 
 

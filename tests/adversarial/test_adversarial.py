@@ -48,7 +48,11 @@ def test_f42_no_name_approves(victim: Stage) -> None:
     lines = [
         f"assent {verb}" for verb in ("approve", "build", f"approve --digest {digest} --build")
     ]
-    asks = [("shell", {"command": line}) for line in (*lines, f"echo y | {lines[0]}")]
+    asks = [
+        ("shell", {"command": line, "stage": stage})
+        for stage in (False, True)
+        for line in (*lines, f"echo y | {lines[0]}")
+    ]
     yes = {"approved": True, "approve": True, "answer": "yes", "digest": digest}
     calls = [*asks, *[(name, yes) for name in names(ending=True) if name]]
     made = [{"tool": tool, "args": args} for tool, args in calls]
@@ -69,7 +73,7 @@ def test_f14_no_harmful_line_runs_through_the_tool(victim: Stage, part: int) -> 
     """
     before = victim.everything()
     lines = [line for line in filled(every("refused")) if line.isprintable()][part::PARTS]
-    settled = victim.called(*[("bash", {"command": line}) for line in lines])
+    settled = victim.called(*[("bash", {"command": line, "stage": True}) for line in lines])
     ends = list(zip(lines, settled, strict=True))
     left = [(line, end) for line, end in ends if not end["result"]["failed"]]
     assert {end["verdict"] for _, end in left} == {"stage"}

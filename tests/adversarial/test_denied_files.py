@@ -62,7 +62,7 @@ def shells(stage: Stage, *lines: str, mode: str) -> list[dict[str, Any]]:
     """Runs command lines one after the other, and returns what the model is told of each."""
     ended = []
     for line in lines:
-        call = ("shell", {"command": line, "subject": "x"})
+        call = ("shell", {"command": line, "subject": "x"})  # one that only reads runs at once
         ended += stage.called(call, options=("--mode", mode))
     return [each["result"] for each in ended]
 

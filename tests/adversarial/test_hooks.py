@@ -122,10 +122,13 @@ def test_f134_a_missing_or_slow_hook_is_a_no(stage: Hooked) -> None:
 def test_no_hook_allows_what_the_gate_refuses(stage: Hooked) -> None:
     stage.hook("before_tool", 'echo \'{"decision": "allow"}\'; exit 0')
     files = stage.everything()
-    never, later = stage.called(
-        ("shell", {"command": "rm -rf ."}), ("shell", {"command": "rm a.txt"})
+    never, later, unasked = stage.called(
+        ("shell", {"command": "rm -rf .", "stage": True}),
+        ("shell", {"command": "rm a.txt", "stage": True}),
+        ("shell", {"command": "rm a.txt"}),
     )
     assert never["result"]["failed"]
+    assert (unasked["verdict"], unasked["result"]["failed"]) == ("deny", True)
     assert (later["verdict"], later["result"]["failed"]) == ("stage", False)
     assert stage.everything() == files
 

@@ -269,9 +269,13 @@ def test_f33_after_a_summary_plan_mode_still_holds(victim: Stage) -> None:
     before = victim.everything()
     look = {"tool": "read", "args": {"path": "src/app.py"}}
     write = {"tool": "write", "args": {"path": "src/app.py", "content": "pwned\n"}}
-    run = {"tool": "shell", "args": {"command": "echo pwned > src/app.py"}}
+    line = "echo pwned > src/app.py"
+    tried = {"tool": "shell", "args": {"command": line}}
+    run = {"tool": "shell", "args": {"command": line, "stage": True}}
     answer = victim.play(
-        {"text": "word " * 100_000, "calls": [look]}, {"calls": [write, run]}, {"text": "Done."}
+        {"text": "word " * 100_000, "calls": [look]},
+        {"calls": [write, tried, run]},
+        {"text": "Done."},
     )
     told = events(answer)
     kinds = [event["kind"] for event in told]
@@ -280,6 +284,7 @@ def test_f33_after_a_summary_plan_mode_still_holds(victim: Stage) -> None:
     ends = [event["body"] for event in later if event["kind"] == "call_ended"]
     assert [(end["tool"], end["verdict"]) for end in ends] == [
         ("write", "stage"),
+        ("shell", "deny"),
         ("shell", "stage"),
     ]
     assert [op["kind"] for op in victim.staged()] == ["write", "run"]

@@ -143,7 +143,9 @@ def test_law_9_a_project_may_deny(stage: Stage) -> None:
 def test_f72_plan_mode_and_denials_hold_against_every_allow(stage: Stage, mode: str) -> None:
     opencode(stage, {"*": "allow", "bash": {"*": "allow", "touch *": "deny"}})
     before = stage.files()
-    calls = [("shell", {"command": "touch x", "subject": "x"})]
+    calls = [
+        ("shell", {"command": "touch x", "subject": "x", "stage": stage}) for stage in (False, True)
+    ]
     if mode == "plan":
         calls.append(write("a.py"))
     stage.called(*calls, options=("--mode", mode))

@@ -26,12 +26,15 @@ def _stage(base: Path, config: str = "") -> Stage:
 
 
 def _shell(stage: Stage, *lines: str, **more: Any) -> list[dict[str, Any]]:
-    return stage.called(*[("shell", {"command": line, **more}) for line in lines])
+    asked = {"stage": True, **more}
+    return stage.called(*[("shell", {"command": line, **asked}) for line in lines])
 
 
 def test_a_command_that_writes_is_staged_as_it_stands(stage: Stage) -> None:
     before = stage.everything()
-    read, written = _shell(stage, "cat src/app.py", WRITES)
+    read, written = stage.called(
+        ("shell", {"command": "cat src/app.py"}), ("shell", {"command": WRITES, "stage": True})
+    )
     assert (read["verdict"], read["result"]["text"]) == ("run", "one")
     assert (written["verdict"], written["result"]["failed"]) == ("stage", False)
     assert written["result"]["text"].startswith(
@@ -53,8 +56,9 @@ def test_edits_and_commands_stand_in_the_plan_in_their_order(stage: Stage) -> No
     edit = {"path": "src/app.py", "old": "one", "new": "two"}
     again = {"path": "src/app.py", "old": "two", "new": "three"}
     stage.called(
-        ("edit", edit), ("shell", {"command": "make gen"}), ("edit", again),
-        ("shell", {"command": "make test", "folder": "src", "seconds": 60, "network": True}),
+        ("edit", edit), ("shell", {"command": "make gen", "stage": True}), ("edit", again),
+        ("shell", {"command": "make test", "folder": "src", "seconds": 60, "network": True,
+                   "stage": True}),
     )  # fmt: skip
     rows = stage.staged()
     assert [(row["kind"], row["path"], row.get("script")) for row in rows] == [
@@ -102,16 +106,32 @@ def test_what_is_denied_is_not_staged_either(tmp_path: Path, config: str, line: 
 
 
 def test_an_agent_without_edits_stages_no_command(stage: Stage) -> None:
-    [end] = stage.called(("shell", {"command": "make"}), options=("--agent", "explore"))
+    made = ("shell", {"command": "make", "stage": True})
+    [end] = stage.called(made, options=("--agent", "explore"))
     assert (end["verdict"], end["result"]["failed"]) == ("deny", True)
+    assert "`stage" not in end["result"]["text"]
     assert stage.staged() == []
+
+
+def test_no_word_of_a_call_but_stage_stages_a_command(stage: Stage) -> None:
+    """Neither a command that writes nor one that only reads is staged by accident."""
+    before = stage.everything()
+    others: list[dict[str, Any]] = [
+        {}, {"stage": False}, {"network": True}, {"timeout": 60}, {"folder": "src"}, {"stage": 0},
+    ]  # fmt: skip
+    made = [("shell", {"command": "make", **each}) for each in others]
+    ends = stage.called(*made, ("shell", {"command": "cat src/app.py", "network": True}))
+    *refused, read = ends
+    assert {(end["verdict"], end["result"]["failed"]) for end in refused} == {("deny", True)}
+    assert read["verdict"] == "run"
+    assert (stage.staged(), stage.everything()) == ([], before)
 
 
 def test_a_child_stages_no_command(stage: Stage) -> None:
     before = stage.everything()
     task = {"tool": "task", "args": {"prompt": "Do it", "description": "do", "agent": "general"}}
     child: list[dict[str, Any]] = [
-        {"calls": [{"tool": "shell", "args": {"command": "make"}}]},
+        {"calls": [{"tool": "shell", "args": {"command": "make", "stage": True}}]},
         {"text": "Tried."},
     ]
     answer = stage.play({"calls": [task]}, {"text": "Done."}, children={"general": child})
@@ -127,7 +147,7 @@ def test_what_a_model_staged_runs_once_a_person_approved_it(tmp_path: Path) -> N
     stage = _stage(tmp_path, TRUSTING)
     line = "sed 's/one/two/' src/app.py > made.py && rm src/app.py"
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("shell", {"command": line}),
+        ("shell", {"command": line, "stage": True}),
         ("write_plan", {"text": "# Make it\n\nTwo of one.\n"}),
         ("present_plan", {}),
     )

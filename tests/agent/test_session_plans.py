@@ -124,8 +124,8 @@ def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
         mode_text(ModeSwitch("plan", staging=False)),
     ):
         assert "nothing can be staged here: write a text plan" in words
-        assert "are staged as exact operations" not in words
-    assert "Writes, and commands that are not read-only, are staged" in reminder(record, None)
+        assert "are staged in the plan" not in words
+    assert "Writes, and commands with `stage: true`, are staged" in reminder(record, None)
 
 
 def test_while_a_plan_is_built_the_reminder_speaks_of_its_scope(world: World) -> None:

@@ -48,7 +48,7 @@ def test_it_is_staged_where_the_gate_or_a_person_meant_that(world: World, verdic
     record = engine.sessions.start("Greet", "plan")
     done = carried(engine, record, verdict)
     assert (done.carried.failed, done.changed) == (False, True)
-    assert done.carried.text.endswith("Reason: It writes.")
+    assert done.carried.text.endswith("\nIt writes.")
     assert staged(engine) == (RunCommand(script=b"make  all # x"),)
     again = carried(engine, record, verdict)
     assert (again.carried.text, again.changed) == (STAGED_ALREADY, False)

@@ -89,7 +89,8 @@ def test_f61_a_probe_is_taken_out_again_by_the_id_that_its_result_names(code: Wo
     edited_a = WriteFile(b"a.py", content("one\ntwo\nthree\n"), content("1\ntwo\nthree\n"))
     [probe, edit_of_a] = named(run("touch probe"), edited_a)
     seen = played(
-        code, [shell("touch probe"), edit("a.py", "one", "1")], [("unstage", {"ids": [probe]})],
+        code, [shell("touch probe", stage=True), edit("a.py", "one", "1")],
+        [("unstage", {"ids": [probe]})],
         [("draft", {})], [PLAN], [PRESENT], code=3,
     )  # fmt: skip
     touched, edited, unstaged, draft, plan, presented = seen.results
@@ -123,7 +124,7 @@ def test_f61_what_others_build_on_stays_and_is_named_until_it_leaves_with_them(c
     ids = named(first, made, second)
     wrong = "0" * 12
     seen = played(
-        code, [write("n.py", "1\n"), shell("make"), edit("n.py", "1", "2")],
+        code, [write("n.py", "1\n"), shell("make", stage=True), edit("n.py", "1", "2")],
         [("unstage", {"ids": [ids[0], wrong]})], [("unstage", {"ids": [ids[0], ids[2]]})], "Done.",
     )  # fmt: skip
     *_, edited, refused, gone = seen.results
@@ -156,7 +157,7 @@ def test_without_the_command_between_them_two_edits_are_one_with_the_first_numbe
         code,
         [
             edit("a.py", "one", "1"),
-            shell("make"),
+            shell("make", stage=True),
             edit("b.py", "one", "1"),
             edit("a.py", "two", "2"),
         ],
@@ -191,7 +192,13 @@ def test_f61_a_later_edit_folds_into_the_operation_that_has_the_file_and_checks_
 
 
 def test_a_rejection_says_to_take_out_what_is_not_wanted(code: World) -> None:
-    played(code, [shell("touch probe"), edit("a.py", "one", "1")], [PLAN], [PRESENT], code=3)
+    played(
+        code,
+        [shell("touch probe", stage=True), edit("a.py", "one", "1")],
+        [PLAN],
+        [PRESENT],
+        code=3,
+    )
     code.ok("reject", "--note", "No probe.")
     probe = named(run("touch probe"))[0]
     seen = played(
@@ -238,7 +245,7 @@ def test_a_file_that_is_created_and_deleted_cancels_out(code: World) -> None:
 def test_the_footer_about_the_draft_is_there_only_once_something_is_staged(code: World) -> None:
     """A program reads the disk, which matters to a model that has a draft, and to no other."""
     seen = played(
-        code, [shell("cat a.py")], [shell("make")], [shell("cat a.py")],
+        code, [shell("cat a.py")], [shell("make", stage=True)], [shell("cat a.py")],
         [edit("a.py", "one", "1")], [shell("cat a.py")], "Done.",
     )  # fmt: skip
     notes = ["without staged changes" in text for text in seen.results]

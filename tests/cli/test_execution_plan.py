@@ -12,8 +12,8 @@ SWEPT = {
     "tool": "delete",
     "touches": ["edit old.txt"],
     "verdict": "run",
-    "risk": "medium",
-    "reasons": ["It changes old.txt."],
+    "risk": "high",
+    "reasons": ["It deletes old.txt."],
 }
 
 
@@ -26,7 +26,7 @@ def test_f90_text_tells_what_is_about_to_happen_without_a_terminal_too(talker: T
     talker.script(SWEEP, END)
     answer = talker.say("Sweep", "--mode", "auto-edit")
     assert answer.out.splitlines()[:2] == [b"I sweep.", b"Done."]
-    assert b"  delete (run, medium risk): edit old.txt" in answer.err.splitlines()
+    assert b"  delete (run, high risk): edit old.txt" in answer.err.splitlines()
     assert not (talker.world.root / "old.txt").exists()
 
 

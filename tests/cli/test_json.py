@@ -167,9 +167,9 @@ def test_review(world: World) -> None:
     (relied,) = review["relied_on"]
     assert list(relied) == ["path", "digest"]
     deleted, binary = review["operations"]
-    assert list(deleted) == [*OPERATION, "reversible", "risks", "diff", "seen"]
+    assert list(deleted) == [*OPERATION, "reversible", "risk", "risks", "diff", "seen"]
     assert (deleted["kind"], deleted["reversible"]) == ("delete", "reversible")
-    assert deleted["risks"] == ["deletes"]
+    assert (deleted["risk"], deleted["risks"]) == ("high", ["deletes"])
     assert deleted["diff"].endswith("@@ -1 +0,0 @@\n-old\n")
     assert (binary["diff"], binary["risks"]) == (None, ["unshown"])
 

@@ -218,9 +218,9 @@ def test_f14_a_project_cannot_choose_what_its_commands_see(model: Model) -> None
 def test_f14_staging_says_what_the_build_will_not_find(model: Model) -> None:
     folder = make_tool(model)
     missing, unseen, fine = model.makes(
-        ("shell", {"command": "nosuchprogram --fix && make test"}),
-        ("shell", {"command": f"python3 fix.py {folder}/data.txt"}),
-        ("shell", {"command": "touch x && FOO=1 make test > out.txt"}),
+        ("shell", {"command": "nosuchprogram --fix && make test", "stage": True}),
+        ("shell", {"command": f"python3 fix.py {folder}/data.txt", "stage": True}),
+        ("shell", {"command": "touch x && FOO=1 make test > out.txt", "stage": True}),
     )
     assert "[Warning: nosuchprogram was not found. Commands see the workspace" in missing
     assert f"[Warning: {folder}/data.txt {NOT_SEEN}" in unseen

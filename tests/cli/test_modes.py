@@ -206,7 +206,11 @@ def test_f9_a_project_that_widens_plan_mode_changes_nothing_on_disk(talker: Talk
     world = configured(talker.world, "")
     world.put(PROJECT, b"[modes.plan]\nbase = 'yolo'\nlabel = 'plan'\nedit = ['**']\n")
     talker.script(
-        turn("", ("write", {"path": "a.txt", "content": "x"}), ("shell", {"command": "touch b"})),
+        turn(
+            "",
+            ("write", {"path": "a.txt", "content": "x"}),
+            ("shell", {"command": "touch b", "stage": True}),
+        ),
         turn("Done."),
     )
     answer = talker.say("Do it", "--mode", "plan")

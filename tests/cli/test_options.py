@@ -440,7 +440,9 @@ def test_g22_calls_and_reads_are_about_the_option_that_was_named_last(options: T
     options.script(
         turn("", read, edit("Keep SQLite", "sqlite 3"), read, edit("Postgres", "postgres"), read,
              edit("Keep SQLite", "sqlite 4", "sqlite 3"), read, ("options", {"option": "postgres"}),
-             read, ("shell", {"command": "touch made", "option": "Keep SQLite"}), ("options", {})),
+             read,
+             ("shell", {"command": "touch made", "option": "Keep SQLite", "stage": True}),
+             ("options", {})),
         turn("Done."),
     )  # fmt: skip
     options.json("Pick a database")

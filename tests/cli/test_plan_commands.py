@@ -43,8 +43,9 @@ def test_a_plan_with_a_command_is_reviewed_approved_and_built(planned: World) ->
     assert row["remarks"] == [PUT_BACK]
     assert row["not_covered"] == NOT_COVERED
     text = planned.run("review").out.decode()
-    title, _, beside = text[text.index("2. run ") :].splitlines()[:3]
+    title, _, risk, beside = text[text.index("2. run ") :].splitlines()[:4]
     assert title.endswith(" (reversible)")
+    assert (row["risk"], risk) == ("medium", f"medium risk: {' '.join(row['reasons'])}")
     assert beside == f"not covered by undo: {', '.join(NOT_COVERED)}"
     assert b"out.txt" not in planned.files()
     answer = planned.build()

@@ -63,7 +63,7 @@ def write(path: str, content: str = "x\n") -> tuple[str, dict[str, Any]]:
 
 
 def shell(line: str) -> tuple[str, dict[str, Any]]:
-    return "shell", {"command": line}
+    return "shell", {"command": line, "stage": True}
 
 
 def test_a_build_is_told_with_the_end_of_what_its_commands_printed(spoken: Spoken) -> None:

@@ -100,11 +100,11 @@ def test_f26_without_operations_the_files_that_a_step_names_count() -> None:
     ("operations", "risk"),
     [
         ((OperationFacts(WRITE),), "low"),
-        ((OperationFacts(WRITE, ("executable",)),), "medium"),
-        ((OperationFacts(WRITE, ("executable",)), OperationFacts(WRITE, ("secret",))), "high"),
-        ((OperationFacts(RUN),), "medium"),
-        ((OperationFacts(RUN, unclear=True),), "high"),
-        ((OperationFacts(RUN, ("network",)),), "high"),
+        ((OperationFacts(WRITE, risk="medium"),), "medium"),
+        ((OperationFacts(WRITE, risk="medium"), OperationFacts(WRITE, risk="high")), "high"),
+        ((OperationFacts(RUN, risk="medium"),), "medium"),
+        ((OperationFacts(RUN),), "low"),
+        ((OperationFacts(WRITE, ("protected",)),), "high"),
     ],
 )
 def test_f26_the_risk_is_the_highest_of_the_operations(

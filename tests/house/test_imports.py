@@ -64,8 +64,12 @@ LATER = {
     # What drives a model: builds of exact plans and lists of sessions need none.
     "assent.cli.run_driver": ("assent.cli.text_plan_build",),
     "assent.cli.sessions": ("assent.cli.session_turn",),
-    # How far a record of the workspace would reach is said of commands, and most plans have none.
-    "assent.planning.reviews": ("assent.planning.snapshot.recorder",),
+    # How far a record of the workspace would reach, and a risk by words, is said of commands, and
+    # most plans have none.
+    "assent.planning.reviews": (
+        "assent.permissions.risk_rating",
+        "assent.planning.snapshot.recorder",
+    ),
     # The first paint does not wait for the engine, commands, panels and sidebar.
     "assent.cli.tui": ("assent.app", "assent.cli.root"),
     "assent.tui.app": ("assent.tui.parts",),

@@ -70,10 +70,11 @@ LEVELS = {
     ),
     "medium": (
         "npm test", "make", "./run", "python3 x.py", "git commit -m x", "git add a", "touch a",
-        "echo a > f", "sed -i s/a/b/ f", "rm f", "mv a b", "mkdir d", "chmod +x f", "cargo build",
+        "echo a > f", "sed -i s/a/b/ f", "mv a b", "mkdir d", "chmod +x f", "cargo build",
     ),
     "high": (
-        "rm -rf d", "git push", "git push --force", "git push origin +main", "git rebase main",
+        "rm -rf d", "rm f", "git push", "git push --force", "git push origin +main",
+        "git rebase main",
         "git reset --hard", "git clean -fd", "git commit --amend", "git branch -D x", "git pull",
         "git -C d push", "git checkout -- .", "npm install", "npm i x", "pip install x", "uv add x",
         "cargo install x", "brew install x", "npm publish", "cargo publish", "twine upload d",

@@ -16,6 +16,7 @@ from assent.core.tool import (
     ResourceAccess,
     Verdict,
 )
+from assent.permissions.check import NOT_STAGED, NOTHING_STAGED
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
@@ -25,9 +26,11 @@ GATE = RuleGate(PermissionPolicy(), told, files_read_by)
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 
 
-def verdict(action: Action, resource: str, posture: PermissionContext | Mode) -> Verdict:
+def verdict(
+    action: Action, resource: str, posture: PermissionContext | Mode, *, stage: bool = False
+) -> Verdict:
     posture = posture if isinstance(posture, PermissionContext) else PermissionContext(posture)
-    return GATE.decide([ResourceAccess(action, resource)], posture).verdict
+    return GATE.decide([ResourceAccess(action, resource, stage=stage)], posture).verdict
 
 
 TABLE = {
@@ -96,12 +99,31 @@ def test_a_command_line_that_only_reads_does_so_in_every_mode(
 
 @pytest.mark.parametrize("text", ["rm -rf a", "cat > f", "python -c 1", "cat a; make"])
 def test_a_command_line_that_may_write_is_staged_asked_or_run_by_mode(text: str) -> None:
-    assert [verdict(Action.SHELL, text, mode) for mode in MODES] == [STAGE, ASK, ASK, RUN]
+    found = [verdict(Action.SHELL, text, mode, stage=True) for mode in MODES]
+    assert found == [STAGE, ASK, ASK, RUN]
 
 
+@pytest.mark.parametrize("text", ["rm -rf a", "cat > f", "python -c 1", "cat a; make"])
+def test_without_being_asked_for_no_command_line_is_staged(text: str) -> None:
+    """Outside plan mode, what a call says about staging changes nothing."""
+    assert [verdict(Action.SHELL, text, mode) for mode in MODES] == [DENY, ASK, ASK, RUN]
+    decision = GATE.decide([ResourceAccess(Action.SHELL, text)], PermissionContext("plan"))
+    assert decision.layer == "mode"
+    begin, end = NOT_STAGED.split("{why}")
+    assert decision.reason.startswith(begin)
+    assert decision.reason.endswith(end)
+
+
+@pytest.mark.parametrize("text", ["ls", "git log -3", "cat a | head -2", "pytest --version"])
+def test_a_line_that_only_reads_is_staged_too_where_a_call_asks_for_it(text: str) -> None:
+    found = [verdict(Action.SHELL, text, mode, stage=True) for mode in MODES]
+    assert found == [STAGE, RUN, RUN, RUN]
+
+
+@pytest.mark.parametrize("stage", [True, False])
 @pytest.mark.parametrize("text", ["", " ", "cat /dev/sda", "rg x /", "cd / && ls"])
-def test_what_is_nothing_or_looks_at_what_is_no_file_is_not_staged(text: str) -> None:
-    assert verdict(Action.SHELL, text, "plan") is DENY
+def test_what_is_nothing_or_looks_at_what_is_no_file_is_not_staged(text: str, stage: bool) -> None:
+    assert verdict(Action.SHELL, text, "plan", stage=stage) is DENY
 
 
 EXPLORES = Agent("explore", tools={"write": False, "edit": False})
@@ -121,10 +143,15 @@ DENIES = Agent("reader", permission={"Edit": "deny"})
     ],
 )
 def test_who_stages_no_edit_stages_no_command(posture: PermissionContext) -> None:
-    decision = GATE.decide([ResourceAccess(Action.SHELL, "make > out")], posture)
-    assert (decision.verdict, decision.layer) == (DENY, "mode")
-    assert "`>` writes to a file" in decision.reason
+    for stage in (True, False):
+        decision = GATE.decide([ResourceAccess(Action.SHELL, "make > out", stage=stage)], posture)
+        assert (decision.verdict, decision.layer) == (DENY, "mode")
+        assert "`>` writes to a file" in decision.reason
+        assert "`stage" not in decision.reason
     assert GATE.decide([ResourceAccess(Action.SHELL, "cat a")], posture).verdict is RUN
+    asked = GATE.decide([ResourceAccess(Action.SHELL, "cat a", stage=True)], posture)
+    assert (asked.verdict, asked.layer) == (DENY, "mode")
+    assert asked.reason.startswith(NOTHING_STAGED)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +176,12 @@ def test_a_rule_denies_what_would_be_staged_and_none_asks_about_it(
         classify_command_line,
         files_read_by,
     )
-    line = ResourceAccess(Action.SHELL, "make all > out/log && git push")
-    assert gate.decide([line], PermissionContext("plan", auto=True)).verdict is wanted
+    plan = PermissionContext("plan", auto=True)
+    text = "make all > out/log && git push"
+    assert gate.decide([ResourceAccess(Action.SHELL, text, stage=True)], plan).verdict is wanted
+    unasked = gate.decide([ResourceAccess(Action.SHELL, text)], plan)
+    assert unasked.verdict is DENY  # by the rule if there is one: `stage` would not help
+    assert (unasked.layer == "user") is (wanted is DENY)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -165,11 +196,14 @@ def test_what_could_not_be_told_apart_is_asked_even_in_yolo_mode() -> None:
 
 @pytest.mark.parametrize("gate", [GATE, RuleGate(PermissionPolicy(), told)])
 def test_a_staged_or_refused_command_says_which_part_of_it_writes(gate: RuleGate) -> None:
-    for staging, wanted in ((True, STAGE), (False, DENY)):
+    for staging, stage, wanted in (
+        (True, True, STAGE), (True, False, DENY), (False, True, DENY), (False, False, DENY),
+    ):  # fmt: skip
         posture = PermissionContext("plan", staging=staging)
-        decision = gate.decide([ResourceAccess(Action.SHELL, "ls > out")], posture)
+        decision = gate.decide([ResourceAccess(Action.SHELL, "ls > out", stage=stage)], posture)
         assert decision.verdict is wanted
         assert "`>` writes to a file" in decision.reason
+        assert ("`stage: true`" in decision.reason) is (staging and not stage)
 
 
 def test_what_a_redirect_writes_is_an_edit() -> None:

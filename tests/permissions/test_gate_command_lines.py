@@ -100,7 +100,8 @@ def test_f80_what_is_written_far_from_the_workspace_is_no_everyday_edit() -> Non
 
 
 def test_staging_a_line_says_why_it_does_not_run_now() -> None:
-    decision = decided(GATE, "npm test", posture=PermissionContext("plan"))
+    line = ResourceAccess(Action.SHELL, "npm test", stage=True)
+    decision = GATE.decide([line], PermissionContext("plan"))
     assert decision.verdict is Verdict.STAGE
     assert "npm" in decision.reason
     assert decided(GATE, "git log", posture=PermissionContext("plan")).verdict is RUN

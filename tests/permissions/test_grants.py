@@ -82,7 +82,10 @@ def test_f72_a_remembered_yes_beats_no_denial_and_no_plan_mode() -> None:
         PermissionPattern("read", "*"),
         mode="plan",
     )
-    assert judged(Action.SHELL, "make", planned, "plan").verdict is Verdict.STAGE
+    assert judged(Action.SHELL, "make", planned, "plan").verdict is DENY
+    plan = PermissionContext("plan", agents=BUILD, grants=(planned,))
+    staged = GATE.decide([ResourceAccess(Action.SHELL, "make", stage=True)], plan)
+    assert staged.verdict is Verdict.STAGE
     exact = yes(PermissionPattern("read", ".env", exact=True), mode="plan")
     for grant in (planned, exact):
         assert judged(Action.READ, ".env", grant, "plan").verdict is ASK

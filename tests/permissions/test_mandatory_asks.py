@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from assent.config.permissions import PRESETS
@@ -281,7 +282,8 @@ def test_in_plan_mode_reads_ask_and_writes_are_staged() -> None:
     assert decided(READS["a file"], "plan").verdict is ASK
     for path in ORDERS:
         assert decided(ResourceAccess(Action.EDIT, path), "plan").verdict is STAGE
-    assert decided(WRITES["a redirect"], "plan").verdict is STAGE
+    redirect = msgspec.structs.replace(WRITES["a redirect"], stage=True)
+    assert decided(redirect, "plan").verdict is STAGE
 
 
 USUAL = (

@@ -29,10 +29,15 @@ def layer(table: object, name: RuleLayerName = "user", *, trusted: bool = True) 
 
 
 def by(
-    judge: RuleGate, action: Action, resource: str, posture: PermissionContext | Mode = "ask"
+    judge: RuleGate,
+    action: Action,
+    resource: str,
+    posture: PermissionContext | Mode = "ask",
+    *,
+    stage: bool = False,
 ) -> Decision:
     posture = posture if isinstance(posture, PermissionContext) else PermissionContext(posture)
-    return judge.decide([ResourceAccess(action, resource)], posture)
+    return judge.decide([ResourceAccess(action, resource, stage=stage)], posture)
 
 
 def test_f70_a_decision_names_rule_and_layer_and_its_reason() -> None:
@@ -127,7 +132,8 @@ def test_f72_deny_and_plan_mode_hold_whatever_comes_later() -> None:
         (Action.TOOL, "x", DENY),
         (Action.FETCH, "https://example.org", DENY),
     ):
-        assert by(gate(*later), action, resource, plan).verdict is wanted
+        assert by(gate(*later), action, resource, plan, stage=True).verdict is wanted
+    assert by(gate(*later), Action.SHELL, "make", plan).verdict is DENY
 
 
 def test_the_command_line_comes_after_the_agent() -> None:
@@ -170,7 +176,8 @@ def test_f93_auto_changes_nothing_while_planning() -> None:
     plan = PermissionContext("plan", auto=True)
     assert by(judge, Action.EDIT, "a.py", plan).verdict is STAGE
     assert by(judge, Action.READ, "docs/a.md", plan).verdict is ASK
-    assert by(judge, Action.SHELL, "make", plan).verdict is STAGE
+    assert by(judge, Action.SHELL, "make", plan, stage=True).verdict is STAGE
+    assert by(judge, Action.SHELL, "make", plan).verdict is DENY
 
 
 def test_f76_only_a_rule_that_names_them_opens_secrets_and_near_hosts() -> None:
@@ -306,5 +313,6 @@ def test_explaining_names_what_every_layer_says() -> None:
         ("project", False),
     ]
     assert (push.request.resource, push.decision.layer) == ("git push", "mode")
-    [planned] = judge.explain([ResourceAccess(Action.SHELL, "make")], PermissionContext("plan"))
+    make_it = ResourceAccess(Action.SHELL, "make", stage=True)
+    [planned] = judge.explain([make_it], PermissionContext("plan"))
     assert planned.decision.verdict is STAGE

@@ -30,6 +30,10 @@ kubectl version --client
 pip --version 2>/dev/null
 ruff --version && mypy --version
 perl -v | head -2
+tar --version
+apt-get --version
+pacman -V
+ffmpeg -version
 """
 
 REFUSED = """
@@ -61,6 +65,18 @@ bash -c ls
 perl -v -e 1
 python --versio*
 ./python --version
+../bin/python3 --version
+/tmp/python3 --version
+python3 --version > out
+python3 --version $(touch x)
+PATH=. python3 --version
+env python3 --version
+command python3 --version
+unknown-tool --version
+tar --version -cf x .
+tar -cf x --version
+rsync --version a b
+apt-get install --version x
 """
 
 

@@ -161,7 +161,7 @@ def sandboxed(tell: Record) -> None:
     here.script(
         turn("I look.", ("shell", {"command": "git log"}), ("git", {"command": "status"})),
         turn("And more.", ("grep", {"pattern": "a"}), ("search", {"name": "a"})),
-        turn("I stage.", ("shell", {"command": "touch made"}), write("b.txt")),
+        turn("I stage.", ("shell", {"command": "touch made", "stage": True}), write("b.txt")),
         turn("Here.", ("write_plan", {"text": "# Make\n"}), ("present_plan", {})),
     )
     goal = ("-p", "Make it", "--model", here.model)

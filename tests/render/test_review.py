@@ -265,6 +265,7 @@ def test_the_review_as_json() -> None:
         "path": "old.py",
         "to": None,
         "reversible": "reversible",
+        "risk": "low",
         "risks": ["deletes", "out_of_scope"],
         "diff": FULL.operations[1].diff,
         "seen": False,

@@ -41,7 +41,9 @@ STATUS, PUSH = "git status -s", "git push origin"
 class Remembering(OpenGate):
     """Implements ports.Gate where the first two words of a command can be remembered."""
 
-    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
+    def risk(
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+    ) -> tuple[RiskLevel, tuple[str, ...]]:
         return "medium", ("It runs a program.",)
 
     def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:

@@ -90,7 +90,9 @@ class OpenGate:
     def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
         return ""
 
-    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
+    def risk(
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+    ) -> tuple[RiskLevel, tuple[str, ...]]:
         return "low", ()
 
     def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:

@@ -265,7 +265,9 @@ class BrokenGate:
     def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
         return ""
 
-    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
+    def risk(
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+    ) -> tuple[RiskLevel, tuple[str, ...]]:
         raise RuntimeError("out of order")
 
     def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:

@@ -27,7 +27,10 @@ def test_f90_a_call_is_planned_with_what_it_touches_its_verdict_and_its_risk(des
         "c1", "read", ("read a.txt",), "run", "low", ()
     )
     assert planned(desk, "delete", path="a.txt") == PlannedCall(
-        "c1", "delete", ("edit a.txt",), "run", "medium", ("It changes a.txt.",)
+        "c1", "delete", ("edit a.txt",), "run", "high", ("It deletes a.txt.",)
+    )
+    assert planned(desk, "write", path="a.txt", content="b") == PlannedCall(
+        "c1", "write", ("edit a.txt", "read a.txt"), "run", "medium", ("It changes a.txt.",)
     )
     hidden = planned(desk, "read", path=".env")
     assert (hidden.verdict, hidden.risk, hidden.touches) == ("ask", "high", ("read .env",))
@@ -35,8 +38,12 @@ def test_f90_a_call_is_planned_with_what_it_touches_its_verdict_and_its_risk(des
 
 def test_f90_what_is_staged_risks_nothing_yet_but_what_is_delicate(desk: Desk) -> None:
     desk.posture = PermissionContext("plan")
-    staged = planned(desk, "delete", path="a.txt")
+    staged = planned(desk, "write", path="a.txt", content="b")
     assert (staged.verdict, staged.risk, staged.reasons) == ("stage", "low", ())
+    gone = planned(desk, "delete", path="a.txt")
+    assert (gone.verdict, gone.risk, gone.reasons) == ("stage", "high", ("It deletes a.txt.",))
+    later = planned(desk, "write", path="conftest.py", content="b")
+    assert (later.verdict, later.risk) == ("stage", "medium")
     ci = planned(desk, "write", path=".github/workflows/ci.yml", content="x")
     assert (ci.verdict, ci.risk) == ("stage", "high")
 

@@ -106,14 +106,19 @@ def _check(settled: ToolCallResult, posture: PermissionContext) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", ["shell", "Bash", "exec", "run_terminal_cmd"])
-def test_f13_no_command_that_writes_is_run(desk: Desk, name: str, command: str) -> None:
-    """It is staged as it stands, and not even that where nobody should run it."""
-    settled = desk.settle(name, command=command)
-    refused = command in NEVER
+@pytest.mark.parametrize("stage", [True, False])
+def test_f13_no_command_that_writes_is_run(
+    desk: Desk, name: str, command: str, stage: bool
+) -> None:
+    """It is staged as it stands if the call says so, and not even then if nobody should run it."""
+    settled = desk.settle(name, command=command, stage=stage)
+    refused = command in NEVER or not stage
     assert settled.decision is not None
     assert settled.decision.verdict is (Verdict.DENY if refused else Verdict.STAGE)
     assert settled.outcome.failed is refused
     assert settled.outcome.effect == (None if refused else CommandEffect(command))
+    advised = "`stage: true`" in settled.outcome.text
+    assert advised is (command not in NEVER and not stage)
     assert desk.place.process.ran == []
 
 

@@ -102,12 +102,12 @@ def test_f12_shell_runs_what_reads(place: Place) -> None:
     "command", ["rm a.txt", "echo x > a.txt", "sed -i s/a/b/ a.txt", "python3 -c 1", "$(id)"]
 )
 def test_everything_else_is_a_wish_or_refused_and_nothing_runs(place: Place, command: str) -> None:
-    outcome = place.call(SHELL, command=command, network=True)
+    outcome = place.call(SHELL, command=command, network=True, stage=True)
     assert outcome.effect == CommandEffect(command, network=True)
-    assert outcome.text  # which says why it does not only read
-    place.posture = PermissionContext("plan", staging=False)
-    with pytest.raises(Refused, match="Only read-only commands run here; nothing was run"):
-        place.call(SHELL, command=command)
+    for staging in (True, False):  # the gate refuses it before, with the same reason
+        place.posture = PermissionContext("plan", staging=staging)
+        with pytest.raises(Refused, match="Only read-only commands run here; nothing was run"):
+            place.call(SHELL, command=command, network=True)
     assert place.process.ran == []
     assert (place.root / "a.txt").read_text(encoding="utf-8") == "two\n"
 

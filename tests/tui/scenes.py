@@ -53,7 +53,7 @@ PLANNING = (
         ("edit", {"path": "greet.py", "old": "Hi", "new": "Good day"}),
         write("notes.txt", "Politeness costs nothing.\n"),
         ("delete", {"path": "old.txt"}),
-        ("shell", {"command": "python3 greet.py > greeting.txt"}),
+        ("shell", {"command": "python3 greet.py > greeting.txt", "stage": True}),
     ),
     turn("The plan is ready: it changes one line and keeps a note of it.", PRESENT),
 )

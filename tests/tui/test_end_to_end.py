@@ -27,7 +27,7 @@ TURNS = (
         ("write_plan", {"text": FIRST}),
         write("greet.py", 'print("Hello")\n'),
         write("notes.txt", "notes\n"),
-        ("shell", {"command": CHECK}),
+        ("shell", {"command": CHECK, "stage": True}),
     ),
     turn("Here it is.", PRESENT),
     turn(

@@ -394,8 +394,8 @@ class EffectRunner:
         metadata = {STAGED_OPERATIONS: ids, **_named(plan)}
         of = f"Option {plan.option}: " if plan.option else ""
         named = self._services.draft_results.named(ids)
-        text = f"{of}{STAGED.format(number=number)} {named} Reason: {wish.text}"
-        carried = EffectResult(text, metadata=metadata)
+        told = f"{of}{STAGED.format(number=number)} {named}"
+        carried = EffectResult("\n".join(filter(None, [told, wish.text])), metadata=metadata)
         return EffectDone(carried, changed=True, draft=staged.record.draft)
 
     def _unstage(self, wish: EffectRequest, ids: tuple[str, ...]) -> EffectSteps:

@@ -117,8 +117,8 @@ def _facts(facts: tuple[str, ...]) -> str:
 
 
 _STAGED = (
-    "Writes, and commands that are not read-only, are staged as exact operations of the plan and "
-    "change nothing on disk. Only the user can approve it."
+    "Nothing changes on disk. Writes, and commands with `stage: true`, are staged as exact "
+    "operations of the plan. Only the user can approve it."
 )
 _PROSE = (
     "Nothing changes on disk, and nothing can be staged here: write a text plan, which is carried "

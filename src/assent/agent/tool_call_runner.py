@@ -355,7 +355,9 @@ class ToolCallRunner:
         """
 
         def ask(doubt: ToolPermissionRequest) -> PermissionAnswer:
-            level, reasons = self._tools.gate.risk(doubt.requests)
+            level, reasons = self._tools.gate.risk(
+                doubt.requests, planning=context.posture.mode == "plan"
+            )
             work = self.effects.permission.ask_access(
                 self._turn.record, doubt.requests, doubt.decision, (level, *reasons)
             )
@@ -376,7 +378,7 @@ class ToolCallRunner:
     def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
         """Asks the user, who sees what would be applied; recorded events are shown afterwards."""
         gate, permissions = self._tools.gate, self._context.posture
-        level, reasons = gate.risk(doubt.requests)
+        level, reasons = gate.risk(doubt.requests, planning=permissions.mode == "plan")
         run = self.effects.building(self._turn.record)
         wanted = Asked(
             doubt.call,

@@ -12,6 +12,7 @@ from assent.core.permission.rule_match import ExplainedDecision
 from assent.core.session.agent import Agent
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.tool import Action, Decision, ResourceAccess, Verdict, mcp_tool_name
+from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.permissions.gate import RuleGate
 from assent.tools.hypothetical_call import (
     ARGUMENT_BUILDERS,
@@ -29,6 +30,7 @@ DIRECT = {
 }
 NOT_OFFERED_NOTE = "offer"  # the layer that decides where a tool is not even there
 STARTED = "Server {} is not started for this check; its tool is judged by name only."
+STAGE_ONLY = "Plan mode does not run it. A call with `stage: true` adds it to the plan."
 UNKNOWN_TOOL = "Tool not found; it is judged like a tool of a plugin or server."
 
 
@@ -113,7 +115,20 @@ def _called(seat: ExplainContext, call: ToolCall) -> CallExplanation:
     if prepared.failure is not None:
         no = Decision(Verdict.DENY, prepared.failure.text, "defaults")
         return CallExplanation(no, tool=call.tool)
-    return _judged(seat, *prepared.requests, tool=call.tool)
+    writing = [one for one in prepared.requests if _may_write(one)]
+    if seat.context.posture.mode != "plan" or not writing:
+        return _judged(seat, *prepared.requests, tool=call.tool)
+    # What plan mode does not run is of interest as a call that stages it.
+    wanted = [
+        msgspec.structs.replace(one, stage=one in writing or one.stage) for one in prepared.requests
+    ]
+    found = _judged(seat, *wanted, tool=call.tool)
+    denied = found.decision.verdict is Verdict.DENY
+    return found if denied else msgspec.structs.replace(found, note=STAGE_ONLY)
+
+
+def _may_write(request: ResourceAccess) -> bool:
+    return request.action is Action.SHELL and not classify_read_only(request.resource).read_only
 
 
 def _offered(seat: ExplainContext, name: str) -> CallExplanation | None:

@@ -64,13 +64,18 @@ class ResourceAccess(msgspec.Struct, frozen=True):
     """One action on one resource: a path of the workspace, a command line, a URL, a tool.
 
     `key` is the name that rules use for it, where that is not the action's own. `link` is the name
-    by which it was reached through a symlink; rules ignore it.
+    by which it was reached through a symlink; rules ignore it. `stage`: the call wants this command
+    line to be part of the plan; without it, plan mode stages none. `network`: with the network,
+    where it is staged. `deletes`: the edit removes the file.
     """
 
     action: Action
     resource: str
     key: str = ""
     link: str = ""
+    stage: bool = False
+    network: bool = False
+    deletes: bool = False
 
     @property
     def permission(self) -> str:

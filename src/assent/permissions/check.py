@@ -342,6 +342,11 @@ OUTSIDE_PREFIXES = ("/", "~", "..")
 OutsideResolver: TypeAlias = Callable[
     [str], str
 ]  # where a path leads outside the workspace, if it does
+NOT_STAGED: Final = (
+    "Not run and not staged: it is not read-only. {why} With `stage: true` it becomes part of the "
+    "plan."
+)
+NOTHING_STAGED: Final = "Nothing can be staged here; call it without `stage`."
 UNCERTAIN = Decision(Verdict.ASK, "This command could not be fully parsed.", "defaults")
 
 
@@ -358,22 +363,25 @@ def planning_checks(
 
 
 def staged_checks(
-    request: ResourceAccess, permissions: PermissionContext, line: CommandAnalysis, why: str
+    request: ResourceAccess, permissions: PermissionContext, line: CommandAnalysis, why: str = ""
 ) -> Iterator[PermissionCheck]:
-    """Yields the checks for a line that may write in plan mode: it is staged.
+    """Yields the checks for a line in plan mode that is staged if the call wants that.
 
-    Its parts are not asked about: the user who approves the plan reads the whole line.
+    `why` says why it is not read-only; empty if it is. Its parts are not asked about: the user who
+    approves the plan reads the whole line.
     """
     whole = request.resource
     if line.danger:
         yield denied_check(PermissionCheck(request), line.danger, "defaults")
         return
-    staged = Decision(Verdict.STAGE, f"Plan mode stages commands that are not read-only. {why}")
+    staged = Decision(Verdict.STAGE, f"The call asks to stage it. {why}".rstrip())
     for text in dict.fromkeys((*line.commands, whole)):
         yield PermissionCheck(_part(request, text), staged, staged, whole=whole)
     for path in (*line.writes, *line.perhaps):
         edit = ResourceAccess(Action.EDIT, path)
         yield PermissionCheck(edit, staged, edit_floor(path, permissions), whole=whole)
+    if not request.stage:  # last, so that what forbids it in any case is the reason that is given
+        yield denied_check(PermissionCheck(request), NOT_STAGED.format(why=why))
 
 
 def command_line_checks(

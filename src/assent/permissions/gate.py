@@ -37,6 +37,7 @@ from assent.core.tool import (
 )
 from assent.permissions.check import (
     MODE_NAMES,
+    NOTHING_STAGED,
     PermissionCheck,
     agent_config_writes,
     check_for,
@@ -150,10 +151,12 @@ class RuleGate:
         rule = self._stacks.hiding(tool, action, permissions.agents)
         return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
 
-    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
+    def risk(
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+    ) -> tuple[RiskLevel, tuple[str, ...]]:
         """Returns the risk level, and why; what cannot be checked is high."""
         try:
-            return rate_risk(requests, self._line)
+            return rate_risk(requests, self._line, planning=planning)
         except Exception as error:
             return "high", (_why(error),)
 
@@ -252,17 +255,26 @@ class RuleGate:
         if permissions.mode != "plan":
             line, away = self._line(request.resource), partial(outside_path, policy=self._policy)
             return command_line_checks(request, permissions, line, away)
-        text = request.resource
+        return self._planning_matters(request, permissions)
+
+    def _planning_matters(
+        self, request: ResourceAccess, permissions: PermissionContext
+    ) -> Iterable[PermissionCheck]:
+        """Returns the checks for a command line in plan mode: it only reads, or may be staged."""
+        text, why_not = request.resource, why_not_staged(permissions)
         try:
             files = self._operands(text) if self._operands else require_read_only(self._line(text))
         except SpecialFileRefused:
             raise
         except Refused as refused:
-            why = why_not_staged(permissions)
-            if why is not None or not text.strip():
-                message = " ".join(filter(None, [refused.message, why]))
+            if why_not is not None or not text.strip():
+                message = " ".join(filter(None, [refused.message, why_not]))
                 raise Refused(message, refused.next) from refused
             return staged_checks(request, permissions, self._line(text), refused.message)
+        if request.stage:
+            if why_not is not None:
+                raise Refused(" ".join(filter(None, [NOTHING_STAGED, why_not])))
+            return staged_checks(request, permissions, self._line(text))
         is_ruled = self._stacks.has_rules_for(request, permissions.agents)
         return planning_checks(
             request, permissions, self._commands(text) if is_ruled else (), files

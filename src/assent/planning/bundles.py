@@ -56,7 +56,14 @@ from assent.core.plan.bundle import (
 )
 from assent.core.plan.draft import check_tree, refuse_similar_names, segments
 from assent.core.plan.git_commit import is_commit
-from assent.core.plan.operation import RISK_CODES, FileState, MoveFile, Operation, RunCommand
+from assent.core.plan.operation import (
+    RISK_CODES,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    operation_level,
+)
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
 from assent.core.run.slot_move import PathState
@@ -495,7 +502,7 @@ def _record(bundle: Bundle, counting: Iterable[Approval]) -> PlanRecord:
 def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationReview:
     """Adds what was found where the plan was made, among the files around it."""
     risks = tuple(dict.fromkeys((*review.risks, *seen)))
-    return msgspec.structs.replace(review, risks=risks)
+    return msgspec.structs.replace(review, risks=risks, risk=operation_level(risks, review.risk))
 
 
 def _stream(bundle: Bundle) -> str:

@@ -21,6 +21,7 @@ from assent.core.plan.operation import (
     WriteFile,
     command_line_text,
     footprint,
+    operation_level,
     reversibility,
 )
 from assent.core.plan.plan import Plan, Scope, declared_scope
@@ -248,23 +249,33 @@ class _OperationReviewer:
         context, folders = self._around(op)
         facts = self._facts_of(op)
         look = RiskInput(diff, before, after, context, facts, self._scope, folders=folders)
-        return OperationReview(identity, op, reversibility(op), operation_risks(op, look), diff)
+        codes = operation_risks(op, look)
+        level = operation_level(codes)
+        return OperationReview(identity, op, reversibility(op), codes, diff, risk=level)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
+        from assent.permissions.risk_rating import command_rating, staged_command_rating
+
         read = self._ports.classify_command_line or unread_line
         root = display_path(self._config.root)
-        line = read(command_line_text(op))
+        text = command_line_text(op)
+        line = read(text)
         look = RiskInput(scope=self._scope, line=line, root=root)
         held = command_limits(self._ports.rules, op)
         bounds = self._config.snapshot_limits
         seen = predict_effects(op, line, root)
         unheld = "" if op.profile == "unconfined" else self._ports.no_sandbox_reason()
         here = tuple(snapshot_gap_warnings(op, bounds, self._coverage(op, at)))
+        codes = operation_risks(op, look)
+        network = op.network or op.profile == "unconfined"
+        level, reasons = staged_command_rating(command_rating(text, line), network=network)
         return OperationReview(
             identity,
             op,
             reversibility(op),
-            operation_risks(op, look),
+            codes,
+            risk=operation_level(codes, level),
+            reasons=reasons,
             remarks=(*command_remarks(op, seen, held, unheld), *here),
             unclear=seen.unclear,
             unheld=unheld,
@@ -367,7 +378,7 @@ def _scored(status: StepStatus, found: Sequence[OperationReview]) -> StepStatus:
 
 def _facts_of_review(one: OperationReview) -> OperationFacts:
     shown = isinstance(one.op, RunCommand) or one.diff is not None
-    return OperationFacts(one.op, one.risks, *diff_line_counts(one.diff), shown, one.unclear)
+    return OperationFacts(one.op, one.risks, *diff_line_counts(one.diff), shown, one.risk)
 
 
 def _scope_if_readable(text: bytes) -> Scope:

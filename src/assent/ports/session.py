@@ -131,8 +131,10 @@ class PermissionGate(Protocol):
     ) -> str:
         """Returns why no call of a tool can ever be allowed here; empty if one might be."""
 
-    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
-        """Returns how much could go wrong, and why."""
+    def risk(
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+    ) -> tuple[RiskLevel, tuple[str, ...]]:
+        """Returns how much could go wrong, and why; `planning`: edits change only the draft."""
 
     def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         """Returns every command in command lines, for a user who is asked about them."""

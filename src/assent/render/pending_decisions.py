@@ -83,7 +83,7 @@ def plan_decision(record: PlanRecord, review: Review, at: str) -> PendingDecisio
         name=record.name,
         digest=record.digest,
         operations=len(review.operations),
-        risks=sum(1 for operation in review.operations if operation.risks) + text,
+        risks=sum(1 for operation in review.operations if operation.is_risky) + text,
         preview=(*_preview(_without_front_matter(display_path(review.text))), *_operations(review)),
         look=f"assent review {of}",
     )

@@ -35,6 +35,7 @@ from assent.core.plan.operation import (
 from assent.core.plan.plan import ReliedOnFile, Scope, misspelled_keys
 from assent.core.plan.record import PlanState
 from assent.core.session.estimate import WorkEstimate
+from assent.core.session.event import RiskLevel
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.approval import (
     ApprovalNote,
@@ -54,7 +55,7 @@ from assent.render.comments import (
 )
 from assent.render.diff import diff_lines, diff_text
 from assent.render.estimate import estimate_text
-from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, Style, table_lines, untrusted_lines, wrapped_lines
 from assent.render.review_changes import (
     FIRST_REVIEW,
     ReviewChanges,
@@ -89,7 +90,7 @@ class OperationReview(msgspec.Struct, frozen=True):
     id: str
     op: Operation
     reversible: Reversibility
-    risks: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()  # codes
     diff: str | None = None
     seen: bool = False  # by the reviewing user, in this form
     changed: bool = False  # since then: it replaces one on the same path, or of the same line
@@ -98,6 +99,13 @@ class OperationReview(msgspec.Struct, frozen=True):
     unheld: str = ""  # of a command that needs a sandbox: why none holds on this machine
     denied: str = ""  # the rule that keeps the plan from being built, with the path
     not_covered: tuple[str, ...] = ()  # of a command: what an undo does not put back
+    risk: RiskLevel = "low"  # the level that the log and a question have, or a higher one
+    reasons: tuple[str, ...] = ()  # of a command: why it has that level
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether a reviewer should look at it first."""
+        return bool(self.risks) or self.risk != "low"
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -235,7 +243,9 @@ def _row(operation: OperationReview) -> Row:
     return {
         **operation_row(operation.id, operation.op),
         "reversible": operation.reversible,
+        "risk": operation.risk,
         "risks": list(operation.risks),
+        **({"reasons": list(operation.reasons)} if operation.reasons else {}),
         "diff": operation.diff,
         "seen": operation.seen,
         **({"remarks": list(operation.remarks)} if operation.remarks else {}),
@@ -326,7 +336,7 @@ def risk_lines(
     for number, operation in operations:
         for code in operation.risks:
             risky[code].append(f"{number}. {operation_brief(operation.op)}")
-    count = sum(1 for _, operation in operations if operation.risks)
+    count = sum(1 for _, operation in operations if operation.is_risky)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
     hints = {*MODEL_RISKS, *STRUCTURE_RISKS}
     text = "; found in plan text" if set(review.risks) - hints else ""
@@ -336,10 +346,26 @@ def risk_lines(
     for code, places in risky.items():
         for place in places:
             yield from wrapped_lines("risk", f"{code:<{_WIDEST}}  {place}: {RISK_CODES[code]}")
+    for number, operation in operations:
+        if operation.is_risky and not operation.risks:
+            place = f"{number}. {operation_brief(operation.op)}"
+            level = f"{operation.risk} risk"
+            yield from wrapped_lines("risk", f"{level:<{_WIDEST}}  {place}: {_why(operation)}")
     for code in review.risks:
         if code in STRUCTURE_RISKS:
             yield from wrapped_lines("plain", f"{code}: {RISK_CODES[code]}")
     yield BLANK
+
+
+def _why(operation: OperationReview) -> str:
+    return visible_line(" ".join(operation.reasons))
+
+
+def command_risk_lines(operation: OperationReview) -> Iterator[Line]:
+    """Renders the risk of a command as the log and a question have it: level and reasons."""
+    if operation.reasons:
+        style: Style = "risk" if operation.risk == "high" else "plain"
+        yield from wrapped_lines(style, f"{operation.risk} risk: {_why(operation)}")
 
 
 def progress_lines(review: Review) -> Iterator[Line]:
@@ -412,6 +438,7 @@ def operation_header_lines(number: int, operation: OperationReview, mark: str) -
     lines.append(Line("dim", f"id {operation.id[:SHORT]}"))
     if operation.risks:
         lines.append(Line("risk", f"risks: {', '.join(operation.risks)}"))
+    lines += command_risk_lines(operation)
     if operation.denied:
         lines += wrapped_lines("risk", f"{CANNOT_BE_BUILT.lower()}: {operation.denied}")
     lines += undo_gap_lines(operation)
@@ -549,12 +576,12 @@ def staged_lines(operations: Sequence[OperationReview]) -> Iterator[Line]:
         yield Line("dim", NONE)
     width = len(str(len(operations)))
     for number, operation in enumerate(operations, 1):
-        sign = RISKY if operation.risks else " "
+        sign = RISKY if operation.is_risky else " "
         words = (
             f"{number:>{width}}{sign} {operation_kind(operation.op):<6} "
             f"{operation_subject(operation.op)}"
         )
-        yield Line("risk" if operation.risks else "plain", f"{words}{_counts(operation)}")
+        yield Line("risk" if operation.is_risky else "plain", f"{words}{_counts(operation)}")
 
 
 def operation_title(number: int, operation: OperationReview) -> str:
@@ -569,7 +596,8 @@ def operation_detail_lines(operation: OperationReview) -> Iterator[Line]:
     """Renders one operation in full: its risks, then its diff or its command."""
     for code in operation.risks:
         yield from wrapped_lines("risk", f"{RISKY} {code}: {RISK_CODES[code]}")
-    if operation.risks:
+    yield from command_risk_lines(operation)
+    if operation.is_risky:
         yield BLANK
     if operation.diff:
         yield from diff_lines(operation.diff)

@@ -224,8 +224,7 @@ class _ShellRun:
         yield from _said(f"cd: {work.folder}: folder not found or not visible", work.errors)
 
     def _program(self, reading: ReadOnlyCommand, *, fed: bool) -> Program:
-        names = (reading.command.name, *reading.spec.programs)
-        path = self._process.program(names, own=reading.spec.own)
+        path = self._process.program(reading.programs, own=reading.spec.own)
         if path is None:
             notes = self._process.visibility_notes(reading.command.name, self._folder)
             message = f"{reading.command.name} is not installed. {' '.join(notes)}".rstrip(" .")

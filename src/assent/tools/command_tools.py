@@ -14,13 +14,12 @@ from assent.core.tool import (
     CommandEffect,
     ResourceAccess,
     ToolOutcome,
-    without_missing_tools,
 )
 from assent.tools.files import resolve_path
 from assent.tools.outcome import collect_output, quote_argument, with_draft_note
 from assent.tools.tool import HIDDEN_FIELD, PLAN_FIELD, OptionArgs, Tool, ToolContext
 
-# shell: runs a command line that only reads; any other is an effect, staged in plan mode.
+# shell: runs a command line that only reads; any other is an effect, in plan mode if it is staged.
 
 
 MAX_READING_S = 120  # seconds of a command that only reads
@@ -28,8 +27,12 @@ MAX_READING_S = 120  # seconds of a command that only reads
 
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(description="command line")]
+    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="add to the plan")] = False
     network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="staged: needs it")] = False
-    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="staged: stays last")] = False
+    # It implies `stage`.
+    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it, after all others")] = (
+        False
+    )
     folder: Annotated[str, HIDDEN_FIELD] = ""
     timeout: Annotated[float, msgspec.Meta(description="seconds")] = (
         0  # seconds; 0: as many as usual
@@ -39,10 +42,17 @@ class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
 
 def shell_touches(args: ShellArgs, context: ToolContext) -> Sequence[ResourceAccess]:
     folder = _folder(args, context)
-    if not folder:
-        return (ResourceAccess(Action.SHELL, args.command),)
-    line = f"cd {quote_argument('./' + display_path(folder))} && {args.command}"
-    return (ResourceAccess(Action.SHELL, line), ResourceAccess(Action.READ, display_path(folder)))
+    line = args.command
+    if folder:
+        line = f"cd {quote_argument('./' + display_path(folder))} && {line}"
+    stage = _wants_staging(args)
+    runs = ResourceAccess(Action.SHELL, line, stage=stage, network=stage and args.network)
+    return (runs, ResourceAccess(Action.READ, display_path(folder))) if folder else (runs,)
+
+
+def _wants_staging(args: ShellArgs) -> bool:
+    """Tells whether a call wants its command in the plan; to say where in it is to say so, too."""
+    return args.stage or args.at_end
 
 
 def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
@@ -52,15 +62,16 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
         return _wish(
             args, folder, context
         )  # it was allowed; the shell that only reads sees nothing there
+    if context.posture.mode == "plan" and _wants_staging(args):
+        return _wish(args, folder, context, staged=True)
     try:
         parts = context.shell.run(args.command, place, _limits(args))
         return with_draft_note(collect_output(parts, args.command, args.command), context)
     except NotReadOnly as refused:
-        if context.posture.mode == "plan" and not context.posture.staging:
+        if context.posture.mode == "plan":
             message = f"{refused.message} Only read-only commands run here; nothing was run."
             raise Refused(message, refused.next) from None
-        why = refused.message if context.posture.mode == "plan" else ""
-        return _wish(args, folder, context, without_missing_tools(why, context.absent))
+        return _wish(args, folder, context)
     except Refused as refused:
         told = Refused(f"{refused.message} Nothing was run.", refused.next)
         told.lacks = refused.lacks
@@ -75,12 +86,14 @@ def _limits(args: ShellArgs) -> ProcessLimits:
     return msgspec.structs.replace(usual, seconds=min(args.timeout, MAX_READING_S))
 
 
-def _wish(args: ShellArgs, folder: bytes, context: ToolContext, text: str = "") -> ToolOutcome:
-    seconds = max(0, args.timeout)
-    if text:  # it is staged: better to hear now what the build would not find
+def _wish(
+    args: ShellArgs, folder: bytes, context: ToolContext, *, staged: bool = False
+) -> ToolOutcome:
+    seconds, notes = max(0, args.timeout), list[str]()
+    if staged:  # better to hear now what the build would not find
         place = context.root + b"/" + folder if folder else context.root
-        notes = context.process.visibility_notes(args.command, place)
-        text = "\n".join([text, *[f"[Warning: {note}]" for note in notes]])
+        notes = list(context.process.visibility_notes(args.command, place))
+    text = "\n".join(f"[Warning: {note}]" for note in notes)
     command = CommandEffect(args.command, folder, seconds, args.subject, args.network, args.at_end)
     return ToolOutcome(text, args.command, effect=command)
 

@@ -209,6 +209,7 @@ class PreparedCall(msgspec.Struct, frozen=True):
     on_demand: tuple[str, ...] = ()  # tools that it can ask for, if that is what it does
     pieces: "tuple[PreparedCall, ...]" = ()  # the calls that it stands for, in order
     number: int = 0  # which piece of another call it is, from 1; 0: it is a call of its own
+    planning: bool = False  # in plan mode, where edits are staged
 
 
 class ToolCallResult(msgspec.Struct, frozen=True):
@@ -416,6 +417,10 @@ class ToolDispatcher:
 
     def prepare(self, call: ToolCall, context: ToolContext, agent: Agent) -> PreparedCall:
         """Parses and judges a call: known, offered, well formed, and its access allowed."""
+        prepared = self._prepare(call, context, agent)
+        return msgspec.structs.replace(prepared, planning=context.posture.mode == "plan")
+
+    def _prepare(self, call: ToolCall, context: ToolContext, agent: Agent) -> PreparedCall:
         absent = frozenset[str]()
         try:
             self._learn(context.posture)
@@ -482,9 +487,8 @@ class ToolDispatcher:
         """Returns what a call is going to do, as users see it before it runs."""
         call, decision = prepared.call, prepared.decision
         requests = self._requests(prepared)
-        level, reasons = self._gate.risk(requests)
-        if decision is not None and decision.verdict is Verdict.STAGE and level == "medium":
-            level, reasons = "low", ()  # what is staged is reviewed before it happens
+        is_staged = decision is not None and decision.verdict in (Verdict.STAGE, Verdict.ASK)
+        level, reasons = self._gate.risk(requests, planning=prepared.planning and is_staged)
         if decision is None:
             verdict, why = FAILED_VERDICT, prepared.failure.text if prepared.failure else ""
         else:

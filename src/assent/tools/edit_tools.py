@@ -255,7 +255,8 @@ class DeleteArgs(OptionArgs, frozen=True):
 
 
 def delete_touches(args: DeleteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
-    return tuple(edit_access(file) for file in files_under(entry_path(args.path, context), context))
+    files = files_under(entry_path(args.path, context), context)
+    return tuple(edit_access(file, deletes=True) for file in files)
 
 
 def run_delete(args: DeleteArgs, context: ToolContext) -> ToolOutcome:

@@ -329,8 +329,8 @@ def entry_path(argument: str, context: ToolContext) -> bytes:
     return path
 
 
-def edit_access(path: bytes) -> ResourceAccess:
-    return ResourceAccess(Action.EDIT, display_path(path))
+def edit_access(path: bytes, *, deletes: bool = False) -> ResourceAccess:
+    return ResourceAccess(Action.EDIT, display_path(path), deletes=deletes)
 
 
 def read_access(path: bytes) -> ResourceAccess:

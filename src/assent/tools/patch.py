@@ -359,9 +359,14 @@ class LocatedFilePatch(msgspec.Struct, frozen=True):
 def touches(args: PatchArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
     """Returns the access for every file; an updated one is also shown, or moved to another name."""
     found = _located(args.patch, context)
-    paths = [path for each in found for path in (each.path, each.to) if path]
+    changed = [
+        edit_access(path, deletes=each.file.kind == "delete")
+        for each in found
+        for path in (each.path, each.to)
+        if path
+    ]
     shown = [each.path for each in found if each.file.kind == "update"]
-    return (*[edit_access(path) for path in paths], *[read_access(path) for path in shown])
+    return (*changed, *[read_access(path) for path in shown])
 
 
 def run(args: PatchArgs, context: ToolContext) -> ToolOutcome:

@@ -12,6 +12,7 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.llm import ToolCall, ToolDefinition
+from assent.core.session.transcript import DRAFT_TOOLS
 from assent.core.tool import (
     Action,
     PermissionContext,
@@ -76,9 +77,7 @@ class ToolContext(msgspec.Struct, frozen=True):
 
 # A field that is understood, because other families of tools have it, and not offered.
 HIDDEN_FIELD: Final = msgspec.Meta(extra={"offered": False})
-
-
-# A field that says something only while planning; elsewhere it is understood and not offered.
+# A field that is only about staging in plan mode; elsewhere it is understood and not offered.
 PLAN_FIELD: Final = msgspec.Meta(extra={"offered": "plan"})
 # What a tool on demand is for, where its name says it.
 SELF_EXPLAINING: Final = "as named"
@@ -178,12 +177,14 @@ def tool_definition(
 ) -> ToolDefinition:
     """Returns a tool as a model sees it, with a note and without references to absent tools.
 
-    `options`: with the arguments that name options. `planning`: with what is about planning.
+    `options`: with the arguments that name options. `planning`: with what is about planning; where
+    the tools of a draft are absent, nothing can be staged, and nothing is said about that.
     """
-    own = tool.schema if tool.schema is not None else schema(tool.args, planning=planning)
+    stages = planning and not {*DRAFT_TOOLS} <= {*absent}
+    own = tool.schema if tool.schema is not None else schema(tool.args, planning=stages)
     if options and tool.schema is None:
         own = _with_options(tool, own)
-    told = without_missing_tools(_fitting(description(tool), planning=planning), absent)
+    told = without_missing_tools(_fitting(description(tool), planning=stages), absent)
     return ToolDefinition(tool.name, f"{told} {note}" if note else told, own)
 
 

@@ -1,7 +1,7 @@
 """Operations: the exact changes and commands of a plan, and the codes of their risks."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -219,3 +219,11 @@ RISK_LEVELS: Final[dict[str, Literal["low", "medium", "high"]]] = {
     **dict.fromkeys(STRUCTURE_RISKS, "low"),
 }
 MODEL_RISKS: Final = ("any_file", "model_writes")  # of a plan that a model carries out
+
+
+def operation_level(
+    codes: Iterable[str], own: Literal["low", "medium", "high"] = "low"
+) -> Literal["low", "medium", "high"]:
+    """Returns the risk of an operation: that of its command, raised by what a review found."""
+    found = {own, *(RISK_LEVELS[code] for code in codes)}
+    return "high" if "high" in found else "medium" if "medium" in found else "low"

@@ -8,7 +8,6 @@ import msgspec
 from assent.core.paths import base_name
 from assent.core.permission.sensitive_paths import protected_reason
 from assent.core.plan.operation import (
-    RISK_LEVELS,
     DeleteFile,
     Operation,
     RunCommand,
@@ -67,7 +66,7 @@ class OperationFacts(msgspec.Struct, frozen=True):
     added: int = 0  # lines
     removed: int = 0
     shown: bool = True  # False: its content is binary or too large to count lines
-    unclear: bool = False  # a command whose text does not show what it does
+    risk: RiskLevel = "low"  # as the review rates it
 
 
 def step_facts(step: PlanStep, operations: Sequence[OperationFacts]) -> StepFacts:
@@ -101,12 +100,10 @@ def _adds_dependency(one: OperationFacts) -> bool:
 
 
 def step_risk(operations: Sequence[OperationFacts], facts: StepFacts) -> RiskLevel:
-    """Returns the highest risk of a step's operations."""
-    found: set[RiskLevel] = {RISK_LEVELS[code] for one in operations for code in one.risks}
-    if facts.protected or any(one.unclear for one in operations):
+    """Returns the highest risk of a step's operations, or of the files that it names."""
+    found: set[RiskLevel] = {one.risk for one in operations}
+    if facts.protected:
         found.add("high")
-    if facts.commands:
-        found.add("medium")  # what a command does is seen only when it runs
     return max(found, key=LEVELS.index, default="low")
 
 

@@ -552,7 +552,7 @@ _USES: Final[tuple[Row, ...]] = (
     _use("rm", "deletes folders and their contents", "deletes",
          then="-(?:[a-zA-Z]*[rR][a-zA-Z]*|-recursive)"),
     _use("find", "deletes every file it finds", "deletes", then="-delete"),
-    _use("rm rmdir unlink", "deletes files", "deletes", level="medium"),
+    _use("rm rmdir unlink", "deletes files", "deletes"),
     _use("mv cp ln install tee touch mkdir patch tar unzip dd", "writes files", level="medium"),
     _use("shred srm truncate", "destroys file contents", "deletes"),
     _use("git", "overwrites or deletes history on the "

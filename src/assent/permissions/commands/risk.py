@@ -20,7 +20,7 @@ RiskReason: TypeAlias = tuple[RiskLevel, str]
 GENERAL_REASONS: Final[dict[CommandEffectKind, RiskReason]] = {
     "installs": ("high", "installs or runs third-party programs"),
     "network": ("high", "connects to another machine"),
-    "deletes": ("medium", "deletes files or discards changes"),
+    "deletes": ("high", "deletes files or discards changes"),
     "writes_outside": ("high", "changes system settings"),
 }
 _CODE: Final = re.compile(r"-\w*[ceEr]|--eval|--exec|-p|--print|-")

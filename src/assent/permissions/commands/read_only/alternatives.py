@@ -47,7 +47,7 @@ FAMILIES: Mapping[str, str] = {
     "time timeout nice nohup setsid stdbuf watch strace ltrace ionice flock": (
         "run the inner command directly"
     ),
-    "command type whence hash whereis": "`which NAME` shows where a program is",
+    "whence hash whereis": "`which NAME` shows where a program is",
     "kill pkill killall systemctl service crontab at shutdown reboot": (
         "processes cannot be started or stopped here"
     ),

@@ -98,6 +98,7 @@ def _check(text: str, *, at_root: bool) -> None:
 
 
 CD = "cd"
+SHELL = "sh"  # runs the builtins that have a table, and no word of the line as code
 HELP_OPTIONS = ("--help", "--version", "-V", "--type-list")  # with these nothing is read
 
 
@@ -111,6 +112,11 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True):
     descends: bool = False
     follows: bool = False
     strays: bool = False  # has an option with which it may leave the given folder
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the program that is started for it, the first that there is."""
+        return (SHELL,) if self.spec.script else (self.command.name, *self.spec.programs)
 
     @property
     def errors(self) -> StderrMode:
@@ -190,6 +196,8 @@ def read_only_command(
     if not sandboxed:
         _narrow(spec, arguments)
     adds = spec.adds if arguments.options or not spec.adds_to_options else ()
+    if spec.script:
+        adds = ("-c", spec.script, SHELL)
     words = (command.words[0], *before, *map(ShellWord, adds), *after)
     descends = spec.always_descends or arguments.has(*spec.descends)
     descends = descends and not arguments.has(*HELP_OPTIONS)

@@ -92,6 +92,7 @@ class ReadOnlyCommandSpec(msgspec.Struct, frozen=True, eq=False):
         None  # instead of the usual options
     )
     programs: tuple[str, ...] = ()  # other names of the program
+    script: str = ""  # of a shell builtin: what `sh` is given to run, with the words after it
     adds: tuple[str, ...] = ()  # arguments put in front, so that configuration does not count
     adds_to_options: bool = False  # only where there are options: alone it would show another thing
     environment: Mapping[str, str] = {}

@@ -1,5 +1,7 @@
 """Commands that read no files: texts, numbers, time, the machine, and versions of tools."""
 
+import re
+
 from assent.core.errors import Refused
 from assent.core.shell.parser import ShellWord
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
@@ -153,6 +155,67 @@ WHICH = ReadOnlyCommandSpec(
     opens=False,
 )
 
+# The builtins that tell what a name stands for. They run nothing of that name: each name is plain,
+# none is a path, and the scripts take them as words.
+
+
+_NAME = re.compile(r"[\w.+][\w.+-]*|\[", re.ASCII)
+_COMMAND_FORMS = ("-v", "-V")
+
+
+def _names(builtin: str, words: tuple[ShellWord, ...]) -> ParsedArguments:
+    for word in words:
+        if word.pattern or not _NAME.fullmatch(word.text):
+            raise Refused(f"`{builtin}` takes plain names of programs here, not `{word.text}`.")
+    if not words:
+        raise Refused(f"`{builtin}` needs the name of a program.")
+    return ParsedArguments(operands=words)
+
+
+def _read_command(words: tuple[ShellWord, ...]) -> ParsedArguments:
+    form = words[0].text if words and not words[0].pattern else ""
+    if form not in _COMMAND_FORMS:
+        raise Refused(
+            "`command` runs a program, except with `-v` or `-V` first; write the program itself."
+        )
+    found = _names(f"command {form}", words[1:])
+    return ParsedArguments(((form, ""),), found.operands)
+
+
+def _read_type(words: tuple[ShellWord, ...]) -> ParsedArguments:
+    return _names("type", words)
+
+
+LOOKUPS = (
+    ReadOnlyCommandSpec(
+        "command",
+        raw=_read_command,
+        script='how=$1; shift; r=1; for name; do command "$how" "$name" && r=0; done; exit $r',
+        runs=("command -v python3", "command -V rg grep", "command -v ["),
+        refused=(
+            "command",
+            "command ls",
+            "command -v",
+            "command -p -v ls",
+            "command -pv ls",
+            "command -v -- ls",
+            "command -v ./ls",
+            "command -v -x",
+            "command -v *",
+            "command rm -v x",
+        ),
+        opens=False,
+    ),
+    ReadOnlyCommandSpec(
+        "type",
+        raw=_read_type,
+        script='r=0; for name; do type "$name" || r=1; done; exit $r',
+        runs=("type python3", "type rg grep"),
+        refused=("type", "type -a ls", "type -f ls", "type ./ls", "type l*"),
+        opens=False,
+    ),
+)
+
 MACHINE = (
     ReadOnlyCommandSpec(
         "uname",
@@ -207,7 +270,7 @@ MACHINE = (
     ),
 )
 
-SYSTEM_COMMANDS = (*OUTPUT_SPECS, DATE, PRINTENV, WHICH, *MACHINE)
+SYSTEM_COMMANDS = (*OUTPUT_SPECS, DATE, PRINTENV, WHICH, *LOOKUPS, *MACHINE)
 
 
 # Tools that may tell their version, in exactly these forms; all else about them is refused.
@@ -259,6 +322,14 @@ _FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (  # names, and what may follo
     ("kubectl", ("version --client", "version --client=true")),
     ("helm terraform tofu pulumi", ("version", _LONG)),
     ("dotnet", (_LONG, "--list-sdks", "--list-runtimes")),
+    (
+        "apt apt-get dpkg dnf yum zypper brew nix pipenv pyenv rbenv mise volta scons swiftc pandoc"
+        " pwsh tar gzip xz rsync",
+        (_LONG,),
+    ),
+    ("pacman apk", (_LONG, "-V")),
+    ("hugo buf", ("version", _LONG)),
+    ("ffmpeg ffprobe", ("-version",)),
     ("vim nvim emacs nano", (_LONG,)),
 )
 
