@@ -107,8 +107,8 @@ def test_a_missing_description_is_found_at_any_depth() -> None:
 def test_f12_the_shell_of_other_modes_does_not_speak_of_planning() -> None:
     [shell] = [tool for tool in TOOLS if tool.name == "shell"]
     plan, other = [tool_definition(shell, planning=planning) for planning in (True, False)]
-    assert "staged" in plan.description
-    assert {"network", "at_end"} <= plan.schema["properties"].keys()
+    assert "`stage`" in plan.description
+    assert {"stage", "network", "at_end"} <= plan.schema["properties"].keys()
     told = (other.description + str(other.schema)).lower()
     assert [word for word in ("plan", "stage", "network", "at_end") if word in told] == []
     assert plan.description.startswith(other.description)

@@ -26,13 +26,11 @@ MAX_READING_S = 120  # seconds of a command that only reads
 
 
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
-    command: Annotated[str, msgspec.Meta(description="command line")]
-    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="add to the plan")] = False
-    network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="staged: needs it")] = False
+    command: Annotated[str, msgspec.Meta(description="line")]
+    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it")] = False
+    network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if needed")] = False
     # It implies `stage`.
-    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it, after all others")] = (
-        False
-    )
+    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it last")] = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
     timeout: Annotated[float, msgspec.Meta(description="seconds")] = (
         0  # seconds; 0: as many as usual
