@@ -233,7 +233,7 @@ def test_f14_a_model_chooses_the_time_of_a_command_within_limits(model: Model) -
     tools = json.loads(model.server.bodies[0])["tools"]
     [shell] = [each["function"] for each in tools if each["function"]["name"] == "shell"]
     assert "timeout" in shell["parameters"]["properties"]
-    assert "120 s, 4 GB" in shell["description"]
+    assert "120 s (`timeout`), 4 GB" in shell["description"]
 
 
 def test_f77_tools_agree_about_what_is_outside(model: Model) -> None:

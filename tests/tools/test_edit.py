@@ -192,7 +192,7 @@ def test_f131_edits_of_several_files_are_one_change(desk: Desk) -> None:
     settled = desk.settle("edit", edits=edits)
     assert not settled.outcome.failed
     assert [line for line in settled.outcome.text.splitlines() if line[0] not in " @-+"] == [
-        "a: 2 replacements:", "b: 1 replacement:", "c: 2 replacements:",
+        "a: 2 replacements:", "b: 1 replacement:", "c: 2 replacements:", "`x` 2 times, lines 1",
     ]  # fmt: skip
     assert isinstance(settled.outcome.effect, EditEffect)
     assert [op.path for op in settled.outcome.effect.operations] == [b"a", b"b", b"c"]  # type: ignore[union-attr]
@@ -393,12 +393,36 @@ def test_what_is_left_out_of_a_result_is_marked(desk: Desk) -> None:
         "-37", "-38", "-39", "-40", "+less",
     ]  # fmt: skip
     desk.put("many", "".join(f"x\n{'-' * 9}\n" * 3 for _ in range(10)))
-    many = desk.call("edit", path="many", old="x", new="y", replace_all=True).text
-    assert many.startswith("many: 30 replacements:\n@@ ")
+    edits = [edit("many", "x\n", "y\n", replace_all=True), edit("long", "less", "much " * 10)]
+    told = desk.call("edit", edits=edits).text.splitlines()
+    assert told[:3] == [
+        "many: 30 replacements:", "`x` 30 times, lines 1, 3, 5, 7, 9, 11, 13, 15…",
+        "long: 1 replacement:",
+    ]  # fmt: skip
+
+
+def test_a_text_that_was_replaced_everywhere_is_counted_beside_other_edits(desk: Desk) -> None:
+    desk.put("f", "use x1\n" * 3 + "end\n")
+    edits = [edit("f", "x1", "x2", replace_all=True), edit("f", "end\n", "the end\n")]
+    rows = desk.call("edit", edits=edits).text.splitlines()
+    assert rows == [
+        "f: 4 replacements:", "`x1` 3 times, lines 1, 2, 3", "@@ -4 +4 @@", "-end", "+the end",
+    ]  # fmt: skip
+
+
+def test_many_files_share_one_number_of_lines_of_diffs(desk: Desk) -> None:
+    names = [f"f{n:02}" for n in range(40)]
+    for name in names:
+        desk.put(name, "one\n")
+    rows = desk.call("edit", edits=[edit(name, "one", "two") for name in names]).text.splitlines()
+    assert [row for row in rows if row.startswith("f")] == [f"{n}: 1 replacement:" for n in names]
+    assert sum(row.startswith("+") for row in rows) == 20
+    assert rows[-2:] == ["f39: 1 replacement:", "…"]
 
 
 def test_many_places_are_counted_where_they_are_not_shown(desk: Desk) -> None:
     desk.put("long", "".join(f"x\n{'-' * n}\n1\n2\n3\n4\n5\n" for n in range(14)))
-    rows = desk.call("edit", path="long", old="x", new="y", replace_all=True).text.splitlines()
+    edits = [edit("long", f"x\n{'-' * n}\n1", f"y\n{'-' * n}\n1") for n in range(14)]
+    rows = desk.call("edit", edits=edits).text.splitlines()
     assert sum(row.startswith("@@ ") for row in rows) == 10
     assert rows[-1] == "… and 4 more places"

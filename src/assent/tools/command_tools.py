@@ -27,7 +27,7 @@ MAX_READING_S = 120  # seconds of a command that only reads
 
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(description="line")]
-    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it")] = False
+    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="add to the plan")] = False
     network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if needed")] = False
     # It implies `stage`.
     at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it last")] = False

@@ -1,6 +1,6 @@
 """The tools that change files: `write`, `edit`, `delete` and `move`."""
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -19,6 +19,7 @@ from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools import file_edit as plan_file
 from assent.tools.file_edit import (
     BOM,
+    CUT,
     MAX_FILES,
     UNCHANGED,
     EditedFile,
@@ -104,6 +105,9 @@ WRITE = Tool("write", WriteArgs, write_touches, run_write, Action.EDIT)
 
 MAX_EDITS = 1000  # of one call
 MAX_TOLD = 5  # edits that cannot be made and are explained, of one call
+MAX_LINES = 8  # numbers of lines that are named where one text was replaced in many places
+MAX_OLD = 40  # characters of that text
+_Places: TypeAlias = list[tuple[TextReplacement, int]]  # each with the number of its edit
 
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -203,21 +207,38 @@ def _changed(
         check_editable(path, context)
         before, content = load_file(path, context)
         text, form = decode_text(content, name)
-        after, count = _edited(text, form, file.pieces, failed)
+        after, found = _edited(text, form, file.pieces, failed)
         new = encode_text(after, form, name)
     except AssentError as error:
         for at in file.pieces:
             failed.add(at, error)
         return None
-    words = f"{count} replacement{'s' if count != 1 else ''}:"
-    return EditedFile(path, before, new, words, edit_diff(text, after))
+    words = f"{len(found)} replacement{'s' if len(found) != 1 else ''}:"
+    return EditedFile(path, before, new, words, _told(text, after, file.pieces, found))
+
+
+def _told(text: str, after: str, pieces: dict[int, TextEdit], found: _Places) -> str:
+    """Returns what edits did, for the model: counts where one text was replaced, else hunks."""
+    rows: list[str] = []
+    repeated: list[TextReplacement] = []
+    for at, piece in pieces.items():
+        places = [place for place, owner in found if owner == at]
+        if len(places) > 1:
+            repeated += places
+            lines = sorted({line_of(text, place.start) for place in places})
+            shown = ", ".join(map(str, lines[:MAX_LINES])) + (CUT if lines[MAX_LINES:] else "")
+            begins, more, _ = piece.old.strip().partition("\n")
+            what = begins[:MAX_OLD] + (CUT if more or len(begins) > MAX_OLD else "")
+            rows.append(f"`{what}` {len(places)} times, lines {shown}")
+    halfway = apply_replacements(text, sorted(repeated, key=lambda place: place.start))
+    return "\n".join(filter(None, [*rows, edit_diff(halfway, after)]))
 
 
 def _edited(
     text: str, form: TextEncoding, pieces: dict[int, TextEdit], failed: _FailedEdits
-) -> tuple[str, int]:
-    """Returns the new text and the number of changes; no edit sees what another one wrote."""
-    found: list[tuple[TextReplacement, int]] = []
+) -> tuple[str, _Places]:
+    """Returns the new text and the places; no edit sees what another one wrote."""
+    found: _Places = []
     for at, piece in pieces.items():
         try:
             found += [(place, at) for place in _places(text, form, piece)]
@@ -232,7 +253,7 @@ def _edited(
             failed.add(max(at, owner), ImpossibleOperations(why))
         if place.end > reach:
             reach, owner = place.end, at
-    return apply_replacements(text, [place for place, _ in found]), len(found)
+    return apply_replacements(text, [place for place, _ in found]), found
 
 
 def _places(text: str, form: TextEncoding, piece: TextEdit) -> list[TextReplacement]:

@@ -279,6 +279,7 @@ NEW_MODE = 0o644
 MAX_GAP_LINES = 2  # unchanged lines between changes that are shown as one place
 MAX_PLACE_LINES = 12  # lines of one place of a diff
 MAX_PLACES = 10  # places of a diff
+MAX_DIFF_LINES = 60  # lines of all diffs of a call
 CUT = "…"  # where a diff leaves something out
 MAX_FILES = 5000  # of one call
 
@@ -376,12 +377,15 @@ def edit_outcome(
     seen = {display_path(change.path): change.after.digest for change in changes}
     wanted = (*[WriteFile(c.path, c.before, c.after) for c in real], *operations)
     told: list[str] = []
+    left = MAX_DIFF_LINES
     for change in changes:
         if change not in real:
             told.append(f"{one_line(change.path)} already has this content; nothing to change.")
             continue
         told.append(f"{one_line(change.path)}: {change.words}")
-        told += [change.diff] if change.diff else []
+        rows = change.diff.split("\n") if change.diff else []
+        told += rows[: max(left, 0)] + ([CUT] if len(rows) > max(left, 0) else [])
+        left -= len(rows)
     contents = {change.after.digest: change.content for change in real}
     return ToolOutcome(
         "\n".join(told),
