@@ -164,8 +164,11 @@ class Crew:
         reading, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
+        # Python ignores an interrupt that comes while it forks; nobody would end the new worker.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         pid = os.fork()
         if not pid:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(reading)
             for worker in self._workers:
                 os.close(worker.reports)
@@ -177,6 +180,7 @@ class Crew:
         worker.to_run.extend(first)
         self._workers.append(worker)
         self._ready.register(reading, selectors.EVENT_READ, worker)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _taken(self) -> list[int]:
         """Takes the next chunk, in a worker."""
