@@ -85,7 +85,9 @@ def test_f11_a_name_that_nobody_knows_starts_and_changes_nothing(world: World) -
 def test_f11_the_model_is_told_of_plan_mode_where_its_mode_is_gone(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "review")
     said = reminder(record, None, ReminderContext(modes={}))
-    assert said.startswith("Mode: plan, because review no longer exists. Writes, and")
+    assert said.startswith(
+        "Mode: plan, because review no longer exists. Nothing changes on disk. Writes, and"
+    )
 
 
 def test_f8_a_fork_stays_as_narrow(world: World) -> None:
