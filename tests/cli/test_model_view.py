@@ -90,7 +90,7 @@ def test_f12_a_long_file_costs_its_outline_and_its_beginning(model: Model) -> No
     [text] = model.makes(("read", {"path": "long.py"}))
     lines = text.split("\n")
     assert lines[0].startswith("[1,372 lines. ")
-    assert lines[1] == "1-2 def report_0():"
+    assert lines[1] == "1-2: def report_0():"
     assert "[Lines 1-150 of 1,372]" in lines
     assert len(lines) < 260
     [text] = model.makes(("read", {"path": "long.py", "lines": "28-30"}), options=("-c",))
@@ -138,9 +138,9 @@ def test_f12_a_model_finds_a_definition_with_its_owner_and_its_lines(model: Mode
     )
     assert one == "shop/options.py:12-22 class Option(Parameter):"
     assert listed == (
-        "4-9 class Parameter:\n5-6     def consume(self):\n8-9     def process(self, value):\n"
-        "12-22 class Option(Parameter):\n15-17     def long_name(self):\n"
-        "19-22     def process(self, value):"
+        "4-9: class Parameter:\n5-6:     def consume(self):\n8-9:     def process(self, value):\n"
+        "12-22: class Option(Parameter):\n15-17:     def long_name(self):\n"
+        "19-22:     def process(self, value):"
     )
 
 

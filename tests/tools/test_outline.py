@@ -54,12 +54,12 @@ else:
 
 def test_f12_python_is_parsed_so_that_only_definitions_count() -> None:
     assert file_outline(b"a.py", PYTHON.encode()) == (
-        "11-26 class Cart:",
-        "17-23     def total(",
-        "25-26     class Row:",
-        "26         async def save(self) -> None: ...",
-        "30     def run() -> None: ...",
-        "32     def run() -> None: ...",
+        "11-26: class Cart:",
+        "17-23:     def total(",
+        "25-26:     class Row:",
+        "26:         async def save(self) -> None: ...",
+        "30:     def run() -> None: ...",
+        "32:     def run() -> None: ...",
     )
 
 
@@ -82,10 +82,14 @@ def test_f12_python_has_owners_and_exact_ranges() -> None:
 
 def test_f12_python_that_cannot_be_parsed_is_matched_by_lines() -> None:
     broken = b"class A:\n    def b(self):\n        return (\n\ndef c(x):\n"
-    assert file_outline(b"a.py", broken) == ("1-3 class A:", "2-3     def b(self):", "5 def c(x):")
-    assert file_outline(b"a.py", b"def a():\n    return '\\d'\n") == ("1-2 def a():",)
+    assert file_outline(b"a.py", broken) == (
+        "1-3: class A:",
+        "2-3:     def b(self):",
+        "5: def c(x):",
+    )
+    assert file_outline(b"a.py", b"def a():\n    return '\\d'\n") == ("1-2: def a():",)
     long = b"def a():\n" + b"# x\n" * (MAX_PARSED_BYTES // 4) + b"def b(\n"
-    assert [line.partition(" ")[2] for line in file_outline(b"a.py", long)] == [
+    assert [line.partition(": ")[2] for line in file_outline(b"a.py", long)] == [
         "def a():",
         "def b(",
     ]
@@ -108,7 +112,7 @@ def test_f12_python_that_cannot_be_parsed_is_matched_by_lines() -> None:
 )  # fmt: skip
 def test_f12_other_languages_are_matched_by_lines(path: str, text: str, lines: list[int]) -> None:
     found = file_outline(path.encode(), text.encode())
-    assert [int(line.partition(" ")[0].partition("-")[0]) for line in found] == lines
+    assert [int(line.partition(":")[0].partition("-")[0]) for line in found] == lines
 
 
 @pytest.mark.parametrize(
@@ -151,6 +155,7 @@ def test_f12_the_end_of_a_definition_is_found_in_many_languages(
         ("a.js", "function a() {\n  b('(');\n}\nfunction c() {\n}\n", ["1? a", "4-5 c"]),
         ("a.js", "function a() {\nif (x) {\n}\n}\n", ["1? a"]),
         ("a.go", "func a() {\n\tb()\n", ["1? a"]),
+        ("a.go", "func a() {\n\tb(\"}\")\n}\n", ["1? a"]),
         # No sign of an end.
         ("a.rb", "class A\n  def b = 1\nend\n", ["1-3 A", "2? A.b"]),
         ("a.sql", "create table t (\n  a int\n);\n", ["1? t"]),
@@ -196,7 +201,7 @@ def test_an_outline_is_bounded_and_says_so() -> None:
     assert (len(found), found[-1]) == (MAX_ENTRIES + 1, "[400 more definitions]")
     nested = "".join(f"class C{n}:\n    def m(self): ...\n" for n in range(90)).encode()
     found = file_outline(b"a.py", nested)
-    assert (len(found), found[1], found[-1]) == (91, "3-4 class C1:", "[90 more definitions]")
+    assert (len(found), found[1], found[-1]) == (91, "3-4: class C1:", "[90 more definitions]")
     wide = file_outline(b"a.py", b"def f(" + b"a" * 5000 + b"): ...\n")
     assert len(wide[0]) < 120
 
@@ -227,7 +232,7 @@ def test_f12_a_long_file_gives_its_outline_and_its_beginning(tmp_path: Path) -> 
     place.put("long.py", body)
     lines = place.call(READ, path="long.py").text.split("\n")
     assert lines[0] == "[1,372 lines. The outline, then the beginning; use lines to read on.]"
-    assert lines[1:3] == ["1-2 def f0():", "3-4 def f1():"]
+    assert lines[1:3] == ["1-2: def f0():", "3-4: def f1():"]
     at = lines.index("[Lines 1-150 of 1,372]")
     assert (len(lines) - at - 1, lines[-1]) == (FIRST_LINES, "150:     return 74")
     assert len(lines) < 260
@@ -240,7 +245,7 @@ def test_f12_a_long_file_gives_its_outline_and_its_beginning(tmp_path: Path) -> 
 def test_f12_the_outline_is_that_of_the_draft(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.put("long.py", "def old(): ...\n" + "x = 1\n" * 400)
-    assert "1 def old(): ..." in place.call(READ, path="long.py").text.split("\n")[1]
+    assert "1: def old(): ..." in place.call(READ, path="long.py").text.split("\n")[1]
     place.stage("long.py", "def new(): ...\n" + "x = 1\n" * 400)
     lines = place.call(READ, path="long.py").text.split("\n")
-    assert lines[1:3] == ["1 def new(): ...", "[Lines 1-150 of 401]"]
+    assert lines[1:3] == ["1: def new(): ...", "[Lines 1-150 of 401]"]

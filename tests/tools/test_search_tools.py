@@ -228,7 +228,7 @@ def test_f12_search_finds_definitions_and_not_uses(place: Place) -> None:
 def test_search_outlines_a_file(place: Place) -> None:
     place.stage("src/app.py", "LIMIT = 3\n\nclass A:\n    def go(self) -> int:\n        x = 1\n")
     assert place.call(SEARCH, path="src/app.py").text == (
-        "1 LIMIT = 3\n3-5 class A:\n4-5     def go(self) -> int:"
+        "1: LIMIT = 3\n3-5: class A:\n4-5:     def go(self) -> int:"
     )
     with pytest.raises(UsageError, match="Give a name"):
         place.call(SEARCH)

@@ -128,9 +128,9 @@ def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ..
 
 
 def outline_entry(symbol: Symbol) -> str:
-    """Renders a definition for an outline: `28-67 class Cart:`."""
+    """Renders a definition for an outline: `28-67: class Cart:`."""
     cut = f"{symbol.text[:MAX_ENTRY_CHARS]}…" if symbol.text[MAX_ENTRY_CHARS:] else symbol.text
-    return f"{symbol.span} {cut}"
+    return f"{symbol.span}: {cut}"
 
 
 def _symbols(path: bytes, content: bytes) -> FileSymbols:
@@ -274,7 +274,9 @@ class _Ends:
             if here + 1 == len(self._rows):
                 return row.number if self._is_whole and not balance and not quotes % 2 else 0
             after = self._rows[here + 1]
-            goes_on = after.indent == indent and _GOES_ON.match(after.text)
+            # A bracket that closes what is already closed: one of them is in a text.
+            more = _INSIDE if row.indent > indent else _GOES_ON
+            goes_on = after.indent == indent and more.match(after.text)
             if not balance and after.indent <= indent and not goes_on:
                 return 0 if quotes % 2 else row.number
         return 0
@@ -293,7 +295,7 @@ class _Ends:
         indent, last, quotes = self._rows[at].indent, 0, 0
         for here, row in self._after(at):
             if here > at and row.indent <= indent and row.text[0] not in ")]}":
-                return 0 if quotes % 2 else last
+                return 0 if quotes % 2 or row.text[0] in "\"'" else last
             quotes += row.text.count('"""') + row.text.count("'''")
             last = row.number
         return last if self._is_whole and self._steps >= 0 and not quotes % 2 else 0

@@ -250,6 +250,12 @@ class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end_line: Annotated[int, HIDDEN_FIELD] = 0
 
 
+def piece(text: str) -> dict[str, Any]:
+    """Returns the arguments for `path`, `path:28-67` or `path:Cart.total`."""
+    place = None if output_id(text) else re.fullmatch(_PLACE, text, re.DOTALL)
+    return {"path": place[1], "lines": place[2]} if place else {"path": text}
+
+
 def pieces(args: ReadArgs) -> list[dict[str, Any]]:
     """Returns the reads of single files that a read of several stands for; none for one file.
 
@@ -263,9 +269,7 @@ def pieces(args: ReadArgs) -> list[dict[str, Any]]:
         if (value := getattr(args, name))
     }
     found = [{"path": args.path, **first}]
-    for each in args.more:
-        place = None if output_id(each) else re.fullmatch(_PLACE, each, re.DOTALL)
-        found.append({"path": place[1], "lines": place[2]} if place else {"path": each})
+    found += [piece(each) for each in args.more]
     if len(found) > MAX_PIECES:
         raise UsageError(
             f"One call reads at most {MAX_PIECES} files; these are {len(found)}. Nothing was read."

@@ -94,7 +94,7 @@ def _entry(hit: SearchHit, ranges: _Ranges) -> Iterator[str]:
     if symbol := ranges.symbol(hit, what.name):
         yield outline_entry(symbol)
     elif not ranges.is_parsed(hit):
-        yield f"{hit.line} {hit.text.rstrip()[:MAX_SIGNATURE_CHARS]}"
+        yield f"{hit.line}: {hit.text.rstrip()[:MAX_SIGNATURE_CHARS]}"
 
 
 def _defined(context: ToolContext, path: bytes, name: str, dotted: str) -> ToolOutcome:
