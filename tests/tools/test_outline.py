@@ -128,6 +128,8 @@ def test_f12_other_languages_are_matched_by_lines(path: str, text: str, lines: l
          ["1-6 A", "2-5 A.go", "7-9 f", "10-12 Z"]),
         ("a.cpp", "class A : public B {\npublic:\n  int x;\n#if X\n  int y;\n#endif\n};\n"
          "A::A(int a)\n    : x(a)\n{\n}\n", ["1-7 A", "8-11 A.A"]),
+        ("a.c", "int a(int b) {\n  return b;\n}\n\n#define X(p) \\\n    ((p) + 1)\n\nint c;\n",
+         ["1-3 a", "5? X"]),
         ("A.java", "class A\n{\n  @Override\n  int run(int a) {\n    if (a) {\n    }\n  }\n}\n",
          ["1-8 A", "3-7 A.run"]),
         ("a.rb", "class A\n  def b\n    x\n  rescue\n    y\n  end\nend\n", ["1-7 A", "2-6 A.b"]),

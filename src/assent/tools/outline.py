@@ -212,16 +212,22 @@ class _Row(msgspec.Struct, frozen=True):
         return opened - self.text.count(")") - self.text.count("]") - self.text.count("}")
 
 
+def _rows(language: str, lines: Sequence[str]) -> Iterator[_Row]:
+    """Yields the lines that say something about where definitions end."""
+    goes_on = False  # a line of the preprocessor
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        is_skipped = goes_on or (text.startswith("#") and language in _SIGNS)
+        goes_on = is_skipped and language == "c" and text.endswith("\\")
+        if text and not is_skipped:
+            yield _Row(number, len(line) - len(text), text)
+
+
 class _Ends:
     """Finds where definitions end; 0 where that is not certain, or after too many steps."""
 
     def __init__(self, language: str, lines: Sequence[str], *, is_whole: bool) -> None:
-        skipped = "#" if language in _SIGNS else "\n"
-        self._rows = [
-            _Row(number, len(line) - len(text), text)
-            for number, line in enumerate(lines, 1)
-            if (text := line.strip()) and not text.startswith(skipped)
-        ]
+        self._rows = list(_rows(language, lines))
         self._at = {row.number: at for at, row in enumerate(self._rows)}
         self._is_whole = is_whole
         self._has_texts = language in ("shell", "php", "ruby")
