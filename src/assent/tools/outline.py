@@ -263,7 +263,7 @@ class _Ends:
             yield here, self._rows[here]
 
     def _by_bracket(self, at: int) -> int:
-        """Indentation decides: the line before the next one that is no deeper. Brackets confirm.
+        """Indentation decides: the line before the next that is not deeper. Brackets confirm.
 
         In a text over several lines both may mislead, so that nothing is known after one began.
         """

@@ -63,7 +63,7 @@ class _Ranges:
         return found if found and (found.name == name or found.kind == "heading") else None
 
     def is_parsed(self, hit: SearchHit) -> bool:
-        """Tells whether a line that is no symbol defines nothing."""
+        """Tells whether a line without a symbol defines nothing."""
         return self._of(hit.path)[1]
 
     def _of(self, path: bytes) -> tuple[dict[int, Symbol], bool]:
