@@ -397,6 +397,7 @@ def _bounded(found: Sequence[Symbol], lines: Sequence[str]) -> list[Symbol]:
 
 
 MAX_NEAR: Final = 5
+MAX_COMPARED: Final = 5_000  # definitions of a file among which near names are looked for
 _ALIKE: Final = 0.5
 _KIND_WORDS: Final = r"\A(?:(?:async|def|class|function|func|fn|struct|interface|type|impl)\s+)+"
 
@@ -404,8 +405,9 @@ _KIND_WORDS: Final = r"\A(?:(?:async|def|class|function|func|fn|struct|interface
 def named_symbols(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
     """Returns the definitions of a name, `process` or `Option.process`."""
     wanted = _plain(name)
-    ends = f".{wanted}"
-    return [each for each in symbols if f".{_plain(each.qualified)}".endswith(ends)]
+    ends, last = f".{wanted}", wanted.rpartition(".")[2]
+    likely = [each for each in symbols if each.name == last or each.kind == "heading"]
+    return [each for each in likely if f".{_plain(each.qualified)}".endswith(ends)]
 
 
 def near_symbols(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
@@ -413,7 +415,7 @@ def near_symbols(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
     wanted = _plain(name).rpartition(".")[2].casefold()
     pairs = _pairs(wanted)
     scored = []
-    for at, each in enumerate(symbols):
+    for at, each in enumerate(symbols[:MAX_COMPARED]):
         theirs = each.name.casefold()
         other = _pairs(theirs)
         both = len(pairs) + len(other)
