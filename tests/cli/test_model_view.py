@@ -90,11 +90,92 @@ def test_f12_a_long_file_costs_its_outline_and_its_beginning(model: Model) -> No
     [text] = model.makes(("read", {"path": "long.py"}))
     lines = text.split("\n")
     assert lines[0].startswith("[1,372 lines. ")
-    assert lines[1] == "1: def report_0():"
+    assert lines[1] == "1-2: def report_0():"
     assert "[Lines 1-150 of 1,372]" in lines
     assert len(lines) < 260
     [text] = model.makes(("read", {"path": "long.py", "lines": "28-30"}), options=("-c",))
-    assert text.startswith("[Lines 28-30 of 1,372]\n28:     return 13\n")
+    # The header says that there is more, and nothing else does.
+    assert text == (
+        "[Lines 28-30 of 1,372]\n28:     return 13\n29: def report_14():\n30:     return 14"
+    )
+
+
+OPTIONS = """import os
+
+
+class Parameter:
+    def consume(self):
+        return None
+
+    def process(self, value):
+        return value
+
+
+class Option(Parameter):
+    name = "option"
+
+    @property
+    def long_name(self):
+        return "--" + self.name
+
+    def process(self, value):
+        if value is None:
+            return self.consume()
+        return value
+"""
+
+
+def test_f12_a_model_finds_a_definition_with_its_owner_and_its_lines(model: Model) -> None:
+    model.put("shop/options.py", OPTIONS.encode())
+    several, one, listed = model.makes(
+        ("search", {"name": "process"}),
+        ("search", {"name": "Option"}),
+        ("search", {"path": "shop/options.py"}),
+    )
+    assert several == (
+        "shop/options.py:8-9 def Parameter.process(self, value):\n"
+        "shop/options.py:19-22 def Option.process(self, value):"
+    )
+    assert one == "shop/options.py:12-22 class Option(Parameter):"
+    assert listed == (
+        "4-9: class Parameter:\n5-6:     def consume(self):\n8-9:     def process(self, value):\n"
+        "12-22: class Option(Parameter):\n15-17:     def long_name(self):\n"
+        "19-22:     def process(self, value):"
+    )
+
+
+def test_f12_a_model_reads_definitions_by_their_names(model: Model) -> None:
+    model.put("shop/options.py", OPTIONS.encode())
+    one, mixed, unknown = model.makes(
+        ("read", {"path": "shop/options.py", "lines": "Option.process"}),
+        (
+            "read",
+            {
+                "path": "shop/options.py",
+                "lines": "1, long_name",
+                "more": ["shop/prices.py:net_price", "shop/options.py:Parameter.process, 12"],
+            },
+        ),
+        ("read", {"path": "shop/options.py", "lines": "Option.consum"}),
+    )
+    assert one == (
+        "[Lines 19-22 of 22]\n19:     def process(self, value):\n20:         if value is None:\n"
+        "21:             return self.consume()\n22:         return value"
+    )
+    assert mixed == (
+        "shop/options.py\n[Line 1 of 22]\n1: import os\n[Lines 15-17 of 22]\n15:     @property\n"
+        '16:     def long_name(self):\n17:         return "--" + self.name\n'
+        "shop/prices.py\n[Lines 4-6 of 11]\n4: def net_price(cents: int, discount: int = 0) -> int:"
+        '\n5:     """Returns a price after a discount in percent."""\n'
+        "6:     return cents - cents * discount // 100\n"
+        "shop/options.py\n[Lines 8-9 of 22]\n8:     def process(self, value):\n"
+        "9:         return value\n[Line 12 of 22]\n12: class Option(Parameter):"
+    )
+    assert "5-6 Parameter.consume." in unknown
+    told = json.loads(model.server.bodies[0])["tools"]
+    [read] = [each["function"] for each in told if each["function"]["name"] == "read"]
+    lines = read["parameters"]["properties"]["lines"]["description"]
+    assert lines == "28-67,90-120 or a definition's name"
 
 
 def test_f12_searches_show_what_a_model_needs_and_no_plan(model: Model) -> None:

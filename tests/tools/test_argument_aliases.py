@@ -66,7 +66,7 @@ CALLS: list[tuple[str, dict[str, object], str]] = [
     ("file_search", {"query": "*.py", "maxResults": 1}, "greet.py\n[1 of 2 files shown; raise "
                                                         "limit.]"),
     ("codebase_search", {"query": "HI", "target_directories": ["sub"]},
-     "variable sub/greet.py:1 HI = 1"),
+     "sub/greet.py:1 HI = 1"),
     ("exec_command", {"cmd": "cat page.ts", "workdir": "sub", "login": True}, "hi"),
     ("run_shell_command", {"command": "cat page.ts", "directory": "sub"}, "hi"),
     ("execute_command", {"command": "cat page.ts", "cwd": "./sub/.", "requires_approval": False},

@@ -9,7 +9,9 @@ from tests.tools.read_harness import Place
 
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.shell.process import SandboxState
+from assent.tools.definitions import definition
 from assent.tools.find_tools import GLOB, GREP, LIST
+from assent.tools.outline import MAX_BYTES
 from assent.tools.read import READ
 from assent.tools.search import SEARCH
 from assent.tools.text_search import MAX_UNTESTED_FILES
@@ -209,11 +211,9 @@ def test_f12_search_finds_definitions_and_not_uses(place: Place) -> None:
     place.put("tests/test_app.py", "def main(): ...\n")
     place.put("docs.txt", "class Page\n")
     assert place.call(SEARCH, name="main").text == (
-        "function src/app.py:4 def main() -> None:\nfunction tests/test_app.py:1 def main(): ..."
+        "src/app.py:4-5 def main() -> None:\ntests/test_app.py:1 def main(): ..."
     )
-    assert place.call(SEARCH, name="app.Page").text == (
-        "class src/web/page.ts:1 export class Page {"
-    )
+    assert place.call(SEARCH, name="app.Page").text == ("src/web/page.ts:1-4 export class Page {")
     assert place.call(SEARCH, name="run").text == (
         "[No definition of run found; 1 line mentions it: src/app.py:5.]"
     )
@@ -228,7 +228,7 @@ def test_f12_search_finds_definitions_and_not_uses(place: Place) -> None:
 def test_search_outlines_a_file(place: Place) -> None:
     place.stage("src/app.py", "LIMIT = 3\n\nclass A:\n    def go(self) -> int:\n        x = 1\n")
     assert place.call(SEARCH, path="src/app.py").text == (
-        "1: variable LIMIT = 3\n3: class class A:\n4: method     def go(self) -> int:"
+        "1: LIMIT = 3\n3-5: class A:\n4-5:     def go(self) -> int:"
     )
     with pytest.raises(UsageError, match="Give a name"):
         place.call(SEARCH)
@@ -260,8 +260,56 @@ def test_search_outlines_a_file(place: Place) -> None:
 )
 def test_search_knows_many_languages(tmp_path: Path, path: str, line: str, kind: str) -> None:
     place = Place(tmp_path)
-    place.put(path, f"// thing\n{line}\n  return thing(1);\n")
-    assert place.call(SEARCH, name="thing").text == f"{kind} {path}:2 {line.strip()}"
+    place.put(path, f"// thing\n{line}\nreturn thing(1);\n")
+    assert place.call(SEARCH, name="thing").text == f"{path}:2 {line.strip()}"
+    found = definition(path.encode(), line, "thing")
+    assert found is not None
+    assert (found.name, found.kind, line[found.start :][:5]) == ("thing", kind, "thing")
+    assert definition(path.encode(), line) == found
+
+
+def test_f12_search_names_the_owner_and_the_range_of_every_definition(place: Place) -> None:
+    place.put(
+        "src/option.py",
+        '"""\ndef process(self): is only text.\n"""\n\n\nclass Option:\n    @overload\n'
+        "    def process(self, a: int) -> int: ...\n\n    @overload\n    def process(\n"
+        "        self, a: str\n    ) -> str: ...\n\n    def process(self, a):\n"
+        "        return a\n\n\nclass Key(Option):\n    def process(self, a):\n"
+        "        def inner():\n            return a\n        return inner\n",
+    )
+    place.put("src/key.go", "func (k *Key) process(a int) {\n\treturn\n}\n")
+    place.put("src/key.ts", "class Key {\n  process(a) {\n    return a\n  }\n}\n")
+    assert place.call(SEARCH, name="process").text == (
+        "src/key.go:1-3 func (k *Key) process(a int) {\n"
+        "src/key.ts:2-4 Key.process(a) {\n"
+        "src/option.py:7-8 def Option.process(self, a: int) -> int: ...\n"
+        "src/option.py:10-13 def Option.process(\n"
+        "src/option.py:15-16 def Option.process(self, a):\n"
+        "src/option.py:20-23 def Key.process(self, a):"
+    )
+    assert place.call(SEARCH, name="Key.process", path="src/option.py").text == (
+        "src/option.py:20-23 def Key.process(self, a):"
+    )
+    assert place.call(SEARCH, name="Key", path="src/option.py").text == (
+        "src/option.py:19-23 class Key(Option):"
+    )
+    assert place.call(SEARCH, name="inner").text == ("src/option.py:21-22 def Key.process.inner():")
+
+
+def test_search_looks_at_a_bounded_part_of_many_files(place: Place) -> None:
+    body = "def thing():\n    pass\n" + "# x\n" * 60_000
+    for n in range(12):
+        place.put(f"m{n:02}.py", body)
+    place.put("huge.py", "def thing():\n    pass\n" + "# x\n" * (MAX_BYTES // 4))
+    lines = place.call(SEARCH, name="thing").text.split("\n")
+    ranged = [line for line in lines if ":1-2 def thing():" in line]
+    assert (len(lines), 3 <= len(ranged) <= 8) == (13, True)
+    assert "huge.py:1 def thing():" in lines
+
+
+def test_f12_search_gives_ranges_of_the_draft(place: Place) -> None:
+    place.stage("src/app.py", "class A:\n    def main(self):\n        x = 1\n        return x\n")
+    assert place.call(SEARCH, name="main").text == "src/app.py:2-4 def A.main(self):"
 
 
 def test_ripgrep_runs_with_fixed_options_in_the_sandbox(tmp_path: Path) -> None:

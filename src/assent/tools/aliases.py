@@ -14,6 +14,7 @@ from assent.core.errors import UsageError
 from assent.core.json_depth import is_too_deep
 from assent.core.llm import ToolCall
 from assent.tools.outcome import quote_argument
+from assent.tools.read import piece
 from assent.tools.tool import Tool
 
 # Argument translations: converts values that mean something else in other programs' tools.
@@ -93,10 +94,7 @@ def _view_range(value: Any) -> TranslatedArgs | None:
 def _several_paths(value: Any) -> TranslatedArgs | None:
     match _items(value):
         case [str(first), *others]:
-            path, colon, lines = first.rpartition(":")
-            ranged = colon and re.fullmatch(r"[\d,-]+", lines, re.ASCII)
-            one = {"path": path, "lines": lines} if ranged else {"path": first}
-            return {**one, **({"more": others} if others else {})}
+            return {**piece(first), **({"more": others} if others else {})}
         case _:
             return None
 

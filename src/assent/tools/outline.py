@@ -1,123 +1,436 @@
-"""Outline: what a file defines, with line numbers, so that a model can choose the lines to read.
+"""Outline: what a file defines, and from which line to which, so that a model reads just that.
 
-Python is parsed; other languages are matched line by line. It never fails: a file that cannot be
-parsed is matched by lines, too.
+Python is parsed; other languages are matched line by line, and the end of a definition is found by
+its indentation, which its brackets have to confirm. An end that is not certain is not given. It
+never fails: a file that cannot be parsed is matched by lines, too.
 """
 
 import re
 import warnings
-from _ast import AST, AsyncFunctionDef, ClassDef, FunctionDef, Module, PyCF_ONLY_AST
+from _ast import (
+    AST,
+    AnnAssign,
+    Assign,
+    AsyncFunctionDef,
+    ClassDef,
+    FunctionDef,
+    Module,
+    Name,
+    PyCF_ONLY_AST,
+)
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final
+
+import msgspec
 
 from assent.core.paths import base_name
-from assent.tools.outcome import numbered
-from assent.tools.search import definition
+from assent.tools.definitions import definition, language_of
 
 MAX_ENTRIES: Final = 100  # definitions that are shown
 MAX_ENTRY_CHARS: Final = 100
 MAX_BYTES: Final = 1 << 20  # of a file that is looked at
 MAX_PARSED_BYTES: Final = 256 << 10  # of Python; a longer file is matched by lines
 MAX_REMEMBERED: Final = 32
+MAX_STEPS: Final = 300_000  # rows that are looked at for the ends of a file's definitions
 
-_SHOWN_KINDS: Final = ("class", "type", "function", "method", "module", "heading")
+_SHOWN_KINDS: Final = ("class", "type", "function", "method", "module", "heading", "impl")
 # What looks like a definition where a name before a parenthesis is one.
 _KEYWORDS: Final = (
     "if", "for", "foreach", "while", "switch", "catch", "return", "else", "do", "with", "match",
     "when", "unless", "until", "sizeof", "synchronized", "using", "lock", "await", "yield", "throw",
     "new", "assert",
 )  # fmt: skip
-_FLAT: Final = (b"c", b"h", b"cc", b"cpp", b"cxx", b"hpp", b"hh", b"hxx", b"m", b"mm", b"cu")
 _MARKDOWN: Final = (b"md", b"markdown", b"mdx")
 _PYTHON: Final = (b"py", b"pyi", b"pyw")
+_BRACED: Final = (
+    "javascript", "go", "rust", "java", "kotlin", "c", "php", "shell", "proto", "terraform",
+)  # fmt: skip
+_ENDED: Final = ("ruby", "lua", "elixir")  # by the word `end`
 _IMPL: Final = re.compile(r"\s*(?:unsafe\s+)?impl\b")  # of Rust; it defines no name of its own
-_FENCE: Final = re.compile(r" {0,3}(```|~~~)")
+_IMPL_NAME: Final = re.compile(r"\bimpl\s*(?:.*\sfor\s+)?[&!]?(?:\w+::)*(\w+)")
+_OWNER: Final = {  # that stands beside the name
+    "go": re.compile(r"func\s+\(\s*(?:\w+\s+)?\*?(\w+)"),
+    "c": re.compile(r"[^(]*?\b(\w+)::~?\w+\s*\("),
+}
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_SIGNS: Final = ("python", "c", "shell", "ruby", "elixir")  # a line with # says nothing of ends
+_HERE_TEXT: Final = re.compile(r"<<[-~<]?\s?['\"]?[A-Za-z_]\w*['\"]?\s*(?:[;|>&)].*)?$")
+_COMMENTS: Final = ("//", "/*", "*", "# ")
+_INSIDE: Final = re.compile(r"[)\]}>{]|(?:public|private|protected)\b.*:$|where\b")
+_GOES_ON: Final = re.compile(r"\{|where\b")  # a definition that could end before it
+_CLAUSE: Final = re.compile(r"(?:rescue|ensure|else|elsif|catch|after)\b")
+_END: Final = re.compile(r"end\b")
 _PARSED_AS: Final = "<outline>"  # the name of the file in warnings about it
 
-_Entry: TypeAlias = tuple[int, int]  # its line from 1, and how deep it is nested
 
-_remembered: dict[tuple[str, bytes], tuple[str, ...]] = {}
+class Symbol(msgspec.Struct, frozen=True):
+    """What a file defines at some lines; `last` is 0 if its end is not known."""
+
+    line: int  # that names it
+    first: int  # of its decorators
+    last: int
+    name: str
+    kind: str
+    text: str  # of the line that names it
+    owner: str = ""  # dotted: the class that it is in
+    depth: int = 0
+    is_shown: bool = True  # in an outline
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+    @property
+    def span(self) -> str:
+        """Its lines, as `read` takes them."""
+        if not self.last:
+            return str(self.line)
+        return f"{self.first}-{self.last}" if self.last > self.first else str(self.first)
 
 
-def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ...]:
-    """Returns the lines that define something, numbered; the last one says what is missing.
+class FileSymbols(msgspec.Struct, frozen=True):
+    """What a file defines, by line; if it was parsed, nothing else is defined in it."""
 
-    The same `digest` stands for the same content, whose outline is made once.
+    symbols: tuple[Symbol, ...] = ()
+    is_parsed: bool = False
+
+
+_remembered: dict[tuple[str, bytes], FileSymbols] = {}
+
+
+def file_symbols(path: bytes, content: bytes, digest: str = "") -> FileSymbols:
+    """Returns what a file defines.
+
+    The same `digest` stands for the same content, which is looked at once.
     """
     key = (digest, base_name(path))
     if not digest:
-        return _outline(path, content)
+        return _symbols(path, content)
     if key not in _remembered:
         if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
-        _remembered[key] = _outline(path, content)
-    return _remembered.get(key, ())
+        _remembered[key] = _symbols(path, content)
+    return _remembered.get(key, FileSymbols())
 
 
-def _outline(path: bytes, content: bytes) -> tuple[str, ...]:
-    text = content[:MAX_BYTES].decode("utf-8", "replace")
-    lines = text.split("\n")
+def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ...]:
+    """Returns the lines that define something, with ranges; the last one says what is missing.
+
+    Of too many, those that are not nested, and then the first.
+    """
+    found = [each for each in file_symbols(path, content, digest).symbols if each.is_shown]
+    shown = found
+    if len(found) > MAX_ENTRIES:
+        shown = [each for each in found if not each.depth] or found
+    entries = [outline_entry(each) for each in shown[:MAX_ENTRIES]]
+    more = len(found) - len(entries)
+    return (*entries, *([f"[{more} more definitions]"] if more else []))
+
+
+def outline_entry(symbol: Symbol) -> str:
+    """Renders a definition for an outline: `28-67: class Cart:`."""
+    cut = f"{symbol.text[:MAX_ENTRY_CHARS]}…" if symbol.text[MAX_ENTRY_CHARS:] else symbol.text
+    return f"{symbol.span}: {cut}"
+
+
+def _symbols(path: bytes, content: bytes) -> FileSymbols:
+    text = content[:MAX_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
+    lines = [line.rstrip() for line in text.split("\n")]
     ending = base_name(path).rpartition(b".")[2].lower()
-    found = _parsed(text) if ending in _PYTHON and len(content) <= MAX_PARSED_BYTES else None
-    if found is None:
-        found = list(_matched(path, ending, lines))
-    return tuple(_entries(found, lines))
+    tree = _parsed(text) if ending in _PYTHON and len(content) <= MAX_PARSED_BYTES else None
+    if tree is not None:
+        found = sorted(_defined(tree, lines), key=lambda each: each.line)
+        return FileSymbols(tuple(found), is_parsed=True)
+    if len(content) > MAX_BYTES:
+        lines.pop()  # it may be half a line
+    return FileSymbols(tuple(_matched(path, lines, is_whole=len(content) <= MAX_BYTES)))
 
 
-def _entries(found: Sequence[_Entry], lines: Sequence[str]) -> Iterator[str]:
-    """Yields the definitions; of too many, those that are not nested, and then the first."""
-    shown = list(found)
-    if len(shown) > MAX_ENTRIES:
-        shown = [entry for entry in found if not entry[1]] or shown
-    for line, _ in shown[:MAX_ENTRIES]:
-        text = lines[line - 1].rstrip() if line <= len(lines) else ""
-        cut = f"{text[:MAX_ENTRY_CHARS]}…" if len(text) > MAX_ENTRY_CHARS else text
-        yield numbered(line, cut)
-    if more := len(found) - len(shown[:MAX_ENTRIES]):
-        yield f"[{more} more definitions]"
+# Python, parsed.
 
 
-def _parsed(text: str) -> list[_Entry] | None:
-    """Returns what Python defines; None if this interpreter cannot parse it."""
+def _parsed(text: str) -> Module | None:
+    """Returns the syntax tree; None if this interpreter cannot parse it."""
+    if re.search(r"\r(?!\n)", text):
+        return None  # a line ends there for Python, and for nobody who counts lines here
     # What it warns about is in a file that nobody runs here.
     warnings.filterwarnings("ignore", module=re.escape(_PARSED_AS))
     try:
         tree = compile(text, _PARSED_AS, "exec", PyCF_ONLY_AST, dont_inherit=True)
     except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError, SystemError):
         return None
-    return sorted(_defined(tree)) if isinstance(tree, Module) else None
+    return tree if isinstance(tree, Module) else None
 
 
-def _defined(tree: Module) -> Iterator[_Entry]:
-    """Yields classes and functions, but not what functions define for themselves."""
-    waiting: list[tuple[AST, int]] = [(each, 0) for each in tree.body]
+def _defined(tree: Module, lines: Sequence[str]) -> Iterator[Symbol]:
+    """Yields classes, functions and variables; what functions define for themselves is hidden."""
+    waiting: list[tuple[AST, str, int, bool]] = [(each, "", 0, False) for each in tree.body]
     while waiting:
-        node, depth = waiting.pop()
+        node, owner, depth, is_local = waiting.pop()
         if isinstance(node, ClassDef | FunctionDef | AsyncFunctionDef):
-            yield node.lineno, depth
-            if isinstance(node, ClassDef):
-                waiting += [(each, depth + 1) for each in node.body]
-            continue
-        for field in ("body", "orelse", "handlers", "finalbody"):
-            below = getattr(node, field, None)
-            waiting += [(each, depth) for each in below] if isinstance(below, list) else []
+            is_class = isinstance(node, ClassDef)
+            first = min([node.lineno, *[each.lineno for each in node.decorator_list]])
+            kind = "class" if is_class else "method" if owner else "function"
+            found = Symbol(
+                node.lineno, first, node.end_lineno or 0, node.name, kind, lines[node.lineno - 1],
+                owner, depth, not is_local,
+            )  # fmt: skip
+            yield found
+            inner = is_local or not is_class
+            waiting += [(each, found.qualified, depth + 1, inner) for each in node.body]
+        elif isinstance(node, Assign | AnnAssign):
+            target = node.targets[0] if isinstance(node, Assign) else node.target
+            if isinstance(target, Name) and not is_local:
+                at = node.lineno
+                yield Symbol(
+                    at, at, node.end_lineno or 0, target.id, "variable", lines[at - 1], owner,
+                    depth, is_shown=False,
+                )  # fmt: skip
+        else:
+            for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+                below = getattr(node, field, None)
+                if isinstance(below, list):
+                    waiting += [(each, owner, depth, is_local) for each in below]
 
 
-def _matched(path: bytes, ending: bytes, lines: Sequence[str]) -> Iterator[_Entry]:
-    """Yields the lines that look like definitions, nested as they are indented."""
-    fenced = False
+# Other languages, matched by lines.
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A line that is not empty."""
+
+    number: int
+    indent: int
+    text: str
+
+    @property
+    def balance(self) -> int:
+        """How many brackets it opens more than it closes; in strings, too, so it may be wrong."""
+        if self.text.startswith(_COMMENTS):
+            return 0
+        opened = self.text.count("(") + self.text.count("[") + self.text.count("{")
+        return opened - self.text.count(")") - self.text.count("]") - self.text.count("}")
+
+
+def _rows(language: str, lines: Sequence[str]) -> Iterator[_Row]:
+    """Yields the lines that say something about where definitions end."""
+    goes_on = False  # a line of the preprocessor
     for number, line in enumerate(lines, 1):
-        if ending in _MARKDOWN and _FENCE.match(line):
-            fenced = not fenced
-        if fenced or not line.strip():
+        text = line.strip()
+        is_skipped = goes_on or (text.startswith("#") and language in _SIGNS)
+        goes_on = is_skipped and language == "c" and text.endswith("\\")
+        if text and not is_skipped:
+            yield _Row(number, len(line) - len(text), text)
+
+
+class _Ends:
+    """Finds where definitions end; 0 where that is not certain, or after too many steps."""
+
+    def __init__(self, language: str, lines: Sequence[str], *, is_whole: bool) -> None:
+        self._rows = list(_rows(language, lines))
+        self._at = {row.number: at for at, row in enumerate(self._rows)}
+        self._is_whole = is_whole
+        self._has_texts = language in ("shell", "php", "ruby")
+        self._steps = MAX_STEPS
+        self._find = (
+            self._by_indent if language == "python"
+            else self._by_bracket if language in _BRACED
+            else self._by_word if language in _ENDED
+            else None
+        )  # fmt: skip
+
+    def last(self, number: int) -> int:
+        at = self._at.get(number)
+        return 0 if at is None or self._find is None else self._find(at)
+
+    def first(self, number: int) -> int:
+        """Returns the first of the decorators and attributes that stand over a line."""
+        at = self._at.get(number)
+        while at:
+            above, row = self._rows[at - 1], self._rows[at]
+            if (above.number, above.indent) != (row.number - 1, row.indent):
+                break
+            if not above.text.startswith(("@", "#[")):
+                break
+            at -= 1
+        return number if at is None else self._rows[at].number
+
+    def _after(self, at: int) -> Iterator[tuple[int, _Row]]:
+        for here in range(at, len(self._rows)):
+            self._steps -= 1
+            if self._steps < 0 or (self._has_texts and _HERE_TEXT.search(self._rows[here].text)):
+                return
+            yield here, self._rows[here]
+
+    def _by_bracket(self, at: int) -> int:
+        """Indentation decides: the line before the next that is not deeper. Brackets confirm.
+
+        In a text over several lines both may mislead, so that nothing is known after one began.
+        """
+        indent, balance, quotes = self._rows[at].indent, 0, 0
+        for here, row in self._after(at):
+            if here > at and row.indent <= indent:
+                allowed = _INSIDE if balance > 0 else _GOES_ON
+                if row.indent < indent or quotes % 2 or not allowed.match(row.text):
+                    return 0
+            balance += row.balance
+            quotes += row.text.count("`")
+            if here == at and not balance and row.text.endswith(";"):
+                return row.number
+            if here + 1 == len(self._rows):
+                return row.number if self._is_whole and not balance and not quotes % 2 else 0
+            after = self._rows[here + 1]
+            # A bracket that closes what is already closed: one of them is in a text.
+            more = _INSIDE if row.indent > indent else _GOES_ON
+            goes_on = after.indent == indent and more.match(after.text)
+            if not balance and after.indent <= indent and not goes_on:
+                return 0 if quotes % 2 else row.number
+        return 0
+
+    def _by_word(self, at: int) -> int:
+        indent = self._rows[at].indent
+        for here, row in self._after(at):
+            if here > at and row.indent <= indent:
+                if row.indent == indent and _CLAUSE.match(row.text):
+                    continue
+                return row.number if row.indent == indent and _END.match(row.text) else 0
+        return 0
+
+    def _by_indent(self, at: int) -> int:
+        """Python that is not parsed: a text over several lines may be indented less."""
+        indent, last, quotes = self._rows[at].indent, 0, 0
+        for here, row in self._after(at):
+            if here > at and row.indent <= indent and row.text[0] not in ")]}":
+                return 0 if quotes % 2 or row.text[0] in "\"'" else last
+            quotes += row.text.count('"""') + row.text.count("'''")
+            last = row.number
+        return last if self._is_whole and self._steps >= 0 and not quotes % 2 else 0
+
+
+def _matched(path: bytes, lines: Sequence[str], *, is_whole: bool) -> list[Symbol]:
+    """Returns the lines that look like definitions, nested as they are indented."""
+    language = language_of(path)
+    if not language:
+        return []
+    if language in ("markdown", "tables"):
+        found = [*_sections(path, lines)]
+        return _bounded(found, lines) if is_whole else found
+    ends = _Ends(language, lines, is_whole=is_whole)
+    around: list[Symbol] = []
+    symbols = []
+    for number, line in enumerate(lines, 1):
+        what = _what(path, language, line[: 4 * MAX_ENTRY_CHARS])
+        if what is None:
             continue
-        if ending == b"rs" and _IMPL.match(line):
-            yield number, 0
+        name, kind = what
+        while around and around[-1].last < number:
+            around.pop()
+        beside = _OWNER[language].match(line) if language in _OWNER else None
+        owner = beside[1] if beside else around[-1].qualified if around else ""
+        nested = kind != "impl" and line[0] in " \t"
+        is_shown = kind in _SHOWN_KINDS
+        made = Symbol(
+            number, ends.first(number), ends.last(number), name, kind, line, owner, int(nested),
+            is_shown,
+        )  # fmt: skip
+        symbols.append(made)
+        if is_shown and made.last > number:
+            around.append(made)
+    return symbols
+
+
+def _what(path: bytes, language: str, line: str) -> tuple[str, str] | None:
+    """Returns the name and the kind of what a line defines."""
+    if language == "rust" and _IMPL.match(line):
+        plain = line
+        for _ in range(4):
+            plain = re.sub(r"<[^<>]*>", "", plain)
+        name = _IMPL_NAME.search(plain)
+        return name[1] if name else "impl", "impl"
+    found = definition(path, line) if line else None
+    if found is None or found.name in _KEYWORDS:
+        return None
+    if language == "c" and line[0] in " \t" and found.kind == "function":
+        return None  # a call over several lines
+    return found.name, found.kind
+
+
+def _sections(path: bytes, lines: Sequence[str]) -> Iterator[Symbol]:
+    """Yields headings and tables; the depth of a heading is kept as its number of signs."""
+    is_markdown = base_name(path).rpartition(b".")[2].lower() in _MARKDOWN
+    fence = ""
+    for number, line in enumerate(lines, 1):
+        mark = _FENCE.match(line) if is_markdown else None
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        if fence or mark or not line or definition(path, line[: 4 * MAX_ENTRY_CHARS]) is None:
             continue
-        found = definition(path, line[: 4 * MAX_ENTRY_CHARS])
-        if found is None or found.kind not in _SHOWN_KINDS or found.name in _KEYWORDS:
-            continue
-        nested = line[0] in " \t"
-        if nested and found.kind == "function" and ending in _FLAT:
-            continue  # a call over several lines
-        yield number, int(nested or line.startswith("##"))
+        name = line.strip("#[] \t") if line[0] in "#[" else line.strip()
+        yield Symbol(
+            number,
+            number,
+            0,
+            name,
+            "heading",
+            line,
+            depth=int(line[0] in " \t" or line[:2] == "##"),
+        )
+
+
+def _bounded(found: Sequence[Symbol], lines: Sequence[str]) -> list[Symbol]:
+    """Returns sections with their ends: the next one that is not below them."""
+    made: list[Symbol] = []
+    ends: dict[int, int] = {}  # by the number of signs: the line after it
+    for each in reversed(found):
+        level = len(each.text) - len(each.text.lstrip("#"))
+        after = min([ends[one] for one in ends if one <= level], default=len(lines) + 1)
+        last = after - 1
+        while last > each.line and not lines[last - 1]:
+            last -= 1
+        is_certain = each.text[0] in "#["
+        made.append(msgspec.structs.replace(each, last=last if is_certain else 0))
+        ends[level] = each.line
+    return made[::-1]
+
+
+# Definitions by name.
+
+
+MAX_NEAR: Final = 5
+MAX_COMPARED: Final = 5_000  # definitions of a file among which near names are looked for
+_ALIKE: Final = 0.5
+_KIND_WORDS: Final = r"\A(?:(?:async|def|class|function|func|fn|struct|interface|type|impl)\s+)+"
+
+
+def named_symbols(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
+    """Returns the definitions of a name, `process` or `Option.process`."""
+    wanted = _plain(name)
+    ends, last = f".{wanted}", wanted.rpartition(".")[2]
+    likely = [each for each in symbols if each.name == last or each.kind == "heading"]
+    return [each for each in likely if f".{_plain(each.qualified)}".endswith(ends)]
+
+
+def near_symbols(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
+    """Returns definitions whose names are most like a name, best first."""
+    wanted = _plain(name).rpartition(".")[2].casefold()
+    pairs = _pairs(wanted)
+    scored = []
+    for at, each in enumerate(symbols[:MAX_COMPARED]):
+        theirs = each.name.casefold()
+        other = _pairs(theirs)
+        both = len(pairs) + len(other)
+        score = 2 * len(pairs & other) / both if both else 0.0
+        score = 1.0 if wanted and wanted == theirs else score
+        if score >= _ALIKE:
+            scored.append((-score, at, each))
+    return [each for _, _, each in sorted(scored, key=lambda one: one[:2])[:MAX_NEAR]]
+
+
+def _plain(name: str) -> str:
+    """Returns a name as it is compared: dotted, without signs and words around it."""
+    bare = re.sub(_KIND_WORDS, "", name.strip().lstrip("#").strip(), count=1)
+    return re.sub(r"::|#", ".", bare.removesuffix("()").rstrip("?!:"))
+
+
+def _pairs(text: str) -> set[str]:
+    return {text[at : at + 2] for at in range(len(text) - 1)}

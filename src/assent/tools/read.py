@@ -1,7 +1,7 @@
 """read: files with line numbers, an image, or the names in a folder.
 
-Of a long file it shows the outline and the beginning, unless lines are asked for. The instruction
-files of the folders around it are included.
+Of a long file it shows the outline and the beginning, unless lines are asked for, by number or by
+the name of a definition. The instruction files of the folders around it are included.
 """
 
 import re
@@ -28,7 +28,13 @@ from assent.tools.outcome import (
     output_lines,
 )
 from assent.tools.outline import MAX_BYTES as MAX_OUTLINED_BYTES
-from assent.tools.outline import file_outline
+from assent.tools.outline import (
+    Symbol,
+    file_outline,
+    file_symbols,
+    named_symbols,
+    near_symbols,
+)
 from assent.tools.overlay import WHOLE_FILE
 from assent.tools.text_search import BINARY_PROBE_BYTES
 from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
@@ -219,7 +225,14 @@ LAST_LINE = 1 << 62  # the end of any file
 MAX_PIECES = 20  # files of one call
 MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
 _LINES = r"\s*L?(\d{0,15})\s*(?:(-)\s*L?(\d{0,15})\s*)?"
-_PLACE = r"(.+):(L?\d[-,L\d]*)"
+_NAME = r"[^\W\d][\w$]*(?:(?:\.|::)[\w$]+)*(?:\(\))?"
+_PART = rf"(?:L?\d[-L\d]*|{_NAME})"
+_PLACE = rf"(.+?):({_PART}(?:,\s*{_PART})*)"
+MAX_NAMES = 20  # definitions that one call asks for
+MAX_SAME = 5  # definitions of one name that are shown; of more, the list
+MAX_LISTED = 20
+PARTLY_SEARCHED = "Only the first MiB of the file was searched for it; use grep."
+UNKNOWN_LINES = 40  # of a definition whose end is not known
 IMAGES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -230,17 +243,23 @@ IMAGES = {
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="file or folder")]
-    lines: Annotated[str, msgspec.Meta(description="28-67,90-120")] = ""
+    lines: Annotated[str, msgspec.Meta(description="28-67,90-120 or a definition's name")] = ""
     more: Annotated[list[str], msgspec.Meta(description="other files: path:28-67")] = []
     offset: Annotated[int, HIDDEN_FIELD] = 0
     limit: Annotated[int, HIDDEN_FIELD] = 0
     end_line: Annotated[int, HIDDEN_FIELD] = 0
 
 
+def piece(text: str) -> dict[str, Any]:
+    """Returns the arguments for `path`, `path:28-67` or `path:Cart.total`."""
+    place = None if output_id(text) else re.fullmatch(_PLACE, text, re.DOTALL)
+    return {"path": place[1], "lines": place[2]} if place else {"path": text}
+
+
 def pieces(args: ReadArgs) -> list[dict[str, Any]]:
     """Returns the reads of single files that a read of several stands for; none for one file.
 
-    What follows a colon is a range if it looks like one: a file of such a name is read by `path`.
+    What follows a colon is lines if it looks like them: a file of such a name is read by `path`.
     """
     if not args.more:
         return []
@@ -250,9 +269,7 @@ def pieces(args: ReadArgs) -> list[dict[str, Any]]:
         if (value := getattr(args, name))
     }
     found = [{"path": args.path, **first}]
-    for each in args.more:
-        place = re.fullmatch(_PLACE, each, re.DOTALL)
-        found.append({"path": place[1], "lines": place[2]} if place else {"path": each})
+    found += [piece(each) for each in args.more]
     if len(found) > MAX_PIECES:
         raise UsageError(
             f"One call reads at most {MAX_PIECES} files; these are {len(found)}. Nothing was read."
@@ -269,12 +286,12 @@ def touches(args: ReadArgs, context: ToolContext) -> Sequence[ResourceAccess]:
 
 def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
     _check_alone(args)
-    ranges = _ranges(args)
+    asked = _asked(args)
     if output := output_id(args.path):
-        return _output(output, args, context)
+        return _output(output, args, asked, context)
     path = readable_path(context, args.path)
     if not isinstance(path, bytes):
-        return _outside(*path, ranges)
+        return _outside(*path, asked)
     state = existing_state(context, path)
     if not isinstance(state, FileState):
         return _names(one_line(path) or ".", context.overlay.names(path))
@@ -285,7 +302,7 @@ def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
         return _picture(path, state, media, context)
     if b"\0" in first[:BINARY_PROBE_BYTES]:
         raise Refused(f"{one_line(path)} is binary ({state.size} bytes); it has no lines to read.")
-    text, size = _shown(path, chain((first,), chunks), ranges, state.digest)
+    text, size = _shown(path, chain((first,), chunks), asked, state.digest)
     return _text(path, state, text, size, context)
 
 
@@ -295,17 +312,33 @@ def _check_alone(args: ReadArgs) -> None:
         raise AssentError("Each file of a call is read by itself. Nothing was read.")
 
 
-def _ranges(args: ReadArgs) -> list[LineRange]:
+class AskedLines(msgspec.Struct, frozen=True):
+    """What a call asks for of a file, by number and by name; nothing: the file."""
+
+    ranges: tuple[LineRange, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def _asked(args: ReadArgs) -> AskedLines:
     """Returns the lines that are asked for; none if the call does not say."""
     if args.lines.strip():
-        return [_range(each) for each in args.lines.split(",") if each.strip()]
+        parts = [each.strip() for each in args.lines.split(",") if each.strip()]
+        names = [each for each in parts if _is_name(each)]
+        if len(names) > MAX_NAMES:
+            raise UsageError(f"`lines` takes at most {MAX_NAMES} names. Nothing was read.")
+        ranges = [_range(each) for each in parts if not _is_name(each)]
+        return AskedLines(tuple(ranges), tuple(names))
     if not (args.offset or args.limit or args.end_line):
-        return []
+        return AskedLines()
     first = max(1, args.offset)
     last = first + min(max(1, args.limit or LINES), LINES) - 1
     if args.end_line < 1:
-        return [LineRange(first, last)]
-    return [_checked(LineRange(first, min(last, args.end_line)), args.end_line)]
+        return AskedLines((LineRange(first, last),))
+    return AskedLines((_checked(LineRange(first, min(last, args.end_line)), args.end_line),))
+
+
+def _is_name(text: str) -> bool:
+    return bool(re.search(r"[^\W\d]", text)) and not re.fullmatch(_LINES, text, re.ASCII)
 
 
 def _range(text: str) -> LineRange:
@@ -329,16 +362,24 @@ def _checked(lines: LineRange, last: int) -> LineRange:
 
 
 def _shown(
-    path: bytes, chunks: Iterable[bytes], ranges: Sequence[LineRange], digest: str = ""
+    path: bytes, chunks: Iterable[bytes], asked: AskedLines, digest: str = ""
 ) -> tuple[str, int]:
     """Returns the lines that were asked for, or else the file; of a long one, its outline.
 
     And how many bytes of the file they show.
     """
+    ranges = asked.ranges
+    notes: list[str] = []
+    if asked.names:
+        content, chunks = _begun(chunks)
+        named, notes = _named(path, content, asked.names, digest)
+        ranges = (*ranges, *named)
+        if not ranges:
+            raise NotFound(" ".join([*notes, "Nothing was read."]))
     if ranges:
         found = read_pages(chunks, ranges)
         _check_found(one_line(path), found, ranges)
-        return "\n".join(_lines_of(found)), found.size
+        return "\n".join([*_lines_of(found, ranges), *[f"[{note}]" for note in notes]]), found.size
     kept: list[bytes] = []
     found = read_pages(_kept(chunks, kept), (LineRange(1, LONG_LINES),))
     if found.total <= LONG_LINES:
@@ -349,6 +390,60 @@ def _shown(
     found = msgspec.structs.replace(found, pages=(begun,), cut=0)
     told = f"[{found.total:,} lines. The outline, then the beginning; use lines to read on.]"
     return "\n".join([told, *outline, *_lines_of(found)]), found.size
+
+
+def _begun(chunks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Returns the beginning of a file, in which definitions are looked for, and all of it."""
+    rest, kept, size = iter(chunks), [], 0
+    while size <= MAX_OUTLINED_BYTES and (chunk := next(rest, b"")):
+        kept.append(chunk)
+        size += len(chunk)
+    return b"".join(kept), chain(kept, rest)
+
+
+def _named(
+    path: bytes, begun: bytes, names: Sequence[str], digest: str
+) -> tuple[list[LineRange], list[str]]:
+    """Returns the lines of definitions, and what is to be said about those that are not shown."""
+    symbols = file_symbols(path, begun, digest).symbols
+    ranges: list[LineRange] = []
+    notes: list[str] = []
+    for name in names:
+        same = named_symbols(symbols, name)
+        size = sum(each.last - each.first for each in same)
+        if not same:
+            notes.append(_unknown(path, name, near_symbols(symbols, name)))
+            notes += [PARTLY_SEARCHED] if len(begun) > MAX_OUTLINED_BYTES else []
+        elif len(same) > MAX_SAME or (len(same) > 1 and size > LONG_LINES):
+            notes.append(f"{len(same)} definitions of {name}, choose: {_listed(same)}.")
+        else:
+            ranges += [_range_of(each, symbols) for each in same]
+            notes += [f"Where {name} ends is not known."] * any(not each.last for each in same)
+    return ranges, notes
+
+
+def _unknown(path: bytes, name: str, near: Sequence[Symbol]) -> str:
+    told = (
+        f"{name[:100]!a} is not a range of lines, such as 28-67, nor defined in {one_line(path)}."
+    )
+    return f"{told} Near: {_listed(near)}." if near else told
+
+
+def _listed(symbols: Sequence[Symbol]) -> str:
+    shown = [f"{each.span} {each.qualified[:100]}" for each in symbols[:MAX_LISTED]]
+    more = len(symbols) - len(shown)
+    return ", ".join([*shown, *([f"{more} more"] if more else [])])
+
+
+def _range_of(symbol: Symbol, symbols: Sequence[Symbol]) -> LineRange:
+    """Returns the lines of a definition; without a known end, up to the next one beside it."""
+    if symbol.last:
+        return LineRange(symbol.first, symbol.last)
+    after = [
+        each.first for each in symbols if each.line > symbol.line and each.depth <= symbol.depth
+    ]
+    last = min([symbol.line + UNKNOWN_LINES - 1, *[line - 1 for line in after[:1]]])
+    return LineRange(symbol.first, max(symbol.line, last))
 
 
 def _kept(chunks: Iterable[bytes], kept: list[bytes]) -> Iterator[bytes]:
@@ -367,8 +462,11 @@ def _check_found(title: str, found: FilePages, ranges: Sequence[LineRange]) -> N
         raise NotFound(f"{title} has {found.total:,} lines; line {first} is past its end.")
 
 
-def _lines_of(found: FilePages) -> Iterator[str]:
-    """Yields the lines of a file; which ones these are, unless they are all."""
+def _lines_of(found: FilePages, asked: Sequence[LineRange] = ()) -> Iterator[str]:
+    """Yields the lines of a file; which ones these are, unless they are all.
+
+    That there are more is said only of those that were asked for and did not fit.
+    """
     if not found.total:
         yield "[The file is empty.]"
     for page in found.pages:
@@ -377,12 +475,14 @@ def _lines_of(found: FilePages) -> Iterator[str]:
             yield f"[{lines} of {found.total:,}]"
         yield from page.lines
     if found.cut:
-        yield f"[{FULL}: read on with lines {found.cut}-.]"
+        last = max([each.last for each in asked if each.first <= found.cut], default=LAST_LINE)
+        rest = f"{found.cut}-{last}" if last < found.total else f"{found.cut}-"
+        yield f"[{FULL}: read on with lines {rest}.]"
     if found.foreign:
         yield "[Not UTF-8: read as Latin-1.]"
 
 
-def _outside(outside: OutsideFiles, path: bytes, ranges: Sequence[LineRange]) -> ToolOutcome:
+def _outside(outside: OutsideFiles, path: bytes, asked: AskedLines) -> ToolOutcome:
     """Reads a file outside the workspace; instructions are never read there."""
     title = one_line(path)
     if outside.is_folder(path):
@@ -394,11 +494,11 @@ def _outside(outside: OutsideFiles, path: bytes, ranges: Sequence[LineRange]) ->
         return ToolOutcome(text, title, images=(ImagePart(media, content),))
     if b"\0" in content[:BINARY_PROBE_BYTES]:
         raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
-    text, size = _shown(path, (content,), ranges)
+    text, size = _shown(path, (content,), asked)
     return ToolOutcome(text, title, metadata={SHOWN_BYTES: size})
 
 
-def _output(output: str, args: ReadArgs, context: ToolContext) -> ToolOutcome:
+def _output(output: str, args: ReadArgs, asked: AskedLines, context: ToolContext) -> ToolOutcome:
     """Reads on in the output of an earlier call, which was cut."""
     content = context.output(output)
     if content is None:
@@ -407,8 +507,9 @@ def _output(output: str, args: ReadArgs, context: ToolContext) -> ToolOutcome:
             "read; repeat the call that it came from."
         )
     lines = "\n".join(output_lines(content.decode("utf-8", "replace"))).encode()
-    whole = (LineRange(1, LAST_LINE),)
-    text, _ = _shown(args.path.encode(), (lines,), _ranges(args) or whole)
+    if asked == AskedLines():
+        asked = AskedLines((LineRange(1, LAST_LINE),))
+    text, _ = _shown(args.path.encode(), (lines,), asked)
     return ToolOutcome(text, args.path)
 
 
