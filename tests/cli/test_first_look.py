@@ -11,6 +11,8 @@ from bench.story_server import StoryServer, story_server
 from tests.cli.test_model_view import Call, Model
 from tests.cli.test_request_prefix import DONE, calls, check_growth, say, sent
 
+from assent.tools.find_tools import CONTEXT_CUT
+
 SHOP = "shop/, tests/, Makefile, README.md"
 
 
@@ -153,6 +155,6 @@ def test_f12_a_long_search_says_its_total_and_where_it_was_cut(model: Model) -> 
         ("grep", {"pattern": "needle", "path": "many/1.txt", "context": 40}),
     )
     assert total.endswith("\n[11 matching lines in 11 files.]")
-    assert wide.endswith("\n[Context is limited to 20 lines; `read` shows more.]")
+    assert wide.endswith(f"\n[{CONTEXT_CUT}]")
     text = json.dumps(sent(model)[0]["tools"])
-    assert "limited to 20" not in text
+    assert CONTEXT_CUT not in text

@@ -169,6 +169,10 @@ class Sessions(SessionLookup):
         told = self._reminder(record, plan, said, top_level, len(staged), approved=approved)
         return self._append(record, told, *heard, *self._with_files(said, typed))
 
+    def top_level(self) -> str:
+        """Returns what the first message of a session would say of the workspace now."""
+        return self._services.top_level()
+
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode on behalf of the user, and tells the model."""
         record, place = self._require(record), self._services.config
