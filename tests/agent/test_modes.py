@@ -36,7 +36,8 @@ def told(world: World, record: SessionRecord) -> list[str]:
 def test_f8_a_session_starts_in_a_mode_of_ones_own_and_the_model_is_told(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "review")
     assert (record.mode, record.custom, record.plan_id) == ("ask", "review", "")
-    assert told(world, record) == [f"Mode: review (Review docs). {ASKED}\n{FILES}\n{TOOLS}", GOAL]
+    rules = f"Mode: review (Review docs). {ASKED}\n{FILES}\n{TOOLS}"
+    assert told(world, record) == [f"{rules}\nTop level: empty.", GOAL]
 
 
 def test_f8_a_mode_of_ones_own_that_plans_has_a_plan(world: World) -> None:

@@ -84,6 +84,7 @@ def test_f148_the_next_words_come_with_what_holds_and_nothing_of_what_was_cut(
     assert len(told(world, record, "reminder")) == 2  # one for the first words, one for these
     [second] = [each for each in words[2:] if "yolo" in each]
     assert second == told(world, record, "reminder")[1]
+    assert "Top level" not in second  # the model can still read it in the first
 
 
 def test_f148_the_next_words_come_with_what_is_still_staged(world: World) -> None:
@@ -93,8 +94,8 @@ def test_f148_the_next_words_come_with_what_is_still_staged(world: World) -> Non
     record = sessions.rewind(record)
     record = work(world, sessions.say(record, "Instead"), Script("Other."))
     first, second = told(world, record, "reminder")
-    assert first.endswith("; 0 operations staged.")
-    assert second.endswith("; 1 operation staged.")
+    assert first.endswith("; 0 operations staged.\nTop level: empty.")
+    assert second.endswith("; 1 operation staged.\nTop level: a.txt.")
 
 
 def test_f148_to_before_the_first_words_leaves_nothing_to_read(world: World) -> None:

@@ -378,6 +378,17 @@ def test_a_session_begins_with_its_start_and_the_words_of_the_person(world: Worl
     assert events[-1].parts == (TextPart(GOAL),)
 
 
+def test_f33_the_first_words_come_with_the_top_level_after_a_switch_of_the_mode_too(
+    world: World,
+) -> None:
+    world.put({"src/a.py": b"", "Makefile": b""})
+    sessions = world.engine().sessions
+    record = sessions.set_mode(sessions.start("", "plan"), "yolo")
+    record = sessions.say(sessions.say(record, "Look"), "Go on")
+    [words] = told(world, record, "reminder")
+    assert words.endswith("\nTop level: src/, Makefile.")
+
+
 def test_f33_the_reminder_says_what_holds(world: World) -> None:
     record = turn(
         world,

@@ -10,6 +10,7 @@ from tests.support.pending_questions import Absent, Dying, Killed, on_disk
 from tests.support.session import TOOLS, Answers, OpenGate, Person, Script, results, tooling, work
 
 from assent.agent.services import ToolEnvironment
+from assent.agent.tool_call_runner import NOT_YET_PRESENTED
 from assent.core.llm import ToolResult
 from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
@@ -140,6 +141,26 @@ def test_f95_a_question_for_later_ends_the_turn_and_its_answer_goes_on(
         ("1.3", True),
     ]
     assert "Not that one" in told[2].text
+
+
+def test_f35_a_plan_is_not_presented_while_one_of_its_edits_waits(
+    world: World, record: SessionRecord
+) -> None:
+    record = world.engine().sessions.start("Greet", "plan")
+    text = ("write_plan", {"text": "# Greet\n"})
+    present: tuple[str, dict[str, str]] = ("present_plan", {})
+    script = Script([text, write("secret.txt"), write("b"), present], [present])
+    work(world, record, script, Absent())
+    assert ends(world, record) == ["waiting"]
+    presented = results(world, record)[-1]
+    assert presented.failed
+    assert presented.text == NOT_YET_PRESENTED.format(calls="write secret.txt")
+    answer(world, YES)
+    work(world, record, script, Absent())
+    assert ends(world, record) == ["waiting", "presented"]
+    engine = world.engine()
+    [plan] = engine.plans.all()
+    assert [op.path for op in engine.plans.operations(plan)] == [b"b", b"secret.txt"]  # type: ignore[union-attr]
 
 
 def test_f86_one_plain_no_ends_all_that_waits(world: World, record: SessionRecord) -> None:

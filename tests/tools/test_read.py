@@ -110,7 +110,7 @@ def test_a_missing_file_names_what_may_be_meant(place: Place) -> None:
         place.call(READ, path="settings.py")
     with pytest.raises(NotFound, match=r"Did you mean src/config\.toml\?"):
         place.call(READ, path="src/confg.toml")
-    with pytest.raises(NotFound, match="Find it with glob"):
+    with pytest.raises(NotFound, match=r"^zzzz does not exist\. Here are: src/\.$"):
         place.call(READ, path="zzzz")
 
 

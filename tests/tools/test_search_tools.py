@@ -3,6 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tools.read_harness import Place
@@ -119,6 +120,36 @@ def test_grep_takes_a_plain_text_and_a_limit(place: Place) -> None:
     assert place.call(GREP, pattern="a.b", literal=True, path="b.txt").metadata == {"count": 5}
     text = place.call(GREP, pattern="a.b", path="b.txt", limit=2).text
     assert text.endswith("[2 of 10 matching lines; narrow the search or raise limit.]")
+
+
+def test_f12_a_long_result_says_how_many_lines_match(place: Place) -> None:
+    for n in range(11):
+        place.put(f"many/{n:02}.txt", "needle needle\n")
+    found = place.call(GREP, pattern="needle")
+    assert found.text.endswith("many/10.txt\n1: needle needle\n[11 matching lines in 11 files.]")
+    cut = place.call(GREP, pattern="needle", limit=2).text
+    assert cut.endswith("[2 of 11 matching lines in 11 files; narrow the search or raise limit.]")
+    counted = place.call(GREP, pattern="needle", show="count").text
+    assert counted.endswith("many/10.txt: 1\n[11 matching lines in 11 files.]")
+    # Ten lines, or those of one file, are counted at sight; not if not all are shown.
+    place.put("many/00.txt", "other\n")
+    assert place.call(GREP, pattern="needle").text.endswith("1: needle needle")
+    place.put("one.txt", "x\n" * 200)
+    assert place.call(GREP, pattern="x", path="one.txt", limit=300).text.endswith("200: x")
+    place.put("wide.txt", ("x" * 400 + "\n") * 300)
+    wide = place.call(GREP, pattern="x", path="wide.txt", limit=300)
+    assert wide.text.endswith("bytes shown.]\n[300 matching lines.]")
+
+
+@pytest.mark.parametrize("how", ["context", "before", "after"])
+def test_f12_a_context_that_is_cut_is_said(place: Place, how: str) -> None:
+    place.put("c.txt", "a\n" * 40 + "needle\n" + "a\n" * 40)
+    asked: dict[str, Any] = {how: 30}
+    text = place.call(GREP, pattern="needle", path="c.txt", **asked).text
+    assert text.endswith("\n[Context is limited to 20 lines; `read` shows more.]")
+    assert text.count("- a") == (40 if how == "context" else 20)
+    asked = {how: 20}
+    assert "limited" not in place.call(GREP, pattern="needle", path="c.txt", **asked).text
 
 
 @pytest.mark.parametrize("pattern", ["--pre=sh", "-e", "--files", "-", "--", "--config=x"])

@@ -152,6 +152,7 @@ class ReminderContext(msgspec.Struct, frozen=True):
     staging: bool = True  # plan.staging
     scope: tuple[str, ...] | None = None  # of the build that is going on, if one is
     modes: CustomModes = {}  # custom modes of the user and the project
+    top_level: str = ""  # what the workspace has at its top, for a model that has seen nothing yet
 
 
 def mode_rules(mode: Mode, narrowing: Sequence[CustomMode] = (), *, staging: bool = True) -> str:
@@ -244,6 +245,7 @@ def reminder(
     lines = [f"Mode: {name}. {said}", *filter(None, map(_narrowed, narrowing))]
     if plan is not None:
         lines.append(_plan_words(plan, now.staged, approved=now.approved))
+    lines += filter(None, [now.top_level])
     if record.todos:
         lines += ["Todos:", *[f"- [{todo.status}] {todo.content}" for todo in record.todos]]
     return "\n".join(lines)

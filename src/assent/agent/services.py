@@ -9,10 +9,12 @@ import msgspec
 
 from assent.agent.pending_questions import Grants, PendingQuestions
 from assent.core.permission.mode import CustomMode
+from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlanLink, Todo, plan_link
 from assent.core.session.record import SessionRecord
+from assent.core.text.secrets import redact
 from assent.core.tool import PermissionContext
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -23,6 +25,8 @@ from assent.ports.session import AgentDriver, Asker, CallGuard, PermissionGate
 from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.run_status import LastEdit, RunStatus
 from assent.tools.dispatcher import ToolDispatcher
+from assent.tools.files import OwnFolders, names_line
+from assent.tools.overlay import Overlay
 
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
@@ -116,6 +120,15 @@ class AgentServices(msgspec.Struct, frozen=True):
         if plan is None:
             return plan_link("", 0, home.seq)
         return plan_link(plan.plan_id, plan.seq, home.seq, plan.option)
+
+    def top_level(self, staged: Sequence[Operation] = ()) -> str:
+        """Returns a line with what is at the top of the workspace, with a draft applied.
+
+        A model that does not know it guesses. The names are others' words: secrets are taken out.
+        """
+        overlay = Overlay(self.ports.files, self.ports.blobs, staged)
+        own = OwnFolders(self.config.plan_dir, self.config.private)
+        return redact(f"Top level: {names_line(overlay, b'', own) or 'empty'}.")
 
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
         """Shows a session's todos next to its plan's tasks, for people to read."""

@@ -143,7 +143,8 @@ class Sessions(SessionLookup):
         record = _folded(first, self._clock.now())
         if aim:
             said = self._message(record, goal, agent, model, images)
-            first += [self._reminder(record, plan, said), *heard, *self._with_files(said, typed)]
+            told = self._reminder(record, plan, said, self._services.top_level())
+            first += [told, *heard, *self._with_files(said, typed)]
         return diary.start(*first)
 
     def say(
@@ -162,10 +163,15 @@ class Sessions(SessionLookup):
         if record.messages and not record.rewound and not self.missing_mode(record):
             return self._append(record, *heard, *self._with_files(said, typed))
         plan = self._services.plan_of(record)
-        staged = len(self._services.plans.operations(plan)) if plan else 0
+        staged = self._services.plans.operations(plan) if plan else ()
         approved = plan is not None and self._services.approvals.is_approved(plan)
-        told = self._reminder(record, plan, said, staged, approved=approved)
+        top_level = "" if self._was_reminded(record) else self._services.top_level(staged)
+        told = self._reminder(record, plan, said, top_level, len(staged), approved=approved)
         return self._append(record, told, *heard, *self._with_files(said, typed))
+
+    def top_level(self) -> str:
+        """Returns what the first message of a session would say of the workspace now."""
+        return self._services.top_level()
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode on behalf of the user, and tells the model."""
@@ -460,16 +466,24 @@ class Sessions(SessionLookup):
         record: SessionRecord,
         plan: PlanRecord | None,
         said: MessageAdded,
+        top_level: str,
         staged: int = 0,
         *,
         approved: bool = False,
     ) -> MessageAdded:
         """Returns a reminder for a model to which nothing that it got before applies."""
         place = self._services.config
-        now = ReminderContext(staged, approved, staging=place.staging, modes=place.modes)
+        now = ReminderContext(
+            staged, approved, staging=place.staging, modes=place.modes, top_level=top_level
+        )
         words = TextPart(reminder(record, plan, now))
         new = self._clock.new_id()
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
+
+    def _was_reminded(self, record: SessionRecord) -> bool:
+        """Tells whether the model can read an earlier reminder in the session."""
+        events = [one.event for one in without_rewound(self.events(record))]
+        return any(isinstance(e, MessageAdded) and e.synthetic == "reminder" for e in events)
 
     def _slug(self, diary: SessionRepository, goal: str) -> str:
         """Returns a slug that no session and no plan folder has."""

@@ -17,9 +17,10 @@ from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionOutputs
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.worker import declined_children
-from assent.core.errors import AssentError, Interrupted
+from assent.core.errors import AssentError, IllegalState, Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, ToolCall, ToolResult
+from assent.core.paths import typed_line
 from assent.core.permission.mode import custom_mode_name
 from assent.core.permission.sensitive_paths import configures_agents
 from assent.core.session.agent import Agent
@@ -55,12 +56,19 @@ from assent.tools.dispatcher import (
     PreparedCall,
     ToolCallResult,
     ToolPermissionRequest,
+    inferred_access,
     notify_guards,
 )
 from assent.tools.edit_tools import EDIT, WRITE
-from assent.tools.outcome import CutOutput, cut_output, output_handle, output_lines
+from assent.tools.outcome import (
+    CutOutput,
+    cut_output,
+    failed_outcome,
+    output_handle,
+    output_lines,
+)
 from assent.tools.read import READ
-from assent.tools.tool import OptionArgs, ToolContext
+from assent.tools.tool import OptionArgs, Tool, ToolContext
 
 # Runs several read-only pieces of work in parallel threads.
 
@@ -111,6 +119,12 @@ READ_TOOL = "read"
 # These read single files and start no server and no program but the user's formatters, which only
 # filter a content. No tool of others is among them.
 IN_PROCESS_TOOLS = (READ, WRITE, EDIT)
+NOT_PRESENTED = "Not presented: {calls} failed in this answer. Fix it and present again."
+NOT_YET_PRESENTED = (
+    "Not presented: {calls} in this answer waits for the user. Present again after that."
+)
+PLAN_CHANGES = ("write_plan", "unstage", "options")  # besides tools that edit files
+MAX_NAMES, MAX_NAME_CHARS = 3, 80  # of what a call is about, where it is named
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
     yes=True
@@ -168,6 +182,9 @@ class ToolCallRunner:
         self._pending: list[StoredEvent] = []  # recorded while the user was asked
         self._context = turn.tool_context()  # of the batch that is being run
         self._is_last = False  # whether no other call of the answer follows
+        # Calls of the answer that were to change the plan: those that failed, and that wait.
+        self._failed: list[str] = []
+        self._unanswered: list[str] = []
         self.ending: TurnEndReason | None = None
         self.words = ""
 
@@ -177,6 +194,7 @@ class ToolCallRunner:
         for call in calls:
             open_calls.setdefault(call.id, call)  # calls with the same id are indistinguishable
         dispatcher, waiting = self._tools.dispatcher, False
+        self._failed, self._unanswered = [], []
         try:
             prepared = self.prepare(open_calls.values())
             self._turn.defer_events(BatchPlanned(tuple(map(dispatcher.planned, prepared))))
@@ -192,7 +210,7 @@ class ToolCallRunner:
                     current = batch if fresh else self._prepare_again(batch)
                     run = self._run_tasks if kind == "tasks" else self._run_batch
                     waiting = bool((yield from run(current))) or waiting
-                    fresh = kind == "reads"
+                    fresh = kind == "reads" and not (self._failed or self._unanswered)
                 for each in batch:
                     del open_calls[each.call.id]
         except (KeyboardInterrupt, GeneratorExit):
@@ -214,7 +232,7 @@ class ToolCallRunner:
 
     def _prepare_again(self, batch: Sequence[PreparedCall]) -> list[PreparedCall]:
         """Judges calls after the ones before them; records what else they are to do now, if any."""
-        current = self.prepare([each.call for each in batch])
+        current = [*map(self._if_complete, self.prepare([each.call for each in batch]))]
         planned = self._tools.dispatcher.planned
         differing = [
             planned(now)
@@ -224,6 +242,26 @@ class ToolCallRunner:
         if differing:
             self._turn.defer_events(BatchPlanned(tuple(differing)))
         return current
+
+    def _if_complete(self, prepared: PreparedCall) -> PreparedCall:
+        """Returns a call to run; one that presents the plan fails if a change of it is missing.
+
+        The user would decide about a plan that its author knows to be incomplete.
+        """
+        presents = prepared.tool is not None and prepared.tool.action is Action.PRESENT
+        missing = self._failed or self._unanswered
+        if not presents or not missing or prepared.failure is not None:
+            return prepared
+        words = NOT_PRESENTED if self._failed else NOT_YET_PRESENTED
+        error = IllegalState(words.format(calls=", ".join(dict.fromkeys(missing))))
+        failure = failed_outcome(prepared.call.tool, error)
+        return msgspec.structs.replace(prepared, decision=None, failure=failure)
+
+    def _note(self, prepared: PreparedCall, missing: list[str]) -> None:
+        """Notes a call whose effect is missing, if it was to change the plan."""
+        tool = prepared.tool or self._tools.dispatcher.tool(prepared.call.tool)
+        if _changes_plan(prepared, tool):
+            missing.append(_call_name(prepared, tool))
 
     def _batches(
         self, prepared: Sequence[PreparedCall]
@@ -256,8 +294,12 @@ class ToolCallRunner:
             can_wait = can_wait and _can_wait(result, done, last=self._is_last)
             if done is None or done.later:
                 parked.append(each.call)
+                self._note(each, self._unanswered)
             else:
-                ended += self._record(each.call, result, done, seconds)
+                end, *told = self._record(each.call, result, done, seconds)
+                ended += [end, *told]
+                if isinstance(end, CallEnded) and end.result.failed:
+                    self._note(each, self._failed)
         if can_wait:
             self._turn.defer_events(*ended)
         else:
@@ -563,6 +605,24 @@ def _may_be_freed(doubt: ToolPermissionRequest, *, confined: bool) -> bool:
 
 def _as_told(outcome: ToolOutcome) -> EffectResult:
     return EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
+
+
+def _changes_plan(prepared: PreparedCall, tool: Tool | None) -> bool:
+    """Tells whether a call was to stage something or to write the plan; an unknown one may be."""
+    if tool is None or tool.action is Action.EDIT or tool.name in PLAN_CHANGES:
+        return True
+    return tool.action is Action.SHELL and bool((prepared.call.args or {}).get("stage"))
+
+
+def _call_name(prepared: PreparedCall, tool: Tool | None) -> str:
+    """Returns a call with what it is about, such as `edit src/a.py`."""
+    name = prepared.call.tool
+    judged = [one for one in prepared.requests if one.action in (Action.EDIT, Action.SHELL)]
+    found = [one.resource for one in judged or inferred_access(prepared.call, tool)]
+    named = [each for each in dict.fromkeys(found) if tool is not None and each != name]
+    more = ", …" if len(named) > MAX_NAMES else ""
+    shown = [typed_line(each)[:MAX_NAME_CHARS] for each in named[:MAX_NAMES]]
+    return f"{typed_line(name)[:MAX_NAME_CHARS]} {', '.join(shown)}{more}".strip()
 
 
 def _is_parked(result: ToolCallResult) -> bool:

@@ -79,9 +79,12 @@ class SessionRuntime(msgspec.Struct, frozen=True):
         self, record: SessionRecord, agent: Agent, absent: Collection[str] = ()
     ) -> tuple[PromptLayer, ...]:
         """Returns the prompt layers of an agent without some tools."""
-        said = reminder(
-            record, None, ReminderContext(staging=self.tools.staging, modes=self.tools.modes)
+        now = ReminderContext(
+            staging=self.tools.staging,
+            modes=self.tools.modes,
+            top_level=self.engine.sessions.top_level(),
         )
+        said = reminder(record, None, now)
         modes = effective_mode(record.mode, record.custom, self.tools.modes)[1]
         words = "\n\n".join(each.prompt.strip() for each in modes if each.prompt.strip())
         told = "\n\n".join(filter(None, [mode_instructions(agent, words, absent), said]))

@@ -1,6 +1,7 @@
 """Files as tools see them: where a path that a model typed leads, and the files below a folder."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from posixpath import join, normpath
 from typing import Literal
@@ -18,6 +19,7 @@ from assent.core.paths import (
     one_line,
     parent,
 )
+from assent.core.permission.sensitive_paths import secret_reason
 from assent.core.plan.operation import FileState
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.core.tool import Action, ResourceAccess
@@ -299,6 +301,75 @@ def _names(overlay: Overlay, folder: bytes) -> dict[bytes, bool]:
         return {}  # one that may not be read, or is going away: others are worth listing
 
 
+# Names of a folder on one line, as far as `list` shows them; without names of secrets.
+
+
+MAX_LINE_CHARS = 300
+MAX_NAME_CHARS = 60
+MAX_LOOKED_AT = 1000  # names; of a folder with more, the others are only counted
+_PLAIN_NAME = r"[\w.+@%=~-]+"
+
+
+class OwnFolders(msgspec.Struct, frozen=True):
+    """Where Assent's own files are in the workspace."""
+
+    plan_dir: bytes
+    private: tuple[bytes, ...] = ()
+
+
+def names_line(
+    overlay: Overlay,
+    folder: bytes,
+    own: OwnFolders,
+    readable: Callable[[bytes], bool] = lambda path: True,
+) -> str:
+    """Returns the names in a folder, folders first: `src/, tests/, Makefile, … 12 more`.
+
+    Ignored names, Assent's own, those of secrets and those that are not readable are left out. It
+    is nothing if there are no others.
+    """
+    ignored, prefix = IgnoreMatcher(overlay), folder + b"/" if folder else b""
+    try:
+        listed, unseen = overlay.first_names(folder, MAX_LOOKED_AT)
+    except AssentError:
+        return ""  # it may not be read
+    found = [
+        (not is_folder, _quoted(name) + "/" * is_folder)
+        for name, is_folder in listed.items()
+        if not ignored.covers(path := prefix + name, folder=is_folder)
+        and not _is_own(overlay, path, own)
+        and not secret_reason(path)
+        and readable(path)
+    ]
+    found.sort(key=lambda one: one[0])
+    shown, size = list[str](), 0
+    for _, name in found:
+        size += len(name) + 2
+        if size > MAX_LINE_CHARS:
+            break
+        shown.append(name)
+    more = len(found) - len(shown) + unseen
+    return ", ".join([*shown, *([f"… {more} more"] if more else [])])
+
+
+def _quoted(name: bytes) -> str:
+    """Returns a name on one line; one that could be taken for a sentence is in quotes."""
+    text = one_line(name).replace('"', "'")
+    text = text if len(text) <= MAX_NAME_CHARS else f"{text[:MAX_NAME_CHARS]}…"
+    return text if re.fullmatch(_PLAIN_NAME, text) else f'"{text}"'
+
+
+def _is_own(overlay: Overlay, path: bytes, own: OwnFolders) -> bool:
+    """Tells whether a path is Assent's own, or a folder with nothing but what is."""
+    low = casefolded(path)
+    if any(is_inside(low, casefolded(each)) for each in (own.plan_dir, STATE, *own.private)):
+        return True
+    if path != TREE:
+        return False
+    inner = [TREE + b"/" + name for name in _names(overlay, TREE)]
+    return all(each == OWN_IGNORE_FILE or _is_own(overlay, each, own) for each in inner)
+
+
 # Path suggestions: what a model may have meant by a path that does not exist.
 
 
@@ -310,30 +381,42 @@ def existing_state(context: ToolContext, path: bytes) -> FileState | Literal["fo
     """Returns the state of a path; raises NotFound, with suggestions."""
     state = context.overlay.state(path)
     if state is None:
-        raise NotFound(f"{one_line(path)} does not exist.{suggest_paths(context, path)}")
+        raise NotFound(missing_path(context, path))
     return state
 
 
+def missing_path(context: ToolContext, path: bytes) -> str:
+    """Says that a path does not exist, and what may be meant or is there."""
+    return f"{one_line(path)} does not exist.{suggest_paths(context, path)}"
+
+
 def suggest_paths(context: ToolContext, path: bytes) -> str:
-    """Returns a sentence with paths of the same or a similar name; empty if there are none."""
+    """Returns a sentence with paths of the same or a similar name, else what is in the folder."""
     wanted = casefolded(base_name(path))
     same = [
         file for file in list_files(context, b"").files if casefolded(base_name(file)) == wanted
     ]
-    found = same[:MAX_SUGGESTIONS] or _alike(context, path)
-    if not found:
-        return " Find it with glob."
-    return f" Did you mean {', '.join(one_line(each) for each in found)}?"
+    folder, missing = _existing_part(context, path)
+    found = same[:MAX_SUGGESTIONS] or _alike(context, folder, missing)
+    if found:
+        return f" Did you mean {', '.join(one_line(each) for each in found)}?"
+    own = OwnFolders(context.plan_dir, context.private)
+    there = names_line(context.overlay, folder, own, context.readable)
+    where = f"{one_line(folder)} has" if folder else "Here are"
+    return f" {where}: {there}." if there else " Find it with glob."
 
 
-def _alike(context: ToolContext, path: bytes) -> list[bytes]:
-    folder = parent(path)
+def _existing_part(context: ToolContext, path: bytes) -> tuple[bytes, bytes]:
+    """Returns the folder up to which a path exists, and the name that is missing in it."""
+    missing, folder = path, parent(path)
     while folder and context.overlay.state(folder) != "folder":
-        folder = parent(folder)
+        missing, folder = folder, parent(folder)
+    return folder, base_name(missing)
+
+
+def _alike(context: ToolContext, folder: bytes, missing: bytes) -> list[bytes]:
     prefix = folder + b"/" if folder else b""
-    scored = [
-        (_likeness(base_name(path), each), prefix + each) for each in context.overlay.names(folder)
-    ]
+    scored = [(_likeness(missing, each), prefix + each) for each in context.overlay.names(folder)]
     best = sorted((score, each) for score, each in scored if score >= _ALIKE)
     return [each for _, each in reversed(best)][:MAX_SUGGESTIONS]
 

@@ -11,7 +11,7 @@ import msgspec
 
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import base_name, is_inside, one_line, parent
-from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.core.tool import Action, ResourceAccess, ToolOutcome, without_missing_tools
 from assent.ports import OutsideFiles
 from assent.tools.files import (
     MAX_FILES,
@@ -19,6 +19,7 @@ from assent.tools.files import (
     FileListing,
     existing_state,
     list_files,
+    missing_path,
     only_inside,
     outside_path,
     read_access_of,
@@ -26,9 +27,9 @@ from assent.tools.files import (
     resolve_path,
     search_accesses,
 )
-from assent.tools.outcome import limited_outcome, numbered
+from assent.tools.outcome import limited_outcome, numbered, truncated
 from assent.tools.path_patterns import PathGlob
-from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
+from assent.tools.text_search import SearchHit, SearchQuery, search_text
 from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 # list: the tree of a folder, as deep as fits, without ignored files.
@@ -182,8 +183,11 @@ def _literal_folder(glob: str) -> bytes:
 
 
 def _why_none(context: ToolContext, found: FileListing, named: bytes) -> str:
-    """Says that a folder that a pattern names is there, and was not searched."""
-    if not named or context.overlay.state(named) != "folder":
+    """Says that a folder that a pattern names is missing, or is there and was not searched."""
+    state = context.overlay.state(named) if named else "folder"
+    if state is None:
+        return f" {missing_path(context, named)}"
+    if not named or state != "folder":
         return ""
     if any(is_inside(path, named) for path in found.files):
         return ""
@@ -198,6 +202,8 @@ GLOB = Tool("glob", GlobArgs, glob_touches, run_glob, action=Action.READ)
 
 MAX_CONTEXT_LINES = 20
 MAX_MATCHES = 2000
+COUNTED_AT_SIGHT = 10  # matching lines; of more, in several files, the number is said
+CONTEXT_CUT = f"Context is limited to {MAX_CONTEXT_LINES} lines; `read` shows more."
 # What ripgrep calls the kinds of files that are asked for by kind; others need a glob.
 TYPES = {
     "py": "*.{py,pyi}", "python": "*.{py,pyi}", "js": "*.{js,jsx,mjs,cjs,vue}",
@@ -237,13 +243,28 @@ def run_grep(args: GrepArgs, context: ToolContext) -> ToolOutcome:
     found = search_text(context, _query(args, folder))
     limit = min(max(1, args.limit), MAX_MATCHES)
     matching = Counter(hit.path for hit in found.hits if not hit.context)
-    lines = [*_grep_lines(_first(found.hits, limit))]
-    count, what = matching.total(), "matching lines"
-    if args.show != "content":
+    if args.show == "content":
+        lines, count = [*_grep_lines(_first(found.hits, limit))], matching.total()
+    else:
         rows = [one_line(path) + _count(n, args.show) for path, n in matching.items()]
-        lines, count, what = rows[:limit], len(rows), "files"
-    notes = _notes(found, f"{limit} of {count} {what}" if count > limit else "")
-    return limited_outcome("\n".join(lines), args.pattern, notes, count=count)
+        lines, count = rows[:limit], len(rows)
+    text = "\n".join(lines)
+    more = "at least " if found.cut else ""
+    notes = [] if found.hits else ["No lines match."]
+    if count > limit:
+        what = f"{count} files" if args.show != "content" else _total(matching)
+        notes.append(f"{limit} of {more}{what}; narrow the search or raise limit.")
+    elif truncated(text) != text or (len(matching) > 1 and matching.total() > COUNTED_AT_SIGHT):
+        notes.append(f"{more}{_total(matching)}.".capitalize())
+    if max(args.context, args.before, args.after) > MAX_CONTEXT_LINES:
+        notes.append(without_missing_tools(CONTEXT_CUT, context.absent))
+    return limited_outcome(text, args.pattern, [*notes, *found.notes], count=count)
+
+
+def _total(matching: Counter[bytes]) -> str:
+    """Returns how much was found, by which a model can check what it replaced."""
+    lines = f"{matching.total()} matching lines"
+    return f"{lines} in {len(matching)} files" if len(matching) > 1 else lines
 
 
 def _query(args: GrepArgs, folder: bytes) -> SearchQuery:
@@ -281,14 +302,6 @@ def _grep_lines(hits: Iterator[SearchHit]) -> Iterator[str]:
 
 def _count(lines: int, show: str) -> str:
     return f": {lines}" if show == "count" else ""
-
-
-def _notes(found: SearchResult, cut: str) -> Iterator[str]:
-    if not found.hits:
-        yield "No lines match."
-    if cut:
-        yield f"{cut}; narrow the search or raise limit."
-    yield from found.notes
 
 
 GREP = Tool("grep", GrepArgs, grep_touches, run_grep, action=Action.READ)

@@ -150,18 +150,27 @@ class Overlay:
 
     def names(self, folder: bytes) -> dict[bytes, bool]:
         """Returns the names in a folder, and whether each is a folder; empty for a file."""
+        return self.first_names(folder, None)[0]
+
+    def first_names(self, folder: bytes, most: int | None) -> tuple[dict[bytes, bool], int]:
+        """Returns at most so many of the names in a folder on disk, and how many more there are.
+
+        What each name is has to be looked up; those that are most likely folders come first.
+        """
         if any(self._drafted.get(path) for path in (folder, *ancestors(folder))):
-            return {}
+            return {}, 0
         prefix = folder + b"/" if folder else b""
+        on_disk = self._on_disk_in(folder, self._files.names)
+        more = 0 if most is None else max(0, len(on_disk) - most)
+        if more:
+            on_disk = sorted(on_disk, key=lambda name: b"." in name[1:])[:most]
         found = {
-            name: self._is_folder(prefix + name)
-            for name in self._on_disk_in(folder, self._files.names)
-            if self._stands(prefix + name)
+            name: self._is_folder(prefix + name) for name in on_disk if self._stands(prefix + name)
         }
         for path in (*self._made, *[p for p, after in self._drafted.items() if after]):
             if parent(path) == folder:
                 found[path[len(prefix) :]] = path in self._made
-        return dict(sorted(found.items()))
+        return dict(sorted(found.items())), more
 
     def below(self, folder: bytes) -> list[bytes]:
         """Lists the files and symlinks below a folder; empty if it is not a folder."""

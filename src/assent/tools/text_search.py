@@ -177,6 +177,7 @@ class SearchResult(msgspec.Struct, frozen=True):
 
     hits: tuple[SearchHit, ...]
     notes: tuple[str, ...] = ()
+    cut: bool = False  # the search was stopped before it had seen everything
 
 
 def search_text(context: ToolContext, query: SearchQuery) -> SearchResult:
@@ -197,7 +198,7 @@ def search_text(context: ToolContext, query: SearchQuery) -> SearchResult:
         hits += _drafted(context.overlay, query, filter(filtered.takes, coming), notes)
         notes += [f"The search was stopped early ({printed.cut})."] if printed.cut else []
     hits.sort(key=lambda hit: (hit.path, hit.line))
-    return SearchResult(tuple(hits), (*filtered.notes(), *notes))
+    return SearchResult(tuple(hits), (*filtered.notes(), *notes), cut=bool(notes))
 
 
 def _found_by_program(

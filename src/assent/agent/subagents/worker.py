@@ -268,8 +268,10 @@ class ChildSessionFactory:
         self, started: SessionStarted, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         record = fold_session(None, started, 1, "")
-        staged = len(self._services.plans.operations(plan)) if plan else 0
-        words = TextPart(reminder(record, plan, ReminderContext(staged, staging=False)))
+        staged = self._services.plans.operations(plan) if plan else ()
+        top_level = self._services.top_level(staged)
+        now = ReminderContext(len(staged), staging=False, top_level=top_level)
+        words = TextPart(reminder(record, plan, now))
         return MessageAdded(self._clock.new_id(), said.agent, (words,), "reminder", said.model)
 
 

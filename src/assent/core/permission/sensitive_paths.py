@@ -412,11 +412,18 @@ class _SecretFilter(msgspec.Struct, frozen=True):
     ends: tuple[bytes, ...]
     middles: tuple[bytes, ...]
     folders: frozenset[bytes]
+    parts: tuple[tuple[bytes, ...], ...]  # the plain parts of each glob, between its wildcards
 
     def may_be(self, low: bytes) -> bool:
-        if low in self.exact or low.startswith(self.starts) or low.endswith(self.ends):
+        if low in self.exact:
             return True
-        return any(middle in low for middle in self.middles)
+        if not (low.startswith(self.starts) or low.endswith(self.ends)):
+            return any(middle in low for middle in self.middles)
+        # To compile the pattern takes long, and `.gitignore` begins as some secrets do.
+        return any(
+            low.startswith(parts[0]) and low.endswith(parts[-1]) and all(p in low for p in parts)
+            for parts in self.parts
+        )
 
 
 def secret_reason(path: bytes) -> str:
@@ -438,6 +445,7 @@ def _quick() -> _SecretFilter:
         tuple({glob.rpartition(b"*")[2] for glob in names if glob.startswith(b"*")} - {b""}),
         tuple(glob.strip(b"*") for glob in names if glob[:1] == glob[-1:] == b"*"),
         frozenset(glob.partition(b"/")[0] for glob in globs if b"/" in glob),
+        tuple(tuple(glob.split(b"*")) for glob in names if b"*" in glob),
     )
 
 
