@@ -103,11 +103,11 @@ class Seat:
         await self.until(
             lambda: not app.session_controller.at_work and not app.run_controller.at_work
         )
-        await self.until(lambda: app.quiet and not self._unseen())
+        await self.until(lambda: app.quiet and not self.unseen())
         await self.pilot.pause()
         await arrived()
 
-    def _unseen(self) -> bool:
+    def unseen(self) -> bool:
         """Tells whether something is at work in a thread of which the screen says nothing."""
         ours = [thread for thread in threads() if thread not in self._others]
         return bool(self.app.tasks._words) or any(t.name.endswith(UNSEEN) for t in ours)

@@ -98,6 +98,7 @@ class Theatre:
     async def keep(self, name: str) -> None:
         """Keeps a picture of what is on the screen now."""
         await self.seat.until(lambda: self.app.quiet and not list(self.app.workers))
+        await self.seat.until(lambda: not self.seat.unseen())  # a list may still be loaded
         await arrived()
         await self.seat.until(lambda: self._focused())
         still(self.app)
