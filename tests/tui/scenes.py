@@ -105,6 +105,7 @@ class Theatre:
         await self.seat.pilot.pause()
         await arrived()
         kind = type(self.app.screen).__name__
+        still(self.app)  # a tick that was under way may have come since
         self._pictures[f"{name}-{self._size}"] = (kind, picture(self.app))
 
     async def open(self, name: str, panel: Panel[Any] | str, *keys: str) -> None:

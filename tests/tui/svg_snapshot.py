@@ -70,10 +70,11 @@ def still(app: App[int]) -> None:
     for screen in app.screen_stack:
         for area in [*screen.query(TextArea), *screen.query(Input)]:
             area.cursor_blink = False
-            if isinstance(
-                area, TextArea
-            ):  # it would draw again a line kept while the cursor blinked
+            if isinstance(area, TextArea):
+                # A tick may still have hidden it, and a line be kept from that moment.
+                area._pause_blink(visible=area.has_focus)
                 area._line_cache.clear()
+                area._styles_cache.clear()
         for paper in screen.query(LineView):
             paper.mark({})  # what is marked as new depends on when somebody looked before
 
