@@ -86,10 +86,10 @@ IMPOSSIBLE = (
     ("/remember", "Say what to remember."),
     ("/theme neon", "Theme 'neon' not found."),
     ("/agent nobody", "Agent 'nobody' not found."),
-    ("/model nobody/nothing", "nobody"),
+    ("/model nobody/nothing", "nobody/nothing is not a known model."),
     ("/resume nowhere", "Session 'nowhere' not found."),
-    ("/history nothing", "nothing"),
-    ("/build nothing", "nothing"),
+    ("/history nothing", "Plan 'nothing' not found."),
+    ("/build nothing", "Plan 'nothing' not found."),
     ("/rules 'x", "Cannot parse this line"),
     ("/diff 3", "No session is open, so there are no turns"),
 )  # what is typed, and what it is answered with
