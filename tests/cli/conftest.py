@@ -1,10 +1,14 @@
 """Worlds for the tests of the command line."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.story_code import CONFIG
+from bench.story_server import StoryServer, story_server
 from tests.cli.harness import World
 from tests.cli.scripts import Talker
+from tests.cli.story_model import Model
 
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
@@ -40,3 +44,16 @@ def planned(world: World) -> World:
         pytest.skip(lack.reason)
     world.plan()
     return world
+
+
+@pytest.fixture
+def server() -> Iterator[StoryServer]:
+    """A model server that keeps every request."""
+    with story_server() as server:
+        yield server
+
+
+@pytest.fixture
+def model(tmp_path: Path, server: StoryServer) -> Model:
+    """A small code base, and a model on that server."""
+    return Model(tmp_path, server, CONFIG)

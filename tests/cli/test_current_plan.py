@@ -1,29 +1,14 @@
 """Which plan a session works on: a change of it is said to the user and to the model."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from bench.story_code import CONFIG
-from bench.story_server import StoryServer, story_server
-from tests.cli.test_model_view import Model
+from tests.cli.story_model import Model
 
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
 
 DONE = ScriptedTurn("Done.")
 TEXT = "# Prices\n\nGoal: say it better. Verification: none needed.\n"
-
-
-@pytest.fixture
-def server() -> Iterator[StoryServer]:
-    with story_server() as server:
-        yield server
-
-
-@pytest.fixture
-def model(tmp_path: Path, server: StoryServer) -> Model:
-    return Model(tmp_path, server, CONFIG)
 
 
 def say(

@@ -1,14 +1,9 @@
 """Lists of edits over several files, as a model makes them: one change, all or none."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-from bench.story_code import CONFIG
-from bench.story_server import StoryServer, story_server
-from tests.cli.test_model_view import Model
+from tests.cli.story_model import Model
 
 EDITS = [
     {"path": "shop/prices.py", "old": "def net_price(", "new": "def discounted("},
@@ -16,17 +11,6 @@ EDITS = [
     {"path": "shop/prices.py", "old": "after a discount", "new": "less a discount"},
 ]
 WRONG = [*EDITS, {"path": "README.md", "old": "nowhere to be found", "new": "x"}]
-
-
-@pytest.fixture
-def server() -> Iterator[StoryServer]:
-    with story_server() as server:
-        yield server
-
-
-@pytest.fixture
-def model(tmp_path: Path, server: StoryServer) -> Model:
-    return Model(tmp_path, server, CONFIG)
 
 
 def files(model: Model) -> dict[str, bytes]:

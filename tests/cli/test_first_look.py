@@ -2,29 +2,17 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.story_server import StoryServer, story_server
-from tests.cli.test_model_view import Call, Model
+from bench.story_server import StoryServer
+from tests.cli.story_model import Call, Model
 from tests.cli.test_request_prefix import DONE, calls, check_growth, say, sent
 
 from assent.tools.find_tools import CONTEXT_CUT
 
 SHOP = "shop/, tests/, Makefile, README.md"
-
-
-@pytest.fixture
-def server() -> Iterator[StoryServer]:
-    with story_server() as server:
-        yield server
-
-
-@pytest.fixture
-def model(tmp_path: Path, server: StoryServer) -> Model:
-    return Model(tmp_path, server)
 
 
 def top_levels(body: dict[str, Any]) -> list[str]:

@@ -2,57 +2,15 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-from bench.story_code import make_code_base
-from bench.story_server import StoryServer, story_server
-from tests.cli.harness import World
+from bench.story_server import StoryServer
+from tests.cli.story_model import Model
 
-from assent.llm.scripted import ScriptedCall, ScriptedTurn
 from assent.sandbox.visibility import NOT_SEEN
 from assent.tools.text_search import LITERALLY
 
-Call = tuple[str, dict[str, Any]]
 MORE = ["README.md", "shop/cart.py:6"]
-
-
-class Model(World):
-    """A code base, and a model on a server that makes calls; what it was sent is kept."""
-
-    def __init__(self, base: Path, server: StoryServer, config: str = "") -> None:
-        super().__init__(base, config)
-        make_code_base(self.root)
-        self.server = server
-        self.env |= {"OPENAI_BASE_URL": server.url}
-
-    def makes(self, *calls: Call, options: tuple[str, ...] = (), code: int = 0) -> list[str]:
-        """Has the model make calls in one answer; returns the results that it is sent."""
-        made = tuple(ScriptedCall(tool, args) for tool, args in calls)
-        self.server.answers = [ScriptedTurn("I look.", calls=made), ScriptedTurn("Done.")]
-        answer = self.run("-p", "Look", *options, "--model", "openai/m")
-        assert answer.code == code, answer
-        messages = json.loads(self.server.bodies[-1])["messages"]
-        results = [each["content"] for each in messages if each["role"] == "tool"]
-        return results[-len(calls) :]
-
-    @property
-    def sent(self) -> str:
-        """Everything that was ever sent."""
-        return "\n".join(body.decode() for body in self.server.bodies)
-
-
-@pytest.fixture
-def server() -> Iterator[StoryServer]:
-    with story_server() as server:
-        yield server
-
-
-@pytest.fixture
-def model(tmp_path: Path, server: StoryServer) -> Model:
-    return Model(tmp_path, server)
 
 
 def test_f12_a_model_reads_several_files_and_ranges_in_one_call(model: Model) -> None:

@@ -1,13 +1,12 @@
 """A plan that is presented in the same answer as its last edits: only if they were all staged."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.story_server import StoryServer, story_server
+from bench.story_server import StoryServer
 from tests.cli.scripts import PRESENT, WRITE_PLAN, Talker, turn, write
-from tests.cli.test_model_view import Call, Model
+from tests.cli.story_model import Call, Model
 
 from assent.agent.tool_call_runner import NOT_PRESENTED
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
@@ -19,17 +18,6 @@ BOTH_MISS: Call = (
     "edit",
     {"edits": [*MISS[1]["edits"], {"path": "Makefile", "old": "nowhere", "new": "x"}]},
 )
-
-
-@pytest.fixture
-def server() -> Iterator[StoryServer]:
-    with story_server() as server:
-        yield server
-
-
-@pytest.fixture
-def model(tmp_path: Path, server: StoryServer) -> Model:
-    return Model(tmp_path, server)
 
 
 def presents(model: Model, *calls: Call, options: tuple[str, ...] = ()) -> bool:

@@ -4,15 +4,13 @@ And every request speaks only of tools that the model has in it, or can ask for.
 """
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.story_code import CONFIG
-from bench.story_server import StoryServer, story_server
-from tests.cli.test_model_view import Model
+from bench.story_server import StoryServer
+from tests.cli.story_model import Model
 
 from assent.core.permission.mode import MODES
 from assent.core.tool import TOOL_NAMES, mentions_tool
@@ -26,17 +24,6 @@ PLAN = "# Prices\n\nGoal: say it better. Verification: none needed.\n"
 
 def calls(*made: tuple[str, dict[str, Any]]) -> ScriptedTurn:
     return ScriptedTurn("I work.", calls=tuple(ScriptedCall(tool, args) for tool, args in made))
-
-
-@pytest.fixture
-def server() -> Iterator[StoryServer]:
-    with story_server() as server:
-        yield server
-
-
-@pytest.fixture
-def model(tmp_path: Path, server: StoryServer) -> Model:
-    return Model(tmp_path, server, CONFIG)
 
 
 def say(model: Model, text: str, *answers: ScriptedTurn, options: tuple[str, ...] = ()) -> None:

@@ -119,7 +119,7 @@ def test_grep_takes_a_plain_text_and_a_limit(place: Place) -> None:
     place.put("b.txt", "a.b\naxb\n" * 5)
     assert place.call(GREP, pattern="a.b", literal=True, path="b.txt").metadata == {"count": 5}
     text = place.call(GREP, pattern="a.b", path="b.txt", limit=2).text
-    assert text.endswith("[2 of 10 matching lines; narrow the search or raise limit.]")
+    assert text.endswith("[2 of 10 matching lines; narrow the search.]")
 
 
 def test_f12_a_long_result_says_how_many_lines_match(place: Place) -> None:
@@ -128,7 +128,7 @@ def test_f12_a_long_result_says_how_many_lines_match(place: Place) -> None:
     found = place.call(GREP, pattern="needle")
     assert found.text.endswith("many/10.txt\n1: needle needle\n[11 matching lines in 11 files.]")
     cut = place.call(GREP, pattern="needle", limit=2).text
-    assert cut.endswith("[2 of 11 matching lines in 11 files; narrow the search or raise limit.]")
+    assert cut.endswith("[2 of 11 matching lines in 11 files; narrow the search.]")
     counted = place.call(GREP, pattern="needle", show="count").text
     assert counted.endswith("many/10.txt: 1\n[11 matching lines in 11 files.]")
     # Ten lines, or those of one file, are counted at sight; not if not all are shown.
@@ -455,3 +455,11 @@ def test_f12_plans_are_found_only_by_a_search_among_them(place: Place) -> None:
     assert plan in place.call(GREP, pattern="main", path=plan).text
     assert plan in place.call(GLOB, pattern=".opencode/plans/**").text
     assert place.call(READ, path=plan).text == "1: def main"
+
+
+def test_a_file_glob_after_an_exclamation_mark_leaves_files_out(place: Place) -> None:
+    for path in ("a.py", "lib/b.py", "lib/c.txt"):
+        place.put(path, "found\n")
+    outside = place.call(GREP, pattern="found", include="!lib/**").text
+    assert outside == "a.py\n1: found"
+    assert place.call(GREP, pattern="found", include="!*.py").text == "lib/c.txt\n1: found"

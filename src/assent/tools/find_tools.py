@@ -158,7 +158,9 @@ def run_glob(args: GlobArgs, context: ToolContext) -> ToolOutcome:
     )
     notes += [MORE] if found.cut else []
     limit = max(1, args.limit)
-    notes += [f"{limit} of {len(paths)} files shown; raise limit."] if len(paths) > limit else []
+    notes += (
+        [f"{limit} of {len(paths)} files shown; narrow the pattern."] if len(paths) > limit else []
+    )
     text = "\n".join(map(one_line, paths[:limit]))
     return limited_outcome(text, args.pattern, notes, count=len(paths))
 
@@ -253,7 +255,7 @@ def run_grep(args: GrepArgs, context: ToolContext) -> ToolOutcome:
     notes = [] if found.hits else ["No lines match."]
     if count > limit:
         what = f"{count} files" if args.show != "content" else _total(matching)
-        notes.append(f"{limit} of {more}{what}; narrow the search or raise limit.")
+        notes.append(f"{limit} of {more}{what}; narrow the search.")
     elif truncated(text) != text or (len(matching) > 1 and matching.total() > COUNTED_AT_SIGHT):
         notes.append(f"{more}{_total(matching)}.".capitalize())
     if max(args.context, args.before, args.after) > MAX_CONTEXT_LINES:

@@ -157,7 +157,7 @@ class SearchQuery(msgspec.Struct, frozen=True):
     literal: bool = False
     word: bool = False  # not in the middle of another word
     ignore_case: bool = False
-    include: tuple[str, ...] = ()  # globs, all of which a file has to match
+    include: tuple[str, ...] = ()  # globs that a file has to match, or must not match after `!`
     exclude: str = ""
     before: int = 0  # lines of context
     after: int = 0
@@ -236,8 +236,9 @@ class _SearchFilter:
         self._context = context
         self._folder = query.folder
         self._from = len(query.folder) + 1 if query.folder else 0
-        self._wanted = [PathGlob(glob) for glob in query.include]
-        self._unwanted = PathGlob(query.exclude) if query.exclude else None
+        self._wanted = [PathGlob(glob) for glob in query.include if not glob.startswith("!")]
+        without = (query.exclude, *[glob[1:] for glob in query.include if glob.startswith("!")])
+        self._unwanted = [PathGlob(glob) for glob in without if glob]
         self._known: dict[bytes, bool] = {}
         self._skipped: list[bytes] = []
 
@@ -250,7 +251,7 @@ class _SearchFilter:
         below = path[self._from :] or path
         if not all(each.matches(below) for each in self._wanted):
             return False
-        if self._unwanted and self._unwanted.covers(below):
+        if any(each.covers(below) for each in self._unwanted):
             return False
         if is_plan_file(self._context, path, self._folder):
             return False
