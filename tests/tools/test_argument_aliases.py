@@ -63,8 +63,8 @@ CALLS: list[tuple[str, dict[str, object], str]] = [
     ("grep_search", {"query": "(hi)", "isRegexp": False}, "sub/greet.py\n4: print(hi)"),
     ("LS", {"path": ".", "ignore": ["sub"]}, "greet.py"),
     ("list_files", {"path": ".", "recursive": False}, "sub/ (2 files)\ngreet.py"),
-    ("file_search", {"query": "*.py", "maxResults": 1}, "greet.py\n[1 of 2 files shown; raise "
-                                                        "limit.]"),
+    ("file_search", {"query": "*.py", "maxResults": 1}, "greet.py\n[1 of 2 files shown; narrow "
+                                                        "the pattern.]"),
     ("codebase_search", {"query": "HI", "target_directories": ["sub"]},
      "sub/greet.py:1 HI = 1"),
     ("exec_command", {"cmd": "cat page.ts", "workdir": "sub", "login": True}, "hi"),
