@@ -73,9 +73,8 @@ class HiddenPathScanner:
         if not self._new or self._new < len(self._folders):
             return
         self._new = 0
-        known = {
-            path: seen for path, seen in self._folders.items() if seen.stamp.device in self._devices
-        }
+        folders = self._folders.copy()  # another thread may search at the same time
+        known = {path: seen for path, seen in folders.items() if seen.stamp.device in self._devices}
         self._cache().write(encode_memory(self._about, self._latest, known))
 
     def below(
