@@ -15,6 +15,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.core.tool import Action, Decision, ResourceAccess, Verdict
 from assent.permissions.check import ASKS_BEFORE_EDITS
+from assent.render.diff import IS_NOT_SHOWN
 
 GOAL = "Greet"
 YES: Answers = (("Yes",),)
@@ -60,7 +61,7 @@ def test_what_is_no_text_is_named_and_what_is_long_is_counted(world: World) -> N
     person, record = Person(None, None), asking(world)
     calls = [("delete", {"path": "b.bin"}), write("long", "x" * 70 + "\n")]
     work(world, record, Script(calls, "Done."), person)
-    assert details(person)[0].startswith("delete b.bin: not shown (binary")
+    assert details(person)[0].startswith(f"delete b.bin: {IS_NOT_SHOWN}")
     person, record = Person(None), asking(world)
     work(world, record, Script([write("long", "y\n" * MAX_PATCH_CHARS)], "Done."), person)
     (patch,) = details(person)

@@ -13,7 +13,7 @@ from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused
 from assent.core.run.journal import drive_to_end
-from assent.render.review import UNSHOWN
+from assent.render.diff import NOT_SHOWN_BUT
 from assent.render.undo import partly_text
 
 RULE = '[permission.edit]\n"locked/*" = "deny"\n'
@@ -405,4 +405,4 @@ def test_dry_run_says_what_it_cannot_show(world: World) -> None:
     world.write("binary", b"\0new")
     world.build()
     assert [row["diff"] for row in world.ok("undo", "--dry-run")["operations"]] == [None]
-    assert UNSHOWN.encode() in world.run("undo", "--dry-run").out
+    assert NOT_SHOWN_BUT.encode() in world.run("undo", "--dry-run").out

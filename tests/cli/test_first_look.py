@@ -96,6 +96,48 @@ def test_f136_a_name_that_reads_like_a_sentence_is_in_quotes_and_cut(model: Mode
     )
 
 
+RULES = """
+[permission.read]
+"shop/*" = "deny"
+"Make*" = "deny"
+"README.md" = "ask"
+"tests/secret/*" = "deny"
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "names"), [("plan", "tests/"), ("ask", "tests/"), ("yolo", "tests/, README.md")]
+)
+def test_f136_names_that_rules_hide_are_no_part_of_it(
+    tmp_path: Path, server: StoryServer, mode: str, names: str
+) -> None:
+    """What is asked about counts as hidden where it would be asked."""
+    model = Model(tmp_path, server, RULES)
+    say(model, "Look", DONE, options=("--mode", mode))
+    assert top_levels(sent(model)[0]) == [f"Top level: {names}."]
+    task = calls(("task", {"prompt": "Look around", "agent": "explore"}))
+    say(model, "Let others look", task, DONE, DONE, options=("--mode", mode))
+    [child] = [body for body in sent(model) if "Look around" in str(body["messages"][1])]
+    assert top_levels(child) == ["Top level: tests/."]  # this agent only plans
+
+
+def test_f136_rules_of_the_command_line_and_of_an_agent_hide_names_too(model: Model) -> None:
+    say(model, "Look", DONE, options=("--deny", "read:shop/*"))
+    assert top_levels(sent(model)[-1]) == ["Top level: tests/, Makefile, README.md."]
+    agent = b'---\ndescription: Mine\npermission:\n  read:\n    "tests/*": deny\n---\nHi.\n'
+    model.put(".opencode/agents/mine.md", agent)
+    say(model, "Look", DONE, options=("--agent", "mine"))
+    assert top_levels(sent(model)[-1]) == ["Top level: .opencode/, shop/, Makefile, README.md."]
+
+
+def test_f136_where_rules_hide_everything_nothing_is_said_of_it(
+    tmp_path: Path, server: StoryServer
+) -> None:
+    model = Model(tmp_path, server, '[permission]\nread = "deny"\n')
+    say(model, "Look", DONE)
+    assert top_levels(sent(model)[0]) == []
+
+
 def test_f136_a_sub_agent_gets_it_too(model: Model) -> None:
     task = calls(("task", {"prompt": "Look around", "agent": "explore"}))
     say(model, "Let others look", task, DONE, DONE)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from tests.cli.harness import PROGRAM, Found, World
 
-from assent.render.review import UNSHOWN
+from assent.render.diff import NOT_SHOWN_BUT
 
 Files = dict[bytes, Found]
 ANY = bytes(range(256)) * 9
@@ -294,7 +294,7 @@ def test_f145_a_large_binary_file_goes_through_and_comes_back(world: World) -> N
     (operation,) = world.ok("review")["operations"]
     assert (operation["diff"], operation["risks"]) == (None, ["unshown"])
     shown = world.run("review").out
-    assert UNSHOWN.encode() in shown
+    assert NOT_SHOWN_BUT.encode() in shown
     assert f"{len(large)} bytes".encode() in shown
     world.ok("build")
     assert world.files() == {b"large.bin": text(large[::-1])}

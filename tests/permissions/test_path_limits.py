@@ -112,6 +112,41 @@ def test_f72_a_remembered_yes_opens_what_was_asked_about() -> None:
     assert [hidden(found, path) for path in ("sec/a", "sec/b", "no")] == [False, True, True]
 
 
+def test_f72_limits_have_the_same_key_in_another_process_only_for_the_same_rules() -> None:
+    tables: list[tuple[object, ...]] = [
+        ({"read": {"sec/*": "deny"}},),
+        ({"read": {"sec/*": "ask"}},),
+        ({"read": {"se/*": "deny"}},),
+        ({"read": {"sec/*": "deny", "sec/a": "allow"}},),
+        ({"read": {"sec/a": "allow", "sec/*": "deny"}},),
+        ({"read": {"sec/*": "deny"}}, {"read": {"sec/*": "deny"}}),
+        ({"read": {"sec/*": "deny"}, "edit": {"sec/*": "deny"}},),
+    ]
+    found = [fence(*each, mode="plan") for each in tables]
+    keys = [limits.hides_key for limits in found]
+    assert all(keys)
+    assert [limits.hides_key for limits in (fence(*each, mode="plan") for each in tables)] == keys
+    assert len(set(keys[:-1])) == len(keys) - 1
+    assert keys[-1] == keys[0]  # what is denied to edits does not count for what is hidden
+    assert [bool(limits.keeps_key) for limits in found] == [False] * 6 + [True]
+
+
+def test_f72_limits_that_answers_decide_about_have_no_key() -> None:
+    yes = (PermissionPattern("read", "sec/a"),)
+    grant = Grant("g", "session", "s", "build", "ask", yes, "2026-01-01T00:00:00Z")
+    posture = PermissionContext("ask", agents=(Agent("build"),), grants=(grant,))
+    granted = gate({"read": {"sec/*": "ask"}}).path_limits(posture)
+    opened = gate().path_limits(PermissionContext("ask", opened=(".claude/a.json",)))
+    ruled = gate({"edit": {"src/*": "deny"}}).path_limits(PermissionContext("yolo"))
+    plain = gate().path_limits(PermissionContext("yolo"))
+    assert granted is not None
+    assert opened is not None
+    assert ruled is not None
+    assert plain is not None
+    assert (granted.hides_key, opened.keeps_key, ruled.keeps_key) == (b"", b"", b"")
+    assert plain.keeps_key
+
+
 def test_f75_an_agents_own_rules_keep_files_from_its_commands() -> None:
     agent = Agent("docs", rules=parse_rules({"edit": {"src/*": "deny"}}))
     judge = gate("allow")

@@ -7,12 +7,11 @@ from tests.render.values import delete, move, review, write
 from assent.core.digest import sha256
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan, ReliedOnFile, Scope
-from assent.render.diff import LIMIT
+from assent.render.diff import LIMIT, NOT_SHOWN
 from assent.render.lines import Line
 from assent.render.review import OperationReview, review_diff_json, review_diff_lines, review_lines
 from assent.render.review_changes import (
     FIRST_REVIEW,
-    NOT_SHOWN,
     ChangedOperation,
     ReviewChanges,
     review_changes,

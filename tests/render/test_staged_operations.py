@@ -9,10 +9,10 @@ from assent.core.plan.operation import (
     WriteFile,
 )
 from assent.core.session.event import Todo
+from assent.render.diff import NOT_SHOWN
 from assent.render.lines import BLANK, Line
 from assent.render.review import (
     NONE,
-    NOT_SHOWN,
     OperationReview,
     diff_line_counts,
     operation_detail_lines,

@@ -10,7 +10,7 @@ from assent.core.tool import UNSTAGED, DraftEffect, EffectResult, ToolOutcome
 from assent.planning.drafts import Drafts, KeptOperation, Staged
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
-from assent.render.diff import LIMIT, operation_diff
+from assent.render.diff import IS_NOT_SHOWN, LIMIT, operation_diff
 from assent.render.rows import operation_brief, operation_kind, operation_subject
 from assent.tools.outcome import limited_outcome
 
@@ -19,7 +19,6 @@ MAX_NAMED = 20  # operations that a result names
 MAX_LISTED = 200  # operations that the list of a whole draft names
 NOTHING_NEW = "no new operation; the plan already results in this"
 TAKE_OUT = "`unstage` takes it out by its id."
-NOT_SHOWN = "not shown: binary or too large."
 AS_BEFORE = "Files are as they were before."
 
 
@@ -137,10 +136,10 @@ def diff_text(named: NamedOperation, shown: Collection[bytes], read: Callable[[s
     if op.path not in shown:
         return f"{title}: not shown, as reading it is not allowed without asking."
     if any(state.size > LIMIT for state in states):
-        return f"{title}: {NOT_SHOWN}"
+        return f"{title}: {IS_NOT_SHOWN}"
     before, after = [read(state.digest) if state else None for state in footprint(op)[0][1:]]
     patch = operation_diff(op, before, after)
-    return f"{title}: {NOT_SHOWN}" if patch is None else f"{title}:\n{patch.rstrip()}"
+    return f"{title}: {IS_NOT_SHOWN}" if patch is None else f"{title}:\n{patch.rstrip()}"
 
 
 def _row(name: str, op: Operation) -> str:

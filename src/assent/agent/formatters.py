@@ -14,7 +14,7 @@ from assent.core.shell.process import ProcessLimits, ProcessResult, Program, San
 from assent.core.text.glob_pattern import FNMATCH, glob_matches
 from assent.core.tool import EditEffect
 from assent.ports import ProcessRunner
-from assent.render.diff import LIMIT, operation_diff
+from assent.render.diff import IS_NOT_SHOWN, LIMIT, operation_diff
 from assent.render.rows import operation_kind, operation_subject
 
 LIMITS = ProcessLimits(seconds=20, output=64 << 20)
@@ -172,9 +172,7 @@ class EditFormatter:
         same = before is not None and after is not None and before.digest == after.digest
         new = old if same else edit.contents.get(after.digest) if after else None
         patch = operation_diff(op, old, new)
-        unshown = (
-            f"{operation_kind(op)} {operation_subject(op)}: not shown (binary or too large).\n"
-        )
+        unshown = f"{operation_kind(op)} {operation_subject(op)}: {IS_NOT_SHOWN}\n"
         return unshown if patch is None else patch
 
     def _old(self, path: bytes, state: FileState | None) -> bytes | None:

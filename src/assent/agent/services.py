@@ -9,6 +9,7 @@ import msgspec
 
 from assent.agent.pending_questions import Grants, PendingQuestions
 from assent.core.permission.mode import CustomMode
+from assent.core.permission.rule import PathLimits
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent
@@ -121,14 +122,21 @@ class AgentServices(msgspec.Struct, frozen=True):
             return plan_link("", 0, home.seq)
         return plan_link(plan.plan_id, plan.seq, home.seq, plan.option)
 
-    def top_level(self, staged: Sequence[Operation] = ()) -> str:
+    def top_level(self, limits: PathLimits | None, staged: Sequence[Operation] = ()) -> str:
         """Returns a line with what is at the top of the workspace, with a draft applied.
 
-        A model that does not know it guesses. The names are others' words: secrets are taken out.
+        A model that does not know it guesses. Names that `limits` hide are left out; nothing is
+        returned if they hide everything. The others are others' words: secrets are taken out.
         """
+        if limits is not None and limits.hides_path(b""):
+            return ""
+
+        def is_shown(path: bytes) -> bool:
+            return limits is None or not limits.hides_path(path)
+
         overlay = Overlay(self.ports.files, self.ports.blobs, staged)
         own = OwnFolders(self.config.plan_dir, self.config.private)
-        return redact(f"Top level: {names_line(overlay, b'', own) or 'empty'}.")
+        return redact(f"Top level: {names_line(overlay, b'', own, is_shown) or 'empty'}.")
 
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
         """Shows a session's todos next to its plan's tasks, for people to read."""
@@ -216,6 +224,8 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     formatters: Mapping[str, tuple[str, ...]] = {}  # format
     modes: Mapping[str, CustomMode] = {}  # custom modes of the user and the project
     outside: OutsideFiles | None = None
+    # Returns what rules hide from a model, or keep as it is; None: no rule does.
+    path_limits: Callable[[PermissionContext], PathLimits | None] = lambda posture: None
     # Returns what opens both if rules keep files from programs; None: no rule does.
     with_path_limits: Callable[[PermissionContext], ProgramOpeners | None] = lambda posture: None
     is_tested: Callable[[], bool] = lambda: True  # whether they start programs at once

@@ -21,8 +21,11 @@ from assent.core.event import StoredEvent
 from assent.core.ids import plan_name_of, slug
 from assent.core.llm import ImagePart, StreamDelta, TextPart, TokenUsage
 from assent.core.permission.mode import Mode, default_agent, effective_mode, resolve_mode
+from assent.core.permission.rule import PathLimits
+from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
+from assent.core.session.agent import Agent
 from assent.core.session.event import (
     NOTHING_TYPED,
     CallEnded,
@@ -57,6 +60,7 @@ from assent.core.session.transcript import (
     without_rewound,
 )
 from assent.core.text.secrets import redact
+from assent.core.tool import PermissionContext
 from assent.ports.cancellation import CancelRegistry, CancelToken
 from assent.ports.session import AgentDriver
 from assent.render.log import event_row
@@ -116,6 +120,11 @@ class Sessions(SessionLookup):
         self._services = services
         self._clock = services.ports.clock
         self._running = CancelRegistry[TurnEnded]()  # turns, by session
+        self._tools: ToolEnvironment | None = None
+
+    def obey(self, tools: ToolEnvironment) -> None:
+        """Tells a model no name at the top of the workspace that the rules of its gate hide."""
+        self._tools = tools
 
     def start(
         self,
@@ -143,7 +152,7 @@ class Sessions(SessionLookup):
         record = _folded(first, self._clock.now())
         if aim:
             said = self._message(record, goal, agent, model, images)
-            told = self._reminder(record, plan, said, self._services.top_level())
+            told = self._reminder(record, plan, said, self.top_level(record, said.agent))
             first += [told, *heard, *self._with_files(said, typed)]
         return diary.start(*first)
 
@@ -165,13 +174,14 @@ class Sessions(SessionLookup):
         plan = self._services.plan_of(record)
         staged = self._services.plans.operations(plan) if plan else ()
         approved = plan is not None and self._services.approvals.is_approved(plan)
-        top_level = "" if self._was_reminded(record) else self._services.top_level(staged)
+        reminded = self._was_reminded(record)
+        top_level = "" if reminded else self.top_level(record, said.agent, staged)
         told = self._reminder(record, plan, said, top_level, len(staged), approved=approved)
         return self._append(record, told, *heard, *self._with_files(said, typed))
 
-    def top_level(self) -> str:
-        """Returns what the first message of a session would say of the workspace now."""
-        return self._services.top_level()
+    def top_level(self, record: SessionRecord, agent: str, staged: Sequence[Operation] = ()) -> str:
+        """Returns what the first message to an agent would say of the workspace now."""
+        return self._services.top_level(self._path_limits(record, agent), staged)
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode on behalf of the user, and tells the model."""
@@ -479,6 +489,17 @@ class Sessions(SessionLookup):
         words = TextPart(reminder(record, plan, now))
         new = self._clock.new_id()
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
+
+    def _path_limits(self, record: SessionRecord, name: str) -> PathLimits | None:
+        """Returns what rules hide from an agent; one that is unknown plans (F11)."""
+        if self._tools is None:
+            return None
+        agents = self._tools.agents
+        mode = record.mode if not name or name in agents else "plan"
+        agent = agents.get(name or default_agent(mode)) or agents.get("plan") or Agent("plan")
+        return self._tools.path_limits(
+            PermissionContext(mode, agents=(agent,), auto=self._tools.auto)
+        )
 
     def _was_reminded(self, record: SessionRecord) -> bool:
         """Tells whether the model can read an earlier reminder in the session."""

@@ -89,6 +89,7 @@ HOST: ContextVar[HostIdentity] = ContextVar("machine", default=THIS_HOST)
 MOUNT_POINTS = "mountpoints"  # where the state records which ones are in which workspace
 
 SNAPSHOTS = "snapshots"  # caches, by workspace
+SCANS = "scans"  # caches, by workspace and by what is searched for
 
 NO_RULES = NoPlanRules()
 
@@ -183,19 +184,26 @@ def open_ports(
 
 def snapshot_cache(root: bytes, here: AppPaths) -> Callable[[], CacheFile]:
     """Returns what opens the cache of a workspace's snapshots: most commands take none."""
+    return cache(lambda: _cache_file(root, here.state / SNAPSHOTS / folder_name(root)))
+
+
+def scan_cache(root: bytes, here: AppPaths) -> Callable[[bytes], CacheFile]:
+    """Returns what opens the cache of a search of a workspace, by what is searched for."""
+
+    def opened(kind: bytes) -> CacheFile:
+        return _cache_file(root, here.state / SCANS / folder_name(root + b"\0" + kind))
+
+    return opened
+
+
+def _cache_file(root: bytes, path: Path) -> CacheFile:
+    from assent.store.cache_file import LocalCacheFile
 
     def about() -> bytes:
         found = os.stat(root)  # another folder, or disk, may be under this path since
         return repr((root, found.st_dev, found.st_ino)).encode()
 
-    @cache
-    def opened() -> CacheFile:
-        from assent.store.cache_file import LocalCacheFile
-
-        path = here.state / SNAPSHOTS / folder_name(root)
-        return LocalCacheFile(os.fspath(path), about)
-
-    return opened
+    return LocalCacheFile(os.fspath(path), about)
 
 
 def folder_name(root: bytes) -> str:

@@ -82,7 +82,7 @@ class SessionRuntime(msgspec.Struct, frozen=True):
         now = ReminderContext(
             staging=self.tools.staging,
             modes=self.tools.modes,
-            top_level=self.engine.sessions.top_level(),
+            top_level=self.engine.sessions.top_level(record, agent.name),
         )
         said = reminder(record, None, now)
         modes = effective_mode(record.mode, record.custom, self.tools.modes)[1]
@@ -122,6 +122,7 @@ def open_session_runtime(
     tools, end = open_tool_environment(ground, asker, agents, driver, wanted.choices)
     if settings.plan.critic:
         tools = _with_critic(tools, settings.plan.critic, open_model, driver)
+    engine.sessions.obey(tools)
     own = [rule for agent in agents.values() for rule in agent.rules]
     warnings = (*loaded.warnings, *remarks, *unknown_rule_warnings(own, settings))
     return SessionRuntime(

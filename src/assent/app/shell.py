@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assent.app.engine import Engine
-from assent.app.ports import MOUNT_POINTS, folder_name, open_ports
+from assent.app.ports import MOUNT_POINTS, folder_name, open_ports, scan_cache
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
@@ -93,7 +93,7 @@ def _process(
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
     settings = load_settings(root, here, lenient=True).settings
     home, show = os.fsencode(Path.home()), shown_paths(settings)
-    sight = ProfileBuilder(root, home, hidden, environment, show)
+    sight = ProfileBuilder(root, home, hidden, environment, show, scan_cache(root, here))
     standings = sandbox_checker_at(known)
     providers = settings.providers
     keys = [provider.key_env for provider in providers.values() if provider.key_env]

@@ -116,6 +116,7 @@ def open_tool_environment(
         formatters=settings.format,
         modes=settings.modes,
         outside=LocalOutsideFiles(root, partial(refused_paths, setup.here)),
+        path_limits=gate.path_limits,
         with_path_limits=partial(_fenced, gate, process, setup),
         is_tested=selftest.is_over,
         guards=partial(_guards, gate, _loop_limits(settings)),

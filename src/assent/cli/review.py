@@ -11,7 +11,7 @@ from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
-from assent.render.diff import NOT_SHOWN, diff_lines, text_diff, text_diff_lines
+from assent.render.diff import IS_NOT_SHOWN, diff_lines, text_diff, text_diff_lines
 from assent.render.lines import Line
 from assent.render.options import compare_options, comparison_json, comparison_lines
 from assent.render.review import (
@@ -120,4 +120,4 @@ def _staged(operation: OperationReview) -> Iterable[Line]:
         ]
     if operation.diff is not None:
         return diff_lines(operation.diff)
-    return [Line("plain", f"{operation_subject(operation.op)}: contents {NOT_SHOWN}")]
+    return [Line("plain", f"{operation_subject(operation.op)}: contents {IS_NOT_SHOWN}")]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Final, TypeAlias
 
 import msgspec
@@ -35,6 +36,7 @@ IsOpen: TypeAlias = Callable[[str, bool], bool]
 _ORDER: Final[tuple[RuleAction, ...]] = ("allow", "ask", "deny")
 _FOLDER = r"([^*?]+)/\*+"  # a pattern for everything in one folder
 _KEPT: Final = 16  # fences that are remembered
+_ORDERS_KEY: Final = b"agents"
 
 
 class LastRuleMatch(msgspec.Struct, frozen=True):
@@ -87,6 +89,16 @@ class PathRuleFilter:
         below = ["", f"{self._root}/"]
         rows = [row for stack in self._stacks for _, rows in stack for row in rows]
         return [rule for rule, start, _ in rows if self._is_wall(rule) and _meets(start, below)]
+
+    def key(self) -> bytes:
+        """Identifies the rules that decide; empty if the user's answers decide, too."""
+        if self._forgives:
+            return b""
+        stacks = [
+            [(layer.name, layer.trusted, [row[:2] for row in rows]) for layer, rows in stack]
+            for stack in self._stacks
+        ]
+        return sha256(repr((stacks, self._root, self._asks)).encode()).digest()
 
     def _keeps(
         self, stack: Sequence[tuple[RuleLayer, RuleRows]], texts: Sequence[str], *, folder: bool
@@ -152,7 +164,13 @@ class PathLimitsCache:
         if not read and not edit:
             return None
         named = [path for rule in edit if (path := self._folder(rule)) and keeps(path, True)]
-        return PathLimits(hides if read else None, keeps if edit else None, tuple(named))
+        return PathLimits(
+            hides if read else None,
+            keeps if edit else None,
+            tuple(named),
+            hides.key() if read else b"",
+            keeps.key() if edit else b"",
+        )
 
     def _folder(self, rule: PermissionRule) -> bytes:
         """Returns the folder of the workspace that a rule names with all in it, if it does."""
@@ -173,11 +191,14 @@ def with_agent_config_limits(fence: PathLimits | None, is_open: IsOpen | None = 
     if is_open is not None:
         reserved = tuple(path for path in RESERVED_PATHS if not is_open(display_path(path), True))
         orders = partial(_closed_orders, is_open)
+    key = b"" if is_open else _ORDERS_KEY  # what is open may change with each answer
     if fence is None:
-        return PathLimits(keeps=orders, named=reserved)
+        return PathLimits(keeps=orders, named=reserved, keeps_key=key)
     keeps = orders if fence.keeps is None else partial(_either, fence.keeps, orders)
     named = tuple(dict.fromkeys((*fence.named, *reserved)))
-    return PathLimits(fence.hides, keeps, named)
+    if fence.keeps is not None:
+        key = key + fence.keeps_key if key and fence.keeps_key else b""
+    return PathLimits(fence.hides, keeps, named, fence.hides_key, key)
 
 
 def _orders(path: bytes, folder: bool) -> bool:

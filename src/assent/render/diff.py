@@ -247,9 +247,13 @@ def _part_lines(part: str) -> list[Line]:
     return [Line(line.style, piece) for line in lines for piece in fold_long(line.text)]
 
 
-NOT_SHOWN = "not shown: binary or too large."
+# Why a content is not shown: as a sentence, at the end of one, and before what is known instead.
+_REASON: Final = "binary or too large"
+NOT_SHOWN: Final = f"Not shown: {_REASON}."
+IS_NOT_SHOWN: Final = f"not shown: {_REASON}."
+NOT_SHOWN_BUT: Final = f"Not shown ({_REASON}):"
 
 
 def text_diff_lines(patch: str | None) -> Iterable[Line]:
     """Renders the difference of two texts, or says why it is not shown."""
-    return [Line("plain", f"The texts are {NOT_SHOWN}")] if patch is None else diff_lines(patch)
+    return [Line("plain", f"The texts are {IS_NOT_SHOWN}")] if patch is None else diff_lines(patch)

@@ -53,7 +53,7 @@ from assent.render.comments import (
     outdated_comment_lines,
     with_comments,
 )
-from assent.render.diff import diff_lines, diff_text
+from assent.render.diff import NOT_SHOWN, NOT_SHOWN_BUT, diff_lines, diff_text
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, Line, Style, table_lines, untrusted_lines, wrapped_lines
 from assent.render.review_changes import (
@@ -469,7 +469,7 @@ def _without_diff(operation: OperationReview) -> Iterator[Line]:
 
 def not_shown_lines(op: Operation) -> Iterator[Line]:
     """Renders the known facts about contents that cannot be shown."""
-    yield Line("plain", UNSHOWN)
+    yield Line("plain", NOT_SHOWN_BUT)
     for _, before, after in footprint(op):
         yield from table_lines("plain", [("before", *_state(before)), ("after", *_state(after))])
 
@@ -550,8 +550,6 @@ def _about(operation: OperationReview) -> str:
 
 RISKY: Final = "!"
 NONE: Final = "Nothing is staged."
-UNSHOWN: Final = "Not shown (binary or too large):"  # and then what is known
-NOT_SHOWN: Final = "Not shown: binary or too large."
 
 
 def diff_line_counts(diff: str | None) -> tuple[int, int]:

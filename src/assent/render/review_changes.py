@@ -8,7 +8,7 @@ import msgspec
 from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.diff import LIMIT, diff_lines, text_diff, unified_diff
+from assent.render.diff import LIMIT, NOT_SHOWN, diff_lines, text_diff, unified_diff
 from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
 from assent.render.rows import (
     Row,
@@ -22,7 +22,6 @@ SHORT: Final = 12
 FIRST_REVIEW: Final = "First review"
 NOTHING: Final[Mapping[str, Row]] = {}
 OTHER_CONTENT: Final = "Based on different file content than before."
-NOT_SHOWN: Final = "Not shown: binary or too large."
 
 NamedOperation: TypeAlias = tuple[str, Operation]
 ReadBlob: TypeAlias = Callable[[str], bytes]  # the content of a digest

@@ -8,9 +8,9 @@ import msgspec
 from assent.core.paths import display_path
 from assent.core.plan.operation import FileOperation
 from assent.core.text.hidden_chars import visible_line
-from assent.render.diff import diff_lines
+from assent.render.diff import NOT_SHOWN, diff_lines
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
-from assent.render.review import NOT_SHOWN, diff_line_counts
+from assent.render.review import diff_line_counts
 from assent.render.rows import Row, operation_kind, operation_subject, redacted_row
 
 NOTHING: Final = "No turn in this session changed files."

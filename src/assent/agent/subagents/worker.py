@@ -269,7 +269,9 @@ class ChildSessionFactory:
     ) -> MessageAdded:
         record = fold_session(None, started, 1, "")
         staged = self._services.plans.operations(plan) if plan else ()
-        top_level = self._services.top_level(staged)
+        permissions = self._surroundings.permission_context(fold_session(record, said, 2, ""), plan)
+        limits = self._tools.path_limits(permissions)
+        top_level = self._services.top_level(limits, staged)
         now = ReminderContext(len(staged), staging=False, top_level=top_level)
         words = TextPart(reminder(record, plan, now))
         return MessageAdded(self._clock.new_id(), said.agent, (words,), "reminder", said.model)

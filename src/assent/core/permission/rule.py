@@ -257,12 +257,15 @@ PathPredicate: TypeAlias = Callable[[bytes, bool], bool]
 class PathLimits(msgspec.Struct, frozen=True):
     """What programs may not read, and what they may not change; None if no rule applies.
 
-    Equal rules give equal values, so that scans of folders can be cached.
+    Equal rules give equal values, so that scans of folders can be cached. In another process a
+    predicate means the same if its key is the same, and none of the two is empty.
     """
 
     hides: PathPredicate | None = None
     keeps: PathPredicate | None = None
     named: tuple[bytes, ...] = ()  # folders kept as a whole by their name, there or not
+    hides_key: bytes = b""
+    keeps_key: bytes = b""
 
     def hides_path(self, path: bytes) -> bool:
         """Tells whether a file or folder is hidden."""

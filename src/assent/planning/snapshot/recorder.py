@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assent.core.errors import AssentError, StoreError
+from assent.core.file_times import is_settled
 from assent.core.paths import ancestors, parent
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, Operation, WriteFile
 from assent.core.run.workspace_changes import (
@@ -54,7 +55,6 @@ from assent.planning.snapshot.walker import (
 from assent.ports import BlobStore, CacheFile, NoCacheFile, WorkspaceFiles
 
 CHUNK_BYTES: Final = 1 << 20
-MTIME_GRANULARITY_NS: Final = 2_000_000_000  # some file systems keep times in steps of two seconds
 
 SnapshotChange = FileOperation | SkippedFile
 
@@ -527,7 +527,7 @@ def _made(before: WorkspaceSnapshot, found: WalkResult) -> tuple[bytes, ...]:
 
 
 def _is_older(stamp: SnapshotStamp, now: int) -> bool:
-    return now - max(stamp[:_SIZE]) > MTIME_GRANULARITY_NS
+    return is_settled(stamp[:_SIZE], now)
 
 
 def _resized(stamp: SnapshotStamp, size: int) -> SnapshotStamp:

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from stat import S_ISREG
 from typing import Final
 
@@ -128,10 +129,12 @@ _ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
 
 
 class Mount(msgspec.Struct, frozen=True):
-    """A mount point, and whether it is /proc, /sys or the like instead of files."""
+    """A mount point, whether it is /proc, /sys or the like instead of files, device and type."""
 
     point: bytes
     machine: bool
+    device: int
+    kind: bytes
 
 
 def mounts(table: bytes) -> list[Mount]:
@@ -139,9 +142,29 @@ def mounts(table: bytes) -> list[Mount]:
     found = []
     for line in table.splitlines():
         about, _, kind = line.partition(b" - ")
-        point = _ESCAPE.sub(_byte, about.split(b" ")[4])
-        found.append(Mount(point, kind.partition(b" ")[0] in _MACHINE))
+        _, _, numbers, _, point, *_ = about.split(b" ")
+        major, _, minor = numbers.partition(b":")
+        kind = kind.partition(b" ")[0]
+        device = os.makedev(int(major), int(minor))
+        found.append(Mount(_ESCAPE.sub(_byte, point), kind in _MACHINE, device, kind))
     return found
+
+
+# Local file systems, which give a folder a new time whenever a name in it changes. On others the
+# clock is another machine's, times are coarse or cached, or nobody sets them.
+_LOCAL: Final = frozenset(b"bcachefs btrfs ext2 ext3 ext4 f2fs overlay tmpfs xfs zfs".split())
+_OWN_DEVICES: Final = b"btrfs"  # each subvolume has its own, which the table does not list
+
+
+def local_devices(table: Iterable[Mount]) -> frozenset[int]:
+    """Returns the devices of the local file systems in a mount table."""
+    local = [mount for mount in table if mount.kind in _LOCAL]
+    found = {mount.device for mount in local}
+    for mount in local:
+        if mount.kind == _OWN_DEVICES:
+            with suppress(OSError):
+                found.add(os.lstat(mount.point).st_dev)
+    return frozenset(found)
 
 
 def read_table() -> bytes:

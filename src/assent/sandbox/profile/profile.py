@@ -12,15 +12,22 @@ from assent.core.permission.rule import PathLimits
 from assent.core.permission.sensitive_paths import configures_agents
 from assent.sandbox.profile.exposure import exposure_limits
 from assent.sandbox.profile.file_system import (
+    Mount,
     covered_by,
     is_covered,
+    local_devices,
     mounts,
     outermost_paths,
     read_table,
     symlink_chain,
 )
 from assent.sandbox.profile.git_dirs import GitDir, commit_git_dir, gitdirs
-from assent.sandbox.profile.scanner import HiddenPathScanner, LimitedPathFinder
+from assent.sandbox.profile.scanner import (
+    LimitedPathFinder,
+    OpenScanCache,
+    no_scan_cache,
+    secret_scanner,
+)
 from assent.sandbox.profile.toolchains import (
     active_environments,
     base_programs,
@@ -179,7 +186,7 @@ def _is_git(path: bytes, folder: bool) -> bool:
 
 
 # Working in a repository below the workspace also runs what its own settings say.
-GIT_LIMITS = PathLimits(keeps=_is_git)
+GIT_LIMITS = PathLimits(keeps=_is_git, keeps_key=b"git")
 
 
 class ProfileBuilder:
@@ -192,13 +199,18 @@ class ProfileBuilder:
         hidden: Sequence[bytes],
         environment: Mapping[str, str],
         show: Sequence[bytes] = (),
+        scan_cache: OpenScanCache = no_scan_cache,
     ) -> None:
-        """`show` are further paths that the user wants programs to read, absolute."""
+        """`show` are further paths that the user wants programs to read, absolute.
+
+        `scan_cache` opens what earlier processes found out about this workspace.
+        """
         self._show = tuple(show)
         self._bounds = exposure_limits(root, home, hidden)
         self._places = (root, home, tuple(hidden))
         self._environment = environment
-        self._scanner = HiddenPathScanner()
+        self._scan_cache = scan_cache
+        self._scanner = secret_scanner(scan_cache)
         self._links: dict[bytes, bytes] = {}  # seen while one profile is built
         self._fenced: dict[tuple[PathLimits, bytes], LimitedPathFinder] = {}
 
@@ -215,12 +227,17 @@ class ProfileBuilder:
         exact = frozenset(os.path.realpath(path) for path in named)
         shown = _around(bounds.root, (*system, *tools, *git, *chosen))
         in_sight = frozenset((bounds.root, *shown))
-        first = self._first_masks(in_sight)
+        table = mounts(read_table())
+        devices = local_devices(table)
+        first = self._first_masks(in_sight, table)
         foreign = frozenset(system)
         own = [path for path in tools if not is_covered(path, foreign)]
         opened = [path for path in chosen if os.path.isdir(path) and not os.path.islink(path)]
+        self._scanner.recall(devices)
         second = self._scanned((bounds.root, *git, *opened), own, first)
-        hidden, closed = self._ruled(fence, writable=writable)
+        self._scanner.keep()
+        hidden, closed = self._ruled(fence, devices, writable=writable)
+        repositories = self._found(GIT_LIMITS).read_only(devices) if writable else []
         others = [path for path in second if self._may_mask(path, foreign)]
         masks = outermost_paths(
             path
@@ -235,7 +252,7 @@ class ProfileBuilder:
             shown=shown,
             masks=masks,
             writable=writable,
-            kept=self._kept([*closed, *self._found(GIT_LIMITS).read_only()]) if writable else (),
+            kept=self._kept([*closed, *repositories]) if writable else (),
             ruled=frozenset((*hidden, *closed)).difference(first, others),
             chosen=tuple(sorted(exact)),
         )
@@ -245,20 +262,20 @@ class ProfileBuilder:
         return {path: self._bounds.refusal(symlink_chain(path)) for path in self._show}
 
     def _ruled(
-        self, fence: PathLimits | None, *, writable: bool
+        self, fence: PathLimits | None, devices: frozenset[int], *, writable: bool
     ) -> tuple[list[bytes], list[bytes]]:
         """Returns what rules hide in the workspace, and what they keep as it is."""
         if fence is None:
             return [], []
         fenced = self._found(fence)
-        return fenced.hidden(), fenced.read_only() if writable else []
+        return fenced.hidden(devices), fenced.read_only(devices) if writable else []
 
     def _found(self, fence: PathLimits) -> LimitedPathFinder:
         key = (fence, self._bounds.root)
         if key not in self._fenced:
             if len(self._fenced) >= MAX_PATH_LIMITS:
                 self._fenced.clear()
-            self._fenced[key] = LimitedPathFinder(*key)
+            self._fenced[key] = LimitedPathFinder(*key, self._scan_cache)
         return self._fenced[key]
 
     def _toolchains(self, programs: Sequence[bytes]) -> list[bytes]:
@@ -287,10 +304,10 @@ class ProfileBuilder:
         outside = not is_inside(path, self._bounds.root)
         return outside and (os.path.isfile(path) or self._bounds.may_expose(path, known=False))
 
-    def _first_masks(self, in_sight: frozenset[bytes]) -> list[bytes]:
+    def _first_masks(self, in_sight: frozenset[bytes], table: Iterable[Mount]) -> list[bytes]:
         """Returns what is hidden whatever its content: ours, credentials, and the machine's."""
         is_seen = covered_by(in_sight)
-        mounted = [mount for mount in mounts(read_table()) if is_seen(mount.point)]
+        mounted = [mount for mount in table if is_seen(mount.point)]
         tops = in_sight.union(mount.point for mount in mounted)
         ours = [path for one in self._bounds.hidden for path in _aliases(one, tops)]
         machine = [mount.point for mount in mounted if mount.machine]

@@ -12,7 +12,7 @@ from assent.core.errors import AssentError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.diff import diff_lines, text_diff
+from assent.render.diff import NOT_SHOWN, diff_lines, text_diff
 from assent.render.lines import BLANK, Line, local_time, untrusted_lines
 from assent.render.rows import plan_row
 from assent.render.status import plan_lines, state_text
@@ -159,7 +159,6 @@ def _current(engine: "Engine") -> str:
 SHORT: Final = 12
 LIST: Final = "list"
 SAME: Final = "These revisions are identical."
-NOT_SHOWN: Final = "Not shown: binary or too large."
 NO_TEXT: Final = "The plan has no text yet."
 
 
