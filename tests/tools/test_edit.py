@@ -75,13 +75,13 @@ def test_f130_what_is_not_there_is_told_with_the_nearest_lines(desk: Desk) -> No
     desk.put("f", "import os\n\ndef total(items):\n    return 1\n")
     told = desk.failing("edit", path="f", old="def total(items, tax):\n", new="")
     assert told == (
-        "`old` was not found. Nothing was changed. The nearest lines are:\n"
-        "2: \n3: def total(items):\n4:     return 1"
+        "`old` was not found. Nothing was changed. Nearest are lines 2-4:\n"
+        "\ndef total(items):\n    return 1"
     )
 
 
 NUMBERED = {
-    "as read shows it": ("2:     b\n3:     c", "2:     x\n3:     y", b"a\n    x\n    y\n"),
+    "as grep shows it": ("2:     b\n3:     c", "2:     x\n3:     y", b"a\n    x\n    y\n"),
     "new is bare": ("2:     b\n", "    z\n", b"a\n    z\n    c\n"),
     "as grep shows context": ("2-     b\n3:     c\n", "", b"a\n"),
     "with a tab": ("     2\t    b", "     2\t    z", b"a\n    z\n    c\n"),
@@ -113,10 +113,10 @@ def test_numbers_that_leave_a_doubt_are_told(desk: Desk, old: str, new: str) -> 
     assert told.startswith("`old` was not found. Nothing was changed. Line numbers are not content")
 
 
-def test_every_tool_shows_the_number_of_a_line_alike(desk: Desk) -> None:
+def test_searches_show_the_number_of_a_line_alike_and_read_shows_none(desk: Desk) -> None:
     desk.put("f.py", "x = 1\n")
     line = "1: x = 1"
-    assert desk.call("read", path="f.py").text == line
+    assert desk.call("read", path="f.py").text == "x = 1"
     assert desk.call("grep", pattern="x", path="f.py").text.endswith(f"\n{line}")
     assert desk.call("search", path="f.py").text == line
 

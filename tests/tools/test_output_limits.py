@@ -14,13 +14,16 @@ from assent.tools.outcome import (
     KEPT_BYTES,
     LINES,
     CutOutput,
+    LinePage,
+    LineRange,
     collect_output,
     cut_output,
     limited_outcome,
     output_lines,
+    read_pages,
     truncated,
 )
-from assent.tools.read import READ, LinePage, LineRange, read_pages
+from assent.tools.read import READ
 from assent.tools.search import SEARCH
 from assent.tools.text_search import regex_reach
 from assent.tools.tool import tool_definition
@@ -61,13 +64,13 @@ def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
     content = "eins\nzwei äöü\n\nvier".encode()
     chunks = [content[at : at + size] for at in range(0, len(content), size)]
     whole = read_pages(chunks, (LineRange(1, 10),))
-    lines = ("1: eins", "2: zwei äöü", "3: ", "4: vier")
+    lines = ("eins", "zwei äöü", "", "vier")
     assert whole.pages == (LinePage(1, lines, (5, 12, 1, 4)),)
     assert (whole.total, whole.is_whole) == (4, True)
     found = read_pages(chunks, (LineRange(4, 9), LineRange(2, 2)))
     assert found.pages == (
-        LinePage(2, ("2: zwei äöü",), (12,)),
-        LinePage(4, ("4: vier",), (4,)),
+        LinePage(2, ("zwei äöü",), (12,)),
+        LinePage(4, ("vier",), (4,)),
     )
     assert (found.total, found.is_whole) == (4, False)
     assert read_pages(chunks, (LineRange(7, 9),)).pages == ()
@@ -154,7 +157,7 @@ def test_f122_lines_of_a_kept_output_are_short_enough_to_be_read_whole() -> None
     lines = output_lines(text)
     assert lines == ["a", "", "b" * 2_000, "b" * 2_000, "b", "\u00e9" * 2_000]
     (page,) = read_pages(("\n".join(lines).encode(),), (LineRange(1, 99),)).pages
-    assert [line.partition(": ")[2] for line in page.lines] == lines
+    assert [*page.lines] == lines
 
 
 @pytest.mark.parametrize(

@@ -454,7 +454,7 @@ def test_f12_plans_are_found_only_by_a_search_among_them(place: Place) -> None:
     assert plan in place.call(GREP, pattern="main", path=".opencode/plans").text
     assert plan in place.call(GREP, pattern="main", path=plan).text
     assert plan in place.call(GLOB, pattern=".opencode/plans/**").text
-    assert place.call(READ, path=plan).text == "1: def main"
+    assert place.call(READ, path=plan).text == "def main"
 
 
 def test_a_file_glob_after_an_exclamation_mark_leaves_files_out(place: Place) -> None:

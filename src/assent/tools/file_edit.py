@@ -22,7 +22,7 @@ from assent.core.paths import (
 from assent.core.plan.operation import FileOperation, FileState, WriteFile
 from assent.core.text.line_diff import LineChange, line_changes
 from assent.core.tool import Action, EditEffect, PlanTextEffect, ResourceAccess, ToolOutcome
-from assent.tools.outcome import HINT, has_line_numbers, numbered, without_line_numbers
+from assent.tools.outcome import HINT, has_line_numbers, without_line_numbers
 from assent.tools.tool import ToolContext
 
 # Text matching: finds the one place that an edit means, exactly or nearly.
@@ -261,13 +261,9 @@ def nearest_lines(text: str, old: str) -> str:
         return "No line of the file is similar; read the file again."
     first = max(0, best - 1)
     nearest = lines[first : first + MAX_NEAREST_LINES]
-    return f"The nearest lines are:\n{numbered_lines(nearest, first + 1)}"
-
-
-def numbered_lines(lines: list[str], first: int) -> str:
-    """Renders lines with their numbers."""
-    shown = [visible(line.rstrip()[:WIDTH]) for line in lines]
-    return "\n".join(numbered(number, line) for number, line in enumerate(shown, first))
+    shown = [visible(line.rstrip()[:WIDTH]) for line in nearest]
+    where = f"lines {first + 1}-{first + len(shown)}" if shown[1:] else f"line {first + 1}"
+    return "\n".join([f"Nearest are {where}:", *shown])
 
 
 def visible(line: str) -> str:

@@ -1,10 +1,10 @@
-"""Outcomes: what a model reads about a call, with size limits and line numbers.
+"""Outcomes: what a model reads about a call, with size limits.
 
 The text comes from a command's output, a refusal or an error.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from posixpath import commonprefix
 from typing import Any
 
@@ -59,6 +59,7 @@ def _next(step: str) -> str:
 LINES, BYTES = 2000, 50 << 10  # of a result that a model reads
 KEPT_BYTES = 1 << 20  # bytes of the whole result that are kept in the store
 CUT_MARK = "\n[Truncated: "
+SHOWN_BYTES = "bytes"  # in the metadata: of a file, without headers and remarks
 
 
 def limited_outcome(
@@ -105,11 +106,11 @@ class JoinedOutcome:
         title = name if outcome.failed else outcome.title or name
         text = truncated(outcome.text, LINES - self._lines - 1, BYTES - self._size)
         if text != outcome.text:
-            last = re.findall(r"^(\d+): ", text, re.MULTILINE)
-            self.omit(f"{title}:{int(last[-1]) + 1}-" if last else title)
+            line = _line_after(text, title) if SHOWN_BYTES in outcome.metadata else 0
+            self.omit(f"{title}:{line}-" if line else title)
         if not text and outcome.text:
             return
-        self._parts.append(f"{title}\n{text}")
+        self._parts.append(text if begins_with_header(text, title) else f"[{title}]\n{text}")
         self._titles.append(title)
         self._size += len(self._parts[-1].encode("utf-8", "backslashreplace")) + 1
         self._lines += self._parts[-1].count("\n") + 1
@@ -131,6 +132,20 @@ class JoinedOutcome:
         metadata = {"seen": self._seen} if self._seen else {}
         title, images = ", ".join(self._titles), tuple(self._images)
         return ToolOutcome("\n".join(parts), title, self._failed, images=images, metadata=metadata)
+
+
+def begins_with_header(text: str, title: str) -> bool:
+    """Tells whether what was read of a file begins by naming it."""
+    return text.startswith(f"[{title}, ")
+
+
+def _line_after(text: str, title: str) -> int:
+    """Returns the line of a file that follows what is shown of it; 0 if that is not known."""
+    header = rf"^\[(?:{re.escape(title)}(?:, |(?=\])))?(?:lines? (\d+)[^\]\n]*)?\]$"
+    found = [*re.finditer(header, text, re.MULTILINE)]
+    if found:
+        return int(found[-1][1] or 1) + text[found[-1].end() :].count("\n")
+    return 0 if not text or text.startswith("[") else text.count("\n") + 2
 
 
 # Kept outputs: the whole of an output that was cut, for a model that reads on.
@@ -212,6 +227,148 @@ def truncated(text: str, lines: int = LINES, size: int = BYTES) -> str:
 def _counted(text: str) -> tuple[int, int]:
     lines = text.count("\n") + (not text.endswith("\n"))
     return lines, len(text.encode("utf-8", "backslashreplace"))
+
+
+# Pages of a file: ranges of its lines, from a stream that is never held whole.
+
+
+MAX_LINE_CHARS = 2000  # characters of a line that are shown
+_HELD = 4 * MAX_LINE_CHARS  # their bytes
+_MARK = b"\xef\xbb\xbf"
+
+
+class LineRange(msgspec.Struct, frozen=True, order=True):
+    """Lines to read, from 1; both ends are included."""
+
+    first: int
+    last: int
+
+
+class LinePage(msgspec.Struct, frozen=True):
+    """Lines of a file that follow each other."""
+
+    first: int
+    lines: tuple[str, ...]
+    sizes: tuple[int, ...]  # bytes of the file that each line shows
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    @property
+    def span(self) -> str:
+        return f"lines {self.first}-{self.last}" if self.lines[1:] else f"line {self.first}"
+
+
+class FilePages(msgspec.Struct, frozen=True):
+    """Some lines of a file, and how many it has."""
+
+    pages: tuple[LinePage, ...]
+    total: int
+    foreign: bool = False  # not UTF-8
+    cut: int = 0  # the first line that was asked for and did not fit; 0: there is none
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file that the lines show."""
+        return sum(sum(page.sizes) for page in self.pages)
+
+    @property
+    def is_whole(self) -> bool:
+        shown = [(page.first, page.last) for page in self.pages]
+        return not self.total or shown == [(1, self.total)]
+
+
+def read_pages(
+    chunks: Iterable[bytes], ranges: Sequence[LineRange], limit: int = LINES
+) -> FilePages:
+    """Returns the lines of some ranges, as many as the limits allow; it never holds the file."""
+    wanted = _joined(ranges)
+    shown: dict[LineRange, list[tuple[str, int]]] = {}
+    size, room, cut, foreign = 0, limit, 0, False
+    counted = _LineCount()
+    for place, number, held, length, ended in _lines(chunks, wanted, counted):
+        if cut:
+            continue
+        text, strange, part = _decoded_line(held, length, first=number == 1)
+        size += len(text.encode()) + 1
+        if not room or (shown and size > BYTES):
+            cut = number
+            continue
+        taken = length + ended if part is None else part
+        shown.setdefault(place, []).append((text, taken))
+        room -= 1
+        foreign = foreign or strange
+    pages = [
+        LinePage(place.first, tuple([line for line, _ in lines]), tuple([n for _, n in lines]))
+        for place, lines in shown.items()
+    ]
+    return FilePages(tuple(pages), counted.total, foreign, cut)
+
+
+def _joined(ranges: Iterable[LineRange]) -> list[LineRange]:
+    """Returns the ranges in order; those that touch or overlap become one."""
+    found: list[LineRange] = []
+    for each in sorted(ranges):
+        if found and each.first <= found[-1].last + 1:
+            found[-1] = LineRange(found[-1].first, max(found[-1].last, each.last))
+        else:
+            found.append(each)
+    return found
+
+
+class _LineCount:
+    """How many lines a file has; complete once all of it was read."""
+
+    total = 0
+
+
+def _lines(
+    chunks: Iterable[bytes], wanted: Sequence[LineRange], counted: _LineCount
+) -> Iterator[tuple[LineRange, int, bytes, int, bool]]:
+    """Yields each wanted line: its range, its number, its beginning, its whole length.
+
+    And whether a line break follows. All others are only counted.
+    """
+    number, held, length = 1, b"", 0  # of the line that the next chunk continues
+    for chunk in chunks:
+        end = number + chunk.count(b"\n")  # of the line that this chunk does not end
+        near = [each for each in wanted if each.first < end and number <= each.last]
+        near = near if number < end else []
+        parts = chunk.split(b"\n") if near else []
+        for place in near:
+            if place.first <= number:
+                yield place, number, (held + parts[0])[:_HELD], length + len(parts[0]), True
+            for at in range(max(place.first, number + 1), min(place.last, end - 1) + 1):
+                part = parts[at - number]
+                yield place, at, part[:_HELD], len(part), True
+        start = chunk.rfind(b"\n") + 1
+        if start:
+            number, held, length = end, b"", 0
+        held += chunk[start : start + max(0, _HELD - len(held))]
+        length += len(chunk) - start
+    if length:
+        for place in wanted:
+            if place.first <= number <= place.last:
+                yield place, number, held, length, False
+    counted.total = number if length else number - 1
+
+
+def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool, int | None]:
+    """Returns a line as text, whether it had to be read as Latin-1, and its bytes if it is cut."""
+    line = held.removeprefix(_MARK) if first else held
+    line = line.removesuffix(b"\r")
+    try:
+        text, strange = line.decode(), False
+    except UnicodeDecodeError as error:
+        broken_off = length > len(held) and error.start >= len(line) - 3
+        strange = not broken_off
+        text = line.decode("utf-8", "ignore") if broken_off else line.decode("latin-1")
+    if length > len(held) or len(text) > MAX_LINE_CHARS:
+        part = text[:MAX_LINE_CHARS]
+        taken = len(part.encode("latin-1" if strange else "utf-8"))
+        return f"{part} [… {length} bytes in this line]", strange, taken
+    return text, strange, None
 
 
 # Line numbers in front of the lines of a result: adds, detects and removes them.
