@@ -46,7 +46,8 @@ CALLS: list[tuple[str, dict[str, object], str]] = [
      "[greet.py, line 9 of 9]\nline 9\n[sub/page.ts]\nhi"),
     ("Grep", SEARCH, "sub/greet.py\n2: hi = 2\n4: print(hi)\nsub/page.ts\n1: hi"),
     ("Grep", SEARCH | {"-i": True, "glob": "*.py", "head_limit": 1},
-     "sub/greet.py\n1: HI = 1\n[1 of 3 matching lines; narrow the search.]"),
+     "sub/greet.py\n1: HI = 1\n[1 of 3 matching lines. Not shown: sub/greet.py 2. "
+     'Next: grep {"pattern":"hi","path":"sub/greet.py","ignore_case":true,"limit":3}]'),
     ("Grep", SEARCH | {"output_mode": "files_with_matches"}, "sub/greet.py\nsub/page.ts"),
     ("Grep", SEARCH | {"output_mode": "count", "head_limit": 0}, "sub/greet.py: 2\nsub/page.ts: 1"),
     ("Grep", SEARCH | {"output_mode": "count", "head_limit": 1},

@@ -7,7 +7,7 @@ from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.core.text.secrets import redact
 from assent.tools.command_tools import GIT, SHELL
 from assent.tools.fetch import FETCH
-from assent.tools.find_tools import GLOB, GREP, LIST
+from assent.tools.find_tools import GLOB, LIST
 from assent.tools.outcome import (
     BYTES,
     CUT_MARK,
@@ -24,7 +24,7 @@ from assent.tools.outcome import (
     truncated,
 )
 from assent.tools.read import READ
-from assent.tools.search import SEARCH
+from assent.tools.search_tools import GREP, SEARCH
 from assent.tools.text_search import regex_reach
 from assent.tools.tool import tool_definition
 

@@ -283,7 +283,7 @@ def read_pages(
     chunks: Iterable[bytes], ranges: Sequence[LineRange], limit: int = LINES
 ) -> FilePages:
     """Returns the lines of some ranges, as many as the limits allow; it never holds the file."""
-    wanted = _joined(ranges)
+    wanted = joined_ranges(ranges)
     shown: dict[LineRange, list[tuple[str, int]]] = {}
     size, room, cut, foreign = 0, limit, 0, False
     counted = _LineCount()
@@ -306,7 +306,7 @@ def read_pages(
     return FilePages(tuple(pages), counted.total, foreign, cut)
 
 
-def _joined(ranges: Iterable[LineRange]) -> list[LineRange]:
+def joined_ranges(ranges: Iterable[LineRange]) -> list[LineRange]:
     """Returns the ranges in order; those that touch or overlap become one."""
     found: list[LineRange] = []
     for each in sorted(ranges):
@@ -352,6 +352,11 @@ def _lines(
             if place.first <= number <= place.last:
                 yield place, number, held, length, False
     counted.total = number if length else number - 1
+
+
+def shown_line(line: bytes, *, first: bool = False) -> str:
+    """Returns a whole line as it is shown; `first` if a file begins with it."""
+    return _decoded_line(line[:_HELD], len(line), first=first)[0]
 
 
 def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool, int | None]:
