@@ -244,7 +244,7 @@ class EffectDone(msgspec.Struct, frozen=True):
     wrote: str = ""  # the hash of the plan's text, if it was written
     draft: str = ""  # the draft that is left, if something was staged
     later: bool = False  # it waits for an answer that may come some day
-    rest: bytes = b""  # the whole output of a command, where its text is only the beginning
+    rest: bytes = b""  # the whole output of a command, where its text is only a part of it
 
 
 EffectSteps = Generator[SessionEvent | StreamDelta, None, EffectDone]

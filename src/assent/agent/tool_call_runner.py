@@ -111,6 +111,7 @@ def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
 
 INTERRUPTED = "The user interrupted the call. It may have had effects; check before you repeat it."
 AFTER_THE_END = "The turn ended with the previous call; this one was not run."
+READ_BACK = "What comes before is kept: call `read` with path `{handle}` and lines `1-{line}`."
 READ_ON = (
     "The rest is kept: call `read` with path `{handle}` and lines `{line}-` (last line: {lines})."
 )
@@ -556,7 +557,8 @@ class ToolCallRunner:
         except (AssentError, OSError) as error:
             return f"{text}\n\nThe rest could not be saved: {error}", {}
         handle, lines = output_handle(output), len(output_lines(cut.whole))
-        told = READ_ON.format(handle=handle, line=cut.line, lines=lines)
+        words = READ_BACK if cut.is_end else READ_ON
+        told = words.format(handle=handle, line=cut.line, lines=lines)
         return f"{text}\n\n{told}", {"output": handle}
 
     def _refused(self, batch: Sequence[PreparedCall]) -> list[CallEnded]:

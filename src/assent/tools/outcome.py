@@ -59,17 +59,28 @@ def _next(step: str) -> str:
 LINES, BYTES = 2000, 50 << 10  # of a result that a model reads
 KEPT_BYTES = 1 << 20  # bytes of the whole result that are kept in the store
 CUT_MARK = "\n[Truncated: "
+_ENDING = r"\[Truncated: the last \d+ of \d+ lines, (\d+) of \d+ bytes shown\.\]\n"
 SHOWN_BYTES = "bytes"  # in the metadata: of a file, without headers and remarks
 
 
 def limited_outcome(
-    text: str, title: str = "", notes: Iterable[str] = (), *, failed: bool = False, **metadata: Any
+    text: str,
+    title: str = "",
+    notes: Iterable[str] = (),
+    *,
+    failed: bool = False,
+    is_end: bool = False,
+    **metadata: Any,
 ) -> ToolOutcome:
     """Returns an outcome whose text is within the limits and says what is missing.
 
-    Notes are always added after it.
+    That is the beginning of the text, or with `is_end` its end. Notes are always added after it.
     """
     begun = truncated(text)
+    if begun != text and is_end:
+        rest = text.encode("utf-8", "backslashreplace")[-KEPT_BYTES:]
+        whole = "\n".join([_ending(text), *[f"[{note}]" for note in notes]])
+        return ToolOutcome(whole, title, failed, metadata=metadata, rest=rest)
     if begun == text:
         whole = "\n".join(([text] if text else []) + [f"[{note}]" for note in notes])
         return ToolOutcome(whole, title, failed, metadata=metadata)
@@ -154,14 +165,19 @@ def _line_after(text: str, title: str) -> int:
 OUTPUT_LINE_CHARS = 2000  # of a kept output; a longer line continues on the next
 LAST_CHARS = 1000  # dropped of one endless word that was cut: more than any secret has
 _HANDLE = r"output:([0-9a-z]{26})"
+_KEY_LINE = r"[A-Za-z0-9+/=]{30,}|-----END "  # of a private key whose beginning is cut
 
 
 class CutOutput(msgspec.Struct, frozen=True):
-    """An output without secrets: what the model gets, the whole, and the first line to read on."""
+    """An output without secrets: what the model gets, the whole, and the first line to read on.
+
+    With `is_end` the model gets the end, and `line` is the last one before it.
+    """
 
     text: str
     whole: str
     line: int
+    is_end: bool = False
 
 
 def output_handle(output: str) -> str:
@@ -188,9 +204,18 @@ def cut_output(text: str, rest: bytes, mask: Callable[[str], str]) -> CutOutput:
     """Masks the secrets of an output that was cut: in what the model gets, and in the whole.
 
     Both agree: where a secret lies across the cut, its beginning is no longer shown, and where the
-    whole itself was cut, its last line is dropped.
+    whole itself was cut, its last line is dropped. Of an end, what is shown is taken from what was
+    masked: no half of a secret is left at the cut.
     """
     kept = rest[:KEPT_BYTES].decode("utf-8", "ignore")
+    ending = re.match(_ENDING, text)
+    if ending and kept.encode()[-int(ending[1]) :] == _bytes_after(text, ending):
+        whole = mask(_without_start(kept) if len(rest) >= KEPT_BYTES else kept)
+        shown = _last_lines(whole)
+        notes = mask(text[ending.end() + len(_bytes_after(text, ending).decode()) :])
+        before = whole[: len(whole) - len(shown)]
+        line = len(output_lines(before.removesuffix("\n"))) if before else 0
+        return CutOutput(f"{_ending(whole)}{notes}", whole, line, is_end=True)
     whole, shown = mask(_without_end(kept) if len(rest) >= KEPT_BYTES else kept), mask(text)
     same = len(commonprefix([shown, whole]))
     mark = shown.rfind(CUT_MARK)
@@ -199,6 +224,47 @@ def cut_output(text: str, rest: bytes, mask: Callable[[str], str]) -> CutOutput:
         shown = shown[:same] + shown[mark:]
     line = len(output_lines(whole[:same])) + (whole[same : same + 1] in ("", "\n") and same > 0)
     return CutOutput(shown, whole, line)
+
+
+def _bytes_after(text: str, ending: re.Match[str]) -> bytes:
+    """Returns what follows the line that says how much of an end is shown."""
+    return text[ending.end() :].encode("utf-8", "backslashreplace")[: int(ending[1])]
+
+
+def _without_start(text: str) -> str:
+    """Returns a text whose beginning is cut without what may be the end of a secret.
+
+    That is its first line, or of one endless line the last characters that a secret has, and the
+    lines of a private key.
+    """
+    _, found, after = text.partition("\n")
+    if not found:
+        return text[LAST_CHARS:]
+    lines = after.split("\n")
+    first = next((at for at, line in enumerate(lines) if not re.search(_KEY_LINE, line)), 0)
+    return "\n".join(lines[first:])
+
+
+def _ending(text: str) -> str:
+    """Returns the last lines of a text, after a line that says how many these are."""
+    shown = _last_lines(text)
+    lines, size = _counted(text)
+    part = f"{shown.count(chr(10)) + 1} of {lines} lines, {len(shown.encode())} of {size} bytes"
+    return f"[Truncated: the last {part} shown.]\n{shown}"
+
+
+def _last_lines(text: str, lines: int = LINES, size: int = BYTES) -> str:
+    """Returns as many whole lines of the end as the limits allow; of a very long one, its end."""
+    start = len(text)
+    for _ in range(lines):
+        start = text.rfind("\n", 0, start)
+        if start < 0:
+            break
+    ended = text[start + 1 :].encode("utf-8", "backslashreplace")
+    if len(ended) <= size:
+        return ended.decode()
+    part = ended[-size:].decode("utf-8", "ignore")
+    return part.partition("\n")[2] if "\n" in part else part
 
 
 def _without_end(text: str) -> str:
@@ -409,24 +475,44 @@ DRAFT_NOTE = "This is the disk without staged changes. `read`, `grep` and `glob`
 
 
 def collect_output(
-    parts: Iterator[OutputChunk | ProcessResult], title: str, line: str = ""
+    parts: Iterator[OutputChunk | ProcessResult],
+    title: str,
+    line: str = "",
+    *,
+    is_end: bool = False,
+    dropped: int = 0,
 ) -> ToolOutcome:
     """Collects the output of a command, up to a limit, and how it ended.
 
-    `line` is the command, which determines whether its exit code is an answer, as for `grep`.
+    `line` is the command, which determines whether its exit code is an answer, as for `grep`. Of
+    what is too long, the beginning is kept, or with `is_end` the end, where most programs say how
+    it went; `dropped` bytes before it were not kept by the caller.
     """
-    output, dropped, complained = bytearray(), 0, False
+    output, complained = bytearray(), False
     ended = ProcessResult(0)
     for part in parts:
         if isinstance(part, ProcessResult):
             ended = part
             continue
         complained = complained or part.error
+        if is_end:
+            output += part.content
+            over = len(output) - KEPT_BYTES if len(output) > 2 * KEPT_BYTES else 0
+            del output[:over]  # rarely, so that it takes little time
+            dropped += over
+            continue
         room = max(0, KEPT_BYTES - len(output))
         output += part.content[:room]
         dropped += max(0, len(part.content) - room)
+    if is_end and len(output) > KEPT_BYTES:
+        dropped += len(output) - KEPT_BYTES
+        del output[:-KEPT_BYTES]
     text = without_terminal_codes(output.decode("utf-8", "backslashreplace")).rstrip("\n")
-    notes = [f"{dropped} more bytes were dropped."] if dropped else []
+    if dropped and len(text.encode()) < KEPT_BYTES:
+        # What is left without codes no longer looks cut, but a secret may lie across the cut.
+        text = _without_start(text) if is_end else _without_end(text)
+    which = f"The first {dropped} bytes" if is_end else f"{dropped} more bytes"
+    notes = [f"{which} were dropped."] if dropped else []
     notes += [f"It was stopped early: {ended.cut}."] if ended.cut else []
     signal = "" if ended.cut else signal_of(ended.code)
     by = f" ({signal})" if signal else ""
@@ -435,7 +521,9 @@ def collect_output(
     answer = not ended.cut and is_expected_exit(line, ended.code, complained=complained)
     failed = bool(ended.cut or (ended.code and not answer))
     lacks = {MISSING_CAPABILITY: ended.lacks} if ended.lacks else {}
-    return limited_outcome(text, title, notes, failed=failed, exit=ended.code, **lacks)
+    return limited_outcome(
+        text, title, notes, failed=failed, is_end=is_end, exit=ended.code, **lacks
+    )
 
 
 def with_draft_note(outcome: ToolOutcome, context: ToolContext) -> ToolOutcome:
