@@ -121,11 +121,16 @@ class TextReplacement(msgspec.Struct, frozen=True):
 
 
 def find_replacements(
-    text: str, old: str, new: str, *, every: bool = False
+    text: str, old: str, new: str, *, every: bool = False, word: bool = False
 ) -> list[TextReplacement]:
-    """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise."""
-    exact = _exact(text, old)
-    found = exact or _nearly(text, old)
+    """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise.
+
+    With `word` a place counts only if it is no part of a longer word, and is exactly the same.
+    """
+    exact = _whole_words(text, old) if word else _exact(text, old)
+    found = exact or ([] if word else _nearly(text, old))
+    if not found and word:
+        raise NoMatch(f"`old` was not found as a whole word. {UNCHANGED}")
     if not found and (told := _without_numbers(old, new)):
         return find_replacements(text, *told, every=every)
     if not found:
@@ -188,6 +193,14 @@ def _exact(text: str, old: str) -> list[tuple[int, int]]:
         found.append((at, at + len(old)))
         at = text.find(old, at + len(old))
     return found
+
+
+def _whole_words(text: str, old: str) -> list[tuple[int, int]]:
+    return [
+        (start, end)
+        for start, end in _exact(text, old)
+        if not re.match(r"\w", text[start - 1 : start]) and not re.match(r"\w", text[end : end + 1])
+    ]
 
 
 def _nearly(text: str, old: str) -> list[tuple[int, int]]:

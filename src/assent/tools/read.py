@@ -111,8 +111,8 @@ IMAGES = {
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="file or folder")]
-    lines: Annotated[str, msgspec.Meta(description="28-67,90-120 or a definition's name")] = ""
-    more: Annotated[list[str], msgspec.Meta(description="other files: path:28-67")] = []
+    lines: Annotated[str, msgspec.Meta(description="28-67,Name,Class.method")] = ""
+    more: Annotated[list[str], msgspec.Meta(description="other files: path:Name")] = []
     offset: Annotated[int, HIDDEN_FIELD] = 0
     limit: Annotated[int, HIDDEN_FIELD] = 0
     end_line: Annotated[int, HIDDEN_FIELD] = 0
