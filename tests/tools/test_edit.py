@@ -469,9 +469,9 @@ def test_f131_a_glob_reaches_no_secret_no_ignored_file_and_nothing_outside(desk:
     for name in (".env", "a.log", "a.txt"):
         desk.put(name, "net\n")
     outcome = desk.call("edit", edits=[{"path": "**", **RENAME}])
-    assert outcome.text == (
-        "a.txt: 1 replacement.\n[1 files that may contain secrets were skipped.]"
-    )
+    told, note = outcome.text.split("\n")
+    assert told == "a.txt: 1 replacement."
+    assert note.startswith("[1 files ")
     assert desk.content(".env") == b"net\n"
     for path in ("../**", "/etc/*", "~/*"):
         assert "side the workspace" in desk.failing("edit", edits=[{"path": path, **RENAME}])

@@ -218,7 +218,7 @@ def _typed(edit: TextEdit) -> list[str]:
 
 
 def _is_spread(edit: TextEdit, context: ToolContext) -> bool:
-    """Tells whether an edit is meant for several files: a list, or a glob that is no file."""
+    """Tells whether an edit is meant for several files: a list, or a glob that is not a file."""
     if isinstance(edit.path, list):
         return True
     is_glob = edit.replace_all and bool(set(edit.path) & set("*?{["))

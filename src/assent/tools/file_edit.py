@@ -125,7 +125,7 @@ def find_replacements(
 ) -> list[TextReplacement]:
     """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise.
 
-    With `word` a place counts only if it is no part of a longer word, and is exactly the same.
+    With `word` a place counts only if no longer word contains it, and if it is exactly the same.
     """
     exact = _whole_words(text, old) if word else _exact(text, old)
     found = exact or ([] if word else _nearly(text, old))
