@@ -357,16 +357,3 @@ def test_facts_are_few_and_short(world: World) -> None:
     with pytest.raises(Refused):
         facts.remember("One more.")
     assert len(facts.all()) == 50
-
-
-def test_a_session_whose_log_has_calls_of_multi_edit_opens_and_goes_on(world: World) -> None:
-    (world.root / "a").write_text("one two\n", encoding="utf-8")
-    both = {"path": "a", "edits": [{"old": "one", "new": "1"}, {"old": "two", "new": "2"}]}
-    record = turn(world, GOAL, [("multi_edit", both)], "Done.")
-    [result] = results(world, record)
-    assert not result.failed
-    engine = world.engine()  # another process reads the log
-    stored = [each.event for each in engine.sessions.events(record)]
-    assert "multi_edit" in repr(stored)  # as the model called it
-    record = work(world, engine.sessions.say(record, "Go on."), Script([write("b")], "Done."))
-    assert len(results(world, record)) == 2

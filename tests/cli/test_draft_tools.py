@@ -319,3 +319,12 @@ def test_what_was_taken_out_can_be_edited_again_without_reading(code: World) -> 
     )
     assert "Staged: 1 " in seen.results[-1]
     assert staged(code) == [("write", "a.py")]
+
+
+def test_a_session_whose_log_has_calls_of_multi_edit_opens_and_goes_on(code: World) -> None:
+    both = {"path": "a.py", "edits": [{"old": "one", "new": "1"}, {"old": "two", "new": "2"}]}
+    played(code, [("multi_edit", both)], [PLAN], [PRESENT], code=3)
+    code.ok("reject", "--note", "Also b.py.")
+    played(code, [edit("b.py", "one", "1")], [PRESENT], goal="--continue", code=3)
+    assert "multi_edit" in str(code.ok("log")["events"])
+    assert staged(code) == [("write", "a.py"), ("write", "b.py")]
