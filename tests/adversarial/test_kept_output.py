@@ -74,15 +74,15 @@ def test_f122_a_session_reads_on_by_the_handle_that_it_was_told(reader: Reader) 
     assert "2000\n" not in text
     (page,) = reader.makes(("read", {"path": handle, "offset": 2001}), options=("-c",))
     lines = page["result"]["text"].splitlines()
-    assert lines[0] == "[Lines 2001-2402 of 2,402]"
-    assert (lines[1], lines[-1], len(lines)) == ("2001: 1999", "2402: 2399", 403)
+    assert lines[0] == f"[{handle}, lines 2001-2402 of 2,402]"
+    assert (lines[1], lines[-1], len(lines)) == ("1999", "2399", 403)
     assert (page["verdict"], page["result"]["failed"]) == ("run", False)
     first, past = reader.makes(
         ("read", {"path": handle, "limit": 2}),
         ("read", {"path": handle, "offset": 9_999}),
         options=("-c",),
     )
-    assert first["result"]["text"] == "[Lines 1-2 of 2,402]\n1: 0000\n2: 0001"
+    assert first["result"]["text"] == f"[{handle}, lines 1-2 of 2,402]\n0000\n0001"
     assert "has 2,402 lines; line 9999 is past its end" in past["result"]["text"]
     assert not (reader.root / ".opencode/assent/output").exists()
 
@@ -121,7 +121,7 @@ def test_f122_what_only_looks_like_a_handle_is_a_path(reader: Reader) -> None:
         assert FOREIGN not in ended["result"]["text"]
     reader.put("output:note", b"a file\n")
     (ended,) = reader.makes(("read", {"path": "output:note"}), options=("-c",))
-    assert ended["result"]["text"] == "1: a file"
+    assert ended["result"]["text"] == "a file"
 
 
 def test_f122_a_child_reads_what_its_parent_kept_and_never_the_reverse(reader: Reader) -> None:
@@ -137,7 +137,7 @@ def test_f122_a_child_reads_what_its_parent_kept_and_never_the_reverse(reader: R
     )
     ends = [one["body"] for one in events(answer) if one["kind"] == "call_ended"]
     page, looked = [each for each in ends if each["tool"] == "read"]
-    assert page["result"]["text"] == "[Line 2402 of 2,402]\n2402: 2399"
+    assert page["result"]["text"] == f"[{handle}, line 2402 of 2,402]\n2399"
     (ended,) = reader.makes(("read", {"path": looked["metadata"]["output"]}), options=("-c",))
     assert FOREIGN in ended["result"]["text"]
 
@@ -155,7 +155,7 @@ def test_f122_it_stays_as_long_as_its_session_and_goes_with_it(reader: Reader) -
     reader.age()
     reader.ok("runs", "delete", "--unused")
     (ended,) = reader.makes(("read", {"path": handle, "offset": 2402}), options=("-c",))
-    assert ended["result"]["text"] == "[Line 2402 of 2,402]\n2402: 2399"
+    assert ended["result"]["text"] == f"[{handle}, line 2402 of 2,402]\n2399"
     reader.age()
     assert len(reader.kept()) == 1
     reader.ok("sessions", "delete", "do-it")
@@ -186,4 +186,4 @@ def test_f122_an_output_that_another_session_has_too_stays(reader: Reader) -> No
     reader.age()
     reader.ok("sessions", "delete", slugs[1])
     (ended,) = reader.makes(("read", {"path": second, "offset": 2402}), options=("-c",))
-    assert ended["result"]["text"] == "[Line 2402 of 2,402]\n2402: 2399"
+    assert ended["result"]["text"] == f"[{second}, line 2402 of 2,402]\n2399"

@@ -37,11 +37,9 @@ def test_a_command_that_writes_is_staged_as_it_stands(stage: Stage) -> None:
     )
     assert (read["verdict"], read["result"]["text"]) == ("run", "one")
     assert (written["verdict"], written["result"]["failed"]) == ("stage", False)
-    assert written["result"]["text"].startswith(
-        "Staged in the plan as command 1, not run: it runs after the user approves the plan. "
-        "Nothing on disk changed; you cannot see its results now."
-    )
     [row] = stage.staged()
+    told = f"Staged as command 1 of 1, runs after approval. Id {row['id'][:7]}."
+    assert written["result"]["text"] == told
     assert row == {
         "id": row["id"], "kind": "run", "path": None, "to": None, "argv": [], "script": WRITES,
         "cwd": ".", "env": {}, "timeout": 120, "network": False, "undo": [],

@@ -40,7 +40,7 @@ def test_an_edit_while_planning_is_staged_and_named(world: World) -> None:
     plan = world.engine().plans.find()
     [operation] = world.engine().approvals.freeze(b"", plan).ids
     [result] = results(world, record)
-    assert f"{operation[:12]} write a" in result.text
+    assert f"{operation[:7]}" in result.text
     [ended] = [
         e.event for e in world.engine().sessions.events(record) if isinstance(e.event, CallEnded)
     ]

@@ -54,7 +54,7 @@ def asked(talker: Talker) -> Iterator[Asked]:
 
 def test_f138_a_named_file_is_in_the_very_request_under_its_name(asked: Asked) -> None:
     rows = asked.rows("Explain @src/a.py.")
-    text = "1: print('a')\n2: print('b')"
+    text = "print('a')\nprint('b')"
     size = len((asked.world.root / "src/a.py").read_bytes())
     row = {"mention": "src/a.py", "kind": "file", "path": "src/a.py", "bytes": size}
     assert rows == [{**row, "why": None}]
@@ -214,11 +214,11 @@ def test_f138_a_resumed_session_has_the_same_bytes(asked: Asked) -> None:
     first = asked.say("Explain @src/a.py")
     asked.world.put("src/a.py", b"something else\n")
     asked.say("-r", first["session"], "Go on")
-    assert "1: print('a')" in asked.request
+    assert "print('a')" in asked.request
     assert "something else" not in asked.request
     fork = asked.world.ok("sessions", "fork", first["session"])
     asked.say("-r", fork["session"], "Go on")
-    assert "1: print('a')" in asked.request
+    assert "print('a')" in asked.request
 
 
 def test_f138_a_rewind_takes_the_file_back(asked: Asked) -> None:
@@ -249,7 +249,7 @@ def test_f138_the_arguments_of_a_command_attach_and_its_own_files_are_named(aske
     own = [("my notes.txt", "file"), ("src", "folder")]
     assert kinds == [*own, ("src/a.py", "file"), (".env", "refused")]
     assert "buy milk" in asked.request
-    assert "1: print('a')" in asked.request
+    assert "print('a')" in asked.request
     assert "hunter2" not in asked.request
 
 
@@ -257,7 +257,7 @@ def test_f138_a_stream_has_the_attachment_as_an_event(asked: Asked) -> None:
     answer = asked.world.run("-p", *MODEL, "See @src/a.py", "--output-format", "stream-json")
     rows = Talker.rows(answer)
     [body] = [row["body"] for row in rows if row["kind"] == "files_attached"]
-    assert body["files"][0]["text"] == "1: print('a')\n2: print('b')"
+    assert body["files"][0]["text"] == "print('a')\nprint('b')"
     [named] = [row["body"] for row in rows if row["kind"] == "files_mentioned"]
     assert named == {"message": body["message"], "mentions": ["src/a.py"]}
 

@@ -54,7 +54,7 @@ def content(text: str) -> FileState:
 
 
 def named(*operations: Operation) -> list[str]:
-    return [name[:12] for name in operation_ids(operations)]
+    return [name[:7] for name in operation_ids(operations)]
 
 
 def run(line: str) -> RunCommand:
@@ -78,6 +78,35 @@ def staged(world: World) -> list[tuple[str, str]]:
     return [(row["kind"], row["path"] or row["script"]) for row in rows]
 
 
+def test_f61_results_of_staging_are_short_and_list_the_draft_once(code: World) -> None:
+    edits = [edit("a.py", "one", "1"), write("c.py", "c\n")]
+    seen = played(
+        code, [*edits, shell("make last", stage=True, at_end=True), shell("make", stage=True)],
+        [("delete", {"path": "b.py"}), PLAN, PRESENT], code=3,
+    )  # fmt: skip
+    changed, made, last, first, deleted, plan, presented = seen.results
+    ids = [row["id"][:7] for row in code.ok("stage", "list")["operations"]]
+    assert changed.splitlines()[-1] == f"Staged: 1 {ids[0]}; unstage takes it out."
+    assert made.splitlines()[-1] == f"Staged: 2 {ids[1]}; unstage takes it out."
+    assert last == f"Staged as command 1 of 1, runs after approval. Id {ids[4]}."
+    assert first == f"Staged as command 1 of 2, runs after approval. Id {ids[2]}."
+    assert deleted.splitlines()[-1] == f"Staged: 4 {ids[3]}; unstage takes it out."
+    assert "operations are staged" not in plan
+    assert presented.count("operations are staged") == 1
+
+
+def test_f61_a_plan_that_is_not_presented_after_all_lists_the_draft(code: World) -> None:
+    seen = played(
+        code, [edit("a.py", "one", "1"), edit("a.py", "nothing", "2"), PLAN, PRESENT],
+        [PRESENT], code=3,
+    )  # fmt: skip
+    _, failed, plan, refused, presented = seen.results
+    assert "not found" in failed
+    assert "1 operation is staged" in plan
+    assert "1 operation is staged" not in refused
+    assert "1 operation is staged" in presented
+
+
 @pytest.fixture
 def code(world: World) -> World:
     world.put("a.py", b"one\ntwo\nthree\n")
@@ -94,8 +123,8 @@ def test_f61_a_probe_is_taken_out_again_by_the_id_that_its_result_names(code: Wo
         [("draft", {})], [PLAN], [PRESENT], code=3,
     )  # fmt: skip
     touched, edited, unstaged, draft, plan, presented = seen.results
-    assert f"{probe}: `unstage` takes it out by its id." in touched
-    assert f"Staged in the plan, not on disk: 2. {edit_of_a} write a.py. `unstage` takes" in edited
+    assert touched == f"Staged as command 1 of 1, runs after approval. Id {probe}."
+    assert edited.endswith(f"\nStaged: 2 {edit_of_a}; unstage takes it out.")
     assert unstaged.splitlines() == [
         f"Taken out: {probe} run touch probe.",
         "1 operation is staged:",
@@ -164,7 +193,7 @@ def test_without_the_command_between_them_two_edits_are_one_with_the_first_numbe
         [("unstage", {"ids": [made]})],
         "Done.",
     )
-    assert f"Folded together: {both} write a.py (changed, was {first})." in seen.results[-1]
+    assert f"Folded together: {both} write a.py (was {first})." in seen.results[-1]
     assert staged(code) == [("write", "a.py"), ("write", "b.py")]
 
 
@@ -180,7 +209,7 @@ def test_f61_a_later_edit_folds_into_the_operation_that_has_the_file_and_checks_
          write("c.py", "c\n"), edit("a.py", "two", "2")],
         [("draft", {"diff": True})], [PLAN], [PRESENT], code=3,
     )  # fmt: skip
-    assert f"1. {both} write a.py (changed, was {first})." in seen.results[4]
+    assert f"\nStaged: 1 {both} (was {first}); unstage takes it out." in seen.results[4]
     assert staged(code) == [
         ("write", "a.py"), ("write", "b.py"), ("write", "c.py"), ("run", "make check"),
     ]  # fmt: skip
@@ -288,5 +317,14 @@ def test_what_was_taken_out_can_be_edited_again_without_reading(code: World) -> 
         [edit("a.py", "one", "uno")],
         "Done.",
     )
-    assert "Staged in the plan" in seen.results[-1]
+    assert "Staged: 1 " in seen.results[-1]
     assert staged(code) == [("write", "a.py")]
+
+
+def test_a_session_whose_log_has_calls_of_multi_edit_opens_and_goes_on(code: World) -> None:
+    both = {"path": "a.py", "edits": [{"old": "one", "new": "1"}, {"old": "two", "new": "2"}]}
+    played(code, [("multi_edit", both)], [PLAN], [PRESENT], code=3)
+    code.ok("reject", "--note", "Also b.py.")
+    played(code, [edit("b.py", "one", "1")], [PRESENT], goal="--continue", code=3)
+    assert "multi_edit" in str(code.ok("log")["events"])
+    assert staged(code) == [("write", "a.py"), ("write", "b.py")]

@@ -10,7 +10,7 @@ from bench.story_server import StoryServer
 from tests.cli.story_model import Call, Model
 from tests.cli.test_request_prefix import DONE, calls, check_growth, say, sent
 
-from assent.tools.find_tools import CONTEXT_CUT
+from assent.tools.search_tools import CONTEXT_CUT
 
 SHOP = "shop/, tests/, Makefile, README.md"
 

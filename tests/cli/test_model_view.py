@@ -16,12 +16,12 @@ MORE = ["README.md", "shop/cart.py:6"]
 def test_f12_a_model_reads_several_files_and_ranges_in_one_call(model: Model) -> None:
     [text] = model.makes(("read", {"path": "shop/prices.py", "lines": "4-6", "more": MORE}))
     assert text == (
-        "shop/prices.py\n[Lines 4-6 of 11]\n4: def net_price(cents: int, discount: int = 0) -> int:"
-        '\n5:     """Returns a price after a discount in percent."""\n'
-        "6:     return cents - cents * discount // 100\n"
-        "README.md\n1: # Shop\n2: \n"
-        "3: Prices, a cart and reports. Run the tests with `make test`.\n"
-        "shop/cart.py\n[Line 6 of 18]\n6: class Cart:"
+        "[shop/prices.py, lines 4-6 of 11]\ndef net_price(cents: int, discount: int = 0) -> int:"
+        '\n    """Returns a price after a discount in percent."""\n'
+        "    return cents - cents * discount // 100\n"
+        "[README.md]\n# Shop\n\n"
+        "Prices, a cart and reports. Run the tests with `make test`.\n"
+        "[shop/cart.py, line 6 of 18]\nclass Cart:"
     )
 
 
@@ -32,8 +32,8 @@ def test_f76_no_file_gets_around_the_gate_by_being_second(model: Model) -> None:
         ("read", {"path": "README.md", "more": [".env", "secret/plan.txt:1", "Makefile:1"]}),
         options=("--deny", "read:secret/*"),
     )
-    assert "1: # Shop" in text
-    assert "Makefile\n[Line 1 of 2]\n1: test:" in text
+    assert "# Shop" in text
+    assert "[Makefile, line 1 of 2]\ntest:" in text
     assert "hunter2" not in model.sent
     assert "the treasure" not in model.sent
     asked, denied = model.ok("log", "--decisions")["decisions"]
@@ -47,14 +47,14 @@ def test_f12_a_long_file_costs_its_outline_and_its_beginning(model: Model) -> No
     model.put("long.py", body.encode())
     [text] = model.makes(("read", {"path": "long.py"}))
     lines = text.split("\n")
-    assert lines[0].startswith("[1,372 lines. ")
+    assert lines[0].startswith("[long.py, 1,372 lines. ")
     assert lines[1] == "1-2: def report_0():"
-    assert "[Lines 1-150 of 1,372]" in lines
-    assert len(lines) < 260
+    assert "[long.py, lines 1-60 of 1,372]" in lines
+    assert len(lines) < 170
     [text] = model.makes(("read", {"path": "long.py", "lines": "28-30"}), options=("-c",))
     # The header says that there is more, and nothing else does.
     assert text == (
-        "[Lines 28-30 of 1,372]\n28:     return 13\n29: def report_14():\n30:     return 14"
+        "[long.py, lines 28-30 of 1,372]\n    return 13\ndef report_14():\n    return 14"
     )
 
 
@@ -117,23 +117,23 @@ def test_f12_a_model_reads_definitions_by_their_names(model: Model) -> None:
         ("read", {"path": "shop/options.py", "lines": "Option.consum"}),
     )
     assert one == (
-        "[Lines 19-22 of 22]\n19:     def process(self, value):\n20:         if value is None:\n"
-        "21:             return self.consume()\n22:         return value"
+        "[shop/options.py, lines 19-22 of 22]\n    def process(self, value):\n"
+        "        if value is None:\n            return self.consume()\n        return value"
     )
     assert mixed == (
-        "shop/options.py\n[Line 1 of 22]\n1: import os\n[Lines 15-17 of 22]\n15:     @property\n"
-        '16:     def long_name(self):\n17:         return "--" + self.name\n'
-        "shop/prices.py\n[Lines 4-6 of 11]\n4: def net_price(cents: int, discount: int = 0) -> int:"
-        '\n5:     """Returns a price after a discount in percent."""\n'
-        "6:     return cents - cents * discount // 100\n"
-        "shop/options.py\n[Lines 8-9 of 22]\n8:     def process(self, value):\n"
-        "9:         return value\n[Line 12 of 22]\n12: class Option(Parameter):"
+        "[shop/options.py, line 1 of 22]\nimport os\n[lines 15-17]\n    @property\n"
+        '    def long_name(self):\n        return "--" + self.name\n'
+        "[shop/prices.py, lines 4-6 of 11]\ndef net_price(cents: int, discount: int = 0) -> int:"
+        '\n    """Returns a price after a discount in percent."""\n'
+        "    return cents - cents * discount // 100\n"
+        "[shop/options.py, lines 8-9 of 22]\n    def process(self, value):\n"
+        "        return value\n[line 12]\nclass Option(Parameter):"
     )
     assert "5-6 Parameter.consume." in unknown
     told = json.loads(model.server.bodies[0])["tools"]
     [read] = [each["function"] for each in told if each["function"]["name"] == "read"]
     lines = read["parameters"]["properties"]["lines"]["description"]
-    assert lines == "28-67,90-120 or a definition's name"
+    assert lines == "28-67,Name,Class.method"
 
 
 def test_f12_searches_show_what_a_model_needs_and_no_plan(model: Model) -> None:

@@ -1,6 +1,7 @@
 """Options from a model's drafts to the plan that a user chose, as the command line shows them."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.cli.harness import World
 from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
 from tests.cli.terminal import QUESTION, Terminal
 
-from assent.agent.effects import STAGED
+from assent.agent.draft_results import STAGED_COMMAND
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
 
 Call = tuple[str, dict[str, Any]]
@@ -448,10 +449,12 @@ def test_g22_calls_and_reads_are_about_the_option_that_was_named_last(options: T
     options.json("Pick a database")
     texts = [text for text, failed in calls(options) if not failed]
     assert len(texts) == 11, calls(options)
-    reads = [text.splitlines()[0] for text in texts if text.startswith("1: ")]
-    assert reads == ["1: sqlite", "1: sqlite 3", "1: postgres", "1: sqlite 4", "1: postgres"]
-    assert "Staged in option Keep SQLite, not on disk" in texts[1]
-    assert texts[9].startswith(f"Option Keep SQLite: {STAGED.format(number=1)}")
+    reads = [text for text in texts if re.fullmatch("[a-z]+( [0-9])?", text.splitlines()[0])]
+    firsts = [text.splitlines()[0] for text in reads]
+    assert firsts == ["sqlite", "sqlite 3", "postgres", "sqlite 4", "postgres"]
+    assert "Staged in option Keep SQLite: " in texts[1]
+    told = STAGED_COMMAND.format(number=1, count=1, id="")
+    assert texts[9].startswith(f"Option Keep SQLite: {told[:-1]}")
     assert texts[10].splitlines() == [
         "- Keep SQLite: draft, 2 operations, plan pick_a_database_keep_sqlite; calls without "
         "`option` are about it",

@@ -32,7 +32,7 @@ def test_f35_the_last_edits_and_the_plan_come_in_one_answer(model: Model) -> Non
     assert len(model.server.bodies) == 1
     assert model.ok("status")["plan"]["state"] == "AWAITING_APPROVAL"
     assert len(model.ok("diff")["operations"]) == 2
-    assert "May follow edits in one answer." in model.sent
+    assert "in one answer with edits, checks and `write_plan`" in model.sent
 
 
 FAILING: dict[str, tuple[Call, str]] = {

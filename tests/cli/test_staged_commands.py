@@ -9,7 +9,7 @@ import pytest
 from bench.stories import StoryServer, story_server
 from tests.cli.harness import World
 
-from assent.agent.effects import STAGED
+from assent.agent.draft_results import STAGED_COMMAND
 from assent.llm.scripted import ScriptedCall, ScriptedTurn
 from assent.permissions.check import NOT_STAGED, NOTHING_STAGED
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
@@ -75,7 +75,7 @@ def test_f13_a_command_is_staged_only_if_the_call_says_so(planner: Planner) -> N
     verdicts = [(end["verdict"], end["result"]["failed"]) for end in (refused, staged, read)]
     assert verdicts == [("deny", True), ("stage", False), ("run", False)]
     assert planner.results[0] == refused["result"]["text"] == WHY
-    assert planner.results[1].startswith(STAGED.format(number=1))
+    assert planner.results[1].startswith(STAGED_COMMAND.format(number=1, count=1, id="")[:-1])
     assert planner.results[2] == "one"
     assert planner.staged() == [MAKES]
     assert not (planner.root / "made").exists()
@@ -107,7 +107,7 @@ def test_f61_a_command_that_only_reads_is_staged_if_the_call_says_so(
     [end] = planner.shells({"command": "cat a.txt", **wish})
     assert end["verdict"] == "stage"
     assert planner.results == [end["result"]["text"]]
-    assert planner.results[0].startswith(STAGED.format(number=1))
+    assert planner.results[0].startswith(STAGED_COMMAND.format(number=1, count=1, id="")[:-1])
     assert "one" not in planner.results[0].split()
     assert planner.staged() == ["cat a.txt"]
 

@@ -21,6 +21,7 @@ from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
 from assent.store.locks import FileLocks
+from assent.tools.outcome import BYTES, KEPT_BYTES
 
 
 def making(world: World) -> Scripted:
@@ -179,8 +180,30 @@ def test_what_it_says_is_bounded(world: World) -> None:
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")
     outcome = finished_by(engine.session_commands.run_as_user(record, "yes", Chatty(lambda: None)))
-    assert "[Output truncated: only the beginning of 12582912 bytes was kept.]" in outcome.text
+    assert f"[The first {12582912 - KEPT_BYTES} bytes were dropped.]" in outcome.text
     assert len(heard(engine, record)[0]) < 60_000
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+class Telling(Scripted):
+    """Implements ports.ProcessRunner: a token lies where the model's part of the output begins."""
+
+    def run_command(
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        yield OutputChunk(f"{'x ' * 50_000}{TOKEN} {'y ' * (BYTES // 2 - 9)}".encode())
+        yield ProcessResult(0)
+
+
+def test_no_half_of_a_secret_is_told_where_the_output_is_cut(world: World) -> None:
+    engine = world.engine()
+    record = engine.sessions.start("Do it", "plan")
+    finished_by(engine.session_commands.run_as_user(record, "yes", Telling(lambda: None)))
+    (told,) = heard(engine, record)
+    assert "y y y" in told
+    assert not any(TOKEN[at : at + 8] in told for at in range(len(TOKEN) - 7))
 
 
 def test_no_tool_no_driver_and_no_session_can_get_there() -> None:

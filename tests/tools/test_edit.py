@@ -75,13 +75,13 @@ def test_f130_what_is_not_there_is_told_with_the_nearest_lines(desk: Desk) -> No
     desk.put("f", "import os\n\ndef total(items):\n    return 1\n")
     told = desk.failing("edit", path="f", old="def total(items, tax):\n", new="")
     assert told == (
-        "`old` was not found. Nothing was changed. The nearest lines are:\n"
-        "2: \n3: def total(items):\n4:     return 1"
+        "`old` was not found. Nothing was changed. Nearest are lines 2-4:\n"
+        "\ndef total(items):\n    return 1"
     )
 
 
 NUMBERED = {
-    "as read shows it": ("2:     b\n3:     c", "2:     x\n3:     y", b"a\n    x\n    y\n"),
+    "as grep shows it": ("2:     b\n3:     c", "2:     x\n3:     y", b"a\n    x\n    y\n"),
     "new is bare": ("2:     b\n", "    z\n", b"a\n    z\n    c\n"),
     "as grep shows context": ("2-     b\n3:     c\n", "", b"a\n"),
     "with a tab": ("     2\t    b", "     2\t    z", b"a\n    z\n    c\n"),
@@ -113,10 +113,10 @@ def test_numbers_that_leave_a_doubt_are_told(desk: Desk, old: str, new: str) -> 
     assert told.startswith("`old` was not found. Nothing was changed. Line numbers are not content")
 
 
-def test_every_tool_shows_the_number_of_a_line_alike(desk: Desk) -> None:
+def test_searches_show_the_number_of_a_line_alike_and_read_shows_none(desk: Desk) -> None:
     desk.put("f.py", "x = 1\n")
     line = "1: x = 1"
-    assert desk.call("read", path="f.py").text == line
+    assert desk.call("read", path="f.py").text == "x = 1"
     assert desk.call("grep", pattern="x", path="f.py").text.endswith(f"\n{line}")
     assert desk.call("search", path="f.py").text == line
 
@@ -426,3 +426,65 @@ def test_many_places_are_counted_where_they_are_not_shown(desk: Desk) -> None:
     rows = desk.call("edit", edits=edits).text.splitlines()
     assert sum(row.startswith("@@ ") for row in rows) == 10
     assert rows[-1] == "… and 4 more places"
+
+
+RENAME = {"old": "net", "new": "gross", "replace_all": True, "word": True}
+
+
+def test_f131_one_edit_renames_a_whole_word_in_all_files_of_a_glob(desk: Desk) -> None:
+    desk.put("src/a.py", "net = internet(net)\n")
+    desk.put("src/deep/b.py", "x = net\n")
+    desk.put("src/c.py", "internet = 1\n")
+    desk.put("src/d.txt", "net\n")
+    outcome = desk.call("edit", edits=[{"path": "src/**/*.py", **RENAME}])
+    assert outcome.text == "src/a.py: 2 replacements.\nsrc/deep/b.py: 1 replacement."
+    assert desk.content("src/a.py") == b"gross = internet(gross)\n"
+    assert desk.content("src/deep/b.py") == b"x = gross\n"
+    desk.put("src/e.py", "net\n")
+    attempt = desk.settle("edit", path="src/**/*.py", **RENAME).attempt
+    assert attempt is not None
+    # Only what it changes is judged, as an edit and as a read.
+    assert [request.resource for request in attempt.requests] == ["src/e.py", "src/e.py"]
+
+
+def test_f131_a_list_of_paths_and_other_edits_are_one_call_all_or_none(desk: Desk) -> None:
+    desk.put("a.py", "net\nnet\n")
+    desk.put("b.py", "net\nother\n")
+    edits = [{"path": ["a.py", "b.py"], **RENAME}, {"path": "b.py", "old": "other", "new": "y"}]
+    outcome = desk.call("edit", edits=edits)
+    assert outcome.text.startswith("a.py: 2 replacements.\nb.py: 2 replacements:\n@@ ")
+    assert (desk.content("a.py"), desk.content("b.py")) == (b"gross\ngross\n", b"gross\ny\n")
+    desk.put("c.py", "nothing\n")
+    told = desk.failing("edit", edits=[{"path": ["a.py", "c.py"], **RENAME}])
+    assert "was not found as a whole word" in told
+    told = desk.failing("edit", edits=[{"path": "*.rs", **RENAME}])
+    assert told.startswith("No file that *.rs matches contains `old`.")
+    told = desk.failing("edit", edits=[{"path": ["a.py", "b.py"], "old": "net", "new": "x"}])
+    assert "Several paths need replace_all" in told
+    assert desk.content("c.py") == b"nothing\n"
+
+
+def test_f131_a_glob_reaches_no_secret_no_ignored_file_and_nothing_outside(desk: Desk) -> None:
+    desk.put(".gitignore", "*.log\n")
+    for name in (".env", "a.log", "a.txt"):
+        desk.put(name, "net\n")
+    outcome = desk.call("edit", edits=[{"path": "**", **RENAME}])
+    told, note = outcome.text.split("\n")
+    assert told == "a.txt: 1 replacement."
+    assert note.startswith("[1 files ")
+    assert desk.content(".env") == b"net\n"
+    for path in ("../**", "/etc/*", "~/*"):
+        assert "side the workspace" in desk.failing("edit", edits=[{"path": path, **RENAME}])
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(desk: Desk) -> None:
+    desk.put("app/[id].ts", "net\n")
+    desk.put("app/i.ts", "net\n")
+    desk.call("edit", edits=[{"path": "app/[id].ts", **RENAME}])
+    assert (desk.content("app/[id].ts"), desk.content("app/i.ts")) == (b"gross\n", b"net\n")
+
+
+def test_a_whole_word_alone_is_ambiguous_only_among_whole_words(desk: Desk) -> None:
+    desk.put("f", "net internet\n")
+    desk.call("edit", path="f", old="net", new="x", word=True)
+    assert desk.content("f") == b"x internet\n"

@@ -203,7 +203,13 @@ def test_an_outline_is_bounded_and_says_so() -> None:
     assert (len(found), found[-1]) == (MAX_ENTRIES + 1, "[400 more definitions]")
     nested = "".join(f"class C{n}:\n    def m(self): ...\n" for n in range(90)).encode()
     found = file_outline(b"a.py", nested)
-    assert (len(found), found[1], found[-1]) == (91, "3-4: class C1:", "[90 more definitions]")
+    assert found[:3] == ("1-2: class C0:", "  m", "3-4: class C1:")
+    assert (len(found), found[-1]) == (180, "  m")
+    methods = "".join(f"    def m{n}(self): ...\n" for n in range(400))
+    found = file_outline(b"a.py", f"class C:\n{methods}".encode())
+    assert found[0] == "1-401: class C:"
+    assert found[1].split(", ")[::299] == ["  m0", "m299"]
+    assert found[2:] == ("[100 more definitions]",)
     wide = file_outline(b"a.py", b"def f(" + b"a" * 5000 + b"): ...\n")
     assert len(wide[0]) < 120
 
@@ -233,13 +239,19 @@ def test_f12_a_long_file_gives_its_outline_and_its_beginning(tmp_path: Path) -> 
     body = "".join(f"def f{n}():\n    return {n}\n" for n in range(686))
     place.put("long.py", body)
     lines = place.call(READ, path="long.py").text.split("\n")
-    assert lines[0] == "[1,372 lines. The outline, then the beginning; use lines to read on.]"
+    assert (
+        lines[0] == "[long.py, 1,372 lines. The outline, then the beginning; use lines to read on.]"
+    )
     assert lines[1:3] == ["1-2: def f0():", "3-4: def f1():"]
-    at = lines.index("[Lines 1-150 of 1,372]")
-    assert (len(lines) - at - 1, lines[-1]) == (FIRST_LINES, "150:     return 74")
-    assert len(lines) < 260
+    at = lines.index("[long.py, lines 1-60 of 1,372]")
+    assert (len(lines) - at - 1, lines[-1]) == (FIRST_LINES, "    return 29")
+    assert len(lines) < 170
     asked = place.call(READ, path="long.py", lines="28-67").text.split("\n")
-    assert (asked[0], asked[1], len(asked)) == ("[Lines 28-67 of 1,372]", "28:     return 13", 41)
+    assert (asked[0], asked[1], len(asked)) == (
+        "[long.py, lines 28-67 of 1,372]",
+        "    return 13",
+        41,
+    )
     place.put("short.py", "x = 1\n" * LONG_LINES)
     assert place.call(READ, path="short.py").text.count("\n") == LONG_LINES - 1
 
@@ -250,4 +262,4 @@ def test_f12_the_outline_is_that_of_the_draft(tmp_path: Path) -> None:
     assert "1: def old(): ..." in place.call(READ, path="long.py").text.split("\n")[1]
     place.stage("long.py", "def new(): ...\n" + "x = 1\n" * 400)
     lines = place.call(READ, path="long.py").text.split("\n")
-    assert lines[1:3] == ["1: def new(): ...", "[Lines 1-150 of 401]"]
+    assert lines[1:3] == ["1: def new(): ...", "[long.py, lines 1-60 of 401]"]

@@ -7,21 +7,24 @@ from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.core.text.secrets import redact
 from assent.tools.command_tools import GIT, SHELL
 from assent.tools.fetch import FETCH
-from assent.tools.find_tools import GLOB, GREP, LIST
+from assent.tools.find_tools import GLOB, LIST
 from assent.tools.outcome import (
     BYTES,
     CUT_MARK,
     KEPT_BYTES,
     LINES,
     CutOutput,
+    LinePage,
+    LineRange,
     collect_output,
     cut_output,
     limited_outcome,
     output_lines,
+    read_pages,
     truncated,
 )
-from assent.tools.read import READ, LinePage, LineRange, read_pages
-from assent.tools.search import SEARCH
+from assent.tools.read import READ
+from assent.tools.search_tools import GREP, SEARCH
 from assent.tools.text_search import regex_reach
 from assent.tools.tool import tool_definition
 
@@ -61,13 +64,13 @@ def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
     content = "eins\nzwei äöü\n\nvier".encode()
     chunks = [content[at : at + size] for at in range(0, len(content), size)]
     whole = read_pages(chunks, (LineRange(1, 10),))
-    lines = ("1: eins", "2: zwei äöü", "3: ", "4: vier")
+    lines = ("eins", "zwei äöü", "", "vier")
     assert whole.pages == (LinePage(1, lines, (5, 12, 1, 4)),)
     assert (whole.total, whole.is_whole) == (4, True)
     found = read_pages(chunks, (LineRange(4, 9), LineRange(2, 2)))
     assert found.pages == (
-        LinePage(2, ("2: zwei äöü",), (12,)),
-        LinePage(4, ("4: vier",), (4,)),
+        LinePage(2, ("zwei äöü",), (12,)),
+        LinePage(4, ("vier",), (4,)),
     )
     assert (found.total, found.is_whole) == (4, False)
     assert read_pages(chunks, (LineRange(7, 9),)).pages == ()
@@ -108,6 +111,73 @@ def read_on(found: CutOutput) -> str:
     shown = output_lines(found.text[: found.text.index(CUT_MARK)])
     rest = output_lines(found.whole)[found.line - 1 :]
     return "".join([*shown[: found.line - 1], *rest])
+
+
+def cut_at_start(text: str) -> CutOutput:
+    parts = [OutputChunk(text.encode()), ProcessResult(1)]
+    outcome = collect_output(iter(parts), "x", is_end=True)
+    assert outcome.rest
+    return cut_output(outcome.text, outcome.rest, redact)
+
+
+def shown_end(found: CutOutput) -> list[str]:
+    head, *lines, note = found.text.split("\n")
+    assert head.startswith("[Truncated: the last ")
+    assert note == "[Exit code 1.]"
+    return lines
+
+
+def test_f122_of_a_long_output_of_a_command_the_end_is_shown() -> None:
+    found = cut_at_start("".join(f"{n}\n" for n in range(5_000)))
+    assert shown_end(found) == [str(n) for n in range(3_000, 5_000)]
+    assert found.text.startswith("[Truncated: the last 2000 of 5000 lines, ")
+    # What the model reads back ends where what it was shown begins.
+    assert (found.is_end, output_lines(found.whole)[found.line - 1]) == (True, "2999")
+    wide = cut_at_start("a\n" + "y" * 120_000)
+    assert shown_end(wide) == ["y" * BYTES]
+    short = collect_output(iter([OutputChunk(b"one\n"), ProcessResult(1)]), "x", is_end=True)
+    assert (short.text, short.rest) == ("one\n[Exit code 1.]", b"")
+
+
+@pytest.mark.parametrize("after", range(0, 45, 4))
+@pytest.mark.parametrize("blank", [" ", "\n"])
+def test_f122_no_part_of_a_secret_across_the_start_of_what_is_shown_is_left(
+    after: int, blank: str
+) -> None:
+    found = cut_at_start(f"{'x ' * 40_000}{TOKEN}{blank}{'y ' * ((BYTES - after) // 2)}")
+    for text in (found.text, found.whole):
+        assert not any(TOKEN[at : at + 8] in text for at in range(len(TOKEN) - 7))
+    assert "[masked: GitHub token]" in found.whole
+
+
+@pytest.mark.parametrize("lines", range(LINES - 6, LINES + 1))
+def test_f122_a_private_key_across_the_start_of_what_is_shown_is_masked(lines: int) -> None:
+    key = PRIVATE + ("QUJD" * 16 + "\n") * 3 + "-----END PRIVATE KEY-----\n"
+    found = cut_at_start("before\n" * 500 + key + "line\n" * lines)
+    assert "QUJD" not in found.text + found.whole
+    assert found.whole.count("[masked: private key]") == 1
+
+
+@pytest.mark.parametrize("codes", ["", "\x1b[0m"])
+@pytest.mark.parametrize("room", range(0, 400, 37))
+def test_f122_no_part_of_a_secret_across_the_start_of_what_is_kept_is_left(
+    room: int, codes: str
+) -> None:
+    key = PRIVATE + ("QUJD" * 16 + "\n") * 3 + "-----END PRIVATE KEY-----\n"
+    for secret, piece in ((key, "QUJD"), (f"{TOKEN}\n", TOKEN[-12:])):
+        filler = f"{codes}{'z ' * 49}\n"
+        after = filler * ((KEPT_BYTES - room) // len(filler))
+        found = cut_at_start("x" * KEPT_BYTES + "\n" + secret + after)
+        assert piece not in found.text + found.whole
+        assert len(found.whole) > KEPT_BYTES // 2
+
+
+def test_f122_what_a_command_prints_cannot_pass_for_our_own_mark() -> None:
+    fake = "[Truncated: the last 1 of 9 lines, 3 of 99 bytes shown.]\n"
+    found = cut_at_start(fake + "line\n" * 3_000)
+    assert shown_end(found) == ["line"] * 2_000
+    told = cut_output(f"{fake}abc ghp_", b"something else", redact)
+    assert not told.is_end
 
 
 @pytest.mark.parametrize("before", range(0, 45, 4))
@@ -154,7 +224,7 @@ def test_f122_lines_of_a_kept_output_are_short_enough_to_be_read_whole() -> None
     lines = output_lines(text)
     assert lines == ["a", "", "b" * 2_000, "b" * 2_000, "b", "\u00e9" * 2_000]
     (page,) = read_pages(("\n".join(lines).encode(),), (LineRange(1, 99),)).pages
-    assert [line.partition(": ")[2] for line in page.lines] == lines
+    assert [*page.lines] == lines
 
 
 @pytest.mark.parametrize(

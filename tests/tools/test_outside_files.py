@@ -85,7 +85,7 @@ def test_f77_a_file_outside_asks_for_its_folder_and_is_a_read(yard: Yard, typed:
         ResourceAccess(Action.READ, f"{yard.base}/near/a.txt", link=led),
     ]
     outcome = yard.agreed(READ, path=path)
-    assert (outcome.text, outcome.title) == ("1: in near/a.txt", f"{yard.base}/near/a.txt")
+    assert (outcome.text, outcome.title) == ("in near/a.txt", f"{yard.base}/near/a.txt")
     assert outcome.metadata == {"bytes": (yard.base / "near/a.txt").stat().st_size}
 
 
@@ -206,7 +206,7 @@ def test_f77_pages_pictures_and_binary_are_as_in_the_workspace(yard: Yard) -> No
     yard.beside("near/p.png", PNG)
     yard.beside("near/bin", b"\x7fELF\0")
     text = yard.agreed(READ, path="../near/long", offset=2, limit=1).text
-    assert text == "[Line 2 of 3]\n2: b"
+    assert text == f"[{yard.base}/near/long, line 2 of 3]\nb"
     assert yard.agreed(READ, path="../near/p.png").images == (ImagePart("image/png", PNG),)
     with pytest.raises(Refused, match="is binary"):
         yard.agreed(READ, path="../near/bin")
@@ -217,7 +217,7 @@ def test_f77_pages_pictures_and_binary_are_as_in_the_workspace(yard: Yard) -> No
 def test_f135_instructions_outside_are_not_obeyed(yard: Yard) -> None:
     yard.beside("near/AGENTS.md", "obey")
     yard.beside("near/deep/AGENTS.md", "obey")
-    assert yard.agreed(READ, path="../near/deep/b.txt").text == "1: in near/deep/b.txt"
+    assert yard.agreed(READ, path="../near/deep/b.txt").text == "in near/deep/b.txt"
 
 
 def test_f76_a_secret_outside_is_judged_by_its_name(yard: Yard) -> None:
@@ -229,7 +229,7 @@ def test_f76_a_secret_outside_is_judged_by_its_name(yard: Yard) -> None:
 def test_f78_a_draft_that_leads_outside_is_asked_about_too(yard: Yard) -> None:
     yard.stage("drafted", str(yard.base / "near" / "a.txt"), "link")
     assert yard.requests(READ, "drafted")[0].resource == f"{yard.base}/near/*"
-    assert yard.agreed(READ, path="drafted").text == "1: in near/a.txt"
+    assert yard.agreed(READ, path="drafted").text == "in near/a.txt"
 
 
 OTHERS: dict[str, dict[str, Any]] = {

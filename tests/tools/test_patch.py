@@ -195,8 +195,8 @@ def test_f131_the_nearest_lines_of_a_patch_are_lines_of_the_file(desk: Desk) -> 
     desk.put("f", "def f():\n    return 2\n")
     told = desk.failing("patch", patch=begin("*** Update File: f", "@@", "-    return 3"))
     assert told == (
-        "f: hunk 1 was not found after line 0. Nothing was changed. The nearest lines are:\n"
-        "1: def f():\n2:     return 2"
+        "f: hunk 1 was not found after line 0. Nothing was changed. Nearest are lines 1-2:\n"
+        "def f():\n    return 2"
     )
 
 

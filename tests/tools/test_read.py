@@ -20,10 +20,10 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_f12_read_shows_lines_with_numbers_and_remembers_what_was_seen(place: Place) -> None:
+def test_f12_read_shows_the_text_alone_and_remembers_what_was_seen(place: Place) -> None:
     place.put("a.txt", "one\r\ntwo\n\nfour")
     outcome = place.call(READ, path="a.txt")
-    assert outcome.text == "1: one\n2: two\n3: \n4: four"
+    assert outcome.text == "one\ntwo\n\nfour"
     seen = {"a.txt": sha256(b"one\r\ntwo\n\nfour")}
     assert outcome.metadata == {"seen": seen, "bytes": len(b"one\r\ntwo\n\nfour")}
     assert place.touched(READ, path="a.txt") == ["a.txt"]
@@ -32,8 +32,8 @@ def test_f12_read_shows_lines_with_numbers_and_remembers_what_was_seen(place: Pl
 def test_offset_and_limit_choose_lines_and_say_how_to_go_on(place: Place) -> None:
     place.put("a", "".join(f"line {n}\n" for n in range(1, 10)))
     text = place.call(READ, path="a", offset=3, limit=2).text
-    assert text == "[Lines 3-4 of 9]\n3: line 3\n4: line 4"
-    assert place.call(READ, path="a", offset=8).text == "[Lines 8-9 of 9]\n8: line 8\n9: line 9"
+    assert text == "[a, lines 3-4 of 9]\nline 3\nline 4"
+    assert place.call(READ, path="a", offset=8).text == "[a, lines 8-9 of 9]\nline 8\nline 9"
     with pytest.raises(NotFound, match="9 lines; line 10 is past"):
         place.call(READ, path="a", offset=10)
 
@@ -41,7 +41,7 @@ def test_offset_and_limit_choose_lines_and_say_how_to_go_on(place: Place) -> Non
 def test_f122_a_long_file_is_cut_at_2000_lines_and_50_kib(place: Place) -> None:
     place.put("many", "x\n" * 5000)
     lines = place.call(READ, path="many", lines="1-").text.split("\n")
-    assert (len(lines), lines[0]) == (2002, "[Lines 1-2000 of 5,000]")
+    assert (len(lines), lines[0]) == (2002, "[many, lines 1-2000 of 5,000]")
     assert lines[-1] == "[The limit of one result is reached: read on with lines 2001-.]"
     place.put("wide", ("y" * 999 + "\n") * 100)
     text = place.call(READ, path="wide").text
@@ -56,8 +56,8 @@ def test_a_huge_line_is_cut_and_never_held_whole(place: Place) -> None:
             file.write(b"z" * (1 << 20))
         file.write(b"\nshort\n")
     first, second = place.call(READ, path="huge").text.split("\n")
-    assert first == "1: " + "z" * 2000 + f" [… {8 << 20} bytes in this line]"
-    assert second == "2: short"
+    assert first == "z" * 2000 + f" [… {8 << 20} bytes in this line]"
+    assert second == "short"
 
 
 def test_read_sees_the_draft(place: Place) -> None:
@@ -65,7 +65,7 @@ def test_read_sees_the_draft(place: Place) -> None:
     place.put("b", "gone")
     place.stage("a", "new")
     place.drop("b")
-    assert place.call(READ, path="a").text == "1: new"
+    assert place.call(READ, path="a").text == "new"
     with pytest.raises(NotFound):
         place.call(READ, path="b")
 
@@ -91,8 +91,8 @@ def test_binary_is_refused_and_other_text_is_read(place: Place) -> None:
     place.put("empty", "")
     with pytest.raises(Refused, match="is binary"):
         place.call(READ, path="bin")
-    assert place.call(READ, path="latin").text == "1: café\n[Not UTF-8: read as Latin-1.]"
-    assert place.call(READ, path="marked").text == "1: x"
+    assert place.call(READ, path="latin").text == "café\n[Not UTF-8: read as Latin-1.]"
+    assert place.call(READ, path="marked").text == "x"
     assert place.call(READ, path="empty").text == "[The file is empty.]"
 
 
@@ -142,8 +142,9 @@ def test_f135_instructions_of_folders_come_once_the_nearest_last(place: Place) -
     place.put("pkg/inner/a.py", "x = 1\n")
     outcome = place.call(READ, path="pkg/inner/a.py")
     assert outcome.text == (
-        "1: x = 1\n[Instructions from pkg/AGENTS.md, for all files below it:]\npkg rules\n"
-        "[Instructions from pkg/inner/CLAUDE.md, for all files below it:]\ninner rules"
+        "[Instructions from pkg/AGENTS.md, for all files below it:]\npkg rules\n"
+        "[Instructions from pkg/inner/CLAUDE.md, for all files below it:]\ninner rules\n"
+        "[pkg/inner/a.py]\nx = 1"
     )
     assert list(outcome.metadata["seen"]) == [
         "pkg/inner/a.py",
@@ -151,16 +152,16 @@ def test_f135_instructions_of_folders_come_once_the_nearest_last(place: Place) -
         "pkg/inner/CLAUDE.md",
     ]
     place.seen = outcome.metadata["seen"]
-    assert place.call(READ, path="pkg/inner/a.py").text == "1: x = 1"
+    assert place.call(READ, path="pkg/inner/a.py").text == "x = 1"
 
 
 def test_f135_instructions_that_lead_outside_or_are_secret_are_left_out(place: Place) -> None:
     (place.root.parent / "evil.md").write_text("obey", encoding="utf-8")
     place.put("pkg/a.py", "x")
     (place.root / "pkg/AGENTS.md").symlink_to("../../evil.md")
-    assert place.call(READ, path="pkg/a.py").text == "1: x"
+    assert place.call(READ, path="pkg/a.py").text == "x"
     place.put("other/AGENTS.md", "hidden")
     place.put("other/a.py", "x")
     place.secret = (b"other/AGENTS.md",)
-    assert place.call(READ, path="other/a.py").text == "1: x"
+    assert place.call(READ, path="other/a.py").text == "x"
     assert "hidden" in place.call(READ, path="other/AGENTS.md").text

@@ -68,14 +68,14 @@ def said(place: Place, lines: str) -> str:
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
-        ("Cart", ["Lines 13-19 of 22"]),
-        ("Cart.total", ["Lines 14-19 of 22"]),
-        ("Row.total", ["Lines 4-6 of 22", "Lines 8-10 of 22"]),
-        ("total", ["Lines 4-6 of 22", "Lines 8-10 of 22", "Lines 14-19 of 22"]),
-        ("empty, 1", ["Line 1 of 22", "Line 22 of 22"]),
-        ("1-2, Row.price, Row.total", ["Lines 1-2 of 22", "Lines 4-6 of 22", "Lines 8-10 of 22"]),
-        ("L1-L3,empty()", ["Lines 1-3 of 22", "Line 22 of 22"]),
-        ("Cart, Cart.total, 12-20", ["Lines 12-20 of 22"]),
+        ("Cart", ["cart.py, lines 13-19 of 22"]),
+        ("Cart.total", ["cart.py, lines 14-19 of 22"]),
+        ("Row.total", ["cart.py, lines 4-6 of 22", "lines 8-10"]),
+        ("total", ["cart.py, lines 4-6 of 22", "lines 8-10", "lines 14-19"]),
+        ("empty, 1", ["cart.py, line 1 of 22", "line 22"]),
+        ("1-2, Row.price, Row.total", ["cart.py, lines 1-2 of 22", "lines 4-6", "lines 8-10"]),
+        ("L1-L3,empty()", ["cart.py, lines 1-3 of 22", "line 22"]),
+        ("Cart, Cart.total, 12-20", ["cart.py, lines 12-20 of 22"]),
     ],
 )
 def test_f12_a_definition_is_read_with_its_decorators(
@@ -95,7 +95,7 @@ def test_f12_an_unknown_name_gives_near_names_with_their_lines(place: Place) -> 
         place.call(READ, path="cart.py", lines="zebra")
     # What is found is shown all the same.
     assert shown(place, "empty, Emptyy") == [
-        "Line 22 of 22",
+        "cart.py, line 22 of 22",
         "'Emptyy' is not a range of lines, such as 28-67, nor defined in cart.py. Near: 22 empty.",
     ]
     place.put("notes.txt", "total\n")
@@ -112,25 +112,25 @@ def test_of_many_or_long_definitions_of_one_name_the_list_is_given(place: Place)
         "6 definitions of run, choose: 2 C0.run, 4 C1.run, 6 C2.run, 8 C3.run, 10 C4.run, "
         "12 C5.run. Nothing was read."
     )
-    assert shown(place, "C3.run", "many.py") == ["Line 8 of 12"]
+    assert shown(place, "C3.run", "many.py") == ["many.py, line 8 of 12"]
     body = "        x = 1\n" * LONG_LINES
     place.put("long.py", "".join(f"class C{n}:\n    def run(self):\n{body}" for n in range(2)))
     with pytest.raises(NotFound, match=r"choose: 2-302 C0\.run, 304-604 C1\.run\."):
         place.call(READ, path="long.py", lines="run")
-    assert shown(place, "C1.run", "long.py") == ["Lines 304-604 of 604"]
+    assert shown(place, "C1.run", "long.py") == ["long.py, lines 304-604 of 604"]
 
 
 def test_a_definition_whose_end_is_not_known_is_begun(place: Place) -> None:
     table = "create table a (\n  x int\n);\n\ncreate table b (\n" + "  y int,\n" * 99
     place.put("a.sql", table)
-    assert shown(place, "a", "a.sql") == ["Lines 1-4 of 104", "Where a ends is not known."]
-    assert shown(place, "b", "a.sql") == ["Lines 5-44 of 104", "Where b ends is not known."]
+    assert shown(place, "a", "a.sql") == ["a.sql, lines 1-4 of 104", "Where a ends is not known."]
+    assert shown(place, "b", "a.sql") == ["a.sql, lines 5-44 of 104", "Where b ends is not known."]
 
 
 def test_f12_names_are_those_of_the_draft(place: Place) -> None:
     place.stage("cart.py", "x = 1\n\n\ndef fresh():\n    return 1\n")
     text = place.call(READ, path="cart.py", lines="fresh").text
-    assert text == "[Lines 4-5 of 5]\n4: def fresh():\n5:     return 1"
+    assert text == "[cart.py, lines 4-5 of 5]\ndef fresh():\n    return 1"
     with pytest.raises(NotFound):
         place.call(READ, path="cart.py", lines="Cart")
 
@@ -171,8 +171,8 @@ def test_f76_a_name_reads_nothing_of_a_file_that_may_not_be_read(tmp_path: Path)
         "read", path="a.py", lines="empty", more=[".env:token", "a.py:Cart.total"]
     ).text
     assert "def token" not in text
-    assert text.startswith("a.py\n[Line 22 of 22]\n22: def empty(): ...\n.env\n")
-    assert "\na.py\n[Lines 14-19 of 22]\n14:     @cached\n" in text
+    assert text.startswith("[a.py, line 22 of 22]\ndef empty(): ...\n[.env]\n")
+    assert "\n[a.py, lines 14-19 of 22]\n    @cached\n" in text
 
 
 @pytest.mark.parametrize(

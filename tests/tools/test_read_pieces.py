@@ -72,9 +72,9 @@ def made(desk: Desk, person: Person, *guards: Hook, **args: object) -> ToolCallR
 def test_f12_several_files_and_ranges_come_in_one_result(desk: Desk) -> None:
     outcome = desk.call("read", path="a.py", lines="2-3, 8-", more=["b.py", "a.py:5"])
     assert outcome.text == (
-        "a.py\n[Lines 2-3 of 9]\n2: line 2\n3: line 3\n[Lines 8-9 of 9]\n8: line 8\n9: line 9\n"
-        "b.py\n1: x = 1\n"
-        "a.py\n[Line 5 of 9]\n5: line 5"
+        "[a.py, lines 2-3 of 9]\nline 2\nline 3\n[lines 8-9]\nline 8\nline 9\n"
+        "[b.py]\nx = 1\n"
+        "[a.py, line 5 of 9]\nline 5"
     )
     assert outcome.title == "a.py, b.py, a.py"
     assert [*outcome.metadata["seen"]] == ["a.py", "b.py"]
@@ -94,10 +94,10 @@ def test_f76_each_file_is_asked_about_by_itself_wherever_it_stands(desk: Desk) -
     outcome = made(desk, person, path="a.py", lines="1", more=[".env", "prod.env", "b.py"]).outcome
     assert person.asked == [[".env"], ["prod.env"]]
     assert outcome.text == (
-        "a.py\n[Line 1 of 9]\n1: line 1\n"
-        f".env\n{NOT_ALLOWED}not now. Nothing was done.\n"
-        "prod.env\n1: TOKEN=hunter3\n"
-        "b.py\n1: x = 1"
+        "[a.py, line 1 of 9]\nline 1\n"
+        f"[.env]\n{NOT_ALLOWED}not now. Nothing was done.\n"
+        "[prod.env]\nTOKEN=hunter3\n"
+        "[b.py]\nx = 1"
     )
     assert not outcome.failed
     assert [*outcome.metadata["seen"]] == ["a.py", "prod.env", "b.py"]
@@ -112,7 +112,7 @@ def test_f78_a_symlink_does_not_get_around_the_gate_by_being_second(desk: Desk) 
     assert "hunter2" not in outcome.text
     assert outcome.text.count("outside the workspace") == 2
     assert "nothing does not exist." in outcome.text
-    assert outcome.text.startswith("b.py\n1: x = 1\n")
+    assert outcome.text.startswith("[b.py]\nx = 1\n")
 
 
 def test_a_call_of_which_every_file_is_refused_failed(desk: Desk) -> None:
@@ -132,7 +132,7 @@ def test_f134_hooks_see_every_file_as_a_read_of_its_own(desk: Desk) -> None:
         ("c1#2", {"path": "b.py"}),
         ("c1#3", {"path": "a.py", "lines": "2"}),
     ]
-    assert "b.py\nA hook says no. Nothing was done.\na.py\n" in result.outcome.text
+    assert "[b.py]\nA hook says no. Nothing was done.\n[a.py, line 2 of 9]\n" in result.outcome.text
     told = notify_guards((hook,), result, result.outcome).text
     assert told == f"{result.outcome.text}\n[heard c1#1]\n[heard c1#2]\n[heard c1#3]"
     assert [id for id, _ in hook.after_calls] == ["c1#1", "c1#2", "c1#3"]
@@ -140,17 +140,21 @@ def test_f134_hooks_see_every_file_as_a_read_of_its_own(desk: Desk) -> None:
 
 def test_f122_all_files_together_stay_within_one_result(desk: Desk) -> None:
     for n in range(6):
-        desk.put(f"wide{n}", ("y" * 199 + "\n") * 100)
+        desk.put(f"wide{n}", "".join(f"{line:03}{'y' * 196}\n" for line in range(1, 101)))
     person = Person()
     more = [*[f"wide{n}:1-100" for n in range(1, 6)], ".env"]
     outcome = made(desk, person, path="wide0", lines="1-100", more=more).outcome
     assert len(outcome.text.encode()) < BYTES + 300
     assert outcome.text.count("\n") <= LINES
     assert outcome.text.endswith(
-        f"[{FULL}; not shown: wide2:52-, wide3:1-100, wide4:1-100, wide5:1-100, .env]"
+        f"[{FULL}; not shown: wide2:56-, wide3:1-100, wide4:1-100, wide5:1-100, .env]"
     )
     assert person.asked == []  # nobody is asked about what would not be shown
     assert [*outcome.metadata["seen"]] == ["wide0", "wide1", "wide2"]
+    whole = made(desk, person, path="wide0", more=["wide1", "wide2"]).outcome
+    last = whole.text.split("\n")[-2]
+    assert last.startswith("055y")
+    assert whole.text.endswith(f"[{FULL}; not shown: wide2:56-]")
     many = desk.failing("read", path="b.py", more=["b.py"] * 20)
     assert "reads at most 20 files" in many
 

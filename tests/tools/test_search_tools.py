@@ -11,10 +11,11 @@ from tests.tools.read_harness import Place
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.shell.process import SandboxState
 from assent.tools.definitions import definition
-from assent.tools.find_tools import GLOB, GREP, LIST
+from assent.tools.find_tools import GLOB, LIST
+from assent.tools.outcome import BYTES
 from assent.tools.outline import MAX_BYTES
 from assent.tools.read import READ
-from assent.tools.search import SEARCH
+from assent.tools.search_tools import GREP, SEARCH
 from assent.tools.text_search import MAX_UNTESTED_FILES
 from assent.tools.tool import Tool
 
@@ -119,7 +120,138 @@ def test_grep_takes_a_plain_text_and_a_limit(place: Place) -> None:
     place.put("b.txt", "a.b\naxb\n" * 5)
     assert place.call(GREP, pattern="a.b", literal=True, path="b.txt").metadata == {"count": 5}
     text = place.call(GREP, pattern="a.b", path="b.txt", limit=2).text
-    assert text.endswith("[2 of 10 matching lines; narrow the search.]")
+    assert text.endswith(
+        "[2 of 10 matching lines. Not shown: b.txt 8. "
+        'Next: grep {"pattern":"a.b","path":"b.txt","limit":10}]'
+    )
+
+
+def test_f12_what_little_is_over_the_limit_is_shown_and_the_rest_is_named(place: Place) -> None:
+    place.put("a.txt", "needle\n" * 90)
+    place.put("b.txt", "needle\n" * 30)
+    assert place.call(GREP, pattern="needle").text.count("needle") == 120
+    place.put("c.txt", "needle\n" * 7)
+    cut = place.call(GREP, pattern="needle").text
+    assert cut.count(": needle") == 120
+    assert cut.endswith(
+        "[120 of 127 matching lines in 3 files. Not shown: c.txt 7. "
+        'Next: grep {"pattern":"needle","path":"c.txt"}]'
+    )
+    assert place.call(GREP, pattern="needle", path="c.txt").text.count("needle") == 7
+    for n in range(20):
+        place.put(f"d{n:02}.txt", "needle\n")
+    assert "d10.txt 1, 9 more files. Next: " in place.call(GREP, pattern="needle").text
+
+
+SHOP = """import os
+
+LIMIT = needle(1)
+
+
+def pad():
+    return "so that the names of definitions are a small part of what is shown here"
+
+
+class Cart:
+    kind = needle(2)
+
+    @property
+    def total(self):
+        rows = [needle(row, "and this is quite a long line of code") for row in self.rows]
+        return needle(rows, "and another one that is rather long, too, so that")
+
+    def empty(self):
+        return needle(self.rows, "a third line that is long, so that a name costs little")
+
+
+def needle(x):
+    return needle(x, "called by itself; a line that is long, so that a name costs little")
+"""
+
+
+def test_f12_hits_name_the_definitions_that_they_are_in(place: Place) -> None:
+    place.put("shop.py", SHOP)
+    place.put("notes.md", "# Needles\n\nneedle\n")
+    found = place.call(GREP, pattern="needle", path="shop.py").text.split("\n")
+    rows = [line.split("(")[0].strip() for line in found]
+    assert rows == [
+        "shop.py",
+        "3: LIMIT = needle",
+        "in Cart:",
+        "11:     kind = needle",
+        "in .total:",
+        "15:         rows = [needle",
+        "16:         return needle",
+        "in .empty:",
+        "19:         return needle",
+        "22: def needle",
+        "23:     return needle",
+    ]
+    assert place.call(GREP, pattern="needle", path="notes.md").text == "notes.md\n3: needle"
+
+
+def test_names_of_definitions_add_little_to_a_result(place: Place) -> None:
+    short = "".join(f"class C{n}:\n    def long_name_of_a_method(self): x()\n" for n in range(50))
+    place.put("short.py", short)
+    assert "in " not in place.call(GREP, pattern="x\\(", path="short.py").text
+    body = "".join(f"    def m{n}(self):\n        return {'y' * 30} + x()\n" for n in range(60))
+    place.put("long.py", f"class Cart:\n{body}")
+    # The methods would be too much, the class is not.
+    found = place.call(GREP, pattern="x\\(", path="long.py").text.split("\n")
+    assert [line for line in found if line.startswith("in ")] == ["in Cart:"]
+
+
+def test_f12_grep_shows_the_whole_definitions_around_its_hits(place: Place) -> None:
+    place.put("shop.py", SHOP)
+    outcome = place.call(GREP, pattern="needle\\((row|self)|LIMIT", context="definition")
+    lines = SHOP.split("\n")
+    assert outcome.text == "\n".join(
+        [
+            "shop.py",
+            "3: LIMIT = needle(1)",
+            "[lines 13-16: Cart.total]",
+            *lines[12:16],
+            "[lines 18-19: Cart.empty]",
+            *lines[17:19],
+        ]
+    )
+    assert [*outcome.metadata["seen"]] == ["shop.py"]
+    # A definition inside another that is shown comes once.
+    both = place.call(GREP, pattern="class Cart|self.rows, ", context="definition").text
+    assert both.count("def empty") == 1
+    assert both.startswith("shop.py\n[lines 10-19: Cart, Cart.empty]\nclass Cart:\n")
+    with pytest.raises(UsageError, match="neither a number of lines nor definition"):
+        place.call(GREP, pattern="needle", context="function")
+
+
+def test_long_definitions_and_too_many_are_not_shown_whole(place: Place) -> None:
+    rows = "".join(f"    x{n} = needle({n})\n" for n in range(3))
+    place.put("long.py", f"class Long:\n{rows}" + "    y = 1\n" * 300)
+    found = place.call(GREP, pattern="needle\\(1", context="definition").text
+    assert found == "long.py\nin Long, lines 1-304:\n3:     x1 = needle(1)"
+    wide = "".join(f"def f{n}():\n    return needle({'z' * 1900!r})\n\n\n" for n in range(40))
+    place.put("wide.py", wide)
+    found = place.call(GREP, pattern="return needle", path="wide.py", context="definition").text
+    assert len(found.encode()) <= BYTES + 500
+    shown = found.count("def f")
+    next_call = f'Next: read {{"path":"wide.py","lines":"{4 * shown + 1}-{4 * shown + 2},'
+    assert f"[{40 - shown} more definitions. {next_call}" in found
+
+
+def test_f12_definitions_around_hits_are_those_of_the_draft(place: Place) -> None:
+    place.put("a.py", "def old():\n    return needle\n")
+    place.stage("a.py", "import os\n\n\ndef new():\n    return needle\n")
+    found = place.call(GREP, pattern="needle", context="definition").text
+    assert found == "a.py\n[lines 4-5: new]\ndef new():\n    return needle"
+
+
+@pytest.mark.parametrize("pattern", ['say\\(\\"hi\\"', "say\\(.hi.\\)\\;", 'say.[\\"x]hi'])
+def test_a_pattern_that_escapes_what_needs_no_escape_is_understood(
+    place: Place, pattern: str
+) -> None:
+    place.put("a.txt", 'say("hi");\n')
+    assert place.call(GREP, pattern=pattern).metadata["count"] == 1
+    assert place.call(GREP, pattern='\\\\"').metadata["count"] == 0
 
 
 def test_f12_a_long_result_says_how_many_lines_match(place: Place) -> None:
@@ -128,7 +260,7 @@ def test_f12_a_long_result_says_how_many_lines_match(place: Place) -> None:
     found = place.call(GREP, pattern="needle")
     assert found.text.endswith("many/10.txt\n1: needle needle\n[11 matching lines in 11 files.]")
     cut = place.call(GREP, pattern="needle", limit=2).text
-    assert cut.endswith("[2 of 11 matching lines in 11 files; narrow the search.]")
+    assert "\n[2 of 11 matching lines in 11 files. Not shown: many/02.txt 1, " in cut
     counted = place.call(GREP, pattern="needle", show="count").text
     assert counted.endswith("many/10.txt: 1\n[11 matching lines in 11 files.]")
     # Ten lines, or those of one file, are counted at sight; not if not all are shown.
@@ -454,7 +586,7 @@ def test_f12_plans_are_found_only_by_a_search_among_them(place: Place) -> None:
     assert plan in place.call(GREP, pattern="main", path=".opencode/plans").text
     assert plan in place.call(GREP, pattern="main", path=plan).text
     assert plan in place.call(GLOB, pattern=".opencode/plans/**").text
-    assert place.call(READ, path=plan).text == "1: def main"
+    assert place.call(READ, path=plan).text == "def main"
 
 
 def test_a_file_glob_after_an_exclamation_mark_leaves_files_out(place: Place) -> None:

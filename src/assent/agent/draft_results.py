@@ -14,11 +14,11 @@ from assent.render.diff import IS_NOT_SHOWN, LIMIT, operation_diff
 from assent.render.rows import operation_brief, operation_kind, operation_subject
 from assent.tools.outcome import limited_outcome
 
-SHORT_ID = 12  # characters of an operation's id
+SHORT_ID = 7  # characters of an operation's id
 MAX_NAMED = 20  # operations that a result names
 MAX_LISTED = 200  # operations that the list of a whole draft names
 NOTHING_NEW = "no new operation; the plan already results in this"
-TAKE_OUT = "`unstage` takes it out by its id."
+STAGED_COMMAND = "Staged as command {number} of {count}, runs after approval. Id {id}."
 AS_BEFORE = "Files are as they were before."
 
 
@@ -30,13 +30,19 @@ class DraftResults:
         self._plans = plans
         self._drafts = drafts
 
-    def staged(self, plan: PlanRecord, staged: Staged) -> str:
-        """Returns what became of edits."""
-        return staged_text(plan, staged, self._named(staged.record))
+    def staged(self, plan: PlanRecord, staged: Staged, above: str = "") -> str:
+        """Returns what became of edits; what stands above it already names some paths."""
+        return staged_text(plan, staged, self._named(staged.record), above)
 
-    def named(self, ids: Sequence[str]) -> str:
-        """Returns ids of what was just staged, and how to take it out."""
-        return f"{', '.join(name[:SHORT_ID] for name in ids)}: {TAKE_OUT}"
+    def staged_command(self, staged: Staged) -> str:
+        """Returns which of the commands was just staged."""
+        added = [name for name, _ in staged.added]
+        draft = self._named(staged.record)
+        commands = [name for name, op in draft if isinstance(op, RunCommand)]
+        number = next((at for at, name in enumerate(commands, 1) if name in added), len(commands))
+        return STAGED_COMMAND.format(
+            number=number, count=len(commands), id=", ".join(name[:SHORT_ID] for name in added)
+        )
 
     def summary(self, plan: PlanRecord) -> str:
         """Returns the operations on further lines, as far as a result has room; or nothing."""
@@ -75,22 +81,28 @@ def cancelled_text(named: str, where: str) -> str:
     return f"It cancels out what was staged before: {named}. Nothing of it is left in {where}."
 
 
-def staged_text(plan: PlanRecord, staged: Staged, draft: Sequence[NamedOperation]) -> str:
-    """Returns what became of edits in the draft, by number and id, and how to take it out."""
+def staged_text(
+    plan: PlanRecord, staged: Staged, draft: Sequence[NamedOperation], above: str = ""
+) -> str:
+    """Returns what became of edits in the draft, by number and id, and how to take it out.
+
+    An operation whose path begins a line above is not described again.
+    """
     where = f"option {plan.option}" if plan.option else "the plan"
     if not staged.added and staged.gone:
         named = ", ".join(_named(staged.gone))
         return cancelled_text(named, where)
     numbers = {name: number for number, (name, _) in enumerate(draft, 1)}
     rows = [
-        f"{numbers[name]}. {_row(name, op)}{_changed(staged, name)}"
+        f"{numbers[name]} {_row(name, op, above)}{_changed(staged, name)}"
         for name, op in staged.added[:MAX_NAMED]
     ]
     more = len(staged.added) - MAX_NAMED
     told = ", ".join(rows) + (f", and {more} more" if more > 0 else "") if rows else NOTHING_NEW
     gone = f" No longer needed: {', '.join(_named(staged.gone))}." if staged.gone else ""
-    out = f" {TAKE_OUT}" if rows else ""
-    return f"Staged in {where}, not on disk: {told}.{gone}{out}{_earlier(staged, draft)}"
+    out = f"; unstage takes {'them' if rows[1:] else 'it'} out" if rows else ""
+    into = f" in {where}" if plan.option else ""
+    return f"Staged{into}: {told}{out}.{gone}{_earlier(staged, draft)}"
 
 
 def unstaged_text(staged: Staged, draft: Sequence[NamedOperation], before: int) -> str:
@@ -142,7 +154,10 @@ def diff_text(named: NamedOperation, shown: Collection[bytes], read: Callable[[s
     return f"{title}: {IS_NOT_SHOWN}" if patch is None else f"{title}:\n{patch.rstrip()}"
 
 
-def _row(name: str, op: Operation) -> str:
+def _row(name: str, op: Operation, above: str = "") -> str:
+    paths = [one_line(path) for path, *_ in footprint(op)]
+    if above and paths and all(f"\n{path}: " in f"\n{above}" for path in paths):
+        return name[:SHORT_ID]
     return f"{name[:SHORT_ID]} {operation_kind(op)} {operation_brief(op)}"
 
 
@@ -154,7 +169,7 @@ def _named(operations: Iterable[NamedOperation]) -> Iterator[str]:
 
 def _changed(staged: Staged, name: str) -> str:
     was = staged.changed.get(name)
-    return f" (changed, was {was[:SHORT_ID]})" if was else ""
+    return f" (was {was[:SHORT_ID]})" if was else ""
 
 
 def _earlier(staged: Staged, draft: Sequence[NamedOperation]) -> str:

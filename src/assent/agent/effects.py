@@ -196,10 +196,6 @@ def _plain(name: str) -> str:
 UNANSWERED = "No answer. Decide what is most likely wanted and write the assumption into the plan."
 NO_ANSWER = "The user interrupted the turn and did not answer."
 STOPPED = "The turn was {why} before this could happen; nothing was done."
-STAGED = (
-    "Staged in the plan as command {number}, not run: it runs after the user approves the plan. "
-    "Nothing on disk changed; you cannot see its results now."
-)
 STAGED_ALREADY = (
     "It is already the last operation of the plan, staged and not run; it was not added again."
 )
@@ -236,6 +232,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
         None  # what starts programs for this call; None: as for everybody
     )
     option: str = ""  # the label of the draft that the call names
+    presents: bool = False  # a call of the same answer presents the plan, which lists its draft
 
 
 class EffectDone(msgspec.Struct, frozen=True):
@@ -247,7 +244,7 @@ class EffectDone(msgspec.Struct, frozen=True):
     wrote: str = ""  # the hash of the plan's text, if it was written
     draft: str = ""  # the draft that is left, if something was staged
     later: bool = False  # it waits for an answer that may come some day
-    rest: bytes = b""  # the whole output of a command, where its text is only the beginning
+    rest: bytes = b""  # the whole output of a command, where its text is only a part of it
 
 
 EffectSteps = Generator[SessionEvent | StreamDelta, None, EffectDone]
@@ -370,7 +367,7 @@ class EffectRunner:
         plan = yield from self._plan(wish)
         # The end of the call follows at once, or the end of the turn; either is waited for.
         staged = self._services.drafts.stage(plan, edit.operations, synced=False)
-        told = self._services.draft_results.staged(plan, staged)
+        told = self._services.draft_results.staged(plan, staged, wish.text)
         text = f"{wish.text}{shaped.notes}\n{told}"
         ids = [name for name, _ in staged.added]
         metadata = {STAGED_OPERATIONS: ids, **_named(plan), **shaped.metadata}
@@ -389,12 +386,10 @@ class EffectRunner:
         if before[-1:] == (command,):
             return EffectDone(EffectResult(STAGED_ALREADY, metadata=_named(plan)))
         staged = self._services.drafts.run(plan, command, at_end=wanted.at_end)
-        number = sum(isinstance(op, RunCommand) for op in before) + 1
         ids = [name for name, _ in staged.added]
         metadata = {STAGED_OPERATIONS: ids, **_named(plan)}
         of = f"Option {plan.option}: " if plan.option else ""
-        named = self._services.draft_results.named(ids)
-        told = f"{of}{STAGED.format(number=number)} {named}"
+        told = f"{of}{self._services.draft_results.staged_command(staged)}"
         carried = EffectResult("\n".join(filter(None, [told, wish.text])), metadata=metadata)
         return EffectDone(carried, changed=True, draft=staged.record.draft)
 
@@ -467,7 +462,8 @@ class EffectRunner:
         plan = yield from self._plan(wish, wanted.name)
         whole = self._services.plans.with_notes(plan, text)
         plan = self._services.plans.write(plan, whole)
-        has = self._services.draft_results.summary(plan) if plan.draft else ""
+        is_listed = bool(plan.draft) and (bool(plan.option) or not wish.presents)
+        has = self._services.draft_results.summary(plan) if is_listed else ""
         kept = f" {KEPT_NOTES}" if whole != text else ""
         problem = declaration_problem(whole)
         bad = f" {problem} It cannot be presented before that is fixed." if problem else ""

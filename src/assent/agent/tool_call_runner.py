@@ -111,6 +111,7 @@ def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
 
 INTERRUPTED = "The user interrupted the call. It may have had effects; check before you repeat it."
 AFTER_THE_END = "The turn ended with the previous call; this one was not run."
+READ_BACK = "What comes before is kept: call `read` with path `{handle}` and lines `1-{line}`."
 READ_ON = (
     "The rest is kept: call `read` with path `{handle}` and lines `{line}-` (last line: {lines})."
 )
@@ -182,6 +183,7 @@ class ToolCallRunner:
         self._pending: list[StoredEvent] = []  # recorded while the user was asked
         self._context = turn.tool_context()  # of the batch that is being run
         self._is_last = False  # whether no other call of the answer follows
+        self._presents = False  # whether a call of the answer presents the plan
         # Calls of the answer that were to change the plan: those that failed, and that wait.
         self._failed: list[str] = []
         self._unanswered: list[str] = []
@@ -197,6 +199,7 @@ class ToolCallRunner:
         self._failed, self._unanswered = [], []
         try:
             prepared = self.prepare(open_calls.values())
+            self._presents = any(map(_presents_plan, prepared))
             self._turn.defer_events(BatchPlanned(tuple(map(dispatcher.planned, prepared))))
             fresh = True  # nothing has happened since they were prepared
             for kind, batch in self._batches(prepared):
@@ -248,9 +251,8 @@ class ToolCallRunner:
 
         The user would decide about a plan that its author knows to be incomplete.
         """
-        presents = prepared.tool is not None and prepared.tool.action is Action.PRESENT
         missing = self._failed or self._unanswered
-        if not presents or not missing or prepared.failure is not None:
+        if not _presents_plan(prepared) or not missing or prepared.failure is not None:
             return prepared
         words = NOT_PRESENTED if self._failed else NOT_YET_PRESENTED
         error = IllegalState(words.format(calls=", ".join(dict.fromkeys(missing))))
@@ -471,6 +473,7 @@ class ToolCallRunner:
                 result.consent is not None and result.consent.unconfined,
                 self._runner(result, now),
                 (named.option or "") if isinstance(named := prepared.args, OptionArgs) else "",
+                self._presents and not (self._failed or self._unanswered),
             )
         )
         while True:
@@ -554,7 +557,8 @@ class ToolCallRunner:
         except (AssentError, OSError) as error:
             return f"{text}\n\nThe rest could not be saved: {error}", {}
         handle, lines = output_handle(output), len(output_lines(cut.whole))
-        told = READ_ON.format(handle=handle, line=cut.line, lines=lines)
+        words = READ_BACK if cut.is_end else READ_ON
+        told = words.format(handle=handle, line=cut.line, lines=lines)
         return f"{text}\n\n{told}", {"output": handle}
 
     def _refused(self, batch: Sequence[PreparedCall]) -> list[CallEnded]:
@@ -605,6 +609,10 @@ def _may_be_freed(doubt: ToolPermissionRequest, *, confined: bool) -> bool:
 
 def _as_told(outcome: ToolOutcome) -> EffectResult:
     return EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
+
+
+def _presents_plan(prepared: PreparedCall) -> bool:
+    return prepared.tool is not None and prepared.tool.action is Action.PRESENT
 
 
 def _changes_plan(prepared: PreparedCall, tool: Tool | None) -> bool:

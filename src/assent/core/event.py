@@ -382,7 +382,7 @@ class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):
 
 
 class OutputKept(msgspec.Struct, frozen=True, tag="output_kept"):
-    """The whole of a tool's output that a model got only the beginning of, without secrets.
+    """The whole of a tool's output that a model got only a part of, without secrets.
 
     `digest` names its content.
     """

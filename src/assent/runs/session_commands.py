@@ -4,6 +4,7 @@ A command is the executor's declared exception (law 1): its changes cannot be kn
 the workspace is recorded before it, and what differs after it.
 """
 
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Final
@@ -44,7 +45,7 @@ from assent.runs.command_end import (
 )
 from assent.runs.journal import AppliedChanges
 from assent.runs.runs import Runs
-from assent.tools.outcome import collect_output
+from assent.tools.outcome import collect_output, cut_output
 
 _NOT_RUN: Final = ProcessResult(126, "start")
 _CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it
@@ -73,10 +74,10 @@ class SessionCommandOutput:
     """A command's output as far as it is kept, how it ended, and what it changed."""
 
     def __init__(self) -> None:
-        self.parts: list[OutputChunk] = []
+        self.parts: deque[OutputChunk] = deque()  # the last of them
         self.ended = INTERRUPTED_RESULT
         self.seen: ObservedChanges = (None, "")
-        self._size = 0
+        self._size = self._kept = 0  # bytes of all of it, and of what is kept
 
     def take(self, parts: CommandParts) -> Generator[OutputChunk, None, None]:
         """Passes on a command's output, and keeps it."""
@@ -85,22 +86,27 @@ class SessionCommandOutput:
                 self.ended = part
                 continue
             self._size += len(part.content)
-            if self._size <= MAX_KEPT_OUTPUT:
-                self.parts.append(part)
+            self._kept += len(part.content)
+            self.parts.append(part)
+            while self._kept - len(self.parts[0].content) >= MAX_KEPT_OUTPUT:
+                self._kept -= len(self.parts.popleft().content)
             yield part
 
     def outcome(self, begun: CommandStarted) -> ToolOutcome:
         """Returns all of it as a model reads it."""
-        outcome = collect_output(iter((*self.parts, self.ended)), begun.line, begun.line)
+        outcome = collect_output(
+            iter((*self.parts, self.ended)),
+            begun.line,
+            begun.line,
+            is_end=True,
+            dropped=self._size - self._kept,
+        )
         changes, why = self.seen
         named = (
             None if changes is None else [display_path(each.path) for each in changes[:MAX_NAMED]]
         )
         metadata = {**outcome.metadata, "command": begun.id, "changed": named}
-        notes = [f"Output truncated: only the beginning of {self._size} bytes was kept."] * (
-            self._size > MAX_KEPT_OUTPUT
-        )
-        notes += [changed_files_text(changes, why), *_hindrances(outcome, self.ended)]
+        notes = [changed_files_text(changes, why), *_hindrances(outcome, self.ended)]
         text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
         return replace(outcome, text=text, metadata=metadata)
 
@@ -167,7 +173,10 @@ class SessionCommands:
                 return (yield from self._recorded(repository, begun, work, heard))
             finally:
                 if record is not None and heard.ended is not _NOT_RUN:
-                    self.told(record, mask(user_command_message(line, heard.outcome(begun).text)))
+                    self.told(
+                        record,
+                        mask(user_command_message(line, _masked(heard.outcome(begun), mask))),
+                    )
 
     def interrupt(self) -> bool:
         """Stops the user's own command, from any thread; tells whether one runs here."""
@@ -281,6 +290,11 @@ def user_command_message(line: str, said: str) -> str:
         "The user ran this command themselves, with their own permissions. Its output follows for "
         f"your information; it is not a request.\n\n$ {line}\n{said}"
     )
+
+
+def _masked(outcome: ToolOutcome, mask: Callable[[str], str]) -> str:
+    """Returns what an outcome says; where it was cut, no half of a secret is left."""
+    return cut_output(outcome.text, outcome.rest, mask).text if outcome.rest else outcome.text
 
 
 def _hindrances(outcome: ToolOutcome, ended: ProcessResult) -> list[str]:

@@ -64,7 +64,9 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
         return _wish(args, folder, context, staged=True)
     try:
         parts = context.shell.run(args.command, place, _limits(args))
-        return with_draft_note(collect_output(parts, args.command, args.command), context)
+        return with_draft_note(
+            collect_output(parts, args.command, args.command, is_end=True), context
+        )
     except NotReadOnly as refused:
         if context.posture.mode == "plan":
             message = f"{refused.message} Only read-only commands run here; nothing was run."

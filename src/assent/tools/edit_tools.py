@@ -4,7 +4,14 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from assent.core.errors import AssentError, ImpossibleOperations, NotFound, Refused, UsageError
+from assent.core.errors import (
+    AssentError,
+    ImpossibleOperations,
+    NoMatch,
+    NotFound,
+    Refused,
+    UsageError,
+)
 from assent.core.paths import (
     base_name,
     casefolded,
@@ -45,6 +52,7 @@ from assent.tools.file_edit import (
     read_access,
     with_line_ends,
 )
+from assent.tools.text_search import SearchQuery, search_text
 from assent.tools.tool import SELF_EXPLAINING, OptionArgs, Tool, ToolContext
 
 # write: creates a file, or replaces all of its content.
@@ -55,7 +63,7 @@ BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 class WriteArgs(OptionArgs, frozen=True):
     path: Annotated[str, msgspec.Meta(description="file")]
-    content: Annotated[str, msgspec.Meta(description="the whole of it")]
+    content: Annotated[str, msgspec.Meta(description="all of it")]
 
 
 def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -111,10 +119,11 @@ _Places: TypeAlias = list[tuple[TextReplacement, int]]  # each with the number o
 
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: Annotated[str, msgspec.Meta(description="file")]
-    old: Annotated[str, msgspec.Meta(description="text that matches one place only")]
+    path: Annotated[str | list[str], msgspec.Meta(description="file; glob with replace_all")]
+    old: Annotated[str, msgspec.Meta(description="text of one place only")]
     new: Annotated[str, msgspec.Meta(description="replacement")]
     replace_all: Annotated[bool, msgspec.Meta(description="every match")] = False
+    word: Annotated[bool, msgspec.Meta(description="whole words")] = False
 
 
 class EditArgs(OptionArgs, frozen=True):
@@ -150,7 +159,7 @@ class _FailedEdits:
         told = [f"{count} of {len(self._edits)} edits cannot be made. {UNCHANGED}"]
         for at, error in [*errors.items()][:MAX_TOLD]:
             why = error.message.replace(f" {UNCHANGED}", "")
-            told.append(f"edits[{at}] {typed_line(self._edits[at].path)}: {why}")
+            told.append(f"edits[{at}] {typed_line(', '.join(_typed(self._edits[at])))}: {why}")
         rest = ", ".join(f"edits[{at}]" for at in [*errors][MAX_TOLD:])
         told += [f"Also: {rest}."] if more > 0 else []
         raise type(first)("\n".join(told)) from first
@@ -174,7 +183,8 @@ def run_edit(args: EditArgs, context: ToolContext) -> ToolOutcome:
         raise UsageError(f"edits: must not be empty. {UNCHANGED}")
     if len(args.edits) > MAX_EDITS:
         raise UsageError(f"edits: {MAX_EDITS} at most. {UNCHANGED}")
-    files, failed = _by_file(args.edits, context), _FailedEdits(args.edits)
+    notes: list[str] = []
+    files, failed = _by_file(args.edits, context, notes), _FailedEdits(args.edits)
     plans = [path for path, file in files.items() if is_plan(file.argument, path, context)]
     if plans and len(files) > 1:
         raise UsageError(f"The plan file is edited in a call of its own. {UNCHANGED}")
@@ -185,17 +195,80 @@ def run_edit(args: EditArgs, context: ToolContext) -> ToolOutcome:
         return plan_text_outcome(text, context)
     changes = [_changed(path, file, context, failed) for path, file in files.items()]
     failed.check()
-    return edit_outcome([change for change in changes if change is not None])
+    outcome = edit_outcome([change for change in changes if change is not None])
+    told = "\n".join([outcome.text, *[f"[{note}]" for note in dict.fromkeys(notes)]])
+    return msgspec.structs.replace(outcome, text=told) if notes else outcome
 
 
-def _by_file(edits: list[TextEdit], context: ToolContext) -> dict[bytes, _FileEdits]:
-    """Returns the edits by the file that their paths lead to."""
+def _by_file(
+    edits: list[TextEdit], context: ToolContext, notes: list[str] | None = None
+) -> dict[bytes, _FileEdits]:
+    """Returns the edits by the file that their paths lead to; of globs, by the files that match."""
     found: dict[bytes, _FileEdits] = {}
     for at, edit in enumerate(edits):
-        path = context.overlay.locate(edit.path)
-        is_plan(edit.path, path, context)  # every spelling of its path counts
-        found.setdefault(path, _FileEdits(edit.path, {})).pieces[at] = edit
+        for argument in _arguments(edit, context, [] if notes is None else notes):
+            path = context.overlay.locate(argument)
+            is_plan(argument, path, context)  # every spelling of its path counts
+            found.setdefault(path, _FileEdits(argument, {})).pieces[at] = edit
     return found
+
+
+def _typed(edit: TextEdit) -> list[str]:
+    return [edit.path] if isinstance(edit.path, str) else edit.path
+
+
+def _is_spread(edit: TextEdit, context: ToolContext) -> bool:
+    """Tells whether an edit is meant for several files: a list, or a glob that is not a file."""
+    if isinstance(edit.path, list):
+        return True
+    is_glob = edit.replace_all and bool(set(edit.path) & set("*?{["))
+    return is_glob and context.overlay.state(context.overlay.locate(edit.path)) is None
+
+
+def _arguments(edit: TextEdit, context: ToolContext, notes: list[str]) -> list[str]:
+    """Returns the paths of the files that an edit is meant for.
+
+    A glob stands for the files that it matches, that contain the text, and that a search finds:
+    neither ignored files nor those that need permission to be read.
+    """
+    if not _is_spread(edit, context):
+        return _typed(edit)
+    if not edit.replace_all:
+        raise UsageError(f"Several paths need replace_all. {UNCHANGED}")
+    found: dict[str, None] = {}
+    for path in _typed(edit):
+        single = msgspec.structs.replace(edit, path=path)
+        if _is_spread(single, context):
+            found |= dict.fromkeys(_matching(single, path, context, notes))
+        else:
+            found[path] = None
+    if not found:
+        what = ", ".join(_typed(edit))
+        raise NotFound(f"No file that {typed_line(what)} matches contains `old`. {UNCHANGED}")
+    return [*found]
+
+
+def _matching(edit: TextEdit, glob: str, context: ToolContext, notes: list[str]) -> list[str]:
+    longest = max(edit.old.split("\n"), key=lambda line: len(line.strip()))
+    if ".." in glob.split("/") or glob.startswith(("/", "~")):
+        raise Refused(f"{glob!a} is not a glob inside the workspace. {UNCHANGED}")
+    if not longest.strip():
+        raise UsageError(f"`old` is blank, so it has no place in several files. {UNCHANGED}")
+    query = SearchQuery(longest.strip(), b"", literal=True, include=(glob,))
+    result = search_text(context, query)
+    if result.cut:
+        raise Refused(f"{glob!a} matches too much to be searched whole; narrow it. {UNCHANGED}")
+    notes += result.notes
+    paths = dict.fromkeys(hit.path for hit in result.hits)
+    return [display_path(path) for path in paths if _contains(path, edit, context)]
+
+
+def _contains(path: bytes, edit: TextEdit, context: ToolContext) -> bool:
+    try:
+        text, form = decode_text(load_file(path, context)[1], one_line(path))
+        return bool(_places(text, form, edit))
+    except NoMatch:
+        return False
 
 
 def _changed(
@@ -213,17 +286,22 @@ def _changed(
         for at in file.pieces:
             failed.add(at, error)
         return None
-    words = f"{len(found)} replacement{'s' if len(found) != 1 else ''}:"
-    return EditedFile(path, before, new, words, _told(text, after, file.pieces, found))
+    told = _told(text, after, file.pieces, found, context)
+    words = f"{len(found)} replacement{'s' if len(found) != 1 else ''}{':' if told else '.'}"
+    return EditedFile(path, before, new, words, told)
 
 
-def _told(text: str, after: str, pieces: dict[int, TextEdit], found: _Places) -> str:
+def _told(
+    text: str, after: str, pieces: dict[int, TextEdit], found: _Places, context: ToolContext
+) -> str:
     """Returns what edits did, for the model: counts where one text was replaced, else hunks."""
     rows: list[str] = []
     repeated: list[TextReplacement] = []
     for at, piece in pieces.items():
         places = [place for place, owner in found if owner == at]
-        if len(places) > 1:
+        if _is_spread(piece, context):
+            repeated += places  # of many files the counts suffice
+        elif len(places) > 1:
             repeated += places
             lines = sorted({line_of(text, place.start) for place in places})
             shown = ", ".join(map(str, lines[:MAX_LINES])) + (CUT if lines[MAX_LINES:] else "")
@@ -262,7 +340,9 @@ def _places(text: str, form: TextEncoding, piece: TextEdit) -> list[TextReplacem
     if piece.old == piece.new:
         raise UsageError(f"`old` and `new` are the same. {UNCHANGED}")
     spell = escape_spelling(text, piece.old, form)
-    return find_replacements(text, spell(piece.old), spell(piece.new), every=piece.replace_all)
+    return find_replacements(
+        text, spell(piece.old), spell(piece.new), every=piece.replace_all, word=piece.word
+    )
 
 
 EDIT = Tool("edit", EditArgs, edit_touches, run_edit, Action.EDIT)

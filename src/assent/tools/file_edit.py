@@ -22,7 +22,7 @@ from assent.core.paths import (
 from assent.core.plan.operation import FileOperation, FileState, WriteFile
 from assent.core.text.line_diff import LineChange, line_changes
 from assent.core.tool import Action, EditEffect, PlanTextEffect, ResourceAccess, ToolOutcome
-from assent.tools.outcome import HINT, has_line_numbers, numbered, without_line_numbers
+from assent.tools.outcome import HINT, has_line_numbers, without_line_numbers
 from assent.tools.tool import ToolContext
 
 # Text matching: finds the one place that an edit means, exactly or nearly.
@@ -121,11 +121,16 @@ class TextReplacement(msgspec.Struct, frozen=True):
 
 
 def find_replacements(
-    text: str, old: str, new: str, *, every: bool = False
+    text: str, old: str, new: str, *, every: bool = False, word: bool = False
 ) -> list[TextReplacement]:
-    """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise."""
-    exact = _exact(text, old)
-    found = exact or _nearly(text, old)
+    """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise.
+
+    With `word` a place counts only if no longer word contains it, and if it is exactly the same.
+    """
+    exact = _whole_words(text, old) if word else _exact(text, old)
+    found = exact or ([] if word else _nearly(text, old))
+    if not found and word:
+        raise NoMatch(f"`old` was not found as a whole word. {UNCHANGED}")
     if not found and (told := _without_numbers(old, new)):
         return find_replacements(text, *told, every=every)
     if not found:
@@ -188,6 +193,14 @@ def _exact(text: str, old: str) -> list[tuple[int, int]]:
         found.append((at, at + len(old)))
         at = text.find(old, at + len(old))
     return found
+
+
+def _whole_words(text: str, old: str) -> list[tuple[int, int]]:
+    return [
+        (start, end)
+        for start, end in _exact(text, old)
+        if not re.match(r"\w", text[start - 1 : start]) and not re.match(r"\w", text[end : end + 1])
+    ]
 
 
 def _nearly(text: str, old: str) -> list[tuple[int, int]]:
@@ -261,13 +274,9 @@ def nearest_lines(text: str, old: str) -> str:
         return "No line of the file is similar; read the file again."
     first = max(0, best - 1)
     nearest = lines[first : first + MAX_NEAREST_LINES]
-    return f"The nearest lines are:\n{numbered_lines(nearest, first + 1)}"
-
-
-def numbered_lines(lines: list[str], first: int) -> str:
-    """Renders lines with their numbers."""
-    shown = [visible(line.rstrip()[:WIDTH]) for line in lines]
-    return "\n".join(numbered(number, line) for number, line in enumerate(shown, first))
+    shown = [visible(line.rstrip()[:WIDTH]) for line in nearest]
+    where = f"lines {first + 1}-{first + len(shown)}" if shown[1:] else f"line {first + 1}"
+    return "\n".join([f"Nearest are {where}:", *shown])
 
 
 def visible(line: str) -> str:

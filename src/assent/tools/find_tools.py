@@ -1,17 +1,15 @@
-"""The tools that find files and lines in them: `list`, `glob` and `grep`."""
+"""The tools that find files: `list` and `glob`."""
 
 import itertools
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import base_name, is_inside, one_line, parent
-from assent.core.tool import Action, ResourceAccess, ToolOutcome, without_missing_tools
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
 from assent.tools.files import (
     MAX_FILES,
@@ -27,9 +25,8 @@ from assent.tools.files import (
     resolve_path,
     search_accesses,
 )
-from assent.tools.outcome import limited_outcome, numbered, truncated
+from assent.tools.outcome import limited_outcome
 from assent.tools.path_patterns import PathGlob
-from assent.tools.text_search import SearchHit, SearchQuery, search_text
 from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
 # list: the tree of a folder, as deep as fits, without ignored files.
@@ -197,113 +194,3 @@ def _why_none(context: ToolContext, found: FileListing, named: bytes) -> str:
 
 
 GLOB = Tool("glob", GlobArgs, glob_touches, run_glob, action=Action.READ)
-
-
-# grep: the lines of files that match a regular expression or a plain text.
-
-
-MAX_CONTEXT_LINES = 20
-MAX_MATCHES = 2000
-COUNTED_AT_SIGHT = 10  # matching lines; of more, in several files, the number is said
-CONTEXT_CUT = f"Context is limited to {MAX_CONTEXT_LINES} lines; `read` shows more."
-# What ripgrep calls the kinds of files that are asked for by kind; others need a glob.
-TYPES = {
-    "py": "*.{py,pyi}", "python": "*.{py,pyi}", "js": "*.{js,jsx,mjs,cjs,vue}",
-    "ts": "*.{ts,tsx,mts,cts}", "typescript": "*.{ts,tsx,mts,cts}", "tsx": "*.tsx",
-    "jsx": "*.jsx", "rust": "*.rs", "go": "*.go", "java": "*.java", "kotlin": "*.{kt,kts}",
-    "c": "*.{c,h}", "cpp": "*.{cpp,cc,cxx,hpp,hh,hxx,h,inl}", "csharp": "*.cs", "cs": "*.cs",
-    "ruby": "*.{rb,gemspec,rake}", "php": "*.php", "swift": "*.swift", "scala": "*.{scala,sbt}",
-    "sh": "*.{sh,bash,zsh}", "lua": "*.lua", "sql": "*.{sql,psql}", "html": "*.{html,htm}",
-    "css": "*.{css,scss}", "json": "*.json", "yaml": "*.{yaml,yml}", "toml": "*.toml",
-    "xml": "*.{xml,xsd,xsl,xslt}", "md": "*.{md,markdown,mdx}", "markdown": "*.{md,markdown,mdx}",
-    "txt": "*.txt",
-}  # fmt: skip
-
-
-class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(description="regular expression")]
-    path: Annotated[str, msgspec.Meta(description="file or folder")] = "."
-    include: Annotated[str, msgspec.Meta(description="file glob")] = ""
-    literal: Annotated[bool, msgspec.Meta(description="pattern is plain text")] = False
-    context: Annotated[int, msgspec.Meta(description="lines around")] = 0
-    ignore_case: Annotated[bool, msgspec.Meta(description="a = A")] = False
-    limit: Annotated[int, HIDDEN_FIELD] = 100
-    before: Annotated[int, HIDDEN_FIELD] = 0
-    after: Annotated[int, HIDDEN_FIELD] = 0
-    show: Annotated[Literal["content", "files_with_matches", "count"], HIDDEN_FIELD] = "content"
-    file_type: Annotated[str, HIDDEN_FIELD] = ""
-    exclude: Annotated[str, HIDDEN_FIELD] = ""
-
-
-def grep_touches(args: GrepArgs, context: ToolContext) -> Sequence[ResourceAccess]:
-    return search_accesses((read_access_of(context, args.path, "grep"),), "grep", args.pattern)
-
-
-def run_grep(args: GrepArgs, context: ToolContext) -> ToolOutcome:
-    folder = resolve_path(context, args.path)
-    existing_state(context, folder)
-    found = search_text(context, _query(args, folder))
-    limit = min(max(1, args.limit), MAX_MATCHES)
-    matching = Counter(hit.path for hit in found.hits if not hit.context)
-    if args.show == "content":
-        lines, count = [*_grep_lines(_first(found.hits, limit))], matching.total()
-    else:
-        rows = [one_line(path) + _count(n, args.show) for path, n in matching.items()]
-        lines, count = rows[:limit], len(rows)
-    text = "\n".join(lines)
-    more = "at least " if found.cut else ""
-    notes = [] if found.hits else ["No lines match."]
-    if count > limit:
-        what = f"{count} files" if args.show != "content" else _total(matching)
-        notes.append(f"{limit} of {more}{what}; narrow the search.")
-    elif truncated(text) != text or (len(matching) > 1 and matching.total() > COUNTED_AT_SIGHT):
-        notes.append(f"{more}{_total(matching)}.".capitalize())
-    if max(args.context, args.before, args.after) > MAX_CONTEXT_LINES:
-        notes.append(without_missing_tools(CONTEXT_CUT, context.absent))
-    return limited_outcome(text, args.pattern, [*notes, *found.notes], count=count)
-
-
-def _total(matching: Counter[bytes]) -> str:
-    """Returns how much was found, by which a model can check what it replaced."""
-    lines = f"{matching.total()} matching lines"
-    return f"{lines} in {len(matching)} files" if len(matching) > 1 else lines
-
-
-def _query(args: GrepArgs, folder: bytes) -> SearchQuery:
-    if args.file_type and args.file_type not in TYPES:
-        raise UsageError(f"Unknown file type {args.file_type!a}; use include, such as *.py.")
-    globs = (args.include, TYPES.get(args.file_type, ""))
-    return SearchQuery(
-        args.pattern,
-        folder,
-        literal=args.literal,
-        ignore_case=args.ignore_case,
-        include=tuple(glob for glob in globs if glob),
-        exclude=args.exclude,
-        before=min(max(0, args.context, args.before), MAX_CONTEXT_LINES),
-        after=min(max(0, args.context, args.after), MAX_CONTEXT_LINES),
-    )
-
-
-def _first(hits: Sequence[SearchHit], limit: int) -> Iterator[SearchHit]:
-    """Yields hits until `limit` of them match."""
-    left = limit
-    for hit in hits:
-        left -= not hit.context
-        if left < 0:
-            return
-        yield hit
-
-
-def _grep_lines(hits: Iterator[SearchHit]) -> Iterator[str]:
-    for path, each in groupby(hits, key=lambda hit: hit.path):
-        yield one_line(path)
-        for hit in each:
-            yield numbered(hit.line, hit.text, "-" if hit.context else ":")
-
-
-def _count(lines: int, show: str) -> str:
-    return f": {lines}" if show == "count" else ""
-
-
-GREP = Tool("grep", GrepArgs, grep_touches, run_grep, action=Action.READ)

@@ -28,6 +28,7 @@ from assent.tools.definitions import definition, language_of
 
 MAX_ENTRIES: Final = 100  # definitions that are shown
 MAX_ENTRY_CHARS: Final = 100
+MAX_NESTED: Final = 300  # names of nested definitions, where there are too many to show each
 MAX_BYTES: Final = 1 << 20  # of a file that is looked at
 MAX_PARSED_BYTES: Final = 256 << 10  # of Python; a longer file is matched by lines
 MAX_REMEMBERED: Final = 32
@@ -116,14 +117,22 @@ def file_symbols(path: bytes, content: bytes, digest: str = "") -> FileSymbols:
 def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ...]:
     """Returns the lines that define something, with ranges; the last one says what is missing.
 
-    Of too many, those that are not nested, and then the first.
+    Of too many, those that are not nested, each with the names of what it contains; then the first.
     """
     found = [each for each in file_symbols(path, content, digest).symbols if each.is_shown]
-    shown = found
-    if len(found) > MAX_ENTRIES:
-        shown = [each for each in found if not each.depth] or found
-    entries = [outline_entry(each) for each in shown[:MAX_ENTRIES]]
-    more = len(found) - len(entries)
+    if len(found) <= MAX_ENTRIES:
+        return tuple([outline_entry(each) for each in found])
+    shown = ([each for each in found if not each.depth] or found)[:MAX_ENTRIES]
+    entries = []
+    named = len(shown)
+    inner = [each for each in found if each.owner][:MAX_NESTED]
+    for each in shown:
+        below = [one for one in inner if one.owner == each.qualified and one not in shown]
+        names = [one.name[:MAX_ENTRY_CHARS] for one in below]
+        entries.append(outline_entry(each))
+        entries += [f"  {', '.join(names)}"] if names else []
+        named += len(names)
+    more = len(found) - named
     return (*entries, *([f"[{more} more definitions]"] if more else []))
 
 

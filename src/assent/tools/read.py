@@ -1,7 +1,9 @@
-"""read: files with line numbers, an image, or the names in a folder.
+"""read: the text of files, an image, or the names in a folder.
 
 Of a long file it shows the outline and the beginning, unless lines are asked for, by number or by
-the name of a definition. The instruction files of the folders around it are included.
+the name of a definition. Lines have no numbers, so that they can be copied; a header says which
+they are. The instruction files of the folders around a file come before it: what follows its header
+is the file's.
 """
 
 import re
@@ -19,13 +21,17 @@ from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
 from assent.tools.files import existing_state, read_accesses, readable_path, resolve_path
 from assent.tools.outcome import (
-    BYTES,
     FULL,
     LINES,
+    SHOWN_BYTES,
+    FilePages,
+    LinePage,
+    LineRange,
+    begins_with_header,
     limited_outcome,
-    numbered,
     output_id,
     output_lines,
+    read_pages,
 )
 from assent.tools.outline import MAX_BYTES as MAX_OUTLINED_BYTES
 from assent.tools.outline import (
@@ -38,145 +44,6 @@ from assent.tools.outline import (
 from assent.tools.overlay import WHOLE_FILE
 from assent.tools.text_search import BINARY_PROBE_BYTES
 from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
-
-# Pages of a file: ranges of lines with their numbers, from a stream that is never held whole.
-
-
-MAX_LINE_CHARS = 2000  # characters of a line that are shown
-SHOWN_BYTES = "bytes"  # in the metadata: of the file, without line numbers and remarks
-_HELD = 4 * MAX_LINE_CHARS  # their bytes
-_MARK = b"\xef\xbb\xbf"
-
-
-class LineRange(msgspec.Struct, frozen=True, order=True):
-    """Lines to read, from 1; both ends are included."""
-
-    first: int
-    last: int
-
-
-class LinePage(msgspec.Struct, frozen=True):
-    """Lines of a file that follow each other, with their numbers."""
-
-    first: int
-    lines: tuple[str, ...]
-    sizes: tuple[int, ...]  # bytes of the file that each line shows
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.lines) - 1
-
-
-class FilePages(msgspec.Struct, frozen=True):
-    """Some lines of a file, and how many it has."""
-
-    pages: tuple[LinePage, ...]
-    total: int
-    foreign: bool = False  # not UTF-8
-    cut: int = 0  # the first line that was asked for and did not fit; 0: there is none
-
-    @property
-    def size(self) -> int:
-        """The bytes of the file that the lines show."""
-        return sum(sum(page.sizes) for page in self.pages)
-
-    @property
-    def is_whole(self) -> bool:
-        shown = [(page.first, page.last) for page in self.pages]
-        return not self.total or shown == [(1, self.total)]
-
-
-def read_pages(
-    chunks: Iterable[bytes], ranges: Sequence[LineRange], limit: int = LINES
-) -> FilePages:
-    """Returns the lines of some ranges, as many as the limits allow; it never holds the file."""
-    wanted = _joined(ranges)
-    shown: dict[LineRange, list[tuple[str, int]]] = {}
-    size, room, cut, foreign = 0, limit, 0, False
-    counted = _LineCount()
-    for place, number, held, length, ended in _lines(chunks, wanted, counted):
-        if cut:
-            continue
-        text, strange, part = _decoded_line(held, length, first=number == 1)
-        size += len(text.encode()) + len(str(number)) + 3
-        if not room or (shown and size > BYTES):
-            cut = number
-            continue
-        taken = length + ended if part is None else part
-        shown.setdefault(place, []).append((numbered(number, text), taken))
-        room -= 1
-        foreign = foreign or strange
-    pages = [
-        LinePage(place.first, tuple([line for line, _ in lines]), tuple([n for _, n in lines]))
-        for place, lines in shown.items()
-    ]
-    return FilePages(tuple(pages), counted.total, foreign, cut)
-
-
-def _joined(ranges: Iterable[LineRange]) -> list[LineRange]:
-    """Returns the ranges in order; those that touch or overlap become one."""
-    found: list[LineRange] = []
-    for each in sorted(ranges):
-        if found and each.first <= found[-1].last + 1:
-            found[-1] = LineRange(found[-1].first, max(found[-1].last, each.last))
-        else:
-            found.append(each)
-    return found
-
-
-class _LineCount:
-    """How many lines a file has; complete once all of it was read."""
-
-    total = 0
-
-
-def _lines(
-    chunks: Iterable[bytes], wanted: Sequence[LineRange], counted: _LineCount
-) -> Iterator[tuple[LineRange, int, bytes, int, bool]]:
-    """Yields each wanted line: its range, its number, its beginning, its whole length.
-
-    And whether a line break follows. All others are only counted.
-    """
-    number, held, length = 1, b"", 0  # of the line that the next chunk continues
-    for chunk in chunks:
-        end = number + chunk.count(b"\n")  # of the line that this chunk does not end
-        near = [each for each in wanted if each.first < end and number <= each.last]
-        near = near if number < end else []
-        parts = chunk.split(b"\n") if near else []
-        for place in near:
-            if place.first <= number:
-                yield place, number, (held + parts[0])[:_HELD], length + len(parts[0]), True
-            for at in range(max(place.first, number + 1), min(place.last, end - 1) + 1):
-                part = parts[at - number]
-                yield place, at, part[:_HELD], len(part), True
-        start = chunk.rfind(b"\n") + 1
-        if start:
-            number, held, length = end, b"", 0
-        held += chunk[start : start + max(0, _HELD - len(held))]
-        length += len(chunk) - start
-    if length:
-        for place in wanted:
-            if place.first <= number <= place.last:
-                yield place, number, held, length, False
-    counted.total = number if length else number - 1
-
-
-def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool, int | None]:
-    """Returns a line as text, whether it had to be read as Latin-1, and its bytes if it is cut."""
-    line = held.removeprefix(_MARK) if first else held
-    line = line.removesuffix(b"\r")
-    try:
-        text, strange = line.decode(), False
-    except UnicodeDecodeError as error:
-        broken_off = length > len(held) and error.start >= len(line) - 3
-        strange = not broken_off
-        text = line.decode("utf-8", "ignore") if broken_off else line.decode("latin-1")
-    if length > len(held) or len(text) > MAX_LINE_CHARS:
-        part = text[:MAX_LINE_CHARS]
-        taken = len(part.encode("latin-1" if strange else "utf-8"))
-        return f"{part} [… {length} bytes in this line]", strange, taken
-    return text, strange, None
-
 
 # Nested instructions: the instruction files in the folders around a file.
 
@@ -220,7 +87,8 @@ def _read(context: ToolContext, folder: bytes, name: str) -> Iterator[NestedInst
 
 
 LONG_LINES = 300  # a longer file is outlined, unless lines are asked for,
-FIRST_LINES = 150  # and begins with so many of its lines
+FIRST_LINES = 60  # and begins with so many of its lines,
+UNOUTLINED_LINES = 150  # or with so many if nothing in it can be outlined
 LAST_LINE = 1 << 62  # the end of any file
 MAX_PIECES = 20  # files of one call
 MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
@@ -243,8 +111,8 @@ IMAGES = {
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="file or folder")]
-    lines: Annotated[str, msgspec.Meta(description="28-67,90-120 or a definition's name")] = ""
-    more: Annotated[list[str], msgspec.Meta(description="other files: path:28-67")] = []
+    lines: Annotated[str, msgspec.Meta(description="28-67,Name,Class.method")] = ""
+    more: Annotated[list[str], msgspec.Meta(description="other files: path:Name")] = []
     offset: Annotated[int, HIDDEN_FIELD] = 0
     limit: Annotated[int, HIDDEN_FIELD] = 0
     end_line: Annotated[int, HIDDEN_FIELD] = 0
@@ -368,7 +236,7 @@ def _shown(
 
     And how many bytes of the file they show.
     """
-    ranges = asked.ranges
+    ranges, title = asked.ranges, one_line(path)
     notes: list[str] = []
     if asked.names:
         content, chunks = _begun(chunks)
@@ -378,18 +246,20 @@ def _shown(
             raise NotFound(" ".join([*notes, "Nothing was read."]))
     if ranges:
         found = read_pages(chunks, ranges)
-        _check_found(one_line(path), found, ranges)
-        return "\n".join([*_lines_of(found, ranges), *[f"[{note}]" for note in notes]]), found.size
+        _check_found(title, found, ranges)
+        told = [f"[{note}]" for note in notes]
+        return "\n".join([*_lines_of(title, found, ranges), *told]), found.size
     kept: list[bytes] = []
     found = read_pages(_kept(chunks, kept), (LineRange(1, LONG_LINES),))
     if found.total <= LONG_LINES:
-        return "\n".join(_lines_of(found)), found.size
+        return "\n".join(_lines_of(title, found)), found.size
     outline = file_outline(path, b"".join(kept), digest)
-    page = found.pages[0]
-    begun = LinePage(page.first, page.lines[:FIRST_LINES], page.sizes[:FIRST_LINES])
+    page, most = found.pages[0], FIRST_LINES if outline else UNOUTLINED_LINES
+    begun = LinePage(page.first, page.lines[:most], page.sizes[:most])
     found = msgspec.structs.replace(found, pages=(begun,), cut=0)
-    told = f"[{found.total:,} lines. The outline, then the beginning; use lines to read on.]"
-    return "\n".join([told, *outline, *_lines_of(found)]), found.size
+    outlined = "The outline, then the" if outline else "The"
+    lead = f"[{title}, {found.total:,} lines. {outlined} beginning; use lines to read on.]"
+    return "\n".join([lead, *outline, *_lines_of(title, found)]), found.size
 
 
 def _begun(chunks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -462,7 +332,7 @@ def _check_found(title: str, found: FilePages, ranges: Sequence[LineRange]) -> N
         raise NotFound(f"{title} has {found.total:,} lines; line {first} is past its end.")
 
 
-def _lines_of(found: FilePages, asked: Sequence[LineRange] = ()) -> Iterator[str]:
+def _lines_of(title: str, found: FilePages, asked: Sequence[LineRange] = ()) -> Iterator[str]:
     """Yields the lines of a file; which ones these are, unless they are all.
 
     That there are more is said only of those that were asked for and did not fit.
@@ -470,9 +340,10 @@ def _lines_of(found: FilePages, asked: Sequence[LineRange] = ()) -> Iterator[str
     if not found.total:
         yield "[The file is empty.]"
     for page in found.pages:
-        if not found.is_whole:
-            lines = f"Lines {page.first}-{page.last}" if page.lines[1:] else f"Line {page.first}"
-            yield f"[{lines} of {found.total:,}]"
+        if page.first > found.pages[0].first:
+            yield f"[{page.span}]"
+        elif not found.is_whole:
+            yield f"[{title}, {page.span} of {found.total:,}]"
         yield from page.lines
     if found.cut:
         last = max([each.last for each in asked if each.first <= found.cut], default=LAST_LINE)
@@ -519,14 +390,16 @@ def _check_picture(title: str, size: int) -> None:
 
 
 def _text(path: bytes, state: FileState, text: str, size: int, context: ToolContext) -> ToolOutcome:
-    seen = {display_path(path): state.digest}
-    parts = [text]
+    seen, title = {display_path(path): state.digest}, one_line(path)
+    parts: list[str] = []
     for each in nested_instructions(context, path):
         seen[display_path(each.path)] = each.digest
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
-    text = "\n".join(parts)
-    return ToolOutcome(text, one_line(path), metadata={"seen": seen, SHOWN_BYTES: size})
+    if parts and not begins_with_header(text, title):
+        parts.append(f"[{title}]")
+    text = "\n".join([*parts, text])
+    return ToolOutcome(text, title, metadata={"seen": seen, SHOWN_BYTES: size})
 
 
 def _picture(path: bytes, state: FileState, media: str, context: ToolContext) -> ToolOutcome:

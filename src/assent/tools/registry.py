@@ -3,11 +3,11 @@
 from assent.tools.command_tools import GIT, SHELL
 from assent.tools.edit_tools import DELETE, EDIT, MOVE, WRITE
 from assent.tools.fetch import FETCH
-from assent.tools.find_tools import GLOB, GREP, LIST
+from assent.tools.find_tools import GLOB, LIST
 from assent.tools.notebook_edit import NOTEBOOK_EDIT
 from assent.tools.patch import PATCH
 from assent.tools.read import READ
-from assent.tools.search import SEARCH
+from assent.tools.search_tools import GREP, SEARCH
 from assent.tools.session_tools import (
     DRAFT,
     ENTER_PLAN,

@@ -249,6 +249,8 @@ def _kind(kind: Any) -> dict[str, Any]:
     if origin is Annotated:
         return _kind(inner[0]) | _said(inner[1:])
     if origin in (Union, UnionType):
+        if str in inner and NoneType not in inner:
+            return {"type": "string"}  # the rest is understood, too; not all providers take unions
         (only,) = [each for each in inner if each is not NoneType]
         return _kind(only)
     if origin is Literal:

@@ -157,7 +157,7 @@ class AttachedFile(msgspec.Struct, frozen=True):
     kind: AttachmentKind
     path: str = ""  # from the workspace's root; outside it absolute
     text: str = ""  # empty where the message itself has the content
-    size: int = 0  # bytes of it that the model reads, without line numbers and remarks
+    size: int = 0  # bytes of it that the model reads, without headers and remarks
     images: tuple[ImagePart, ...] = ()
     seen: dict[str, str] = {}  # digests of what it shows of the workspace, by path
     why: str = ""  # it was not attached
