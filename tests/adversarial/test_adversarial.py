@@ -77,7 +77,7 @@ def test_f14_no_harmful_line_runs_through_the_tool(victim: Stage, part: int) -> 
     ends = list(zip(lines, settled, strict=True))
     left = [(line, end) for line, end in ends if not end["result"]["failed"]]
     assert {end["verdict"] for _, end in left} == {"stage"}
-    assert all("not run" in end["result"]["text"] for _, end in left)
+    assert all("runs after approval" in end["result"]["text"] for _, end in left)
     assert {op["script"] for op in victim.staged()} == {line for line, _ in left}
     assert {op["kind"] for op in victim.staged()} == {"run"}
     assert not CONSENT & set(victim.logged())
