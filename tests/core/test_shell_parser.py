@@ -71,7 +71,7 @@ PATTERNS = {
 
 @pytest.mark.parametrize(("line", "word"), PATTERNS.items())
 def test_wildcards_count_only_outside_quotes(line: str, word: ShellWord) -> None:
-    assert parse_command_line(line)[0].commands[0].words[1] == word
+    assert simple_commands(parse_command_line(line))[0].words[1] == word
 
 
 def test_a_line_is_pipelines_and_what_joins_them() -> None:
@@ -107,7 +107,7 @@ def test_parentheses_hold_pipelines() -> None:
 
 
 def test_the_values_of_two_variables_are_put_in_when_they_are_known() -> None:
-    word = parse_command_line('a $PWD/b"$HOME c"*')[0].commands[0].words[1]  # type: ignore[union-attr]
+    word = simple_commands(parse_command_line('a $PWD/b"$HOME c"*'))[0].words[1]
     assert (word.text, word.variables) == ("$PWD/b$HOME c*", ("PWD", "HOME"))
     filled = word.filled({"PWD": "/x", "HOME": "/h o*"})
     assert filled == ShellWord("/x/b/h o* c*", "\\/x/b\\/h\\ o\\*\\ c*")

@@ -123,7 +123,7 @@ class _Place(msgspec.Struct, frozen=True):
     home: bytes
 
     def entered(self, word: ShellWord) -> "_Place":
-        """Returns the place after `cd`: as in bash, `..` takes back what was entered."""
+        """Returns the place after `cd`: as in bash, `..` leaves what was entered."""
         pwd = os.path.normpath(os.path.join(self.pwd, _encoded(self.filled(word).text)))
         return _Place(os.path.realpath(pwd), pwd, self.home)
 

@@ -92,7 +92,7 @@ def _problem_before(
 
 
 def syntax_problem(path: bytes, content: bytes) -> SyntaxProblem | None:
-    """Returns the first syntax error of a file; None if there is none, or nobody can tell."""
+    """Returns the first syntax error of a file; None if there is none, or it is unknown."""
     check = _check_of(path)
     if check is None or len(content) > MAX_BYTES or b"\0" in content:
         return None
@@ -170,7 +170,7 @@ _LENIENT_NAME: Final = re.compile(
 )
 _LENIENT_FOLDERS: Final = (b".vscode", b".devcontainer", b".zed")
 # A string or comment without an end goes on to the end, so that a search is linear.
-_STRING: Final = r'("(?:[^"\\\n]|\\.)*+"?)'
+_STRING: Final = r'("(?:[^"\\\n]|\\.)*"?)'
 _COMMENTS: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMA: Final = re.compile(rf"{_STRING}|,(?=\s*[\]}}])", re.DOTALL)
 
