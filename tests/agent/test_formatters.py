@@ -39,6 +39,9 @@ class Formatter:
         assert own
         return b"/bin/" + names[0].encode() if names[0] == "upper" else None
 
+    def home(self) -> bytes:
+        raise NotImplementedError
+
     def visible(self, path: bytes) -> bool:
         raise NotImplementedError
 

@@ -61,3 +61,13 @@ def test_f131_a_hook_sees_all_files_of_a_list_and_stops_all(model: Model) -> Non
     assert files(model) == before
     assert "shop/prices.py" in text
     assert "shop/cart.py" in text
+
+
+def test_f132_a_syntax_error_is_told_to_the_model_and_to_the_person(model: Model) -> None:
+    broken = {"path": "shop/prices.py", "old": "def net_price(", "new": "def net_price(("}
+    [text] = model.makes(("edit", {"edits": [broken]}))
+    assert "\n[Syntax error in shop/prices.py, line " in text
+    [applied] = model.makes(("edit", {"edits": [broken]}), options=("--mode", "auto-edit"))
+    assert "\n[Syntax error in shop/prices.py, line " in applied
+    shown = [model.run(*words).out for words in (("log",), ("log", "--json"))]
+    assert all(b"; syntax error in shop/prices.py:" in each for each in shown), shown

@@ -13,7 +13,9 @@ from assent.core.shell.parser import (
     ParsedCommand,
     Pipeline,
     ShellWord,
+    Subshell,
     parse_command_line,
+    simple_commands,
 )
 from assent.core.shell.process import StderrMode
 
@@ -69,7 +71,7 @@ PATTERNS = {
 
 @pytest.mark.parametrize(("line", "word"), PATTERNS.items())
 def test_wildcards_count_only_outside_quotes(line: str, word: ShellWord) -> None:
-    assert parse_command_line(line)[0].commands[0].words[1] == word
+    assert simple_commands(parse_command_line(line))[0].words[1] == word
 
 
 def test_a_line_is_pipelines_and_what_joins_them() -> None:
@@ -83,18 +85,97 @@ def test_a_line_is_pipelines_and_what_joins_them() -> None:
     assert parse_command_line("a;") == one("a")
 
 
+def test_a_file_can_be_the_stdin_of_a_command() -> None:
+    fed = ParsedCommand((ShellWord("a"), ShellWord("-b")), input=ShellWord("c d"))
+    for line in ("a -b < 'c d'", "a -b<'c d'", "<'c d' a -b", "a <c\\ d -b"):
+        assert parse_command_line(line) == (Pipeline((fed,)),), line
+    behind = parse_command_line("a | b <c 2>&1")[0].commands[1]
+    assert behind == ParsedCommand((ShellWord("b"),), StderrMode.MERGED, ShellWord("c"))
+
+
+def test_parentheses_hold_pipelines() -> None:
+    inner = (
+        Pipeline((command("a"),)),
+        Pipeline((command("b"),), ListOperator.IF_IT_WORKED),
+    )
+    assert parse_command_line("(a && b)") == (Pipeline((Subshell(inner),)),)
+    assert parse_command_line("( a&&b; )2>/dev/null|c") == (
+        Pipeline((Subshell(inner, StderrMode.DROPPED), command("c"))),
+    )
+    nested = parse_command_line("(a; (b | c) 2>&1) && d")
+    assert [each.name for each in simple_commands(nested)] == ["a", "b", "c", "d"]
+
+
+def test_the_values_of_two_variables_are_put_in_when_they_are_known() -> None:
+    word = simple_commands(parse_command_line('a $PWD/b"$HOME c"*'))[0].words[1]
+    assert (word.text, word.variables) == ("$PWD/b$HOME c*", ("PWD", "HOME"))
+    filled = word.filled({"PWD": "/x", "HOME": "/h o*"})
+    assert filled == ShellWord("/x/b/h o* c*", "\\/x/b\\/h\\ o\\*\\ c*")
+    for value in ("/a b", "/a\tb", "/a*", "/a?", "/[a]", "/a\\b", ""):
+        with pytest.raises(Refused, match="double quotes"):
+            word.filled({"PWD": value, "HOME": "/"})
+    assert parse_command_line("a '$PWD' \\$HOME \"\\$PWD\"") == one("a", "$PWD", "$HOME", "$PWD")
+
+
+@pytest.mark.parametrize(
+    "name", ["über.md", "日本", "naïve", "e\u0301.md", "привет", "файл.txt", "٣"]
+)
+def test_letters_of_any_alphabet_are_taken_as_they_are(name: str) -> None:
+    """No form is made of another: a name that is composed differently is another file."""
+    assert parse_command_line(f"a {name}") == one("a", name)
+
+
 REFUSED = """
 a > b|`>`
 a >> b|`>`
-a < b|`<`
-a << b|`<`
+a << b|`<<`
+a <<< b|`<<`
+a <<- b|`<<`
+a <> b|`<>`
+a <& 3|`<&`
+a <(b)|`<(`
+a < (b)|`<`
+a 3<b|`3<`
+0<b a|`0<`
+a < b < c|one file
+a < b*|one file
+a < ''|one file
+a <|one file
+a < ; b|one file
+<b|a command is missing
+(a) < b|a subshell none
+a {x}<b|`{`
 a 1>&2|`>`
 a 2>b|`>`
 a &> b|`&`
 a 2>&1 2>&1|two redirects
 a &|`&`
 a & b|`&`
-(a)|`(`
+a (b)|`(`
+a(b)|`(`
+a=(b)|`(`
+((a))|`((`
+( (a|not closed
+a)|not opened
+(a))|not opened
+()|a command is missing
+(a &&)|a command is missing
+(a) b|follows a subshell
+(a) (b)|where a command begins
+a | (b)|cannot read from a pipe
+2>&1 (a)|where a command begins
+(((((((((((a)))))))))))|`((`
+( ( ( ( ( ( ( ( ( ( ( a ) ) ) ) ) ) ) ) ) ) )|more than 10 subshells
+$HOME|a command name
+"$PWD/a" b|a command name
+a $HOMEx|`$HOMEx`
+a $HOME_|`$HOME_`
+a $HOMEé|`$HOME`
+a ${HOME}|expands to
+a ${PWD%/*}|expands to
+a "$HOM"|`$HOM`
+a $PWDx|`$PWDx`
+a $OLDPWD|`$OLDPWD`
 a $(b)|`$(`
 a `b`|backtick
 a "`b`"|backtick
@@ -113,7 +194,18 @@ a ~b/c|`~`
 a b=~/c|`~`
 a b:~|`~`
 a #b|`#`
-a é|outside quotes
+a 🚀|outside quotes
+a –b|outside quotes
+a “b”|outside quotes
+a ；b|outside quotes
+a b＞c|outside quotes
+a b／c|outside quotes
+a bсd|mixes
+a b\u3164|outside quotes
+a b\ufe0f|outside quotes
+a b\u034f|outside quotes
+a b\u00a0c|outside quotes
+а b|mistaken
 a \\é|non-ASCII
 a 'b|not closed
 a "b|not closed

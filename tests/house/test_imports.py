@@ -70,6 +70,8 @@ LATER = {
         "assent.permissions.risk_rating",
         "assent.planning.snapshot.recorder",
     ),
+    # Parsers of four languages: a first request has edited nothing.
+    "assent.tools.dispatcher": ("assent.tools.diagnostics",),
     # The first paint does not wait for the engine, commands, panels and sidebar.
     "assent.cli.tui": ("assent.app", "assent.cli.root"),
     "assent.tui.app": ("assent.tui.parts",),

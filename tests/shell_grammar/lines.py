@@ -8,20 +8,25 @@ Tree: TypeAlias = Mapping[str, "Tree | None"]  # a folder: its files are None
 
 LETTERS = "ar012-_=.:/,@%+^"
 SIGNS = " \t\n|&;<>()$`\\\"'{}*?[]#~!" + LETTERS + "é\u00a0\u3000漢\u0301😀"
-REDIRECTS = "2>&1 2>/dev/null 2>&- 1>&2 >&2 >r <r <<a <<<a &>r"
+REDIRECTS = (
+    "2>&1 2>/dev/null 2>&- 1>&2 >&2 >r <r <<a <<<a &>r </dev/null <>r <&0 <(r) 0</dev/null < "
+)
 BRACES = "HEAD@{1} @{u} @{a,r} @{0..2} @{-1} a^{} ^{a} ^{a,r} {a,r} {0..2} a{ }a {} @{ ^{"
 DOLLARS = '${a} $a $((1)) $(a) `a` $\'a\' $"a" $[1] "$a" "$" \\$a \'$a\' $$ "${a}" "$[1]" "`a`" $'
 TILDES = "~ ~/a a=~ a:~ a=~/r:~/a ~a ''~ ~r a~ =~ :~ \\~ '~' a=a:~ ~+"
 ASSIGNS = "a= a=1 a[0]=1 a+=1 'a'=1 a\\=1"
-OPERATORS = "&& || | ; |& ;; & ;& ||| &&& !"
+OPERATORS = "&& || | ; |& ;; & ;& ||| &&& ! ( ) (( )) () (r) (r;r)"
+VARIABLES = (
+    '$HOME $PWD "$HOME" "$PWD/a" $HOME/a a$PWD $HOMEx $HOMEé ${HOME} "$HOME"* $PWD$HOME \\$HOME'
+)
 QUOTES = '\\ \\\' \\" \'\' "" "\\a" "\\$" "\\`" "\\\\" "\\\\a" "\\"" \'\\\' "\'" \'"\' \' "'
 OTHERS = (
     "# #a a# ''# - -- -a if time [[ ]] [ ] do case function a() coproc * ? [a] a* !a !! ^a^r é 'é'"
 )
-GROUPS = (REDIRECTS, BRACES, DOLLARS, TILDES, ASSIGNS, OPERATORS, QUOTES, OTHERS)
+GROUPS = (VARIABLES, REDIRECTS, BRACES, DOLLARS, TILDES, ASSIGNS, OPERATORS, QUOTES, OTHERS)
 FRAGMENTS = [part for group in GROUPS for part in group.split()] + ["\\\n", "\\ ", "2> /dev/null"]
 JOINTS = (" | ", "|", " && ", "&&", " || ", "; ", ";")
-ENDS = ("", "", "", " 2>&1", " 2>/dev/null", "\t2>  /dev/null", "2>&1")
+ENDS = ("", "", "", " </dev/null", " 2>&1", " 2>/dev/null", "\t2>  /dev/null", "2>&1")
 
 BRACKETS = (
     "[ab] [!a] [^a] [a-b] [b-a] []a] [!]a] [a-] [-a] [\\]a] ['a-b'] [\"!\"a] [\\!a] [a a] [] [!] ["
@@ -98,5 +103,8 @@ def _joined(random: Random) -> str:
     parts = []
     for _ in range(random.randint(1, 4)):
         words = " ".join(_word(random) for _ in range(random.randint(0, 2)))
-        parts.append(f"r {words}{random.choice(ENDS)}{random.choice(JOINTS)}")
+        command = f"r {words}{random.choice(ENDS)}"
+        if not random.randrange(4):
+            command = f"({random.choice(('r;', 'r && ', ''))}{command}){random.choice(ENDS)}"
+        parts.append(f"{command}{random.choice(JOINTS)}")
     return "".join(parts) + "r"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from assent.core.shell.parser import ListOperator, Pipeline
+from assent.core.shell.parser import ListOperator, Pipeline, Subshell
 from assent.core.shell.process import StderrMode
 
 LINE, COMMAND, ARGUMENT = "\x1d", "\x1e", "\x1f"  # no accepted line can hold these
@@ -53,21 +53,37 @@ class Runs(msgspec.Struct, frozen=True):
     failing: tuple[Record, ...]
 
 
-def runs_of(pipelines: Sequence[Pipeline]) -> Runs:
-    """Returns what should start according to our own reading."""
+def runs_of(pipelines: Sequence[Pipeline], folder: str = "") -> Runs:
+    """Returns what should start according to our own reading; `folder` is where it does."""
+    values = {"HOME": ENVIRONMENT["HOME"], "PWD": folder}
     return Runs(
-        _started(pipelines, skipped=ListOperator.IF_IT_FAILED),
-        _started(pipelines, skipped=ListOperator.IF_IT_WORKED),
+        _started(pipelines, values, skipped=ListOperator.IF_IT_FAILED),
+        _started(pipelines, values, skipped=ListOperator.IF_IT_WORKED),
     )
 
 
-def _started(pipelines: Sequence[Pipeline], *, skipped: ListOperator) -> tuple[Record, ...]:
-    return tuple(
-        Record(place > 0, command.errors, tuple(word.text for word in command.words))
-        for pipeline in pipelines
-        if pipeline.joint is not skipped
-        for place, command in enumerate(pipeline.commands)
-    )
+def _started(
+    pipelines: Sequence[Pipeline],
+    values: Mapping[str, str],
+    *,
+    skipped: ListOperator,
+    errors: StderrMode = StderrMode.KEPT,
+) -> tuple[Record, ...]:
+    found: list[Record] = []
+    for pipeline in pipelines:
+        if pipeline.joint is skipped:
+            continue
+        began = len(found)
+        for place, command in enumerate(pipeline.commands):
+            own = errors if command.errors is StderrMode.KEPT else command.errors
+            if isinstance(command, Subshell):
+                found += _started(command.pipelines, values, skipped=skipped, errors=own)
+                continue
+            if command.input is not None:
+                del found[began:]  # what came by the pipe is not read, so it is not recorded
+            words = tuple(word.filled(values).text for word in command.words)
+            found.append(Record(place > 0 and command.input is None, own, words))
+    return tuple(found)
 
 
 def bash_runs(lines: Sequence[str], scratch: Path, *, wildcards: bool = False) -> list[Runs]:

@@ -139,6 +139,9 @@ class NoPrograms:
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return None
 
+    def home(self) -> bytes:
+        return b"/home/ada"
+
     def visible(self, path: bytes) -> bool:
         return False
 

@@ -141,6 +141,9 @@ class CancellableProcess:
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return self._process.program(names, own=own)
 
+    def home(self) -> bytes:
+        return self._process.home()
+
     def visible(self, path: bytes) -> bool:
         return self._process.visible(path)
 

@@ -35,6 +35,12 @@ class ProcessRunner(Protocol):
         The system's come first; with `own`, the order of the user's PATH counts.
         """
 
+    def home(self) -> bytes:
+        """Returns the value of `HOME` that programs get: the user's, with nothing of theirs in it.
+
+        Where no sandbox works, each call has an empty home of its own instead.
+        """
+
     def visible(self, path: bytes) -> bool:
         """Tells whether a program may read this path: visible, and not masked."""
 

@@ -118,6 +118,9 @@ class LocalProcessRunner:
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return ProgramFinder(self._seen(), self._environment).find(names, own=own)
 
+    def home(self) -> bytes:
+        return self._seen().home
+
     def visible(self, path: bytes) -> bool:
         return self._seen().visible(path)
 

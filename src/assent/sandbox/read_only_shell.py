@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -24,10 +24,13 @@ from assent.core.shell.process import (
     StderrMode,
 )
 from assent.permissions.commands.read_only.classifier import (
+    SHELL,
     ChangeFolder,
     ReadOnlyCommand,
     ReadOnlyStage,
+    ReadOnlySubshell,
     ReadOnlyVerdict,
+    ReadOnlyWork,
     classify_read_only,
     read_only_command,
     read_only_stages,
@@ -49,6 +52,8 @@ HIDDEN_BY_RULE = "is hidden from commands: a rule denies reading it or asks firs
 OUTSIDE_WORKSPACE = "is outside the workspace"
 INSTEAD = "`read` and `list` show it if the user agrees."
 DEV_NULL = b"/dev/null"
+# Opens a file inside the sandbox, where it is as visible as any other, and becomes the program.
+FEED = b'command exec <"$0" || exit 1; exec "$@"'
 MAX_WORDS, MAX_BYTES = 5000, 1 << 20  # what fits, together with what confines the program
 
 
@@ -89,7 +94,7 @@ class LocalReadOnlyShell:
             raise without_sandbox(f"The shell is disabled: {standing.reason}", standing.next)
         sandboxed = standing.hold is SandboxState.HELD
         stages = read_only_stages(text, sandboxed=sandboxed)
-        _check_kinds(stages, folder)
+        _check_kinds(stages, _Place(folder, folder, self._process.home()))
         place = ShellLocation(folder, self._within, self._fence)
         limits, left = limits or ProcessLimits(), self._left()
         if left is not None:
@@ -110,16 +115,41 @@ def _check(text: str) -> None:
         raise NotReadOnly(refused.message, refused.next) from refused
 
 
-def _check_kinds(stages: tuple[ReadOnlyStage, ...], folder: bytes) -> None:
+class _Place(msgspec.Struct, frozen=True):
+    """The folder that the shell is in, its path as `cd` made it, and the home of programs."""
+
+    folder: bytes
+    pwd: bytes
+    home: bytes
+
+    def entered(self, word: ShellWord) -> "_Place":
+        """Returns the place after `cd`: as in bash, `..` leaves what was entered."""
+        pwd = os.path.normpath(os.path.join(self.pwd, _encoded(self.filled(word).text)))
+        return _Place(os.path.realpath(pwd), pwd, self.home)
+
+    def filled(self, word: ShellWord) -> ShellWord:
+        """Returns a word with the values that variables have here."""
+        return word.filled({"PWD": os.fsdecode(self.pwd), "HOME": os.fsdecode(self.home)})
+
+
+def _check_kinds(stages: tuple[ReadOnlyStage, ...], place: _Place) -> None:
     """Refuses a line that would read a device, a pipe or a socket through a symlink."""
     for stage in stages:
-        if isinstance(stage.work, ChangeFolder):
-            folder = os.path.join(folder, _encoded(stage.work.folder))
-            continue
-        for reading in stage.work:
-            for path in _names(reading, folder):
-                if why := _no_file(path):
-                    raise SpecialFileRefused(why)
+        match stage.work:
+            case ChangeFolder(word):
+                place = place.entered(word)
+            case ReadOnlySubshell(inner, readers):
+                _check_kinds(inner, place)
+                _check_files(readers, place)
+            case commands:
+                _check_files(commands, place)
+
+
+def _check_files(commands: Iterable[ReadOnlyCommand], place: _Place) -> None:
+    for reading in commands:
+        for path in [*_names(reading, place), *_input(reading, place)]:
+            if why := _no_file(path):
+                raise SpecialFileRefused(why)
 
 
 def _no_file(path: bytes) -> str:
@@ -164,7 +194,7 @@ class _ShellRun:
         sandboxed: bool,
     ) -> None:
         self._process = process
-        self._folder = place.folder
+        self._at = _Place(place.folder, place.folder, process.home())
         self._place = place
         self._within = place.within
         self._left = limits
@@ -174,6 +204,10 @@ class _ShellRun:
     def run(
         self, stages: tuple[ReadOnlyStage, ...]
     ) -> Generator[OutputChunk | ProcessResult, None, None]:
+        yield from self._run_stages(stages)
+        yield self._last
+
+    def _run_stages(self, stages: tuple[ReadOnlyStage, ...]) -> Iterator[OutputChunk]:
         for stage in stages:
             if self._last.cut:
                 break
@@ -182,26 +216,60 @@ class _ShellRun:
             if stage.joint is ListOperator.IF_IT_FAILED and not self._last.code:
                 continue
             yield from self._stage(stage.work)
-        yield self._last
 
-    def _stage(self, work: tuple[ReadOnlyCommand, ...] | ChangeFolder) -> Iterator[OutputChunk]:
-        if isinstance(work, ChangeFolder):
-            yield from self._enter(work)
-            return
+    def _stage(self, work: ReadOnlyWork) -> Iterator[OutputChunk]:
+        match work:
+            case ChangeFolder():
+                yield from self._enter(work)
+            case ReadOnlySubshell(inner, ()):
+                yield from self._subshell(inner)
+            case ReadOnlySubshell(inner, readers):
+                yield from self._read_subshell(inner, readers)
+            case commands:
+                yield from self._pipeline(commands)
+
+    def _subshell(self, stages: tuple[ReadOnlyStage, ...]) -> Iterator[OutputChunk]:
+        """Runs what is in parentheses, and comes back to the folder that it was in."""
+        before, self._last = self._at, ProcessResult(0)
+        yield from self._run_stages(stages)
+        self._at = before
+
+    def _read_subshell(
+        self, stages: tuple[ReadOnlyStage, ...], readers: tuple[ReadOnlyCommand, ...]
+    ) -> Iterator[OutputChunk]:
+        """Runs what is in parentheses, then what reads its output."""
+        room, printed, errors = self._left.output, bytearray(), 0
+        for chunk in self._subshell(stages):
+            if chunk.error:
+                errors += len(chunk.content)
+                yield chunk
+            else:
+                printed += chunk.content
+        self._left = msgspec.structs.replace(self._left, output=max(0, room - errors))
+        if not self._last.cut:
+            yield from self._pipeline(readers, bytes(printed))
+
+    def _pipeline(
+        self, work: tuple[ReadOnlyCommand, ...], given: bytes | None = None
+    ) -> Iterator[OutputChunk]:
+        """Runs commands that read each other's output; the first reads what is given."""
         pipeline: list[Program] = []
         for reading in work:
             try:
-                pipeline.append(self._program(reading, fed=bool(pipeline)))
+                fed = bool(pipeline) or given is not None
+                pipeline.append(self._program(reading, fed=fed))
             except _ProgramNotStarted as not_run:
                 self._last = ProcessResult(not_run.code, lacks=not_run.lacks)
                 yield from _said(str(not_run), reading.errors)
                 return
+        if given is not None:
+            pipeline[0] = msgspec.structs.replace(pipeline[0], stdin=given, piped=True)
         yield from self._run_all(pipeline)
         if self._last.code:
             yield from self._explained(work)
 
     def _run_all(self, pipeline: Sequence[Program]) -> Iterator[OutputChunk]:
-        for part in self._process.run(pipeline, self._folder, self._left):
+        for part in self._process.run(pipeline, self._at.folder, self._left):
             if isinstance(part, ProcessResult):
                 self._last = part
                 seconds = max(0.0, self._left.seconds - part.seconds)
@@ -212,48 +280,65 @@ class _ShellRun:
                 yield part
 
     def _enter(self, work: ChangeFolder) -> Iterator[OutputChunk]:
-        folder = os.path.realpath(os.path.join(self._folder, _encoded(work.folder)))
-        if self._leaves(folder):
-            self._last = ProcessResult(1)
-            yield from _said(f"cd: {display_path(folder)} {self._outside(folder)}", work.errors)
+        try:
+            place = self._at.entered(work.word)
+        except Refused as refused:
+            self._last = ProcessResult(EXIT_NOT_EXECUTABLE)
+            yield from _said(refused.message.removesuffix("."), work.errors)
             return
-        if os.path.isdir(folder) and self._process.visible(folder):
-            self._folder, self._last = folder, ProcessResult(0)
+        if self._leaves(place.folder):
+            self._last = ProcessResult(1)
+            outside = f"{display_path(place.folder)} {self._outside(place.folder)}"
+            yield from _said(f"cd: {outside}", work.errors)
+            return
+        if os.path.isdir(place.folder) and self._process.visible(place.folder):
+            self._at, self._last = place, ProcessResult(0)
             return
         self._last = ProcessResult(1)
-        yield from _said(f"cd: {work.folder}: folder not found or not visible", work.errors)
+        yield from _said(f"cd: {work.word.text}: folder not found or not visible", work.errors)
 
     def _program(self, reading: ReadOnlyCommand, *, fed: bool) -> Program:
         path = self._process.program(reading.programs, own=reading.spec.own)
         if path is None:
-            notes = self._process.visibility_notes(reading.command.name, self._folder)
+            notes = self._process.visibility_notes(reading.command.name, self._at.folder)
             message = f"{reading.command.name} is not installed. {' '.join(notes)}".rstrip(" .")
             raise _ProgramNotStarted(message, EXIT_NOT_FOUND)
         try:
             words = tuple(word for given in reading.command.words for word in self._expanded(given))
-            # Names of files took the place of wildcards, so the table has to look again.
+            given = None if reading.input is None else self._at.filled(reading.input)
+            # Names took the place of wildcards and variables, so the table has to look again.
             judged = read_only_command(
-                ParsedCommand(words, reading.errors), sandboxed=self._sandboxed
+                ParsedCommand(words, reading.errors, given), sandboxed=self._sandboxed
             )
         except Refused as refused:
             message = refused.message.removesuffix(".")
             raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE, refused.lacks) from refused
-        for named in self._named(judged):
+        for named in self._opened(judged):
             if why := _no_file(named):  # by a name that a wildcard stood for
                 raise _ProgramNotStarted(why.removesuffix("."), EXIT_NOT_EXECUTABLE)
         self._check_place(judged)
         if not self._sandboxed:
             self._check_reads(judged, fed=fed)
-        argv = (path, *[_encoded(word.text) for word in judged.words[1:]])
+        argv = self._fed((path, *[_encoded(word.text) for word in judged.words[1:]]), judged)
         if len(argv) > MAX_WORDS or sum(map(len, argv)) > MAX_BYTES:
             message = f"its wildcards match too many names ({len(argv)}); name a folder"
             raise _ProgramNotStarted(f"{reading.command.name}: {message}", EXIT_NOT_EXECUTABLE)
         return Program(argv, tuple(judged.spec.environment.items()), judged.errors)
 
-    def _expanded(self, word: ShellWord) -> list[ShellWord]:
+    def _fed(self, argv: tuple[bytes, ...], reading: ReadOnlyCommand) -> tuple[bytes, ...]:
+        """Returns what starts a program with a file as its stdin, if it has one."""
+        if reading.input is None:
+            return argv
+        shell = self._process.program((SHELL,))
+        if shell is None:
+            raise _ProgramNotStarted(f"{SHELL} is not installed", EXIT_NOT_FOUND)
+        return (shell, b"-c", FEED, _encoded(reading.input.text), *argv)
+
+    def _expanded(self, given: ShellWord) -> list[ShellWord]:
+        word = self._at.filled(given)
         if not word.pattern:
             return [word]
-        found = expand_glob(word.pattern, partial(_entries, self._process, self._folder))
+        found = expand_glob(word.pattern, partial(_entries, self._process, self._at.folder))
         # A file may be called `-o`; as `./-o` no program takes it for an option.
         named = [b"./" + path if path.startswith(b"-") else path for path in found]
         return [ShellWord(os.fsdecode(path)) for path in named] or [ShellWord(word.text)]
@@ -270,7 +355,7 @@ class _ShellRun:
         if reading.strays:
             message = "follows symlinks, which may point outside the workspace; omit the option"
             raise _ProgramNotStarted(f"{reading.command.name} {message}", EXIT_NOT_EXECUTABLE)
-        for path in self._named(reading):
+        for path in self._opened(reading):
             real = os.path.realpath(path)
             if self._leaves(real):
                 leads = "" if real == path else f" points to {display_path(real)}, which"
@@ -295,18 +380,18 @@ class _ShellRun:
     def _check_reads(self, reading: ReadOnlyCommand, *, fed: bool) -> None:
         """Applies the sandbox's read limits if it is off; `fed` means the command reads a pipe."""
         paths = self._named(reading)
-        for path in paths:
-            if not self._process.visible(path):
+        for path in self._opened(reading):
+            if os.path.realpath(path) != DEV_NULL and not self._process.visible(path):
                 raise _ProgramNotStarted(
                     f"{display_path(path)} {self._place.why_hidden(path)}", EXIT_NOT_EXECUTABLE
                 )
         if reading.descends:
-            for path in paths or ([] if fed else [self._folder]):
+            for path in paths or ([] if fed else [self._at.folder]):
                 self._check_below(reading, path)
 
     def _explained(self, work: Sequence[ReadOnlyCommand]) -> Iterator[OutputChunk]:
         """Explains that a named file is hidden on purpose, if it could not be read."""
-        named = [(path, reading) for reading in work for path in self._named(reading)]
+        named = [(path, reading) for reading in work for path in self._opened(reading)]
         for path, reading in named:
             if os.path.lexists(path) and not self._process.visible(path):
                 yield from _said(
@@ -314,10 +399,14 @@ class _ShellRun:
                 )
 
     def _named(self, reading: ReadOnlyCommand) -> list[bytes]:
-        return _names(reading, self._folder)
+        return _names(reading, self._at)
+
+    def _opened(self, reading: ReadOnlyCommand) -> list[bytes]:
+        """Returns the files that a command names, and the one that is its stdin."""
+        return [*_names(reading, self._at), *_input(reading, self._at)]
 
     def _base(self, reading: ReadOnlyCommand) -> bytes:
-        return _base(reading, self._folder)
+        return _base(reading, self._at.folder)
 
     def _check_below(self, reading: ReadOnlyCommand, folder: bytes) -> None:
         if reading.follows and os.path.isdir(folder):
@@ -340,11 +429,18 @@ class _ProgramNotStarted(Exception):
         self.lacks = lacks
 
 
-def _names(reading: ReadOnlyCommand, folder: bytes) -> list[bytes]:
+def _names(reading: ReadOnlyCommand, place: _Place) -> list[bytes]:
     """Returns the files that a command names, relative to the folder that it runs in."""
-    names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
-    base = _base(reading, folder)
-    return [os.path.join(base, name) for name in names]
+    words = [place.filled(word) for word in reading.reads if word.text != "-"]
+    base = _base(reading, place.folder)
+    return [os.path.join(base, _encoded(word.text)) for word in words]
+
+
+def _input(reading: ReadOnlyCommand, place: _Place) -> list[bytes]:
+    """Returns the file that is a command's stdin, if there is one."""
+    if reading.input is None:
+        return []
+    return [os.path.join(place.folder, _encoded(place.filled(reading.input).text))]
 
 
 def _base(reading: ReadOnlyCommand, folder: bytes) -> bytes:

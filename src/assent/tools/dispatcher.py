@@ -559,6 +559,7 @@ class ToolDispatcher:
             else:
                 outcome = tool.run(prepared.args, shut)
             check_effect_covered(outcome.effect, prepared.requests)
+            outcome = _diagnosed(outcome, shut)
             if not outcome.failed:  # nothing happens by running it: whether it may is asked now
                 edit = outcome.effect if isinstance(outcome.effect, EditEffect) else None
                 asked.about([request for request in doubts if request.action is Action.EDIT], edit)
@@ -702,6 +703,15 @@ def _piece_name(prepared: PreparedCall) -> str:
     """Returns what a piece of a call is about, as the model typed it."""
     args = prepared.call.args or {}
     return typed_line(str(args.get("path", prepared.call.tool)))
+
+
+def _diagnosed(outcome: ToolOutcome, context: ToolContext) -> ToolOutcome:
+    """Returns the outcome of an edit with the syntax errors that it leaves behind (F132)."""
+    if not isinstance(outcome.effect, EditEffect):
+        return outcome
+    from assent.tools.diagnostics import with_diagnostics
+
+    return with_diagnostics(outcome, context)
 
 
 def _attempt(prepared: PreparedCall, decision: Decision, context: ToolContext) -> GuardedCall:

@@ -32,6 +32,7 @@ class Program(msgspec.Struct, frozen=True):
     environment: tuple[tuple[str, str], ...] = ()
     errors: StderrMode = StderrMode.KEPT
     stdin: bytes = b""
+    piped: bool = False  # it reads `stdin` as from another program, also where that is empty
 
 
 class CommandSpec(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.shell.parser import parse_command_line
+from assent.core.shell.parser import parse_command_line, simple_commands
 from assent.permissions.commands.grant_patterns import command_part, command_patterns
 from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.commands.simple_command import quote_word
@@ -14,8 +14,7 @@ def read_only_line(text: str) -> CommandAnalysis | None:
         files = files_read_by(text)
         found = [
             tuple(word.text for word in command.words)
-            for line in parse_command_line(text)
-            for command in line.commands
+            for command in simple_commands(parse_command_line(text))
         ]
     except Refused:
         return None

@@ -147,7 +147,7 @@ class _PipelineRun:
     def start(self, programs: Sequence[Program], prepare: ProcessPreparer) -> None:
         """Starts all programs, each reading what the one before it writes."""
         with ExitStack() as briefly:
-            source = _given(briefly, programs[0].stdin)
+            source = _given(briefly, programs[0].stdin, piped=programs[0].piped)
             errors = self._stream(briefly, error=True)
             for program in programs[:-1]:
                 reader, writer = _pipe(briefly, briefly)
@@ -279,9 +279,9 @@ def _started(command: ProcessSpec, ends: tuple[int, int, int]) -> subprocess.Pop
         raise _StartFailed(f"{name} could not be started: {error.strerror}.") from error
 
 
-def _given(stack: ExitStack, content: bytes) -> int:
+def _given(stack: ExitStack, content: bytes, *, piped: bool) -> int:
     """Returns what holds the content from its start; no program can be too slow to take it."""
-    if not content:
+    if not content and not piped:
         return _null(stack, os.O_RDONLY)
     memory = _closing(stack, os.memfd_create("stdin"))
     rest = memoryview(content)

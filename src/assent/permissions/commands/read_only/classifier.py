@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from posixpath import join, normpath
+from typing import TypeAlias
 
 import msgspec
 
@@ -14,7 +15,9 @@ from assent.core.shell.parser import (
     ParsedCommand,
     Pipeline,
     ShellWord,
+    Subshell,
     parse_command_line,
+    simple_commands,
 )
 from assent.core.shell.process import StderrMode
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
@@ -65,7 +68,7 @@ def check_special_paths(words: Iterable[ShellWord], *, away: bool) -> None:
     """
     for word in words:
         if word.pattern or word.text not in HARMLESS:
-            _check(word.text, at_root=away or word.text.startswith("/"))
+            _check(word, at_root=away or word.text.startswith("/"))
 
 
 def is_filesystem_root(path: str) -> bool:
@@ -75,14 +78,14 @@ def is_filesystem_root(path: str) -> bool:
 
 def may_leave_workspace(folder: str) -> bool:
     """Tells whether `cd` to this folder may leave the workspace."""
-    return folder.startswith(("/", "..")) or "/.." in folder
+    return folder.startswith(("/", "..", HOME)) or "/.." in folder
 
 
-def _check(text: str, *, at_root: bool) -> None:
+def _check(word: ShellWord, *, at_root: bool) -> None:
     """Goes through a path part by part; one that climbs out of its folder may reach the root."""
     stack: list[str] = []
     climbed, last = False, ""
-    for part in text.split("/"):
+    for part in word.text.split("/"):
         if part == "..":
             climbed = climbed or not stack
             stack = stack[:-1]
@@ -94,7 +97,47 @@ def _check(text: str, *, at_root: bool) -> None:
         first = stack[0] if stack else ""
         wild = at_root and any(sign in first for sign in GLOB_CHARS)
         if wild or ((at_root or climbed) and first in SPECIAL):
-            raise SpecialFileRefused(f"`{text}` may be a device or a process; name a regular file.")
+            raise SpecialFileRefused(
+                f"`{word.written}` may be a device or a process; name a regular file."
+            )
+
+
+# Variables: what is judged in their place, by the text alone. What runs has their values, and is
+# judged again with them.
+
+
+HOME = "~"
+STAND_INS: Mapping[str, str] = {"PWD": ".", "HOME": HOME}
+
+
+def stand_in(word: ShellWord) -> ShellWord:
+    """Returns a word with paths in place of its variables that lead where they lead."""
+    return msgspec.structs.replace(word.filled(STAND_INS), pieces=word.pieces)
+
+
+def _check_variables(command: ParsedCommand, arguments: ParsedArguments, *, prints: bool) -> None:
+    """Raises Refused for a variable that is more than the beginning of a file's name, or text.
+
+    In an option, a pattern or a script its value could say what the command does.
+    """
+    judged = [stand_in(word) for word in command.words]
+    for word, told in zip(command.words, judged, strict=True):
+        # Of two words that look the same, one may be a file and the other a script.
+        is_file = told in arguments.reads and judged.count(told) == arguments.reads.count(told)
+        if not word.pieces or (is_file and _begins_path(word)):
+            continue
+        if is_file or not prints:
+            raise Refused(
+                f"`{word.text}`: a variable can only be printed, or begin the name of a file; "
+                "write its value out."
+            )
+
+
+def _begins_path(word: ShellWord) -> bool:
+    """Tells whether a word is one variable, or that and a path below it."""
+    before, _, *after = word.pieces
+    rest = "".join(piece.text for piece in after)
+    return len(word.variables) == 1 and not before.text and (not rest or rest.startswith("/"))
 
 
 CD = "cd"
@@ -112,6 +155,11 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True):
     descends: bool = False
     follows: bool = False
     strays: bool = False  # has an option with which it may leave the given folder
+
+    @property
+    def input(self) -> ShellWord | None:
+        """The file that is its stdin, seen from the folder that the shell is in."""
+        return self.command.input
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -136,15 +184,30 @@ class ReadOnlyCommand(msgspec.Struct, frozen=True):
 class ChangeFolder(msgspec.Struct, frozen=True):
     """`cd DIR`: where the commands after it run."""
 
-    folder: str
+    word: ShellWord
     errors: StderrMode = StderrMode.KEPT
+
+    @property
+    def folder(self) -> str:
+        """The folder by the text alone."""
+        return stand_in(self.word).text
+
+
+class ReadOnlySubshell(msgspec.Struct, frozen=True):
+    """Stages in parentheses, and what reads their output."""
+
+    stages: tuple["ReadOnlyStage", ...]
+    readers: tuple[ReadOnlyCommand, ...] = ()
+
+
+ReadOnlyWork: TypeAlias = tuple[ReadOnlyCommand, ...] | ChangeFolder | ReadOnlySubshell
 
 
 class ReadOnlyStage(msgspec.Struct, frozen=True):
     """Commands that run together, and when."""
 
     joint: ListOperator
-    work: tuple[ReadOnlyCommand, ...] | ChangeFolder
+    work: ReadOnlyWork
 
 
 class ReadOnlyVerdict(msgspec.Struct, frozen=True):
@@ -173,10 +236,23 @@ def only_reads(name: str, words: Iterable[str]) -> bool:
 
 def read_only_stages(text: str, *, sandboxed: bool = True) -> tuple[ReadOnlyStage, ...]:
     """Returns what to run for a command line, or raises Refused."""
+    return _stages(parse_command_line(text), sandboxed=sandboxed)
+
+
+def _stages(
+    lines: tuple[Pipeline, ...],
+    *,
+    sandboxed: bool,
+    away: bool = False,
+    errors: StderrMode = StderrMode.KEPT,
+) -> tuple[ReadOnlyStage, ...]:
+    """Judges pipelines one after the other; those in a subshell have its stderr.
+
+    `away` means that an earlier `cd` may have left the workspace.
+    """
     admitted: list[ReadOnlyStage] = []
-    away = False
-    for line in parse_command_line(text):
-        work = _work(line, sandboxed=sandboxed, away=away)
+    for line in lines:
+        work = _work(line, sandboxed=sandboxed, away=away, errors=errors)
         away = away or (isinstance(work, ChangeFolder) and may_leave_workspace(work.folder))
         admitted.append(ReadOnlyStage(line.joint, work))
     return tuple(admitted)
@@ -189,12 +265,15 @@ def read_only_command(
     top = REGISTRY.get(command.name)
     if top is None:
         raise Refused(unlisted_command_reason(command.name))
-    spec, before, after = find_subcommand(top, command.words[1:])
+    spec, before, after = find_subcommand(top, tuple(map(stand_in, command.words[1:])))
     _prove_once(spec)
     arguments = parse_arguments(spec, after)
-    check_special_paths(_opened(spec, arguments), away=away)
+    _check_variables(command, arguments, prints=spec.prints)
+    given = () if command.input is None else (_checked_input(command.input),)
+    check_special_paths((*_opened(spec, arguments), *given), away=away)
     if not sandboxed:
         _narrow(spec, arguments)
+        _narrow_variables(command)
     adds = spec.adds if arguments.options or not spec.adds_to_options else ()
     if spec.script:
         adds = ("-c", spec.script, SHELL)
@@ -222,25 +301,58 @@ def _refuse_everything(spec: ReadOnlyCommandSpec, arguments: ParsedArguments) ->
             )
 
 
-def _work(
-    line: Pipeline, *, sandboxed: bool, away: bool
-) -> tuple[ReadOnlyCommand, ...] | ChangeFolder:
-    if not any(command.name == CD for command in line.commands):
-        return tuple(
-            read_only_command(each, sandboxed=sandboxed, away=away) for each in line.commands
-        )
-    if len(line.commands) > 1:
+def _checked_input(word: ShellWord) -> ShellWord:
+    """Returns the name of a file that is a command's stdin, by the text alone."""
+    if word.pieces and not _begins_path(word):
+        raise Refused(f"`< {word.text}`: a variable can only begin the name of a file.")
+    return stand_in(word)
+
+
+def _work(line: Pipeline, *, sandboxed: bool, away: bool, errors: StderrMode) -> ReadOnlyWork:
+    first = line.commands[0]
+    plain = [each for each in line.commands if isinstance(each, ParsedCommand)]
+    if len(line.commands) > 1 and any(each.name == CD for each in plain):
         raise Refused("`cd` in a pipe has no effect; write `cd DIR && ...`.")
-    command = line.commands[0]
-    words = command.words[1:]
+    judged = [_with_errors(each, errors) for each in plain]
+    if plain[:1] and plain[0].name == CD:
+        return _change_folder(judged[0], away=away, sandboxed=sandboxed)
+    commands = tuple(read_only_command(each, sandboxed=sandboxed, away=away) for each in judged)
+    if not isinstance(first, Subshell):
+        return commands
+    own = errors if first.errors is StderrMode.KEPT else first.errors
+    inner = _stages(first.pipelines, sandboxed=sandboxed, away=away, errors=own)
+    return ReadOnlySubshell(inner, commands)
+
+
+def _with_errors(command: ParsedCommand, errors: StderrMode) -> ParsedCommand:
+    if errors is StderrMode.KEPT or command.errors is not StderrMode.KEPT:
+        return command
+    return ParsedCommand(command.words, errors, command.input)
+
+
+def _change_folder(command: ParsedCommand, *, away: bool, sandboxed: bool) -> ChangeFolder:
+    words = tuple(map(stand_in, command.words[1:]))
     if len(words) != 1 or words[0].pattern or not words[0].text or words[0].text.startswith("-"):
         raise Refused("`cd` needs exactly one folder, without wildcards: `cd DIR && ...`.")
+    if command.words[1].pieces and not _begins_path(command.words[1]):
+        raise Refused(f"`cd {command.words[1].text}`: a variable can only begin a path.")
+    if command.input is not None:
+        raise Refused(f"`< {command.input.text}`: `cd` reads nothing; leave it out.")
     if is_filesystem_root(words[0].text):
         raise SpecialFileRefused(
             f"`cd {words[0].text}` goes to the file system root; name a folder in it."
         )
     check_special_paths(words, away=away)
-    return ChangeFolder(words[0].text, command.errors)
+    if not sandboxed:
+        _narrow_variables(command)
+    return ChangeFolder(command.words[1], command.errors)
+
+
+def _narrow_variables(command: ParsedCommand) -> None:
+    """Refuses `$HOME` without a sandbox: each program has an empty home of its own there."""
+    for word in (*command.words, *filter(None, (command.input,))):
+        if "HOME" in word.variables:
+            raise without_sandbox(f"`{word.text}`: without a sandbox there is no home folder.")
 
 
 def _narrow(spec: ReadOnlyCommandSpec, arguments: ParsedArguments) -> None:
@@ -272,7 +384,7 @@ def check_spec_examples(spec: ReadOnlyCommandSpec) -> None:
 
 def _holds(spec: ReadOnlyCommandSpec, example: str) -> bool:
     """Tells whether an example of a table passes it; one that leads to another table does not."""
-    words = parse_command_line(example)[0].commands[0].words
+    words = tuple(map(stand_in, simple_commands(parse_command_line(example))[0].words))
     try:
         found, _, after = find_subcommand(REGISTRY.get(words[0].text, spec), words[1:])
         parse_arguments(spec, after)
@@ -297,24 +409,39 @@ def files_read_by(text: str) -> tuple[str, ...]:
 
     Raises Refused unless every command in it is read-only.
     """
-    folder, found = "", []
-    for stage in read_only_stages(text):
-        if isinstance(stage.work, ChangeFolder):
-            folder = join(folder, stage.work.folder)
-            found += [folder] if normpath(folder).startswith(OUTSIDE_PREFIXES) else []
-        else:
-            found += [join(folder, name) for each in stage.work for name in _named(each)]
-            found += [folder or "." for each in stage.work[:1] if _looks_around(each)]
-    return tuple(normpath(name) for name in found)
+    return tuple(normpath(name) for name in _files_of(read_only_stages(text), ""))
+
+
+def _files_of(stages: tuple[ReadOnlyStage, ...], folder: str) -> list[str]:
+    found: list[str] = []
+    for stage in stages:
+        match stage.work:
+            case ChangeFolder() as change:
+                folder = _seen_from(folder, stand_in(change.word))
+                found += [folder] if normpath(folder).startswith(OUTSIDE_PREFIXES) else []
+            case ReadOnlySubshell(inner, readers):
+                found += [*_files_of(inner, folder), *_named_in(folder, readers)]
+            case commands:
+                found += _named_in(folder, commands)
+                found += [folder or "." for each in commands[:1] if _looks_around(each)]
+    return found
+
+
+def _named_in(folder: str, commands: Iterable[ReadOnlyCommand]) -> Iterator[str]:
+    for each in commands:
+        yield from (_seen_from(folder, word) for word in each.reads)
+        if each.command.name == "git":  # it also looks for names in a commit: `HEAD:.env`
+            names = [word.text.rpartition(":")[2] for word in each.words if ":" in word.text]
+            yield from (join(folder, name) for name in names)
+        if each.input is not None:
+            yield _seen_from(folder, stand_in(each.input))
+
+
+def _seen_from(folder: str, word: ShellWord) -> str:
+    """Returns a path relative to where the line starts; a home folder is the same everywhere."""
+    return word.text if "HOME" in word.variables else join(folder, word.text)
 
 
 def _looks_around(reading: ReadOnlyCommand) -> bool:
     """Tells whether a command that names no file goes through those of the folder it is in."""
     return not reading.reads and (reading.descends or reading.command.name == "git")
-
-
-def _named(reading: ReadOnlyCommand) -> Iterator[str]:
-    """Yields the names of files, also those that git looks for in a commit: `HEAD:.env`."""
-    yield from (word.text for word in reading.reads)
-    if reading.command.name == "git":
-        yield from (word.text.rpartition(":")[2] for word in reading.words if ":" in word.text)

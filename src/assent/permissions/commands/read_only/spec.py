@@ -101,6 +101,7 @@ class ReadOnlyCommandSpec(msgspec.Struct, frozen=True, eq=False):
     confined: tuple[str, ...] = ()  # options that need a sandbox: they follow symlinks, or so
     confined_unless: tuple[str, ...] = ()  # with one of these they do not, or show none of it
     stays: bool = False  # even with them, it opens only the files it is given
+    prints: bool = False  # prints or compares its words, whatever they are
     opens: bool = True  # shows what is in files, not only their names
     descends: tuple[str, ...] = ()  # options with which it opens every file in a folder
     always_descends: bool = False

@@ -186,6 +186,7 @@ CONDITIONS = (
     ReadOnlyCommandSpec(
         "test",
         raw=read_test,
+        prints=True,
         runs=("test -f Makefile", "test a = b", "test ! -d src -a -s x", "test 3 -gt 2"),
         refused=("test -v PATH", "test -Q x", "test --foo"),
         opens=False,
@@ -193,6 +194,7 @@ CONDITIONS = (
     ReadOnlyCommandSpec(
         "[",
         raw=read_bracket,
+        prints=True,
         runs=("[ -f Makefile ]", "[ a = b ]"),
         refused=("[ -f Makefile", "[ -f x]"),
         opens=False,

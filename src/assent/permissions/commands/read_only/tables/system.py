@@ -49,6 +49,7 @@ OUTPUT_SPECS = (
     ReadOnlyCommandSpec(
         "echo",
         raw=read_echo,
+        prints=True,
         runs=("echo", "echo hello *", "echo -n x", "echo -e 'a\\tb'", "echo ---"),
         refused=("echo -x", "echo -nx a"),
         opens=False,
@@ -56,6 +57,7 @@ OUTPUT_SPECS = (
     ReadOnlyCommandSpec(
         "printf",
         raw=read_printf,
+        prints=True,
         runs=("printf '%s\\n' a b -v", "printf -- '-x'", "printf 'x'"),
         refused=("printf", "printf -v name x", "printf -x"),
         opens=False,
