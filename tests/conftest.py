@@ -15,7 +15,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.disks.possible import PRIVILEGE
-from tests.support import feature_check, forked_workers
+from tests.support import feature_check, forked_workers, temporary_folders
 from tests.support.forked_workers import LONG
 from tests.support.properties import QUICK
 from tests.support.sandbox_status import SHARED
@@ -39,7 +39,13 @@ settings.load_profile("steady")
 
 
 pytest_addoption = forked_workers.pytest_addoption
-pytest_runtestloop = forked_workers.pytest_runtestloop
+tmp_path = temporary_folders.tmp_path
+
+
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    if session.config.getoption("--workers") > 1 and not session.config.option.collectonly:
+        temporary_folders.use_memory(session.config)
+    return forked_workers.pytest_runtestloop(session)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,6 +87,8 @@ def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
+    if report.failed:
+        temporary_folders.keep_folder(item)
     if report.skipped and os.environ.get("CI") and PRIVILEGE not in str(report.longrepr):
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which CI does not allow: {report.longrepr}"

@@ -9,7 +9,7 @@ import textual.app
 import textual.pilot
 from tests.tui.harness import Stage
 from tests.tui.tmux import Tmux, tmux
-from tests.tui.widget_app import drawn
+from tests.tui.widget_app import drawn, painted_later
 from textual import screen
 from textual._context import active_app
 from textual.css.model import RuleSet
@@ -30,6 +30,7 @@ def _parsed_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
 # What changes is painted at most 5 times a second instead of 60: nobody watches.
 screen.UPDATE_PERIOD = 1 / 5  # type: ignore[misc]
+screen.Screen._compositor_refresh = painted_later  # type: ignore[method-assign]
 
 
 async def _idle(*_: float) -> None:

@@ -68,6 +68,8 @@ def picture(app: App[int]) -> str:
 def still(app: App[int]) -> None:
     """Takes away what depends on the moment of a picture: blinking cursors and marks."""
     for screen in app.screen_stack:
+        screen._set_dirty()  # a panel keeps what is behind it as it once was
+        screen._styles_cache.clear()
         for area in [*screen.query(TextArea), *screen.query(Input)]:
             area.cursor_blink = False
             if isinstance(area, TextArea):

@@ -8,6 +8,7 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 
 from assent.tui.theme import begin_with_theme
@@ -42,6 +43,21 @@ async def drawn(app: App[Any]) -> None:
             return
 
 
+_paint = Screen._compositor_refresh
+
+
+def painted_later(screen: Screen[Any]) -> None:
+    """Leaves what is to be painted to `drawn`, which paints it once everything is handled.
+
+    Every change of the layout would paint at once, several times for a key, and nobody looks.
+    """
+    if screen.app.screen is not screen or not screen.app.is_headless:
+        _paint(screen)
+        return
+    screen._dirty_widgets.clear()
+    screen.app._update_mouse_over(screen)
+
+
 def _is_calm(app: App[Any]) -> bool:
     """Tells whether nobody has messages to handle or anything to draw; then draws it."""
     screen = app.screen_stack[-1] if app.screen_stack else None
@@ -50,6 +66,9 @@ def _is_calm(app: App[Any]) -> bool:
         return False
     if screen and any(getattr(screen, name) for name in UNDRAWN):
         screen._on_timer_update()
+        return False
+    if screen and screen._compositor._dirty_regions:
+        _paint(screen)
         return False
     return True
 
