@@ -1,0 +1,349 @@
+"""Chooses how copies of a workspace are made: by a trial, whose result is kept with its reason."""
+
+import os
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.paths import is_inside, one_line
+from assent.core.scratch import ScratchBackend, ScratchBackendName, ScratchInfo, ScratchLimits
+from assent.core.shell.process import SandboxState
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.profile.file_system import mounts, read_table
+from assent.sandbox.scratch.copy import CopiedLayer, quiet
+from assent.sandbox.scratch.folder_tree import take_out_of_copy
+from assent.sandbox.scratch.folders import CopyFolders
+from assent.sandbox.scratch.layer import CopyLayer, Progress
+from assent.sandbox.scratch.overlay import (
+    UPPER,
+    MountNamespace,
+    OverlayFailed,
+    OverlayLayer,
+    make_overlay_folder,
+    namespaces,
+)
+from assent.sandbox.scratch.scratch import CopyPaths, LocalScratchCopy
+from assent.sandbox.status import cache_key, find_bwrap
+
+CACHE: Final = b"backend.json"
+MEMORY: Final = b"/dev/shm"  # where a container's disk cannot be the upper layer of an overlay
+
+_TRIAL: Final = b'cd "$0" && : > "$1" && mkdir "$1.d" && rmdir "$1.d" && mv "$1" "$1.kept"'
+_SECONDS: Final = 20
+_LARGEST: Final = 1 << 16
+_LONGEST: Final = 200
+
+
+class BackendChoice(msgspec.Struct, frozen=True):
+    """The result of a trial: how, why, where, and whether in a user namespace."""
+
+    backend: ScratchBackend
+    user: bool = False
+
+
+class CachedChoice(msgspec.Struct, frozen=True):
+    """A stored choice, and everything that it depends on."""
+
+    key: str
+    choice: BackendChoice
+
+
+class ScratchPlaces(msgspec.Struct, frozen=True):
+    """Where copies may be: in the state directory, or in memory."""
+
+    disk: bytes
+    memory: bytes = b""
+
+    def all(self) -> tuple[bytes, ...]:
+        return (self.disk, self.memory) if self.memory else (self.disk,)
+
+
+def scratch_places(state: bytes, workspace: str) -> ScratchPlaces:
+    """Returns the folders for the copies of a workspace."""
+    memory = MEMORY + b"/assent-%d/%s" % (os.geteuid(), workspace.encode())
+    disk = state + b"/scratch/" + workspace.encode()
+    return ScratchPlaces(disk, memory if _is_private_memory() else b"")
+
+
+class ScratchCopies:
+    """The copies of one workspace: opens, lists and removes them."""
+
+    def __init__(
+        self,
+        paths: CopyPaths,
+        places: ScratchPlaces,
+        limits: ScratchLimits,
+        open_process: Callable[[], LocalProcessRunner],
+        environment: Mapping[str, str] | None = None,
+        only: ScratchBackendName | None = None,
+    ) -> None:
+        """With `only`, no other backend is used; for tests and for the doctor."""
+        self._paths, self._places, self._limits = paths, places, limits
+        self._open_process, self._environment, self._only = open_process, environment, only
+        self._process: LocalProcessRunner | None = None
+        self._choice: BackendChoice | None = None
+
+    def backend(self) -> ScratchBackend:
+        """Tells how copies are made here; the first time after a boot by a trial."""
+        return self._chosen().backend
+
+    def known_backend(self) -> ScratchBackend | None:
+        """Returns the choice of an earlier trial, if it still counts."""
+        found = _read(self._cache()) if not self._only else None
+        return found.choice.backend if found and found.key == self._key() else None
+
+    def open(self, name: str, progress: Progress = quiet) -> LocalScratchCopy:
+        """Opens the copy of a session, and makes it if there is none.
+
+        Leftovers are removed first. Raises Refused where no copy is possible, and Busy if another
+        process uses it.
+        """
+        self.sweep()
+        choice = self._chosen()
+        if choice.backend.name == "none":
+            raise Refused(f"No scratch copy is possible here: {choice.backend.reason}")
+        folders = CopyFolders(os.fsencode(choice.backend.place))
+        whole = choice.backend.name == "overlay"
+        root = self._paths.root
+        folder = folders.acquire(name, root, choice.backend.name, complete=whole)
+        layer: CopyLayer
+        if whole:
+            layer = OverlayLayer(folder.path, root, MountNamespace(user=choice.user))
+        else:
+            layer = CopiedLayer(folder.path, root, progress, warm=not folder.fresh)
+        return LocalScratchCopy(
+            self.process, self._paths, layer, folder, folders, choice.backend, self._limits,
+            self._environment,
+        )  # fmt: skip
+
+    def infos(self, *, sizes: bool = True) -> list[ScratchInfo]:
+        """Lists the copies on disk, those used last first."""
+        places = map(CopyFolders, self._places.all())
+        return [info for folders in places for info in folders.infos(sizes=sizes)]
+
+    def remove(self, name: str) -> None:
+        """Removes a copy from the disk; raises NotFound or Busy."""
+        for place in self._places.all():
+            folders = CopyFolders(place)
+            if any(info.name == name for info in folders.infos(sizes=False)):
+                folders.remove(name)
+                return
+        CopyFolders(self._places.disk).remove(name)
+
+    def sweep(self) -> list[str]:
+        """Removes what crashes left, and copies that were not used for `scratch.keep_days`.
+
+        Those of other workspaces, too: they may never be opened again.
+        """
+        removed: list[str] = []
+        for place in self._places.all():
+            for each in _siblings(place):
+                removed += CopyFolders(each).sweep(self._limits, time.time())
+        return removed
+
+    @property
+    def process(self) -> LocalProcessRunner:
+        if self._process is None:
+            self._process = self._open_process()
+        return self._process
+
+    def _chosen(self) -> BackendChoice:
+        if self._choice is None:
+            found = _read(self._cache()) if not self._only else None
+            if found is not None and found.key == self._key():
+                self._choice = found.choice
+            else:
+                self._choice = self._tried()
+                if not self._only and self._choice.backend.name != "none":
+                    _write(self._cache(), CachedChoice(self._key(), self._choice))
+        return self._choice
+
+    def _tried(self) -> BackendChoice:
+        standing = self.process.sandbox_status()
+        if standing.hold is not SandboxState.HELD:
+            reason = standing.reason or "The sandbox does not work."
+            return BackendChoice(ScratchBackend("none", reason))
+        reason = ""
+        if self._only != "copy":
+            reason = unsuitable(self._paths.root)
+            for place in () if reason else self._places.all():
+                for user, namespace in _ways():
+                    if not (failed := try_overlay(self._paths.root, place, namespace)):
+                        where = os.fsdecode(place)
+                        why = f"In memory: {reason}" if place != self._places.disk else ""
+                        return BackendChoice(ScratchBackend("overlay", why, where), user)
+                    reason = reason or failed
+        if self._only == "overlay":
+            return BackendChoice(ScratchBackend("none", reason))
+        return BackendChoice(ScratchBackend("copy", reason, os.fsdecode(self._places.disk)))
+
+    def _cache(self) -> bytes:
+        return self._places.disk + b"/" + CACHE
+
+    def _key(self) -> str:
+        """Returns a key for everything that a choice depends on."""
+        root = self._paths.root
+        seen = os.stat(root)
+        above = os.path.dirname(os.path.dirname(self._places.disk))
+        disk = os.stat(above).st_dev if os.path.isdir(above) else 0
+        facts = (
+            cache_key(find_bwrap() or b""), root, seen.st_dev, seen.st_ino, seen.st_uid,
+            seen.st_gid, os.getegid(), disk, mounts_below(root), self._places,
+        )  # fmt: skip
+        return sha256(repr(facts).encode()).hexdigest()
+
+
+def _ways() -> list[tuple[bool, MountNamespace]]:
+    ways = namespaces()
+    return [(len(ways) == 1 or number > 0, way) for number, way in enumerate(ways)]
+
+
+def unsuitable(root: bytes) -> str:
+    """Says why no overlay can be mounted over a workspace, as far as that shows without a trial."""
+    if inside := mounts_below(root):
+        name = one_line(inside[0][len(root) + 1 :])
+        return f"{name} in the workspace is a mount of its own, which an overlay would not show."
+    seen = os.stat(root)
+    if os.geteuid() and (seen.st_uid, seen.st_gid) != (os.geteuid(), os.getegid()):
+        return "The workspace belongs to another user or group."
+    return ""
+
+
+def mounts_below(root: bytes) -> tuple[bytes, ...]:
+    """Returns the mount points inside a folder."""
+    points = (mount.point for mount in mounts(read_table()))
+    return tuple(sorted(point for point in points if point != root and is_inside(point, root)))
+
+
+def try_overlay(root: bytes, place: bytes, namespace: MountNamespace) -> str:
+    """Mounts an overlay over a workspace and writes in it; says what failed, or nothing.
+
+    What is written is in the upper folder only, which is checked, and is removed again.
+    """
+    mark = b".assent-" + os.urandom(8).hex().encode()
+    folder = place + b"/.new-" + os.urandom(8).hex().encode()
+    try:
+        os.makedirs(place, 0o700, exist_ok=True)
+        if not _is_ours(os.path.dirname(place)) or not _is_ours(place):
+            return f"{one_line(place)} belongs to another user."
+        os.mkdir(folder, 0o700)
+        try:
+            make_overlay_folder(folder, root)
+            with namespace.held(root, folder) as mount:
+                done = subprocess.run(
+                    [*mount.enter, b"/bin/sh", b"-c", _TRIAL, mount.source, mark],
+                    cwd="/",
+                    env={"LC_ALL": "C"},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    timeout=_SECONDS,
+                )
+            if done.returncode:
+                return _words(done.stderr)
+            kept = os.path.lexists(folder + b"/" + UPPER + b"/" + mark + b".kept")
+            if not kept or os.path.lexists(root + b"/" + mark + b".kept"):
+                return "What was written into the overlay did not stay in its upper folder."
+        finally:
+            _remove(place, os.path.basename(folder))
+    except (OverlayFailed, OSError, subprocess.SubprocessError) as error:
+        return f"An overlay cannot be mounted here: {str(error)[:_LONGEST].rstrip('.')}."
+    return ""
+
+
+def _remove(place: bytes, name: bytes) -> None:
+    at = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        take_out_of_copy(name, at)
+    finally:
+        os.close(at)
+
+
+def _words(said: bytes) -> str:
+    text = " ".join(said.decode("utf-8", "replace").split())[:_LONGEST]
+    return f"Nothing can be written in an overlay here: {text or 'no message'}."
+
+
+def _is_private_memory() -> bool:
+    """Tells whether there is a folder in memory in which no other user can replace one of ours."""
+    try:
+        seen = os.lstat(MEMORY)
+    except OSError:
+        return False
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == 0 and bool(seen.st_mode & stat.S_ISVTX)
+
+
+def _siblings(place: bytes) -> Iterable[bytes]:
+    """Returns the folders of all workspaces at a place."""
+    above = os.path.dirname(place)
+    if not _is_ours(above):
+        return ()
+    with os.scandir(above) as found:
+        return [one.path for one in found if one.is_dir(follow_symlinks=False)]
+
+
+def _is_ours(folder: bytes) -> bool:
+    try:
+        seen = os.lstat(folder)
+    except OSError:
+        return False
+    private = not stat.S_IMODE(seen.st_mode) & 0o077
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.geteuid() and private
+
+
+def _read(path: bytes) -> CachedChoice | None:
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(_LARGEST), type=CachedChoice)
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return None
+
+
+def _write(path: bytes, choice: CachedChoice) -> None:
+    young = path + b"." + os.urandom(8).hex().encode()
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with open(os.open(young, flags, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(choice))
+        os.replace(young, path)
+
+
+# The caches of package managers that commands in a copy may read. Never their parents: next to
+# them are credentials.
+
+
+CACHES: Final = (
+    ".cargo/registry",
+    ".npm/_cacache",
+    ".cache/pip",
+    ".cache/uv",
+    "go/pkg/mod",
+    ".m2/repository",
+    ".gradle/caches/modules-2",
+)
+# A variable that names another folder, and is then passed on.
+CACHE_VARIABLES: Final = ("PIP_CACHE_DIR", "UV_CACHE_DIR", "GOMODCACHE")
+
+
+def cache_folders(home: bytes, environment: Mapping[str, str]) -> list[bytes]:
+    """Returns the folders of caches, existing or not."""
+    named = [environment[name] for name in CACHE_VARIABLES if name in environment]
+    absolute = [os.fsencode(os.path.normpath(path)) for path in named if path.startswith("/")]
+    return [*(home + b"/" + os.fsencode(path) for path in CACHES), *absolute]
+
+
+def cache_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables by which programs in a copy find caches that are elsewhere."""
+    return {
+        name: environment[name]
+        for name in CACHE_VARIABLES
+        if environment.get(name, "").startswith("/")
+    }
