@@ -17,7 +17,9 @@ from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits,
 from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.profile import ProfileBuilder
-from assent.sandbox.scratch.backend import ScratchCopies, ScratchPlaces, cache_folders
+from assent.sandbox.scratch.backend import ScratchCopies
+from assent.sandbox.scratch.caches import cache_folders
+from assent.sandbox.scratch.choice import ScratchPlaces
 from assent.sandbox.scratch.scratch import CopyPaths, LocalScratchCopy
 
 HELD = SandboxStatus(SandboxState.HELD)

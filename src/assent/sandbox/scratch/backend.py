@@ -5,21 +5,24 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from hashlib import sha256
 from typing import Final
 
-import msgspec
-
 from assent.core.errors import Refused
-from assent.core.paths import is_inside, one_line
+from assent.core.paths import one_line
+from assent.core.permission.rule import PathLimits
 from assent.core.scratch import ScratchBackend, ScratchBackendName, ScratchInfo, ScratchLimits
 from assent.core.shell.process import SandboxState
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.file_system import mounts, read_table
+from assent.sandbox.scratch.choice import (
+    BackendChoice,
+    ScratchPlaces,
+    keep_choice,
+    known_choice,
+    mounts_below,
+)
 from assent.sandbox.scratch.copy import CopiedLayer, quiet
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
-from assent.sandbox.scratch.folders import CopyFolders
+from assent.sandbox.scratch.folders import CopyFolders, make_private_folder
 from assent.sandbox.scratch.layer import CopyLayer, Progress
 from assent.sandbox.scratch.overlay import (
     UPPER,
@@ -30,46 +33,10 @@ from assent.sandbox.scratch.overlay import (
     namespaces,
 )
 from assent.sandbox.scratch.scratch import CopyPaths, LocalScratchCopy
-from assent.sandbox.status import cache_key, find_bwrap
-
-CACHE: Final = b"backend.json"
-MEMORY: Final = b"/dev/shm"  # where a container's disk cannot be the upper layer of an overlay
 
 _TRIAL: Final = b'cd "$0" && : > "$1" && mkdir "$1.d" && rmdir "$1.d" && mv "$1" "$1.kept"'
 _SECONDS: Final = 20
-_LARGEST: Final = 1 << 16
 _LONGEST: Final = 200
-
-
-class BackendChoice(msgspec.Struct, frozen=True):
-    """The result of a trial: how, why, where, and whether in a user namespace."""
-
-    backend: ScratchBackend
-    user: bool = False
-
-
-class CachedChoice(msgspec.Struct, frozen=True):
-    """A stored choice, and everything that it depends on."""
-
-    key: str
-    choice: BackendChoice
-
-
-class ScratchPlaces(msgspec.Struct, frozen=True):
-    """Where copies may be: in the state directory, or in memory."""
-
-    disk: bytes
-    memory: bytes = b""
-
-    def all(self) -> tuple[bytes, ...]:
-        return (self.disk, self.memory) if self.memory else (self.disk,)
-
-
-def scratch_places(state: bytes, workspace: str) -> ScratchPlaces:
-    """Returns the folders for the copies of a workspace."""
-    memory = MEMORY + b"/assent-%d/%s" % (os.geteuid(), workspace.encode())
-    disk = state + b"/scratch/" + workspace.encode()
-    return ScratchPlaces(disk, memory if _is_private_memory() else b"")
 
 
 class ScratchCopies:
@@ -96,11 +63,13 @@ class ScratchCopies:
 
     def known_backend(self) -> ScratchBackend | None:
         """Returns the choice of an earlier trial, if it still counts."""
-        found = _read(self._cache()) if not self._only else None
-        return found.choice.backend if found and found.key == self._key() else None
+        found = None if self._only else known_choice(self._paths.root, self._places)
+        return found.backend if found is not None else None
 
-    def open(self, name: str, progress: Progress = quiet) -> LocalScratchCopy:
-        """Opens the copy of a session, and makes it if there is none.
+    def open(
+        self, name: str, progress: Progress = quiet, fence: PathLimits | None = None
+    ) -> LocalScratchCopy:
+        """Opens the copy of a session, and makes it if there is none; `fence` also hides files.
 
         Leftovers are removed first. Raises Refused where no copy is possible, and Busy if another
         process uses it.
@@ -118,8 +87,9 @@ class ScratchCopies:
             layer = OverlayLayer(folder.path, root, MountNamespace(user=choice.user))
         else:
             layer = CopiedLayer(folder.path, root, progress, warm=not folder.fresh)
+        process = self.process if fence is None else self.process.with_path_limits(fence)
         return LocalScratchCopy(
-            self.process, self._paths, layer, folder, folders, choice.backend, self._limits,
+            process, self._paths, layer, folder, folders, choice.backend, self._limits,
             self._environment,
         )  # fmt: skip
 
@@ -156,13 +126,10 @@ class ScratchCopies:
 
     def _chosen(self) -> BackendChoice:
         if self._choice is None:
-            found = _read(self._cache()) if not self._only else None
-            if found is not None and found.key == self._key():
-                self._choice = found.choice
-            else:
-                self._choice = self._tried()
-                if not self._only and self._choice.backend.name != "none":
-                    _write(self._cache(), CachedChoice(self._key(), self._choice))
+            known = None if self._only else known_choice(self._paths.root, self._places)
+            self._choice = known or self._tried()
+            if not known and not self._only and self._choice.backend.name != "none":
+                keep_choice(self._paths.root, self._places, self._choice)
         return self._choice
 
     def _tried(self) -> BackendChoice:
@@ -184,21 +151,6 @@ class ScratchCopies:
             return BackendChoice(ScratchBackend("none", reason))
         return BackendChoice(ScratchBackend("copy", reason, os.fsdecode(self._places.disk)))
 
-    def _cache(self) -> bytes:
-        return self._places.disk + b"/" + CACHE
-
-    def _key(self) -> str:
-        """Returns a key for everything that a choice depends on."""
-        root = self._paths.root
-        seen = os.stat(root)
-        above = os.path.dirname(os.path.dirname(self._places.disk))
-        disk = os.stat(above).st_dev if os.path.isdir(above) else 0
-        facts = (
-            cache_key(find_bwrap() or b""), root, seen.st_dev, seen.st_ino, seen.st_uid,
-            seen.st_gid, os.getegid(), disk, mounts_below(root), self._places,
-        )  # fmt: skip
-        return sha256(repr(facts).encode()).hexdigest()
-
 
 def _ways() -> list[tuple[bool, MountNamespace]]:
     ways = namespaces()
@@ -216,12 +168,6 @@ def unsuitable(root: bytes) -> str:
     return ""
 
 
-def mounts_below(root: bytes) -> tuple[bytes, ...]:
-    """Returns the mount points inside a folder."""
-    points = (mount.point for mount in mounts(read_table()))
-    return tuple(sorted(point for point in points if point != root and is_inside(point, root)))
-
-
 def try_overlay(root: bytes, place: bytes, namespace: MountNamespace) -> str:
     """Mounts an overlay over a workspace and writes in it; says what failed, or nothing.
 
@@ -230,7 +176,7 @@ def try_overlay(root: bytes, place: bytes, namespace: MountNamespace) -> str:
     mark = b".assent-" + os.urandom(8).hex().encode()
     folder = place + b"/.new-" + os.urandom(8).hex().encode()
     try:
-        os.makedirs(place, 0o700, exist_ok=True)
+        make_private_folder(place)
         if not _is_ours(os.path.dirname(place)) or not _is_ours(place):
             return f"{one_line(place)} belongs to another user."
         os.mkdir(folder, 0o700)
@@ -271,15 +217,6 @@ def _words(said: bytes) -> str:
     return f"Nothing can be written in an overlay here: {text or 'no message'}."
 
 
-def _is_private_memory() -> bool:
-    """Tells whether there is a folder in memory in which no other user can replace one of ours."""
-    try:
-        seen = os.lstat(MEMORY)
-    except OSError:
-        return False
-    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == 0 and bool(seen.st_mode & stat.S_ISVTX)
-
-
 def _siblings(place: bytes) -> Iterable[bytes]:
     """Returns the folders of all workspaces at a place."""
     above = os.path.dirname(place)
@@ -296,54 +233,3 @@ def _is_ours(folder: bytes) -> bool:
         return False
     private = not stat.S_IMODE(seen.st_mode) & 0o077
     return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.geteuid() and private
-
-
-def _read(path: bytes) -> CachedChoice | None:
-    try:
-        with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(_LARGEST), type=CachedChoice)
-    except (OSError, ValueError, msgspec.MsgspecError):
-        return None
-
-
-def _write(path: bytes, choice: CachedChoice) -> None:
-    young = path + b"." + os.urandom(8).hex().encode()
-    with suppress(OSError):
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        with open(os.open(young, flags, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(choice))
-        os.replace(young, path)
-
-
-# The caches of package managers that commands in a copy may read. Never their parents: next to
-# them are credentials.
-
-
-CACHES: Final = (
-    ".cargo/registry",
-    ".npm/_cacache",
-    ".cache/pip",
-    ".cache/uv",
-    "go/pkg/mod",
-    ".m2/repository",
-    ".gradle/caches/modules-2",
-)
-# A variable that names another folder, and is then passed on.
-CACHE_VARIABLES: Final = ("PIP_CACHE_DIR", "UV_CACHE_DIR", "GOMODCACHE")
-
-
-def cache_folders(home: bytes, environment: Mapping[str, str]) -> list[bytes]:
-    """Returns the folders of caches, existing or not."""
-    named = [environment[name] for name in CACHE_VARIABLES if name in environment]
-    absolute = [os.fsencode(os.path.normpath(path)) for path in named if path.startswith("/")]
-    return [*(home + b"/" + os.fsencode(path) for path in CACHES), *absolute]
-
-
-def cache_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables by which programs in a copy find caches that are elsewhere."""
-    return {
-        name: environment[name]
-        for name in CACHE_VARIABLES
-        if environment.get(name, "").startswith("/")
-    }

@@ -30,6 +30,15 @@ _OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def make_private_folder(place: bytes) -> None:
+    """Makes a folder for copies, and the one above it, that only their owner can enter."""
+    above = os.path.dirname(place)
+    os.makedirs(os.path.dirname(above), 0o700, exist_ok=True)
+    for folder in (above, place):
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+
+
 class CopyRecord(msgspec.Struct, frozen=True):
     """What is known about a copy. Not `complete`: the files were not all copied yet."""
 
@@ -157,7 +166,7 @@ class CopyFolders:
     def _made(self, path: bytes, record: CopyRecord) -> LockedFolder:
         new = self._place + b"/" + _NEW + os.urandom(8).hex().encode()
         try:
-            os.makedirs(self._place, 0o700, exist_ok=True)
+            make_private_folder(self._place)
             os.mkdir(new, 0o700)
             lock = os.open(new + b"/" + LOCK, _OPEN, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX)
