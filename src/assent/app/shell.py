@@ -111,9 +111,7 @@ def _process(
     settings = load_settings(root, here, lenient=True).settings
     home, show = os.fsencode(Path.home()), shown_paths(settings)
     known_scans = scan_cache(root, here)
-    sight = ProfileBuilder(
-        root, home, hidden, environment, (*show, *more), known_scans, caches
-    )
+    sight = ProfileBuilder(root, home, hidden, environment, (*show, *more), known_scans, caches)
     standings = sandbox_checker_at(known)
     providers = settings.providers
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
