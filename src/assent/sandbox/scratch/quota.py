@@ -15,7 +15,7 @@ from assent.sandbox.runner.resource_limits import UsageCheck, confined_limit_exc
 COPY_FULL: Final = "copy"  # how a command ends whose copy has become larger than allowed
 DISK_FULL: Final = "disk"  # or that leaves too little free on the disk
 _BLOCK: Final = 512
-_EVERY: Final = 5.0  # seconds between two counts of all files, and at most a twentieth of the time
+_EVERY: Final = 0.25  # seconds between two counts of all files, and at most a twentieth of the time
 _SHARE: Final = 20
 
 
