@@ -26,6 +26,8 @@ from assent.core.plan.record import TRANSITIONS, PlanAction, PlanState
 from assent.core.plan.structure import HEADINGS
 from assent.core.run.journal import JournalEntry
 from assent.doctor.report import ENGINE
+from assent.doctor.scratch import CHANNEL
+from assent.doctor.scratch import ROWS as COPIES
 from assent.doctor.shell import ROWS
 from assent.llm.catalog import ModelCatalog
 from assent.permissions.commands.read_only.classifier import TABLES
@@ -196,7 +198,8 @@ def doctor_checks() -> str:
     shell = [("shell", tried, "") for tried in ROWS.values()]
     trials = (*ESCAPE_TESTS, UNCHANGED, APPROVE, *LIMIT_TESTS)
     sandbox = [(f"sandbox: {t.channel}", t.tried, "yes" if t.control else "") for t in trials]
-    return _table(("Channel", "Tried", "Control"), [*engine, *shell, *sandbox])
+    scratch = [(CHANNEL, tried, "") for tried in COPIES.values()]
+    return _table(("Channel", "Tried", "Control"), [*engine, *shell, *sandbox, *scratch])
 
 
 def plan_example() -> str:

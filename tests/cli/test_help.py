@@ -27,6 +27,7 @@ GROUPS = {
     "modes": ("list", "show", "export", "import"),
     "trust": ("show", "give", "revoke", "list"),
     "mcp": ("list",),
+    "scratch": ("list", "show", "clear"),
     "keys": ("show", "list", "trust", "revoke"),
 }
 LINES = [

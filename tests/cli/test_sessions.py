@@ -1,10 +1,12 @@
 """`assent sessions` and `assent memory`: what was talked about, and what is remembered."""
 
 import json
+import shutil
 
 import pytest
 from tests.cli.harness import World
 from tests.cli.scripts import PRESENT, WRITE_PLAN, Talker, turn, write
+from tests.sandbox.profiles import needs_bubblewrap
 
 TURNS = (
     turn("", ("remember", {"text": "Tests run with make."})),
@@ -108,6 +110,19 @@ def test_an_export_as_a_document_keeps_what_others_said_apart(talked: Talker) ->
     assert (inside[0], inside.count("~~~~~"), "~~~~" in inside) == ("~~~~~", 2, True)
     same = talked.world.ok("sessions", "export", "--format", "markdown")["markdown"]
     assert same == text
+
+
+@needs_bubblewrap
+def test_a_deleted_session_takes_its_scratch_copy_along(talked: Talker) -> None:
+    world = talked.world
+    session = world.ok("sessions", "show", "say-hello")["session"]
+    world.ok("shell", "run", "--scratch", "true")
+    place = next((world.state / "assent/scratch").iterdir())
+    shutil.copytree(place / "shell", place / session, ignore=lambda *_: ["work", "merged"])
+    names = {one["name"] for one in world.ok("scratch", "list")["copies"]}
+    assert names == {"shell", session}
+    world.ok("sessions", "delete", "say-hello")
+    assert [one["name"] for one in world.ok("scratch", "list")["copies"]] == ["shell"]
 
 
 def test_a_deleted_session_is_gone_and_its_plan_stays(talked: Talker) -> None:

@@ -1,6 +1,7 @@
 """The doctor: what it reports, what it says of a gate that does not hold, what it leaves alone."""
 
 import io
+import os
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tests.cli.harness import World, files_below
 from tests.sandbox.leaky_sandboxes import ENVIRONMENT, real_tool, unconfined
 
+from assent.app.ports import folder_name
 from assent.cli.doctor import doctor_lines, report_on
 from assent.cli.output import CliOutput
 from assent.config.paths import AppPaths
@@ -22,6 +24,8 @@ from assent.doctor import approvals, paths
 from assent.doctor.check import DoctorCheck, DoctorCheckResult, SafeguardFailed, run_check
 from assent.doctor.report import ENGINE, DoctorTarget
 from assent.doctor.sandbox import escape_checks, limit_checks
+from assent.doctor.scratch import CHANNEL
+from assent.doctor.scratch import ROWS as COPIES
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.runs.run_status import RunReport
 from assent.sandbox.process_runner import LocalProcessRunner
@@ -99,7 +103,11 @@ def test_g13_doctor_reports_every_channel(world: World) -> None:
     answer = world.run("doctor", "--json")
     report = answer.json
     assert answer.code == 0
-    assert report.keys() == {"checks", "standing", "versions", "missing", "places", "skills", "ok"}
+    fields = {"checks", "standing", "versions", "missing", "places", "scratch", "skills", "ok"}
+    assert report.keys() == fields
+    assert report["scratch"]["name"] in ("overlay", "copy")
+    assert results(report, CHANNEL).keys() == COPIES.keys()
+    assert results(report, CHANNEL)["copy"] == "held"
     assert report["ok"] is True
     assert report["standing"] == {"hold": "held", "reason": "", "next": ""}
     assert [c for c in report["checks"] if c["result"] == "FAILED"] == []
@@ -138,7 +146,9 @@ def test_g13_doctor_leaves_everything_alone_but_its_own_result(world: World) -> 
     before = files_below(world.base)
     world.run("doctor", "--json")
     after = files_below(world.base)
+    scratch = f"state/assent/scratch/{folder_name(os.fsencode(world.root))}".encode()
     ours = {b"state", b"state/assent", f"state/assent/{FILE}".encode()}
+    ours |= {os.path.dirname(scratch), scratch, scratch + b"/backend.json"}
     assert {path: found for path, found in after.items() if path not in ours} == before
     assert not (world.root / ".opencode").exists()
 

@@ -41,7 +41,7 @@ NAMES = (
 )
 
 # Members of an answer that tell of the machine; only a chapter that needs its sandbox has them.
-OF_THE_MACHINE = frozenset({"shell"})
+OF_THE_MACHINE = frozenset({"shell", "scratch"})
 
 Form = Literal["text", "json", "stream-json"]
 

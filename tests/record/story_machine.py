@@ -157,6 +157,14 @@ def sandboxed(tell: Record) -> None:
     tell("shell-run-text", "shell", "run", "cat a.txt", form="text")
     tell("shell-run-refused", "shell", "run", "rm a.txt", code=7)
     tell("shell-run-unquoted", "shell", "run", "cat", "a.txt", code=2)
+    tell("shell-run-scratch", "shell", "run", "--scratch", "rm a.txt; echo b > b.txt; mkdir .git/x")
+    tell("shell-run-scratch-text", "shell", "run", "--scratch", "rm a.txt", form="text")
+    tell("scratch-list", "scratch", "list")
+    tell("scratch-show", "scratch", "show")
+    tell("scratch-show-one", "scratch", "show", "shell")
+    tell("scratch-show-missing", "scratch", "show", "missing", code=1)
+    tell("scratch-clear", "scratch", "clear", "shell")
+    tell("scratch-clear-what", "scratch", "clear", code=2)
     tell("status-tested", "status")
     here.script(
         turn("I look.", ("shell", {"command": "git log"}), ("git", {"command": "status"})),

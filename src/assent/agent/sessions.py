@@ -253,6 +253,11 @@ class Sessions(SessionLookup):
         record = self._require(record)
         return SessionRepository(self._services.ports, record.workspace).delete(record)
 
+    def family(self, record: SessionRecord) -> list[str]:
+        """Returns the ids of a session and of all below it."""
+        children = [each for each in self.all() if each.parent == record.session]
+        return [record.session, *(name for child in children for name in self.family(child))]
+
     def has_outputs(self, record: SessionRecord) -> bool:
         """Tells whether outputs of a session or of its children are kept."""
         outputs = SessionOutputs(self._services.ports, record.workspace)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from assent.config.keyring import KeyringReader
     from assent.core.permission.command_analysis import CommandAnalysis
     from assent.core.plan.keyring import Keyring
+    from assent.core.scratch import ScratchBackend
     from assent.executor.executor import Executor
     from assent.permissions.plan_rules import PolicyPlanRules
     from assent.ports.file_writer import FileWriter
@@ -87,6 +88,8 @@ HOST: ContextVar[HostIdentity] = ContextVar("machine", default=THIS_HOST)
 
 
 MOUNT_POINTS = "mountpoints"  # where the state records which ones are in which workspace
+
+SCRATCH = "scratch"  # copies, by workspace
 
 SNAPSHOTS = "snapshots"  # caches, by workspace
 SCANS = "scans"  # caches, by workspace and by what is searched for
@@ -482,6 +485,17 @@ def known_sandbox_status() -> SandboxStatus | None:
             SandboxState.NONE, "bubblewrap is not installed.", install_command("bubblewrap")
         )
     return cached_status(user_paths().state / FILE, tool)
+
+
+def known_scratch_backend(root: bytes) -> "ScratchBackend | None":
+    """Returns how copies of a workspace are made, as an earlier trial found; None before it."""
+    folder = user_paths().state / SCRATCH / folder_name(root)
+    if not folder.is_dir():  # as nearly always: no copy was ever made here
+        return None
+    from assent.sandbox.scratch.choice import known_choice, scratch_places
+
+    found = known_choice(root, scratch_places(os.fsencode(folder.parents[1]), folder.name))
+    return found.backend if found is not None else None
 
 
 def verify_log() -> LogCheck:

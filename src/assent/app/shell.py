@@ -5,7 +5,7 @@ The sandbox includes its self-test.
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,8 +81,25 @@ def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
     return {**environment, "PATH": os.pathsep.join((path, own))}
 
 
+def open_scratch_process(
+    root: bytes, here: AppPaths, known: Path, settings: Settings
+) -> "LocalProcessRunner":
+    """Opens the process runner of scratch copies: it also shows caches of package managers."""
+    from assent.sandbox.scratch.caches import cache_folders
+
+    home, environment = os.fsencode(Path.home()), with_ripgrep(os.environ)
+    caches = cache_folders(home, environment)
+    more = _absolute(settings.scratch.read)
+    return _process(os.fsdecode(root), here, known, environment, more, caches)
+
+
 def _process(
-    folder: str, here: AppPaths, known: Path, environment: Mapping[str, str]
+    folder: str,
+    here: AppPaths,
+    known: Path,
+    environment: Mapping[str, str],
+    more: Sequence[bytes] = (),
+    caches: Sequence[bytes] = (),
 ) -> "LocalProcessRunner":
     from assent.sandbox.process_runner import LocalProcessRunner
     from assent.sandbox.profile.profile import ProfileBuilder
@@ -93,7 +110,8 @@ def _process(
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
     settings = load_settings(root, here, lenient=True).settings
     home, show = os.fsencode(Path.home()), shown_paths(settings)
-    sight = ProfileBuilder(root, home, hidden, environment, show, scan_cache(root, here))
+    known_scans = scan_cache(root, here)
+    sight = ProfileBuilder(root, home, hidden, environment, (*show, *more), known_scans, caches)
     standings = sandbox_checker_at(known)
     providers = settings.providers
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
@@ -105,9 +123,11 @@ def _process(
 
 def shown_paths(settings: Settings) -> list[bytes]:
     """Returns what the user chose to show to commands (`sandbox.show`), as absolute paths."""
-    return [
-        os.fsencode(os.path.normpath(Path(path).expanduser())) for path in settings.sandbox.show
-    ]
+    return _absolute(settings.sandbox.show)
+
+
+def _absolute(paths: Iterable[str]) -> list[bytes]:
+    return [os.fsencode(os.path.normpath(Path(path).expanduser())) for path in paths]
 
 
 def sandbox_checker_at(state: Path) -> "SandboxChecker":

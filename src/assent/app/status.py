@@ -61,6 +61,11 @@ class WorkspaceStatus:
 
         return PlanSteps(self.plans, self.run_status.results, self.session_list.todos_of)
 
+    @property
+    def root(self) -> bytes:
+        """The folder of the workspace."""
+        return self._config.root
+
     def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the last one."""
         home = self._workspaces.find()

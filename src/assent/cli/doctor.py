@@ -12,9 +12,11 @@ from assent.app.models import critic_warnings
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import CliOutput
+from assent.core.scratch import ScratchBackend
 from assent.core.text.hidden_chars import visible_line
 from assent.doctor.report import DoctorTarget, doctor_target, run_doctor
 from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
+from assent.render.scratch import backend_lines
 
 # Renders the doctor's report as lines, from the same object that `--json` prints.
 
@@ -41,6 +43,9 @@ def doctor_lines(report: Mapping[str, Any]) -> Iterator[Line]:
     facts = {**report["versions"], **report["places"]}
     yield from _indented("plain", [(name, visible_line(value)) for name, value in facts.items()])
     yield from _missing_lines(report["missing"])
+    if report["scratch"]:
+        yield BLANK
+        yield from backend_lines(ScratchBackend(**report["scratch"]))
     yield from _skill_lines(report["skills"])
     yield BLANK
     yield from _standing_lines(report["standing"])
@@ -100,9 +105,9 @@ def doctor(call: Invocation, strict: bool) -> int:
     """Check that the safeguards hold on this machine. Every attack is tried for real.
 
     Covers approvals, paths, undo, shell and sandbox, in temporary folders. Exits with 1 if any
-    check FAILED. Your workspace, plans and configuration are not touched; only the sandbox
-    self-test's result is saved again. Skills that cannot be used are listed, with the reason.
-    A model of `plan.critic` that cannot be used is a warning.
+    check FAILED. Your workspace, plans and configuration are not touched; only the results of the
+    sandbox self-test, and of the trial of scratch copies, are saved. Skills that cannot be used are
+    listed, with the reason. A model of `plan.critic` that cannot be used is a warning.
     """
     call.output.warn(critic_warnings(call.folder))
     return report_on(doctor_target(call.folder), call.output, strict=strict)

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory": ("assent.cli.memory", "List and forget remembered facts"),
     "models": ("assent.cli.models", "List available models, or ask one"),
     "shell": ("assent.cli.shell", "Check and run read-only commands"),
+    "scratch": ("assent.cli.scratch", "List, show and remove scratch copies"),
     "status": ("assent.cli.status", "Show the status of the current plan"),
     "log": ("assent.cli.log", "Show the event log"),
     "doctor": ("assent.cli.doctor", "Check that the safeguards hold on this machine"),

@@ -5,6 +5,7 @@ from typing import Literal
 import click
 
 from assent.app.exports import write_new_export
+from assent.app.scratch import clear_session_copy
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option, with_limit
 from assent.cli.output import CliOutput, encoded
@@ -145,14 +146,19 @@ def export(call: Invocation, reference: str, form: str, out: str) -> None:
 def delete(call: Invocation, reference: str) -> None:
     """Remove a session from the lists. Its plans stay, and its runs can still be undone.
 
-    Tool output that was kept for it, and for its children, is removed.
+    Tool output that was kept for it, and for its children, is removed, and so are their scratch
+    copies.
     """
     record = _found(call, reference)
+    family = call.engine.sessions.family(record)
     outputs = call.engine.sessions.has_outputs(record)
     _answer(call, call.engine.sessions.delete(record))
     if outputs:
         call.engine.retention.tidy()
         call.output.warn(call.engine.warnings)
+    if busy := clear_session_copy(call.folder, family):
+        names = ", ".join(busy)
+        call.output.warn([f"Scratch copy in use, removed later: {names}"])
 
 
 @sessions.command(epilog=examples('assent sessions pause add-login --reason "Not today."'))

@@ -4,12 +4,13 @@ import base64
 import math
 import shlex
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final, TextIO
 
 import click
 import msgspec
 
+from assent.app.scratch import drafted, open_scratch
 from assent.app.shell import open_shell
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, with_invocation
@@ -17,11 +18,22 @@ from assent.cli.options import examples
 from assent.cli.output import CliOutput, VisibleOutput
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import NotReadOnly, Refused, UsageError
-from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, SandboxState
+from assent.core.shell.process import (
+    PLAN_COMMAND_LIMITS,
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    SandboxState,
+)
 from assent.core.text.hidden_chars import visible_line
+from assent.ports.scratch import ScratchCopy
 from assent.render.lines import Line, wrapped_lines
+from assent.render.scratch import scratch_result_lines, scratch_result_row
 from assent.sandbox.read_only_shell import ReadOnlyVerdict, classify_read_only
 
+COPY = "shell"  # the name of the scratch copy for lines of the user
+OUTPUT = 64 << 20  # bytes that a line in a scratch copy may print
 MAX_LINE_BYTES = 1 << 20  # bytes of a line of `check --stdin`
 
 Limit = click.FloatRange(min=0, min_open=True)
@@ -75,20 +87,31 @@ def check(call: Invocation, words: tuple[str, ...], many: bool, no_sandbox: bool
 
 @shell.command(
     context_settings=UNPARSED,
-    epilog=examples("assent shell run 'git status --short'\nassent shell run 'ls | wc -l' --json"),
+    epilog=examples(
+        "assent shell run 'git status --short'\n"
+        "assent shell run 'ls | wc -l' --json\n"
+        "assent shell run --scratch 'pytest -q'"
+    ),
 )
 @click.argument("words", nargs=-1, required=True, metavar="CMD")
 @click.option(
     "--seconds", type=Limit, default=ProcessLimits().seconds, help="Time limit in seconds."
 )
+@click.option(
+    "--scratch", is_flag=True, help="Run any CMD in a scratch copy, and show what it changed there."
+)
 @with_invocation
-def run(call: Invocation, words: tuple[str, ...], seconds: float) -> int:
+def run(call: Invocation, words: tuple[str, ...], seconds: float, scratch: bool) -> int:
     """Run CMD in the sandbox if it is read-only, as in plan mode.
 
-    Exits with the command's exit code, or 7 if the command was refused and did not run.
+    With --scratch it can be any command: it runs in a copy of the workspace with the staged changes
+    of the current plan, and nothing real changes. Exits with the command's exit code, or 7 if the
+    command was refused and did not run.
     """
     if not math.isfinite(seconds):
         raise UsageError("--seconds must be a finite number.", "assent shell run --help")
+    if scratch:
+        return _run_in_copy(call, _one(words, "run"), seconds)
     opened = open_shell(call.folder)
     try:
         process = opened.run(
@@ -103,6 +126,40 @@ def run(call: Invocation, words: tuple[str, ...], seconds: float) -> int:
     if ended.cut:
         call.output.warn([LIMIT_MESSAGES[ended.cut]])
     return ended.code
+
+
+def _run_in_copy(call: Invocation, text: str, seconds: float) -> int:
+    """Runs a line in the copy that is kept for lines of the user."""
+    limits = msgspec.structs.replace(PLAN_COMMAND_LIMITS, seconds=seconds, output=OUTPUT)
+    copy = open_scratch(call.folder).open(COPY, _progress(call))
+    try:
+        copy.apply(*drafted(call.engine, call.plan))
+        process = copy.run(CommandSpec(text), call.working_folder, limits)
+        if call.output.as_json:
+            ended = _collected(call, process, lambda: _scratch_row(copy))
+        else:
+            ended = _streamed(process)
+            call.output.answer({}, scratch_result_lines(copy.changes()))
+    finally:
+        copy.close()
+    if ended.cut:
+        call.output.warn([LIMIT_MESSAGES[ended.cut]])
+    return ended.code
+
+
+def _scratch_row(copy: ScratchCopy) -> dict[str, object]:
+    return {"scratch": {"backend": copy.describe().name, **scratch_result_row(copy.changes())}}
+
+
+def _progress(call: Invocation) -> Callable[[int, float], None]:
+    """Returns what shows how far a copy is, on a terminal only, and once it takes a while."""
+
+    def tell(files: int, seconds: float) -> None:
+        if sys.stderr.isatty() and not call.output.as_json and seconds > 1:
+            sys.stderr.write(f"\r\x1b[KCopying: {files} files, {seconds:.0f} s")
+            sys.stderr.flush()
+
+    return tell
 
 
 def _one(words: tuple[str, ...], verb: str) -> str:
@@ -132,7 +189,11 @@ def _row(found: ReadOnlyVerdict) -> dict[str, object]:
     return {"read_only": found.read_only, "reason": found.reason}
 
 
-def _collected(call: Invocation, process: Iterator[OutputChunk | ProcessResult]) -> ProcessResult:
+def _collected(
+    call: Invocation,
+    process: Iterator[OutputChunk | ProcessResult],
+    more: Callable[[], dict[str, object]] = dict,
+) -> ProcessResult:
     kept: dict[bool, list[bytes]] = {False: [], True: []}
     ended = ProcessResult(0)
     for part in process:
@@ -140,7 +201,8 @@ def _collected(call: Invocation, process: Iterator[OutputChunk | ProcessResult])
             ended = part
         else:
             kept[part.error].append(part.content)
-    call.output.answer(output_row(ended, b"".join(kept[False]), b"".join(kept[True])))
+    row = output_row(ended, b"".join(kept[False]), b"".join(kept[True]))
+    call.output.answer({**row, **more()})
     return ended
 
 
@@ -182,6 +244,8 @@ LIMIT_MESSAGES: Final = {
     "output": "The command printed too much and was stopped; the output so far is shown.",
     "processes": "The command started too many processes and was stopped.",
     "memory": "The command used too much memory and was stopped.",
+    "copy": "The scratch copy became larger than scratch.max_mb; the command was stopped.",
+    "disk": "Less than scratch.reserve_mb was free on the disk; the command was stopped.",
     "start": "The command could not be started.",
     "unknown": "The command was killed from outside; it may not have finished its work.",
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from assent.app.ports import known_sandbox_status
+from assent.app.ports import known_sandbox_status, known_scratch_backend
 from assent.cli.options import StatusCall, examples, with_status
 from assent.cli.orphan_slots import orphan_lines, orphan_rows
 from assent.core.errors import AssentError
@@ -85,8 +85,9 @@ def status(call: StatusCall) -> None:
     waits |= {"slots": orphan_rows(lost)} if lost else {}
     waits |= {"drifted": drift_rows(changed)} if changed else {}
     waiting += [*excluded_count_lines(declined), *drift_lines(changed)]
-    lines = [*sandbox_status_lines(shell), *waiting, *stands]
-    waits |= {"session": _session(call)}
+    scratch = _scratch(call)
+    lines = [*sandbox_status_lines(shell), *scratch_status_lines(scratch), *waiting, *stands]
+    waits |= {"session": _session(call), "scratch": scratch}
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
 
 
@@ -133,6 +134,12 @@ def _shell() -> dict[str, str] | None:
     return {"hold": standing.hold.value, "reason": standing.reason, "next": standing.next}
 
 
+def _scratch(call: StatusCall) -> dict[str, str] | None:
+    """Returns how scratch copies are made here; None before the first one."""
+    found = known_scratch_backend(call.workspace.root)
+    return None if found is None else {"backend": found.name, "reason": found.reason}
+
+
 def _command(call: StatusCall, record: PlanRecord, changed: Sequence[DriftedFile]) -> str:
     """Returns the next command where the state alone does not determine it."""
     if changed and not record.imported:
@@ -165,3 +172,10 @@ def sandbox_status_lines(shell: Mapping[str, str] | None) -> Iterator[Line]:
     yield from wrapped_lines("risk", visible_line(f"{what}: {shell['reason']}"))
     if shell["next"]:
         yield from wrapped_lines("plain", visible_line(f"Next: {shell['next']}"))
+
+
+def scratch_status_lines(scratch: Mapping[str, str] | None) -> Iterator[Line]:
+    """Renders how scratch copies are made, where that is not the usual way."""
+    if scratch is not None and scratch["reason"]:
+        text = f"Scratch copies: {scratch['backend']}. {scratch['reason']}"
+        yield from wrapped_lines("dim", visible_line(text))

@@ -147,6 +147,15 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     show: tuple[Annotated[str, msgspec.Meta(pattern=r"^(/|~/)")], ...] = ()
 
 
+class ScratchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[scratch]`, only from the user's file: how large copies get, and what their commands see."""
+
+    max_mb: Annotated[int, msgspec.Meta(ge=1)] = 4096
+    keep_days: Annotated[int, msgspec.Meta(ge=0)] = 7
+    reserve_mb: Annotated[int, msgspec.Meta(ge=0)] = 512
+    read: tuple[Annotated[str, msgspec.Meta(pattern=r"^(/|~/)")], ...] = ()
+
+
 class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[undo]`: what is kept for an undo; 0: no limit."""
 
@@ -191,6 +200,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     questions: QuestionSettings = QuestionSettings()
     shell: ShellSettings = ShellSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    scratch: ScratchSettings = ScratchSettings()
     undo: UndoSettings = UndoSettings()
     notify: NotifySettings = NotifySettings()
     keys: dict[str, str] = {}  # by name; whose approvals of bundles count
@@ -205,7 +215,7 @@ AFTER_TRUST = (
 # and what it may not say even then: how much is asked, and how far things go.
 NEVER = (
     "stage", "approve", "answer", "preset", "loops", "budget", "tasks", "questions", "shell",
-    "sandbox", "undo", "notify", "keys",
+    "sandbox", "scratch", "undo", "notify", "keys",
 )  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
@@ -290,6 +300,12 @@ MEANINGS = {
     "shell.timeout_s": "seconds until such a command times out (user only)",
     "sandbox.show": "further files and folders that commands in the sandbox can read, as absolute "
     "paths or `~/`; secrets in them stay hidden unless named exactly (user only)",
+    "scratch.max_mb": "largest size of one scratch copy, in MB; a command that exceeds it is ended "
+    "(user only)",
+    "scratch.keep_days": "days until an unused scratch copy is removed; 0: never (user only)",
+    "scratch.reserve_mb": "free space that scratch copies leave on the disk, in MB (user only)",
+    "scratch.read": "further files and folders that commands in a scratch copy can read, as "
+    "absolute paths or `~/`; secrets in them stay hidden unless named exactly (user only)",
     "undo.file_mb": "largest file whose old content is saved while a command runs, in MB; 0: any "
     "(user only)",
     "undo.total_mb": "maximum content saved per command, in MB; 0: no limit (user only)",

@@ -2,21 +2,27 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
+from assent.app.scratch import open_scratch, open_scratch_at
 from assent.app.settings import user_paths
 from assent.app.shell import open_process_at, open_shell_at, sandbox_checker_at
 from assent.app.skills import skill_problems
 from assent.config.paths import AppPaths
+from assent.core.errors import AssentError
+from assent.core.scratch import ScratchBackend, ScratchBackendName
 from assent.core.shell.process import SandboxStatus
 from assent.doctor.approvals import CHECKS
 from assent.doctor.check import DoctorCheck, DoctorCheckResult, run_check
 from assent.doctor.paths import PATHS, UNDO
 from assent.doctor.sandbox import escape_checks, limit_checks, shown_checks
+from assent.doctor.scratch import scratch_checks
 from assent.doctor.shell import ShellOpener, shell_checks
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.sandbox.read_only_shell import LocalReadOnlyShell
+from assent.sandbox.scratch.backend import ScratchCopies
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.selftest.machine import MissingProgram, missing_programs, versions
 
@@ -33,6 +39,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
     versions: dict[str, str]
     missing: tuple[MissingProgram, ...]
     places: dict[str, str]
+    scratch: ScratchBackend | None  # how scratch copies of this workspace are made, and why
     skills: tuple[str, ...]  # what is wrong with files of skills; no safeguard depends on it
     ok: bool
 
@@ -45,6 +52,7 @@ class DoctorTarget(msgspec.Struct, frozen=True):
     places: AppPaths
     skill_problems: Callable[[], tuple[str, ...]] = lambda: ()
     shown: Callable[[], dict[bytes, str]] = dict  # what the user shows to commands, or why not
+    scratch: Callable[[], ScratchBackend | None] = lambda: None
 
 
 def doctor_target(folder: str = "") -> DoctorTarget:
@@ -58,7 +66,14 @@ def doctor_target(folder: str = "") -> DoctorTarget:
     def shown() -> dict[bytes, str]:
         return open_process_at(folder or ".", places).chosen_paths()
 
-    return DoctorTarget(standings, opening, places, partial(skill_problems, folder), shown)
+    def scratch() -> ScratchBackend | None:
+        try:
+            return open_scratch(folder or ".").backend()
+        except AssentError as error:  # such as a folder in which no program may run
+            return ScratchBackend("none", error.message)
+
+    problems = partial(skill_problems, folder)
+    return DoctorTarget(standings, opening, places, problems, shown, scratch)
 
 
 def run_doctor(
@@ -72,7 +87,9 @@ def run_doctor(
     sandbox += shown_checks(patient.shown())
     tell("the shell")
     shell = shell_checks(patient.opening, patient.standings.confinement)
-    checks = (*_engine_checks(tell), *shell, *sandbox)
+    tell("scratch copies")
+    copies = scratch_checks(partial(_copies, patient.places.state))
+    checks = (*_engine_checks(tell), *shell, *sandbox, *copies)
     tell("versions")
     state, config = patient.places.state, patient.places.file
     return DoctorReport(
@@ -81,9 +98,14 @@ def run_doctor(
         versions(),
         missing_programs(),
         {"state": str(state), "configuration": str(config)},
+        patient.scratch(),
         patient.skill_problems(),
         _is_ok(checks, strict=strict),
     )
+
+
+def _copies(known: Path, workspace: DoctorWorkspace, only: ScratchBackendName) -> ScratchCopies:
+    return open_scratch_at(str(workspace.root), workspace.places, known, only)
 
 
 def _engine_checks(tell: ProgressCallback) -> Iterator[DoctorCheck]:

@@ -25,6 +25,7 @@ from assent.sandbox.profile.file_system import outermost_paths, symlink_chain
 from assent.sandbox.profile.profile import (
     ProfileBuilder,
     SandboxProfile,
+    in_copy,
     with_commit_access,
     with_network,
 )
@@ -179,6 +180,34 @@ class LocalProcessRunner:
             profile = with_network(profile)
         line = errand.line or join([os.fsdecode(word) for word in errand.argv])
         return self._explained(self._written(program, folder, limits, profile), line, folder)
+
+    def copy_profile(self, source: bytes, gone: Sequence[bytes] = ()) -> SandboxProfile:
+        """Returns what a command sees in a copy of the workspace; see `profile.in_copy`."""
+        return in_copy(self._seen(), source, gone)
+
+    def run_in_copy(
+        self,
+        errand: CommandSpec,
+        folder: bytes,
+        limits: ProcessLimits,
+        profile: SandboxProfile,
+        runs: Callable[[BubblewrapRunner], BubblewrapRunner],
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
+        """Runs a command in a copy, only in a working sandbox (law 9)."""
+        with _ALONE:
+            standing = self._standings.status()
+        if standing.hold is not SandboxState.HELD or errand.profile != "workspace":
+            raise without_sandbox(
+                f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
+            )
+        if not profile.source:
+            raise Refused("The command did not run: there is no copy of the workspace.")
+        program = command_program(errand, None if errand.argv else self.program(SHELLS))
+        seen = with_network(profile) if errand.network else profile
+        runner = runs(BubblewrapRunner(lambda: seen, _bubblewrap(), self._folders()))
+        line = errand.line or join([os.fsdecode(word) for word in errand.argv])
+        with closing(runner.run((program,), folder, limits)) as parts:
+            yield from self._explained(parts, line, folder)
 
     def _explained(
         self, parts: Iterator[OutputChunk | ProcessResult], line: str, folder: bytes

@@ -6,13 +6,13 @@ Globs such as `src/**/*.{ts,tsx}` are matched in bounded time.
 import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import islice
+from typing import Protocol
 
 import msgspec
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.paths import base_name, parent
 from assent.core.text.glob_pattern import GLOB_FLAGS, SHELL_NAME, compile_glob
-from assent.tools.overlay import Overlay
 
 # Path globs: which files a pattern such as `src/**/*.{ts,tsx}` matches, in bounded time.
 
@@ -118,10 +118,17 @@ class FolderIgnoreRules(msgspec.Struct, frozen=True):
         return bool(self.rows) and (self.names is None or self.names.fullmatch(name) is not None)
 
 
+class ContentReader(Protocol):
+    """Reads files of a workspace, such as an `Overlay`."""
+
+    def content(self, path: bytes, limit: int = ...) -> bytes:
+        """Returns a whole file; raises AssentError if there is none, or it is larger."""
+
+
 class IgnoreMatcher:
     """The rules from the root down to a folder; those nearer to a file take precedence."""
 
-    def __init__(self, overlay: Overlay, present: Container[bytes] | None = None) -> None:
+    def __init__(self, overlay: ContentReader, present: Container[bytes] | None = None) -> None:
         """`present` are the known files, if any, so that folders need not be searched for rules."""
         self._overlay = overlay
         self._present = present

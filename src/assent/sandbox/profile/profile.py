@@ -65,6 +65,9 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     sealed: tuple[bytes, ...] = ()
     network: bool = False  # that of the machine, with its names and certificates
     chosen: tuple[bytes, ...] = ()  # real paths among `shown` that the user named
+    # Where a copy of the workspace is that programs see under the path of the workspace. Nothing
+    # of the workspace itself is then mounted, except what masks hide.
+    source: bytes = b""
 
     def visible(self, path: bytes) -> bool:
         """Tells whether a program inside could read what a path resolves to."""
@@ -124,6 +127,16 @@ def with_network(profile: SandboxProfile) -> SandboxProfile:
     return msgspec.structs.replace(
         profile, shown=outermost_paths((*profile.shown, *ways)), network=True
     )
+
+
+def in_copy(profile: SandboxProfile, source: bytes, gone: Iterable[bytes]) -> SandboxProfile:
+    """Returns the profile of a copy: all of it can be written, and masks hide what they hide.
+
+    `gone` are paths that do not exist in the copy, so that nothing can be mounted there.
+    """
+    lost = tuple(gone)
+    masks = tuple(path for path in profile.masks if not any(is_inside(path, one) for one in lost))
+    return msgspec.structs.replace(profile, writable=True, source=source, kept=(), masks=masks)
 
 
 NO_REPOSITORY = "No Git repository for this workspace found; nothing can be committed."
@@ -200,12 +213,15 @@ class ProfileBuilder:
         environment: Mapping[str, str],
         show: Sequence[bytes] = (),
         scan_cache: OpenScanCache = no_scan_cache,
+        caches: Sequence[bytes] = (),
     ) -> None:
         """`show` are further paths that the user wants programs to read, absolute.
 
-        `scan_cache` opens what earlier processes found out about this workspace.
+        `scan_cache` opens what earlier processes found out about this workspace. `caches` are
+        folders of package managers; they are shown where they exist, as those of toolchains are.
         """
         self._show = tuple(show)
+        self._caches = tuple(caches)
         self._bounds = exposure_limits(root, home, hidden)
         self._places = (root, home, tuple(hidden))
         self._environment = environment
@@ -221,7 +237,7 @@ class ProfileBuilder:
         system = [step for path in system_paths() for step in symlink_chain(path, self._links)]
         programs = self._trails(path_folders(self._environment), known=False)
         git = [path for path in gitdirs(bounds.root) if self._may_show_git(path)]
-        tools = (*programs, *self._toolchains(programs))
+        tools = (*programs, *self._toolchains(programs), *self._trails(self._caches, known=True))
         named = [path for path, refused in self.chosen().items() if not refused]
         chosen = [step for path in named for step in symlink_chain(path)]
         exact = frozenset(os.path.realpath(path) for path in named)

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +36,11 @@ from assent.sandbox.runner.pipeline import (
     environment,
     run_pipeline,
 )
-from assent.sandbox.runner.resource_limits import confined_limit_exceeded, prlimit_prefix
+from assent.sandbox.runner.resource_limits import (
+    UsageCheck,
+    confined_limit_exceeded,
+    prlimit_prefix,
+)
 from assent.sandbox.runner.seccomp import is_supported, seccomp_filter
 from assent.sandbox.runner.watchdog import start_watchdog
 from assent.sandbox.status import find_bwrap
@@ -109,6 +114,7 @@ def bind_arguments(profile: SandboxProfile, look: PathLookup = path_info) -> Bwr
         arguments += _hidden(mask, look(mask).kind)
     for path in _KEYS:
         arguments += _hidden(path, look(path).kind)
+    _check_sources(profile, arguments)
     # /proc/sys asks for no capability: it trusts the user id of root, also in a user namespace.
     return [*arguments, *(a for path in (b"/proc", b"/dev", b"/") for a in _read_only(path))]
 
@@ -131,10 +137,24 @@ def _entries(profile: SandboxProfile, look: PathLookup) -> dict[bytes, BwrapArgu
     }
     fixed = {b"/proc": [b"--proc", b"/proc"], b"/dev": [b"--dev", b"/dev"]}
     chosen = {path: _shown(path, look(path)) for path in profile.shown}
-    bound = [b"--bind" if profile.writable else b"--ro-bind", root, root]
+    bound = [b"--bind" if profile.writable else b"--ro-bind", _source(profile, root), root]
     entries = {**own, **fixed, **{p: made for p, made in chosen.items() if made}, root: bound}
     kept = [path for path in entries if path == root or not _needless(path, entries, look)]
     return {path: entries[path] for path in kept}
+
+
+def _source(profile: SandboxProfile, path: bytes) -> bytes:
+    """Returns what to mount at a path of the workspace: the path itself, or its copy."""
+    return profile.source + path[len(profile.root) :] if profile.source else path
+
+
+def _check_sources(profile: SandboxProfile, arguments: BwrapArguments) -> None:
+    """Makes sure that where a copy is shown, nothing of the real workspace can be written."""
+    if not profile.source:
+        return
+    for option, source in pairwise(arguments):
+        if option == b"--bind" and not is_inside(source, profile.source):
+            raise Refused(f"{display_path(source)} would be writable; nothing was run.")
 
 
 def _needless(path: bytes, entries: dict[bytes, BwrapArguments], look: PathLookup) -> bool:
@@ -170,7 +190,9 @@ def _kept(profile: SandboxProfile, look: PathLookup) -> BwrapArguments:
     ends = {_standing(profile.root, path, look) for path in profile.kept}
     above = {f for path in (*ends, *masks) for f in _between(profile.root, path)}
     binds = [
-        [b"--bind", path, path] for path in sorted(above) if look(path).kind is PathKind.FOLDER
+        [b"--bind", _source(profile, path), path]
+        for path in sorted(above)
+        if look(path).kind is PathKind.FOLDER
     ]
     closed = [_closed(path, look(path).kind) for path in sorted(ends)]
     return [argument for made in (*binds, *closed) for argument in made]
@@ -294,6 +316,19 @@ class BubblewrapRunner:
     ) -> None:
         self._profile, self._tool, self._folders = profile, tool, folders
         self._points = points or MountPoints()
+        self._enter: tuple[bytes, ...] = ()
+        self._held: tuple[int, ...] = ()
+        self._check: UsageCheck = confined_limit_exceeded
+
+    def in_namespace(
+        self, enter: Sequence[bytes], held: Sequence[int], check: UsageCheck
+    ) -> "BubblewrapRunner":
+        """Makes programs start by a command that enters a namespace, with other limits.
+
+        What is `held` stays open until the last of them has surely ended.
+        """
+        self._enter, self._held, self._check = tuple(enter), tuple(held), check
+        return self
 
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
@@ -305,8 +340,8 @@ class BubblewrapRunner:
             view = [*bind_arguments(profile), *_in_place(stack, masked_indexes(profile))]
             yield from run_pipeline(
                 pipeline,
-                self._prepare(profile, folder, limits, view, held),
-                confined_limit_exceeded,
+                self._prepare(profile, folder, limits, view, (*held, *self._held)),
+                self._check,
                 limits,
             )
 
@@ -319,7 +354,7 @@ class BubblewrapRunner:
         held: Sequence[int],
     ) -> ProcessPreparer:
         """Returns what makes bubblewrap's command of a program; `held` says that one goes on."""
-        front = (*prlimit_prefix(limits), self._tool)
+        front = (*self._enter, *prlimit_prefix(limits), self._tool)
         paths = ProgramPaths(profile.home, tmp_folder(profile), self._folders, _user())
         # On the machine's network, a program could reach any listener on a socket without a file.
         code = seccomp_filter(

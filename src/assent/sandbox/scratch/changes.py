@@ -1,0 +1,276 @@
+"""Reads a copy back: which paths a command touched, in time that depends on what changed."""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import NotFound, Refused
+from assent.core.paths import MAX_FOLDERS, ancestors, is_inside
+from assent.core.plan.operation import FileState
+from assent.core.scratch import (
+    CommandTimes,
+    LeftOut,
+    LeftOutReason,
+    ScratchChange,
+    ScratchConflict,
+    ScratchResult,
+    change_kind,
+    conflict_reason,
+    left_out,
+)
+from assent.sandbox.scratch.folder_tree import (
+    FolderTree,
+    entry,
+    identity_of,
+    is_opaque,
+    is_whiteout,
+    names_in,
+)
+from assent.tools.path_patterns import IgnoreMatcher
+
+ContentOf = Callable[[str], Iterable[bytes]]  # the content of a digest, in pieces
+
+
+class DraftContent:
+    """Reads files of the workspace as the draft leaves them; for the rules of ignore files.
+
+    What a command wrote does not count: it could make its own changes ignored.
+    """
+
+    def __init__(
+        self, real: FolderTree, files: Mapping[bytes, FileState | None], content: ContentOf
+    ) -> None:
+        self._real, self._files, self._content = real, files, content
+
+    def content(self, path: bytes, limit: int = 1 << 20) -> bytes:
+        if path in self._files:
+            state = self._files[path]
+            if state is None or state.kind != "file":
+                raise NotFound("No such file.")
+            pieces = self._content(state.digest)
+        else:
+            pieces = self._real.content(path)
+        read: list[bytes] = []
+        try:
+            for piece in pieces:
+                read.append(piece)
+                if sum(map(len, read)) > limit:
+                    raise Refused("The file is too large.")
+        except OSError as error:
+            raise NotFound("No such file.") from error
+        return b"".join(read)
+
+
+class IgnoredPaths:
+    """Tells which paths are ignored, by the rules of the workspace with the draft."""
+
+    def __init__(self, reader: DraftContent) -> None:
+        self._rules = IgnoreMatcher(reader)
+
+    def covers(self, path: bytes, *, folder: bool) -> bool:
+        """Tells whether a path whose folder is not ignored is ignored itself."""
+        return self._rules.covers(path, folder=folder)
+
+    def covers_any(self, path: bytes) -> bool:
+        """Tells whether a file or a folder above it is ignored."""
+        above = ancestors(path)
+        if any(self.covers(one, folder=True) for one in reversed(above)):
+            return True
+        return self.covers(path, folder=False)
+
+
+class Touched(msgspec.Struct):
+    """The paths that may be different, and what is named without a closer look."""
+
+    limit: int
+    paths: set[bytes] = msgspec.field(default_factory=set)
+    ignored: set[bytes] = msgspec.field(default_factory=set)
+    left_out: dict[bytes, LeftOutReason] = msgspec.field(default_factory=dict)
+    folders: set[bytes] = msgspec.field(default_factory=set)  # new ones
+    known: bool = True
+
+    def add(self, path: bytes) -> None:
+        if len(self.paths) < self.limit:
+            self.paths.add(path)
+        else:
+            self.known = False
+
+
+class CopyRules(msgspec.Struct, frozen=True):
+    """What decides about paths of a copy: what is ignored, Assent's own, and hidden."""
+
+    ignored: IgnoredPaths
+    own: tuple[bytes, ...] = ()
+    hidden: frozenset[bytes] = frozenset()
+    private: tuple[bytes, ...] = ()  # of `own`, what is not even copied
+
+    def sort_out(self, path: bytes, found: Touched, *, folder: bool) -> bool:
+        """Names a path that is looked at no closer; false if it has to be."""
+        why = left_out(path, self.own)
+        if why is None and path in self.hidden:
+            why = "hidden"
+        if why is not None:
+            found.left_out.setdefault(path, why)
+            return True
+        if self.ignored.covers(path, folder=folder):
+            found.ignored.add(path)
+            return True
+        return False
+
+
+def touched_in_upper(upper: FolderTree, lower: FolderTree, rules: CopyRules, limit: int) -> Touched:
+    """Looks through an overlay's upper folder, which has what changed and nothing else."""
+    found = Touched(limit)
+    waiting: list[tuple[bytes, bool]] = [(b"", True)]  # and whether the lower folder shows
+    while waiting:
+        folder, merged = waiting.pop()
+        if folder.count(b"/") >= MAX_FOLDERS:
+            found.known = False
+            continue
+        with upper.folder(folder) as above, lower.folder(folder) as below:
+            if above is None:
+                continue
+            below = below if merged else None
+            opaque = merged and bool(folder) and is_opaque(above)
+            names = names_in(above)
+            for name in names:
+                path = folder + b"/" + name if folder else name
+                waiting += _upper_entry(path, name, (above, below), rules, found, lower)
+            if opaque and below is not None:
+                for name in set(names_in(below)).difference(names):
+                    _deleted_below(folder + b"/" + name, lower, rules, found)
+    return found
+
+
+def _upper_entry(
+    path: bytes,
+    name: bytes,
+    folders: tuple[int, int | None],
+    rules: CopyRules,
+    found: Touched,
+    lower: FolderTree,
+) -> list[tuple[bytes, bool]]:
+    """Sorts one entry of the upper folder; returns it if it is a folder to look into."""
+    above, below = folders
+    mine = entry(name, above)
+    if mine is None:
+        return []
+    theirs = entry(name, below) if below is not None else None
+    was_folder = theirs is not None and S_ISDIR(theirs.st_mode)
+    whiteout = is_whiteout(mine)
+    is_folder = S_ISDIR(mine.st_mode)
+    if rules.sort_out(path, found, folder=was_folder if whiteout else is_folder):
+        return []
+    if theirs is not None and not was_folder:
+        found.add(path)
+    if was_folder and not is_folder:
+        _deleted_below(path, lower, rules, found)
+    if whiteout:
+        return []
+    if is_folder:
+        if not was_folder:
+            found.folders.add(path)
+        return [(path, was_folder)]
+    if S_ISREG(mine.st_mode) or S_ISLNK(mine.st_mode):
+        found.add(path)
+    else:
+        found.left_out[path] = "special"
+    return []
+
+
+def _deleted_below(path: bytes, lower: FolderTree, rules: CopyRules, found: Touched) -> None:
+    """Adds every file that the lower tree has at a path or below it."""
+    waiting = [path]
+    while waiting and found.known:
+        one = waiting.pop()
+        seen = lower.lstat(one)
+        if seen is None:
+            continue
+        is_folder = S_ISDIR(seen.st_mode)
+        if one != path and rules.sort_out(one, found, folder=is_folder):
+            continue
+        if one == path and left_out(one, rules.own):
+            continue
+        if not is_folder:
+            found.add(one)
+            continue
+        with lower.folder(one) as at:
+            waiting += [one + b"/" + name for name in names_in(at)] if at is not None else []
+
+
+# What the touched paths come to: the changes, and where someone else may have changed them too.
+
+
+class Sides(msgspec.Struct, frozen=True):
+    """The workspace with the draft on one side, the copy as a command left it on the other."""
+
+    real: FolderTree
+    files: Mapping[bytes, FileState | None]  # the draft's
+    after: Callable[[bytes], FileState | None]
+
+    def before(self, path: bytes) -> FileState | None:
+        return self.files[path] if path in self.files else self.real.state(path)
+
+
+_UNREADABLE: Final = "hidden"
+
+
+def scratch_result(
+    found: Touched, sides: Sides, times: CommandTimes, *, joined: bool = False
+) -> ScratchResult:
+    """Compares every touched path, and leaves out what is equal after all."""
+    changes: list[ScratchChange] = []
+    conflicts: list[ScratchConflict] = []
+    linked: list[bytes] = []
+    aside = dict(found.left_out)
+    for path in sorted(found.paths):
+        try:
+            before, after = sides.before(path), sides.after(path)
+        except PermissionError:
+            aside[path] = _UNREADABLE
+            continue
+        kind = change_kind(before, after)
+        if kind is None:  # copied up and left as it was
+            continue
+        why = conflict_reason(path, change_times(sides.real, path), times)
+        seen = sides.real.lstat(path)
+        real = identity_of(seen) if seen is not None else None
+        changes.append(ScratchChange(path, kind, before, after, real))
+        if why is not None:
+            conflicts.append(ScratchConflict(path, why))
+        if seen is not None and S_ISREG(seen.st_mode) and seen.st_nlink > 1:
+            linked.append(path)
+    made = {folder for change in changes if change.after for folder in ancestors(change.path)}
+    aside |= dict.fromkeys(_empty(found.folders, made), "folder")
+    return ScratchResult(
+        tuple(changes),
+        tuple(conflicts),
+        tuple(sorted(found.ignored)),
+        tuple(LeftOut(path, why) for path, why in sorted(aside.items())),
+        tuple(linked),
+        joined=joined,
+        known=found.known,
+    )
+
+
+def change_times(real: FolderTree, path: bytes) -> dict[bytes, int | None]:
+    """Returns when a real path, and each folder above it, changed last."""
+    found: dict[bytes, int | None] = {}
+    for one in (path, *ancestors(path), b""):
+        if one in found:
+            continue
+        seen = real.lstat(one) if one else os.stat(real.path)
+        found[one] = seen.st_ctime_ns if seen is not None else None
+    return found
+
+
+def _empty(folders: Iterable[bytes], made: Collection[bytes]) -> list[bytes]:
+    """Returns the outermost new folders in which no file was made."""
+    bare: list[bytes] = []
+    for folder in sorted(set(folders).difference(made)):
+        if not bare or not is_inside(folder, bare[-1]):
+            bare.append(folder)
+    return bare

@@ -1,0 +1,297 @@
+"""A copy as an overlay: the workspace below, read-only, and a folder for what changes above it.
+
+It is mounted in a namespace of its own, and only while a command runs; the mount ends with the last
+process in there. It is not mounted over the workspace but over an empty folder in the state
+directory, which the sandbox then shows under the workspace's path: a program that does not reach
+the namespace finds the empty folder, and never the real files with the right to write.
+"""
+
+import os
+import select
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from stat import S_IMODE, S_ISDIR
+from typing import Final
+
+from assent.core.errors import Refused
+from assent.core.paths import ancestors, is_inside
+from assent.core.plan.operation import FileState
+from assent.core.scratch import ScratchBackendName, ScratchDraft, left_out
+from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched, touched_in_upper
+from assent.sandbox.scratch.folder_tree import (
+    FolderTree,
+    Stamp,
+    clear_opaque,
+    entries_in,
+    entry,
+    is_whiteout,
+    names_in,
+    set_mode,
+    stamp_of,
+    take_out_of_copy,
+)
+from assent.sandbox.scratch.layer import CopyMount
+from assent.sandbox.scratch.quota import DiskUsage, disk_usage
+from assent.sandbox.status import is_root_owned
+
+UPPER, WORK, MERGED = b"upper", b"work", b"merged"
+
+_FOLDERS: Final = (b"/usr/bin/", b"/bin/", b"/run/current-system/sw/bin/")
+# Layers are opened in there: those of another namespace cannot be mounted. A `:` in a path then
+# means nothing, and no real path is in the mount table.
+_LAYERS: Final = "lowerdir=/proc/self/fd/5,upperdir=/proc/self/fd/6,workdir=/proc/self/fd/7"
+OPTIONS: Final = f"userxattr,index=off,xino=off,metacopy=off,redirect_dir=nofollow,{_LAYERS}"
+_HOLDS: Final = (
+    'exec 5<"$3" 6<"$4" 7<"$5" && "$0" -n -i --no-canonicalize -t overlay -o "$1" overlay "$2" '
+    "&& exec 5<&- 6<&- 7<&- && echo ready && read -r over"
+)
+_READY: Final = b"ready\n"
+_PATIENCE: Final = 10.0  # seconds
+_LONGEST: Final = 300
+
+
+class OverlayFailed(Exception):
+    """No overlay can be mounted; the message says what the kernel or a program said."""
+
+
+class MountNamespace:
+    """Starts processes that hold an overlay's namespace, and says how others enter it."""
+
+    def __init__(self, *, user: bool) -> None:
+        """With `user`, in a user namespace, too: only root can do without."""
+        self._user = user
+
+    @contextmanager
+    def held(self, lower: bytes, folder: bytes) -> Iterator[CopyMount]:
+        """Mounts the overlay of a copy's folder; the mount ends when this ends.
+
+        The process that holds it ends with this one, too: nothing is left to read for it.
+        """
+        layers = (lower, folder + b"/" + UPPER, folder + b"/" + WORK)
+        merged = folder + b"/" + MERGED
+        holder = self._started((OPTIONS.encode(), merged, *layers))
+        assert holder.stdin is not None, "it reads a pipe"
+        try:
+            self._wait(holder)
+            yield CopyMount(merged, self._enter(holder.pid))
+        finally:
+            with suppress(OSError):
+                holder.stdin.close()
+            try:
+                holder.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                holder.kill()
+                holder.wait()
+            assert holder.stdout is not None, "it writes a pipe"
+            holder.stdout.close()
+
+    def _started(self, arguments: Sequence[bytes]) -> subprocess.Popen[bytes]:
+        own = [b"--user", b"--map-current-user", b"--keep-caps"] if self._user else []
+        begin = [tool("unshare"), *own, b"--mount", b"--propagation", b"private", b"--"]
+        try:
+            return subprocess.Popen(
+                [*begin, b"/bin/sh", b"-c", _HOLDS.encode(), tool("mount"), *arguments],
+                cwd="/",
+                env={"LC_ALL": "C"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise OverlayFailed(f"unshare could not be started: {error.strerror}") from error
+
+    def _wait(self, holder: subprocess.Popen[bytes]) -> None:
+        assert holder.stdout is not None, "it writes a pipe"
+        said, stream = b"", holder.stdout.fileno()
+        while not said.endswith(_READY):
+            if not select.select([stream], [], [], _PATIENCE)[0]:
+                raise OverlayFailed("mounting took too long")
+            more = os.read(stream, 4096)
+            said += more
+            if not more or len(said) > (1 << 16):
+                words = " ".join(said.decode("utf-8", "replace").split())[:_LONGEST]
+                raise OverlayFailed(words or "unshare ended without a word")
+
+    def _enter(self, pid: int) -> tuple[bytes, ...]:
+        own = [b"--user=/proc/%d/ns/user" % pid, b"--preserve-credentials"] if self._user else []
+        return (tool("nsenter"), *own, b"--mount=/proc/%d/ns/mnt" % pid, b"--")
+
+
+def tool(name: str) -> bytes:
+    """Returns a program of the system; raises OverlayFailed if it is missing."""
+    paths = [folder + name.encode() for folder in _FOLDERS]
+    found = next((path for path in paths if is_root_owned(path)), None)
+    if found is None:
+        raise OverlayFailed(f"{name} is not installed")
+    return found
+
+
+def namespaces() -> list[MountNamespace]:
+    """Returns the ways to hold a mount, the best first: root's files have more than one owner."""
+    by_user = MountNamespace(user=True)
+    return [MountNamespace(user=False), by_user] if os.geteuid() == 0 else [by_user]
+
+
+def make_overlay_folder(folder: bytes, root: bytes) -> None:
+    """Makes the folders of an overlay; the merged root has the mode of the upper one."""
+    mode = S_IMODE(os.stat(root).st_mode) | 0o700
+    for name in (WORK, MERGED, UPPER):
+        with suppress(FileExistsError):
+            os.mkdir(folder + b"/" + name, 0o700)
+    os.chmod(folder + b"/" + UPPER, mode)
+
+
+class OverlayLayer:
+    """Implements CopyLayer by an overlay mount."""
+
+    name: ScratchBackendName = "overlay"
+
+    def __init__(self, folder: bytes, root: bytes, namespace: MountNamespace) -> None:
+        make_overlay_folder(folder, root)
+        self._folder, self._root, self._namespace = folder, root, namespace
+        self._upper = FolderTree(folder + b"/" + UPPER, ours=True)
+        self._lower = FolderTree(root)
+        self._put: dict[bytes, tuple[FileState | None, Stamp]] = {}  # the draft, as it was put
+        self._draft = ScratchDraft()
+
+    def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
+        self._take_out(draft, rules)
+        self._draft = draft
+        for path, state in draft.files.items():
+            if state is None and path not in self._put:
+                self._hide(path)
+        for path, state in draft.files.items():
+            if state is not None and path not in self._put:
+                stamp = self._upper.put_in_copy(path, state, content(state.digest), self._lower)
+                self._put[path] = (state, stamp)
+        for folder in draft.pruned:
+            self._prune(folder)
+
+    @contextmanager
+    def mounted(self) -> Iterator[CopyMount]:
+        try:
+            with self._namespace.held(self._root, self._folder) as mount:
+                yield mount
+        except OverlayFailed as error:
+            text = f"The scratch copy could not be mounted ({error}). Nothing was changed."
+            raise Refused(text, "assent doctor") from error
+
+    def touched(self, rules: CopyRules, limit: int) -> Touched:
+        found = touched_in_upper(self._upper, self._lower, rules, limit)
+        for path, state in self._draft.files.items():
+            seen = self._upper.lstat(path)
+            known = self._put.get(path)
+            if known is not None and seen is not None and stamp_of(seen) == known[1]:
+                found.paths.discard(path)  # as it was put
+            elif known is not None or state is not None:
+                found.add(path)
+        return found
+
+    def state(self, path: bytes) -> FileState | None:
+        return self._upper.state(path)
+
+    def content(self, path: bytes) -> Iterator[bytes]:
+        return self._upper.content(path)
+
+    def size(self) -> DiskUsage:
+        return disk_usage(self._folder + b"/" + UPPER)
+
+    def places(self) -> tuple[bytes, ...]:
+        return (self._folder,)
+
+    def close(self) -> None:
+        self._upper.close()
+        self._lower.close()
+
+    def _hide(self, path: bytes) -> None:
+        if self._lower.lstat(path) is not None:
+            self._put[path] = (None, self._upper.hide_in_copy(path, self._lower))
+
+    def _prune(self, folder: bytes) -> None:
+        """Removes a folder that the draft leaves empty."""
+        with self._upper.folder(folder) as above, self._lower.folder(folder) as below:
+            names = names_in(above) if above is not None else []
+            kept = [name for name in names if above is not None and not _hides(name, above)]
+            shown = set(names_in(below) if below is not None else ()).difference(names)
+            if kept or shown or (above is None and below is None):
+                return
+            lower = below is not None
+        for path in [path for path in self._put if is_inside(path, folder)]:
+            del self._put[path]
+        if lower:
+            self._upper.hide_in_copy(folder, self._lower)
+        else:
+            self._upper.empty_in_copy(folder)
+
+    def _take_out(self, draft: ScratchDraft, rules: CopyRules) -> None:
+        """Removes from the upper folder what is not ignored, and is not the draft as it was put."""
+        coming = {
+            above for path, state in draft.files.items() if state for above in ancestors(path)
+        }
+        for path in self._put.keys() - draft.files.keys():
+            self._upper.empty_in_copy(path)  # also in ignored folders, where nothing else goes
+        kept: dict[bytes, tuple[FileState | None, Stamp]] = {}
+        left: list[bytes] = []  # folders that may be empty afterwards
+        waiting = [b""]
+        while waiting:
+            folder = waiting.pop()
+            with self._upper.folder(folder) as above, self._lower.folder(folder) as below:
+                if above is None:
+                    continue
+                if folder:
+                    left.append(folder)
+                if folder and below is not None:
+                    clear_opaque(above)
+                for path, name, found in entries_in(above, folder):
+                    known = self._put.get(path)
+                    as_put = path in draft.files and known == (draft.files[path], stamp_of(found))
+                    if known is not None and as_put:
+                        kept[path] = known
+                    elif not self._stays(path, name, found, below, coming, rules):
+                        take_out_of_copy(name, above)
+                    elif S_ISDIR(found.st_mode) and not rules.ignored.covers(path, folder=True):
+                        waiting.append(path)
+        self._put = kept
+        for folder in reversed(left):
+            self._settle(folder)
+
+    def _stays(
+        self,
+        path: bytes,
+        name: bytes,
+        found: os.stat_result,
+        below: int | None,
+        coming: set[bytes],
+        rules: CopyRules,
+    ) -> bool:
+        """Tells whether an entry stays: it is ignored, or a folder that is still needed."""
+        if left_out(path, rules.own):
+            return False
+        theirs = entry(name, below) if below is not None else None
+        lower_folder = theirs is not None and S_ISDIR(theirs.st_mode)
+        is_folder = S_ISDIR(found.st_mode)
+        if rules.ignored.covers(path, folder=lower_folder if is_whiteout(found) else is_folder):
+            return True
+        return is_folder and (lower_folder or path in coming)
+
+    def _settle(self, folder: bytes) -> None:
+        """Removes an empty folder, or gives it back the mode that it has below."""
+        above, _, name = folder.rpartition(b"/")
+        with self._upper.folder(folder) as at:
+            bare = at is not None and not names_in(at)
+        with self._upper.folder(above) as at:
+            if at is None:
+                return
+            if bare:
+                os.rmdir(name, dir_fd=at)
+                return
+            theirs = self._lower.lstat(folder)
+            if theirs is not None and S_ISDIR(theirs.st_mode):
+                set_mode(name, at, S_IMODE(theirs.st_mode) | 0o700)
+
+
+def _hides(name: bytes, at: int) -> bool:
+    found = entry(name, at)
+    return found is not None and is_whiteout(found)

@@ -1,0 +1,109 @@
+"""The quota of a copy: ends a command when the copy or its disk is too full."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from stat import S_ISDIR
+from typing import Final
+
+import msgspec
+
+from assent.core.scratch import ScratchLimits
+from assent.core.shell.process import ProcessLimits
+from assent.sandbox.runner.resource_limits import UsageCheck, confined_limit_exceeded
+
+COPY_FULL: Final = "copy"  # how a command ends whose copy has become larger than allowed
+DISK_FULL: Final = "disk"  # or that leaves too little free on the disk
+_BLOCK: Final = 512
+_EVERY: Final = 0.25  # seconds between two counts of all files, and at most a twentieth of the time
+_SHARE: Final = 20
+
+
+class DiskUsage(msgspec.Struct, frozen=True):
+    """The bytes that a folder takes on its disk; not `whole` if some of it could not be read."""
+
+    size: int
+    whole: bool = True
+
+
+def disk_usage(folder: bytes) -> DiskUsage:
+    """Counts the files of a folder; what vanishes meanwhile is skipped."""
+    total, whole, waiting = 0, True, [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                each = [(entry.path, _stat(entry)) for entry in entries]
+        except FileNotFoundError:
+            continue
+        except OSError:  # a program may close a folder to hide what it wrote there
+            whole = False
+            continue
+        total += sum(found.st_blocks * _BLOCK for _, found in each if found)
+        waiting += [path for path, found in each if found and S_ISDIR(found.st_mode)]
+    return DiskUsage(total, whole)
+
+
+def _stat(entry: "os.DirEntry[bytes]") -> os.stat_result | None:
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+
+
+def free_bytes(folder: bytes) -> int:
+    """Returns what this user may still write to the disk of a folder."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+class CopyQuota:
+    """Watches one copy while commands run.
+
+    Counting all files is slow, so the free space of the disk is watched: only if it shrank by more
+    than the copy may still grow, the files are counted. Others may free space at the same time, so
+    they are also counted now and then.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[bytes],
+        limits: ScratchLimits,
+        size: Callable[[], DiskUsage],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._places, self._limits, self._size, self._clock = places, limits, size, clock
+        self._known = 0  # bytes when the files were last counted
+        self._free = 0  # bytes free at that time
+        self._due = 0.0
+
+    def exceeded(self) -> str:
+        """Returns the limit that the copy exceeds now, or an empty string."""
+        free = min(map(free_bytes, self._places))
+        if free < self._limits.reserve_bytes:
+            return DISK_FULL
+        if not self._due or self._clock() >= self._due or self._grown(free) > self._most:
+            self._count(free)
+        return COPY_FULL if self._known > self._most else ""
+
+    def check(self, usual: UsageCheck = confined_limit_exceeded) -> UsageCheck:
+        """Returns what a runner calls again and again, for these limits and the usual ones."""
+
+        def checked(leaders: Sequence[int], limits: ProcessLimits) -> str:
+            return usual(leaders, limits) or self.exceeded()
+
+        return checked
+
+    @property
+    def _most(self) -> int:
+        return self._limits.max_bytes
+
+    def _grown(self, free: int) -> int:
+        return self._known + (max(0, self._free - free) if self._due else 0)
+
+    def _count(self, free: int) -> None:
+        began = self._clock()
+        counted = self._size()
+        self._known = counted.size if counted.whole else max(counted.size, self._grown(free))
+        self._free = free
+        took = self._clock() - began
+        self._due = began + took + max(_EVERY, took * _SHARE)

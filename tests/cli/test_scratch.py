@@ -1,0 +1,78 @@
+"""`assent scratch` and `assent shell run --scratch` from outside."""
+
+import os
+
+from tests.cli.harness import World
+from tests.sandbox.profiles import needs_bubblewrap
+
+from assent.app.ports import folder_name
+
+pytestmark = needs_bubblewrap
+
+
+def real_files(world: World) -> dict[str, bytes]:
+    return {
+        str(p.relative_to(world.root)): p.read_bytes() for p in world.root.rglob("*") if p.is_file()
+    }
+
+
+def test_a_line_runs_in_a_copy_and_changes_nothing(world: World) -> None:
+    world.put("a.txt", b"a\n")
+    before = real_files(world)
+    answer = world.process("shell", "run", "--scratch", "echo b >> a.txt; echo new > n; cat a.txt")
+    text = answer.out.decode()
+    assert answer.code == 0
+    assert text.startswith("a\nb\n")
+    assert text.endswith("Nothing in the workspace was changed.\n")
+    assert [" ".join(line.split()) for line in text.splitlines()[3:5]] == [
+        "replaced a.txt",
+        "created n",
+    ]
+    assert real_files(world) == before
+
+
+def test_json_has_the_output_and_the_changes(world: World) -> None:
+    world.put("a.txt", b"a\n")
+    answer = world.process("shell", "run", "--scratch", "--json", "rm a.txt; echo said; exit 3")
+    assert (answer.code, answer.json["exit_code"], answer.json["stdout"]) == (3, 3, "said\n")
+    found = answer.json["scratch"]
+    assert [(one["path"], one["kind"]) for one in found["changes"]] == [("a.txt", "deleted")]
+    assert found["backend"] in ("overlay", "copy")
+    assert (found["conflicts"], found["joined"], found["complete"]) == ([], False, True)
+
+
+def test_the_draft_of_the_current_plan_is_in_the_copy(world: World) -> None:
+    world.put("a.txt", b"a\n")
+    world.ok("plan", "new", "one", "--goal", "Try")
+    world.ok("stage", "write", "a.txt", "--from", "-", stdin=b"drafted\n")
+    answer = world.process("shell", "run", "--scratch", "--json", "cat a.txt")
+    assert (answer.json["stdout"], answer.json["scratch"]["changes"]) == ("drafted\n", [])
+    assert (world.root / "a.txt").read_bytes() == b"a\n"
+
+
+def test_copies_are_listed_shown_and_removed(world: World) -> None:
+    assert world.run("scratch", "list", "--json").json == {"copies": [], "backend": None}
+    world.process("shell", "run", "--scratch", "true")
+    (copy,) = world.run("scratch", "list", "--json").json["copies"]
+    assert (copy["name"], copy["workspace"], copy["in_use"]) == ("shell", str(world.root), False)
+    shown = world.run("scratch", "show", "--json").json["backend"]
+    assert shown["name"] == copy["backend"]
+    assert world.run("scratch", "show", "shell", "--json").json["copy"]["name"] == "shell"
+    assert world.run("status", "--json").json["scratch"]["backend"] == copy["backend"]
+    assert world.run("scratch", "show", "missing").code == 1
+    assert world.run("scratch", "clear").code == 2
+    assert world.run("scratch", "clear", "../x").code == 2
+    assert world.run("scratch", "clear", "--all", "--json").json == {"removed": ["shell"]}
+    assert world.run("scratch", "list", "--json").json["copies"] == []
+    place = world.state / "assent/scratch" / folder_name(os.fsencode(world.root))
+    assert os.listdir(place) == ["backend.json"]
+
+
+def test_limits_come_from_the_users_file_alone(world: World) -> None:
+    world.config.write_text("[scratch]\nreserve_mb = 99999999\n", encoding="utf-8")
+    refused = world.process("shell", "run", "--scratch", "true")
+    assert refused.code == 7
+    assert b"scratch.reserve_mb" in refused.err
+    world.config.write_text("", encoding="utf-8")
+    world.put(".opencode/assent.toml", b"[scratch]\nmax_mb = 1\n")
+    assert world.process("shell", "run", "--scratch", "true").code == 0

@@ -1,0 +1,185 @@
+"""A hostile command in the copy attacks layers, mounts and namespaces, and reaches nothing."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.sandbox.profiles import needs_bubblewrap
+from tests.scratch.copies import Place, furnished, kinds, line
+
+from assent.core.errors import Refused
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.runner.bubblewrap import bind_arguments
+from assent.sandbox.scratch.folder_tree import FolderTree
+from assent.sandbox.scratch.scratch import LocalScratchCopy
+
+pytestmark = needs_bubblewrap
+
+CANARY = b"state-canary"
+
+
+@pytest.fixture(params=["overlay", "copy"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    made = furnished(tmp_path, only=request.param)
+    (tmp_path / "state/key").write_bytes(CANARY)
+    (tmp_path / "home/.ssh").mkdir()
+    (tmp_path / "home/.ssh/id").write_bytes(CANARY)
+    (tmp_path / "home/.cargo/registry/src").mkdir(parents=True)
+    (tmp_path / "home/.cargo/registry/src/lib.rs").write_text("fn a() {}\n", encoding="utf-8")
+    (tmp_path / "home/.cargo/credentials.toml").write_bytes(CANARY)
+    (tmp_path / "outside").mkdir()
+    before = made.seen()
+    yield made
+    assert made.seen() == before
+    assert (tmp_path / "state/key").read_bytes() == CANARY
+    assert os.listdir(tmp_path / "outside") == []
+
+
+@pytest.fixture
+def copy(place: Place) -> Iterator[LocalScratchCopy]:
+    opened = place.open()
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "ls -R {base}/state; cat {base}/state/key; echo x > {base}/state/scratch/w/s1/upper/x",
+        "find / -xdev -name upper -o -xdev -name merged -o -xdev -name tree 2>/dev/null",
+        "for p in /proc/[0-9]*; do cat $p/root{base}/state/key; ls $p/cwd/; done",
+        "cat /proc/*/environ",
+        "cat /proc/self/mountinfo",
+        "umount {root}; umount -l {root}; mount -o remount,rw /; mount --bind / {root}/src",
+        "unshare -Ur mount -t tmpfs t {root}",
+        "unshare -Urm sh -c 'umount -l {root}; cat {root}/.env'",
+        "nsenter -t 1 -m cat {base}/state/key; nsenter -t 1 -U -m id",
+        "mknod wh c 0 0; setfattr -n user.overlay.opaque -v y docs",
+        "setfattr -n user.overlay.redirect -v /etc docs",
+        "setfattr -n trusted.overlay.opaque -v y docs",
+        "echo x > {base}/outside/x; echo x > {base}/home/x; touch {base}/x; echo x > /etc/x",
+        "cat {base}/home/.ssh/id {base}/home/.cargo/credentials.toml",
+        "rm -rf / --no-preserve-root 2>/dev/null; rm -rf {root}",
+        "chmod -R 777 {root}; chown -R 1:1 {root}; touch -d 1999-01-01 {root}/a.txt",
+        "mv {root}/.env {root}/x; ln .env hard; cat hard x; cp -r {root} /tmp/c; cat /tmp/c/.env",
+        "exec 9<{root}; cat /proc/self/fd/9/../state/key; ls -la /proc/self/fd/",
+        "echo x > /proc/sys/kernel/core_pattern; echo b > /proc/sysrq-trigger",
+        "for n in 3 4 5 6 7 8 9 10; do echo x >&$n; ls /proc/self/fd/$n/; done",
+    ],
+)
+def test_g13_an_attack_reaches_nothing(copy: LocalScratchCopy, place: Place, attack: str) -> None:
+    ended = line(copy, place, attack.format(base=place.base, root=place.root))
+    said = ended.output + ended.errors
+    assert CANARY not in said
+    assert b"secret-canary" not in said
+    assert b"/upper" not in ended.output
+    copy.changes()
+    copy.reset()
+    again = line(copy, place, "cat a.txt docs/one.md; ls -A")
+    assert again.output.startswith(b"a\none\n")
+    assert kinds(copy.changes()) == {}
+
+
+def test_there_is_no_network(copy: LocalScratchCopy, place: Place) -> None:
+    code = "import socket; print(sorted(name for _, name in socket.if_nameindex()))"
+    assert line(copy, place, f'/usr/bin/python3 -c "{code}"').output == b"['lo']\n"
+
+
+def test_caches_can_be_read_and_not_written(copy: LocalScratchCopy, place: Place) -> None:
+    registry = place.base / "home/.cargo/registry"
+    ended = line(
+        copy, place, f"cat {registry}/src/lib.rs; echo x > {registry}/x; ls -A {registry}/.."
+    )
+    assert ended.output == b"fn a() {}\nregistry\n"
+
+
+def test_whiteouts_and_marks_cannot_be_forged(copy: LocalScratchCopy, place: Place) -> None:
+    code = (
+        "import os, stat\n"
+        "for attempt in (lambda: os.mknod('docs/one.md.w', stat.S_IFCHR, 0),"
+        " lambda: os.setxattr('docs', 'user.overlay.opaque', b'y')):\n"
+        "    try: attempt()\n"
+        "    except OSError: pass\n"
+    )
+    line(copy, place, f'/usr/bin/python3 -c "{code}"')
+    assert kinds(copy.changes()) == {}
+
+
+def test_a_copy_never_mounts_the_real_workspace_writable(tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/.env").write_text("x", encoding="utf-8")
+    profile = SandboxProfile(
+        root, b"/root", masks=(root + b"/sub/.env",), writable=True, source=b"/copies/one"
+    )
+    arguments = bind_arguments(profile)
+    writable = [arguments[at + 1] for at, word in enumerate(arguments) if word == b"--bind"]
+    assert writable == [b"/copies/one", b"/copies/one/sub"]
+    with pytest.raises(Refused):
+        bind_arguments(SandboxProfile(root, b"/root", writable=True, source=b"/c", opened=(root,)))
+
+
+def test_only_a_tree_of_ours_is_ever_changed(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("x", encoding="utf-8")
+    tree = FolderTree(os.fsencode(tmp_path))
+    with pytest.raises(PermissionError):
+        tree.empty_in_copy(b"f")
+    with pytest.raises(PermissionError), tree.folder_in_copy(b"g", tree):
+        pass
+    assert os.listdir(tmp_path) == ["f"]
+    tree.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("only", ["overlay", "copy"])
+def test_another_user_has_copies_too(only: str) -> None:
+    """Without root's rights: in a user namespace, and with a file that belongs to root."""
+    base = Path(f"/var/tmp/assent-scratch-{os.getpid()}-{only}")
+    base.mkdir()
+    os.chown(base, 65534, 65534)
+    script = (
+        "import os; from pathlib import Path; from tests.scratch.copies import *;"
+        f"p = furnished(Path({str(base)!r}), only={only!r}); c = p.open();"
+        "r = line(c, p, 'id -u; echo x >> a.txt; rm docs/one.md; mkdir n; echo 1 > n/f;'"
+        "' chmod 0 n');"
+        "print(r.output, sorted(kinds(c.changes()).items()));"
+        "print(line(c, p, 'cat a.txt docs/one.md; ls n').output); c.clear();"
+        "print([name for name in os.listdir(p.folder) if name != 'backend.json'])"
+    )
+    done = as_another_user(script)
+    more = base / "work/root.txt"
+    more.write_text("of root\n", encoding="utf-8")
+    more.chmod(0o666)
+    foreign = as_another_user(
+        "from pathlib import Path; from tests.scratch.copies import *;"
+        f"p = Place(Path({str(base)!r}), only={only!r}); c = p.open();"
+        "r = line(c, p, 'echo x >> root.txt'); print(r.code, 'root.txt.' in r.errors.decode())"
+    )
+    subprocess.run(["rm", "-rf", str(base)], check=True)
+    assert done.stdout.splitlines() == [
+        "b'65534\\n' [('a.txt', 'replaced'), ('docs/one.md', 'deleted'), ('n/f', 'created')]",
+        "b'a\\none\\n'",
+        "[]",
+    ], done.stderr
+    expected = "1 True\n" if only == "overlay" else "0 False\n"
+    assert foreign.stdout == expected, foreign.stderr
+
+
+def as_another_user(script: str) -> "subprocess.CompletedProcess[str]":
+    """Runs a script with the system's Python, which every user can start."""
+    become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    version = "import sys; print('%d.%d' % sys.version_info[:2])"
+    python = "/usr/bin/python3"
+    same = f"{sys.version_info[0]}.{sys.version_info[1]}\n"
+    told = subprocess.run([python, "-c", version], capture_output=True, text=True, check=True)
+    if told.stdout != same:
+        pytest.skip("the system has another version of Python")
+    packages = [path for path in sys.path if "site-packages" in path or path.endswith("/src")]
+    paths = ":".join([str(Path(__file__).parents[2]), *packages])
+    return subprocess.run(
+        [*become, python, "-c", script], cwd="/", capture_output=True, text=True, check=False,
+        env={"PATH": os.defpath, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip

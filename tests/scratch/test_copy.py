@@ -1,0 +1,306 @@
+"""The scratch copy: the same behaviour by an overlay and by real copies; nothing real changes."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.sandbox.profiles import needs_bubblewrap
+from tests.scratch.copies import Contents, Place, draft, furnished, kinds, line, settle
+
+from assent.core.scratch import ScratchChange
+from assent.core.shell.process import CommandSpec, ProcessLimits
+from assent.sandbox.scratch.scratch import LocalScratchCopy
+
+pytestmark = needs_bubblewrap
+
+
+@pytest.fixture(params=["overlay", "copy"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A workspace that must be the same afterwards, to the byte and the nanosecond."""
+    made = furnished(tmp_path, only=request.param)
+    before = made.seen()
+    yield made
+    assert made.seen() == before
+
+
+@pytest.fixture
+def copy(place: Place) -> Iterator[LocalScratchCopy]:
+    opened = place.open()
+    yield opened
+    opened.close()
+
+
+def change(copy: LocalScratchCopy, path: bytes) -> ScratchChange:
+    return next(one for one in copy.changes().changes if one.path == path)
+
+
+def test_a_command_sees_the_workspace_at_its_own_path(copy: LocalScratchCopy, place: Place) -> None:
+    ended = line(copy, place, "pwd; cat a.txt src/deep/b.txt; ls")
+    assert ended.output.decode().splitlines()[:3] == [str(place.root), "a", "b"]
+    assert "node_modules" in ended.output.decode()
+    assert kinds(copy.changes()) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("echo new > new.txt", {"new.txt": "created"}),
+        ("mkdir -p x/y && echo 1 > x/y/z", {"x/y/z": "created"}),
+        ("echo more >> a.txt", {"a.txt": "replaced"}),
+        ("printf x > t && mv t a.txt", {"a.txt": "replaced"}),
+        ("rm a.txt", {"a.txt": "deleted"}),
+        ("chmod +x a.txt", {"a.txt": "mode"}),
+        ("ln -s docs/one.md other", {"other": "symlink"}),
+        ("ln -sf docs/one.md link", {"link": "symlink"}),
+        ("rm link", {"link": "deleted"}),
+        ("mv a.txt moved.txt", {"a.txt": "deleted", "moved.txt": "created"}),
+        ("rm -r docs", {"docs/one.md": "deleted", "docs/two.md": "deleted"}),
+        (
+            "rm -r docs && mkdir docs && echo 3 > docs/three.md",
+            {"docs/one.md": "deleted", "docs/two.md": "deleted", "docs/three.md": "created"},
+        ),
+        (
+            "mv docs papers",
+            {
+                **{f"docs/{name}.md": "deleted" for name in ("one", "two")},
+                **{f"papers/{name}.md": "created" for name in ("one", "two")},
+            },
+        ),
+        ("rm -r docs && echo file > docs", {"docs": "created", "docs/one.md": "deleted",
+                                             "docs/two.md": "deleted"}),
+        ("rm a.txt && mkdir a.txt && echo 1 > a.txt/in", {"a.txt": "deleted",
+                                                          "a.txt/in": "created"}),
+        ("touch a.txt; cat a.txt > /dev/null; chmod 755 run.sh", {}),
+        ("cp a.txt t && mv t a.txt", {}),
+        ("echo x > n && rm n; mkdir e && rmdir e", {}),
+        ("echo 1 > 'a:b,c' && echo 2 > 'new\nline' && echo 3 > 'sp ace'",
+         {"a:b,c": "created", "new\nline": "created", "sp ace": "created"}),
+        ("echo 1 > A.TXT", {"A.TXT": "created"}),
+        ("chmod 000 a.txt", {"a.txt": "mode"}),
+    ],
+)  # fmt: skip
+def test_what_changed_is_read_back(
+    copy: LocalScratchCopy, place: Place, text: str, expected: dict[str, str]
+) -> None:
+    ended = line(copy, place, text)
+    assert (ended.code, ended.errors) == (0, b"")
+    found = copy.changes()
+    assert kinds(found) == expected
+    assert (found.conflicts, found.joined, found.known) == ((), False, True)
+
+
+def test_changes_have_both_states_and_the_content(copy: LocalScratchCopy, place: Place) -> None:
+    made = Contents()
+    line(copy, place, "echo b >> a.txt; ln -s a.txt l2; rm run.sh")
+    found = change(copy, b"a.txt")
+    assert found.before == made.file(b"a\n")
+    assert found.after == made.file(b"a\nb\n")
+    assert found.real is not None
+    assert found.real.inode == (place.root / "a.txt").stat().st_ino
+    assert b"".join(copy.content(b"a.txt")) == b"a\nb\n"
+    assert change(copy, b"l2").after == made.link(b"a.txt")
+    assert b"".join(copy.content(b"l2")) == b"a.txt"
+    gone = change(copy, b"run.sh")
+    assert (gone.before and gone.before.mode, gone.after) == (0o755, None)
+
+
+def test_the_next_command_finds_the_workspace_again(copy: LocalScratchCopy, place: Place) -> None:
+    line(
+        copy,
+        place,
+        "rm -r docs src && mkdir docs && echo x > docs/x && chmod 700 . && rm .git/HEAD",
+    )
+    ended = line(
+        copy, place, "ls docs src src/deep && git status --short docs src && cat docs/one.md"
+    )
+    assert (ended.code, ended.errors) == (0, b"")
+    assert (
+        ended.output.split() == b"docs: one.md two.md src: deep main.py src/deep: b.txt one".split()
+    )
+    assert kinds(copy.changes()) == {}
+
+
+def test_ignored_files_stay_warm_and_are_named(copy: LocalScratchCopy, place: Place) -> None:
+    line(
+        copy,
+        place,
+        "mkdir -p out/deep node_modules/new && echo 1 > out/deep/x && echo 2 > "
+        "node_modules/new/y && rm node_modules/left/index.js && echo 3 > src/m.pyc && echo 4 > z",
+    )
+    found = copy.changes()
+    assert kinds(found) == {"z": "created"}
+    assert {b"out", b"node_modules", b"src/m.pyc"} <= set(found.ignored)
+    ended = line(copy, place, "cat out/deep/x node_modules/new/y src/m.pyc; ls node_modules/left z")
+    assert ended.output == b"1\n2\n3\nnode_modules/left:\n"
+
+
+def test_an_ignore_file_of_the_command_hides_nothing(copy: LocalScratchCopy, place: Place) -> None:
+    line(
+        copy,
+        place,
+        "echo '*' > .gitignore && echo 1 > sneaky && mkdir p && echo '*' > p/.gitignore "
+        "&& echo 2 > p/q",
+    )
+    assert kinds(copy.changes()) == {
+        ".gitignore": "replaced", "sneaky": "created", "p/.gitignore": "created", "p/q": "created",
+    }  # fmt: skip
+
+
+def test_git_data_and_own_files_are_told_and_never_taken(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    line(
+        copy,
+        place,
+        "echo 1 >> a.txt; git -c user.name=x -c user.email=x commit -qm second a.txt; "
+        "mkdir -p .opencode/assent && echo x > .opencode/assent/x; echo y >> "
+        ".opencode/plans/PLAN_x.md; mkdir -p src/.GIT/hooks && echo x > src/.GIT/hooks/pre-commit",
+    )
+    found = copy.changes()
+    assert kinds(found) == {"a.txt": "replaced"}
+    told = {one.path: one.why for one in found.left_out}
+    assert told[b".git"] == told[b"src/.GIT"] == "git"
+    assert told[b".opencode/assent"] == "assent"
+    assert "assent" in {told.get(b".opencode/plans"), told.get(b".opencode/plans/PLAN_x.md")}
+    ended = line(copy, place, "git log --oneline | wc -l; ls -A src .opencode")
+    assert ended.output.split() == b"1 .opencode: plans src: deep main.py".split()
+
+
+def test_special_files_and_empty_folders_are_no_changes(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    ended = line(
+        copy,
+        place,
+        "mkfifo pipe && mkdir -p empty/inner && rm a.txt && mkfifo a.txt && "
+        "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'",
+    )
+    assert (ended.code, ended.errors) == (0, b"")
+    found = copy.changes()
+    assert kinds(found) == {"a.txt": "deleted"}
+    assert {one.path: one.why for one in found.left_out} == {
+        b"pipe": "special", b"a.txt": "special", b"sock": "special", b"empty": "folder",
+    }  # fmt: skip
+
+
+def test_a_sparse_file_is_read_whole(copy: LocalScratchCopy, place: Place) -> None:
+    line(copy, place, "truncate -s 64M sparse")
+    found = change(copy, b"sparse")
+    assert found.after is not None
+    assert found.after.size == 64 << 20
+
+
+def test_masked_files_stay_masked(copy: LocalScratchCopy, place: Place) -> None:
+    ended = line(copy, place, "cat .env; rm -f .env; mv .env x; cp .env y; git show HEAD:a.txt")
+    assert b"secret-canary" not in ended.output + ended.errors
+    assert (place.root / ".env").read_text(encoding="utf-8") == "TOKEN=secret-canary\n"
+    assert not [path for path in kinds(copy.changes()) if path not in ("x", "y")]
+
+
+def test_the_draft_is_on_top(copy: LocalScratchCopy, place: Place) -> None:
+    made = Contents()
+    files = {
+        b"a.txt": made.file(b"drafted\n"),
+        b"new/deep/file.sh": made.file(b"#!/bin/sh\necho hi\n", 0o755),
+        b"docs/one.md": None, b"docs/two.md": None, b"lnk": made.link(b"docs"), b"run.sh": None,
+        b"run.sh/inner": made.file(b"inner\n"), b"missing.txt": None,
+    }  # fmt: skip
+    copy.apply(draft(files, [b"docs"]), made.read)
+    for _ in range(2):
+        ended = line(
+            copy, place, "cat a.txt run.sh/inner; new/deep/file.sh; readlink lnk; ls -d docs"
+        )
+        assert ended.output == b"drafted\ninner\nhi\ndocs\n"
+        assert kinds(copy.changes()) == {}
+        line(copy, place, "echo more >> a.txt; rm -r new run.sh; mkdir docs; echo 1 > docs/one.md")
+        assert kinds(copy.changes()) == {
+            "a.txt": "replaced", "new/deep/file.sh": "deleted", "run.sh/inner": "deleted",
+            "docs/one.md": "created",
+        }  # fmt: skip
+        assert change(copy, b"a.txt").before == made.file(b"drafted\n")
+    copy.apply(draft({b"a.txt": made.file(b"again\n")}), made.read)
+    ended = line(copy, place, "cat a.txt run.sh docs/one.md; ls -d new lnk")
+    assert ended.output == b"again\n#!/bin/sh\necho run\none\n"
+
+
+def test_a_draft_in_an_ignored_folder_comes_and_goes(copy: LocalScratchCopy, place: Place) -> None:
+    made = Contents()
+    copy.apply(draft({b"out/x": made.file(b"1\n"), b"node_modules/left/index.js": None}), made.read)
+    ended = line(copy, place, "cat out/x; ls node_modules/left; echo 2 > out/y")
+    assert ended.output == b"1\n"
+    copy.apply(draft({}), made.read)
+    assert line(copy, place, "ls out").output == b"y\n"
+
+
+def test_a_hidden_file_does_not_show_under_a_drafted_name(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    made = Contents()
+    moved = made.file((place.root / ".env").read_bytes())
+    files = draft({b".env": None, b"plain.txt": moved})
+    copy.apply(replace(files, moved=((b"plain.txt", b".env"),)), made.read)
+    ended = line(copy, place, "ls -A .env; cat plain.txt")
+    assert b"secret-canary" not in ended.output
+    assert kinds(copy.changes()) == {}
+
+
+def test_links_that_a_command_leaves_are_never_followed(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    made = Contents()
+    line(
+        copy,
+        place,
+        f"rm -rf docs src && ln -s {place.base}/home docs && ln -s {place.root} src && "
+        f"rm -rf out && ln -s {place.base}/home out",
+    )
+    files = {b"docs/sneak.txt": made.file(b"x"), b"src/sneak.txt": made.file(b"x"),
+             b"out/sneak.txt": made.file(b"x")}  # fmt: skip
+    copy.apply(draft(files), made.read)
+    ended = line(copy, place, "ls docs src out")
+    assert ended.output.count(b"sneak.txt") == 3
+    assert os.listdir(place.base / "home") == []
+
+
+def test_a_person_who_edits_meanwhile_makes_a_conflict(tmp_path: Path, place: Place) -> None:
+    """The workspace of this test is changed, so it is another one."""
+    other = furnished(tmp_path / "other", only=place.only)
+    copy = other.open()
+    settle()
+    parts = copy.run(
+        CommandSpec("echo started; sleep 0.4; echo x >> a.txt; echo y >> docs/one.md; "
+                    "echo n > new; echo z >> run.sh"),
+        os.fsencode(other.root), ProcessLimits(seconds=30),
+    )  # fmt: skip
+    next(parts)
+    (other.root / "a.txt").write_text("by hand\n", encoding="utf-8")
+    swap = other.root / "docs/one.swp"
+    swap.write_text("by hand\n", encoding="utf-8")
+    swap.rename(other.root / "docs/one.md")
+    list(parts)
+    found = copy.changes()
+    conflicts = {one.path for one in found.conflicts}
+    assert {b"a.txt", b"docs/one.md"} <= conflicts
+    assert b"run.sh" not in conflicts
+    settle()
+    line(copy, other, "echo x >> a.txt; echo more >> run.sh")
+    first = copy.changes()
+    assert first.conflicts == ()
+    changed = next(one for one in first.changes if one.path == b"run.sh")
+    assert copy.conflict(changed) is None
+    (other.root / "run.sh").write_text("later\n", encoding="utf-8")
+    assert copy.conflict(changed) is not None
+    copy.close()
+
+
+def test_hard_links_are_told(tmp_path: Path, place: Place) -> None:
+    other = furnished(tmp_path / "other", only=place.only)
+    os.link(other.root / "a.txt", other.root / "b.txt")
+    settle()
+    copy = other.open()
+    line(copy, other, "echo more >> a.txt")
+    found = copy.changes()
+    assert (kinds(found), found.hard_links) == ({"a.txt": "replaced"}, (b"a.txt",))
+    copy.close()

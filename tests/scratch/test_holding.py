@@ -1,0 +1,329 @@
+"""One copy for one session: commands side by side, other processes, crashes, limits, leftovers."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import msgspec
+import pytest
+from tests.sandbox.profiles import gathered, needs_bubblewrap
+from tests.scratch.copies import Contents, Place, draft, furnished, kinds, line
+
+from assent.core.errors import Busy, NotFound, Refused
+from assent.core.scratch import ScratchLimits
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    SandboxState,
+    SandboxStatus,
+)
+from assent.sandbox.scratch.backend import ScratchCopies
+from assent.sandbox.scratch.scratch import JOINED, LocalScratchCopy
+
+pytestmark = needs_bubblewrap
+USUAL = ProcessLimits(seconds=30)
+MEBIBYTE = 1 << 20
+UNSHARED = ("unshare", "--mount", "sh", "-c")
+
+
+@pytest.fixture(params=["overlay", "copy"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    made = furnished(tmp_path, only=request.param)
+    before = made.seen()
+    yield made
+    assert made.seen() == before
+
+
+@pytest.fixture
+def copy(place: Place) -> Iterator[LocalScratchCopy]:
+    opened = place.open()
+    yield opened
+    opened.close()
+
+
+def test_a_command_joins_one_that_runs(copy: LocalScratchCopy, place: Place) -> None:
+    made = Contents()
+    root = os.fsencode(place.root)
+    background = copy.run(
+        CommandSpec("echo 1 > first; echo started; while ! test -e second; do sleep 0.02; done; "
+                    "sleep 0.1; echo over"), root, USUAL,
+    )  # fmt: skip
+    assert isinstance(next(background), OutputChunk)
+    copy.apply(draft({b"a.txt": made.file(b"newer\n")}), made.read)
+    for refused in (copy.reset, copy.clear, lambda: list(copy.content(b"first"))):
+        with pytest.raises(Busy):
+            refused()
+    joined = line(copy, place, "cat first a.txt; echo 2 > second")
+    assert joined.output == b"1\na\n"
+    assert JOINED.encode() in joined.errors
+    assert copy.changes().joined
+    assert gathered(background).output == b"over\n"
+    found = copy.changes()
+    assert (kinds(found), found.joined) == ({"first": "created", "second": "created"}, False)
+    assert line(copy, place, "cat a.txt; ls first second").output == b"newer\n"
+
+
+def test_many_threads_share_a_copy(copy: LocalScratchCopy, place: Place) -> None:
+    said: list[bytes] = []
+    threads = [
+        Thread(target=lambda n=n: said.append(line(copy, place, f"echo {n}; cat a.txt").output))
+        for n in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(said) == [b"%d\na\n" % number for number in range(6)]
+
+
+def test_closing_a_command_ends_it_and_frees_the_copy(copy: LocalScratchCopy, place: Place) -> None:
+    root = os.fsencode(place.root)
+    endless = copy.run(CommandSpec("echo go; sleep 1000"), root, USUAL)
+    next(endless)
+    endless.close()
+    copy.reset()
+    assert line(copy, place, "echo on").output == b"on\n"
+
+
+def test_two_sessions_have_two_copies(place: Place) -> None:
+    one, two = place.open("one"), place.open("two")
+    background = one.run(
+        CommandSpec("echo 1 > own; cat own; sleep 0.5"), os.fsencode(place.root), USUAL
+    )
+    next(background)
+    assert line(two, place, "ls own; echo 2 > own").output == b""
+    list(background)
+    assert b"".join(one.content(b"own")) == b"1\n"
+    assert b"".join(two.content(b"own")) == b"2\n"
+    with pytest.raises(Busy):
+        place.open("one")
+    one.close()
+    two.close()
+    assert {info.name for info in place.copies().infos()} == {"one", "two"}
+
+
+def test_a_copy_survives_its_process_and_keeps_what_is_ignored(place: Place) -> None:
+    first = place.open()
+    line(first, place, "mkdir out; echo warm > out/x; echo 1 > z; rm node_modules/left/index.js")
+    first.close()
+    again = place.open()
+    ended = line(again, place, "cat out/x; ls z; ls node_modules/left; cat a.txt")
+    assert ended.output == b"warm\nnode_modules/left:\na\n".replace(b"node_modules/left:\n", b"")
+    assert kinds(again.changes()) == {}
+    again.close()
+
+
+def test_clear_removes_everything(place: Place) -> None:
+    opened = place.open()
+    line(
+        opened,
+        place,
+        "mkdir -p out/closed; echo 1 > out/closed/x; chmod 000 out/closed; "
+        "mkdir closed; chmod 000 closed",
+    )
+    opened.clear()
+    assert place.copies().infos() == []
+    assert [name for name in os.listdir(place.folder) if name != "backend.json"] == []
+    with pytest.raises(NotFound):
+        place.copies().remove("s1")
+
+
+def test_folders_are_private(copy: LocalScratchCopy, place: Place) -> None:
+    line(copy, place, "true")
+    assert place.folder.stat().st_mode & 0o777 == 0o700
+    assert (place.folder / "s1").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_deep_tree_is_removed(place: Place) -> None:
+    opened = place.open()
+    script = (
+        "import os\nos.mkdir('out')\nos.chdir('out')\n"
+        "for _ in range(3000): os.mkdir('d'); os.chdir('d')"
+    )
+    ended = line(opened, place, f'/usr/bin/python3 -c "{script}"')
+    assert (ended.code, ended.errors) == (0, b"")
+    line(opened, place, f'mkdir p && cd p && /usr/bin/python3 -c "{script}"')
+    assert not opened.changes().known or kinds(opened.changes()) == {}
+    opened.reset()
+    opened.clear()
+    assert place.copies().infos() == []
+
+
+def test_what_is_old_or_left_is_removed_by_the_next_start(place: Place) -> None:
+    for name in ("old", "young", "broken"):
+        opened = place.open(name)
+        line(opened, place, "true")
+        opened.close()
+    weeks = time.time() - 8 * 86_400
+    os.utime(place.folder / "old/about.json", (weeks, weeks))
+    (place.folder / "broken/about.json").write_text("{", encoding="utf-8")
+    for name in (".new-1", ".gone-2"):
+        (place.folder / name / "work/work").mkdir(parents=True)
+        (place.folder / name / "work/work").chmod(0)
+    os.utime(place.folder / ".new-1", (weeks, weeks))
+    place.open("young").close()
+    left = {name for name in os.listdir(place.folder) if name != "backend.json"}
+    assert left == {"young"}
+
+
+def test_a_copy_that_is_in_use_is_not_swept(place: Place) -> None:
+    opened = place.open("busy")
+    weeks = time.time() - 80 * 86_400
+    os.utime(place.folder / "busy/about.json", (weeks, weeks))
+    assert place.copies().sweep() == []
+    assert [info.busy for info in place.copies().infos()] == [True]
+    opened.close()
+
+
+def test_the_quota_ends_a_command(place: Place) -> None:
+    small = msgspec.structs.replace(
+        place, limits=ScratchLimits(max_bytes=24 * MEBIBYTE, reserve_bytes=MEBIBYTE)
+    )
+    opened = small.open()
+    ended = line(
+        opened,
+        small,
+        "mkdir out; for i in 1 2 3 4 5 6 7 8 9; do dd if=/dev/zero "
+        "of=out/$i bs=1M count=8 2>/dev/null; sleep 0.2; done; echo done",
+    )
+    assert (ended.cut, b"scratch.max_mb" in ended.errors) == ("copy", True)
+    with pytest.raises(Refused, match=r"scratch\.max_mb"):
+        line(opened, small, "true")
+    opened.clear()
+
+
+def test_too_little_free_space_ends_a_command(place: Place) -> None:
+    free = shutil.disk_usage(place.base).free
+    full = msgspec.structs.replace(place, limits=ScratchLimits(reserve_bytes=2 * free))
+    with pytest.raises(Refused, match="reserve_mb"):
+        line(full.open(), full, "true")
+
+
+def test_without_a_sandbox_there_is_no_copy_and_it_says_why(place: Place) -> None:
+    none = msgspec.structs.replace(
+        place, status=SandboxStatus(SandboxState.NONE, "the system blocks user namespaces")
+    )
+    backend = none.copies().backend()
+    assert (backend.name, backend.reason) == ("none", "the system blocks user namespaces")
+    with pytest.raises(Refused, match="blocks user namespaces"):
+        none.open()
+
+
+def test_the_choice_is_made_once(tmp_path: Path) -> None:
+    made = furnished(tmp_path)
+    copies = made.copies()
+    assert copies.known_backend() is None
+    backend = copies.backend()
+    assert made.copies().known_backend() == backend
+    os.rename(made.root, made.base / "other")
+    shutil.copytree(made.base / "other", made.root, symlinks=True)
+    assert made.copies().known_backend() is None
+
+
+def test_a_mount_in_the_workspace_chooses_the_copy(tmp_path: Path) -> None:
+    made = furnished(tmp_path)
+    (made.root / "mounted").mkdir()
+    script = (
+        "import sys; from pathlib import Path; from tests.scratch.copies import Place, line;"
+        f"p = Place(Path({str(tmp_path)!r})); b = p.copies().backend(); print(b.name, b.reason);"
+        "c = p.open(); print(line(c, p, 'cat mounted/x').output.decode())"
+    )
+    mounts = f"mount -t tmpfs t {made.root}/mounted && echo below > {made.root}/mounted/x"
+    done = subprocess.run(
+        [*UNSHARED, f'{mounts} && exec "$0" -c "$1"', sys.executable, script],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True,
+    )  # fmt: skip
+    if "permission denied" in done.stderr.lower():
+        pytest.skip("this user cannot mount")
+    assert done.stdout.startswith("copy mounted in the workspace is a mount")
+    assert done.stdout.endswith("below\n\n")
+
+
+def test_memory_holds_the_copy_where_the_disk_cannot(tmp_path: Path) -> None:
+    """An overlay cannot be the upper layer of another one, as the disk of a container is."""
+    memory = Path("/dev/shm") / f"assent-test-{os.getpid()}"
+    furnished(tmp_path)
+    memory.mkdir(0o700)
+    script = (
+        "from pathlib import Path; from tests.scratch.copies import Place, line, kinds;"
+        f"p = Place(Path({str(tmp_path)!r}), memory={os.fsencode(memory / 'w')!r});"
+        "b = p.copies().backend(); print(b.name, b.place, b.reason); c = p.open();"
+        "line(c, p, 'echo 1 > n; rm a.txt'); print(sorted(kinds(c.changes()))); c.clear()"
+    )
+    state = tmp_path / "state"
+    layers = f"lowerdir={state},upperdir={tmp_path}/u,workdir={tmp_path}/k"
+    mounts = (
+        f"mkdir {tmp_path}/u {tmp_path}/k && mount -t overlay o -o {layers} {state} && "
+        f"chmod 700 {state} {state}/scratch"
+    )
+    try:
+        done = subprocess.run(
+            [*UNSHARED, f'{mounts} && exec "$0" -c "$1"', sys.executable, script],
+            cwd=Path(__file__).parents[2], capture_output=True, text=True,
+        )  # fmt: skip
+        if "permission denied" in done.stderr.lower():
+            pytest.skip("this user cannot mount")
+        assert done.stdout.splitlines()[0].startswith(f"overlay {memory}/w In memory:")
+        assert done.stdout.splitlines()[1] == "['a.txt', 'n']"
+    finally:
+        shutil.rmtree(memory)
+
+
+def test_a_copy_that_was_never_completed_is_made_again(tmp_path: Path) -> None:
+    made = furnished(tmp_path, only="copy")
+    made.open().close()  # nothing was copied yet
+    assert [info.name for info in made.copies().infos()] == ["s1"]
+    opened = made.open()
+    assert line(opened, made, "cat node_modules/left/index.js").output == b"left\n"
+    opened.close()
+
+
+def _killed(place: Place, script: str, seconds: float) -> None:
+    """Runs a script with a copy in another process, and kills that after a time."""
+    code = (
+        "from pathlib import Path; from tests.scratch.copies import Place, line;"
+        f"p = Place(Path({str(place.base)!r}), only={place.only!r}); {script}"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    time.sleep(seconds)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", range(8))
+def test_a_kill_at_any_moment_leaves_nothing_behind(place: Place, step: int) -> None:
+    script = (
+        "\nfor n in range(1000):\n c = p.open('k')"
+        "\n line(c, p, 'mkdir out; echo 1 > out/x; rm -r docs')"
+        "\n c.changes(); c.reset(); c.clear()\n"
+    )
+    _killed(place, script, 0.5 + step * 0.137)
+    wait_until_free(place.copies())
+    opened = place.open("k")
+    assert line(opened, place, "cat docs/one.md").output == b"one\n"
+    assert kinds(opened.changes()) == {}
+    opened.clear()
+    weeks = time.time() - 80 * 86_400
+    for name in os.listdir(place.folder):
+        os.utime(place.folder / name, (weeks, weeks))
+    place.copies().sweep()
+    assert [name for name in os.listdir(place.folder) if name != "backend.json"] == []
+    assert str(place.base) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+
+
+def wait_until_free(copies: ScratchCopies) -> None:
+    """Waits for the programs of a killed process to end; each holds the copy until then."""
+    until = time.monotonic() + 20
+    while any(info.busy for info in copies.infos(sizes=False)) and time.monotonic() < until:
+        time.sleep(0.02)
