@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from assent.planning.partial_approval import PartialApprovals
     from assent.planning.patches import Patches
     from assent.planning.rebase import Rebaser
+    from assent.planning.rehearsals import Rehearsals
     from assent.planning.review_history import ReviewHistory
     from assent.planning.reviews import Reviews
     from assent.render.pending_decisions import PendingDecision
@@ -91,6 +92,9 @@ class Engine(WorkspaceStatus):
 
         approvals = Approvals(self._ports, self._config, self.plans, self._projections)
         approvals.reviewed = lambda record: self.reviews.review(record)
+        approvals.check_rehearsal = lambda record, plan: self.rehearsals.check_required(
+            record, plan
+        )
         approvals.next_after_run = self.run_status.next_after_run
         return approvals
 
@@ -127,9 +131,18 @@ class Engine(WorkspaceStatus):
         """Reviews of plans, which users read before they decide."""
         from assent.planning.reviews import Reviews
 
-        return Reviews(
+        reviews = Reviews(
             self._ports, self.plans, self._config, self.run_status.next_after_run, self.plan_steps
         )
+        reviews.rehearsed = self.rehearsals.of
+        return reviews
+
+    @property
+    def rehearsals(self) -> "Rehearsals":
+        """What was tried of plans in scratch copies."""
+        from assent.planning.rehearsals import Rehearsals
+
+        return Rehearsals(self._ports, self._config, self._workspaces)
 
     @property
     def partial_approvals(self) -> "PartialApprovals":

@@ -97,6 +97,14 @@ class RetentionLimits(msgspec.Struct, frozen=True):
     displaced_bytes: int = 0  # additional bytes of displaced files; 0: none
 
 
+class VerificationConfig(msgspec.Struct, frozen=True):
+    """`[verify]` of the user's file and of the project's, and whether approvals require it."""
+
+    user: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
+    required: bool = False  # approve.require_rehearsal
+
+
 class Ports(msgspec.Struct, frozen=True):
     """What `assent.app` passes to the services; nothing below it knows the concrete classes."""
 
@@ -150,6 +158,7 @@ class WorkspaceConfig(msgspec.Struct, frozen=True):
     known_as: bytes = b""  # the path that the log knows the folder by; empty: the root
     model: str = ""  # model: what is used unless another one is named
     models: Mapping[str, ModelSettings] = {}  # [models]: known properties, with prices
+    verification: VerificationConfig = VerificationConfig()
 
     @property
     def recorded_root(self) -> bytes:
