@@ -21,6 +21,7 @@ REVIEW = [
     "scope",
     "relied_on",
     "operations",
+    "rehearsal",
     "declined",
     "followed",
     "notes",

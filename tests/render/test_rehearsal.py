@@ -24,10 +24,10 @@ TEXTS: dict[str, tuple[Rehearsal | None, str]] = {
         "with 2 other changed files"),
     "only commands of the plan": (
         replace(HERE, commands=(ran("make test", source="operation"),)),
-        "Rehearsed: make test passed in 6 s, on exactly these operations"),
+        "Rehearsed: make test passed in 6.2 s, on exactly these operations"),
     "one other file": (
         replace(AT, others=1, commands=(ran("a"),)),
-        "Rehearsed: a passed in 6 s, on exactly these operations, at commit 1a2b3c with 1 other "
+        "Rehearsed: a passed in 6.2 s, on exactly these operations, at commit 1a2b3c with 1 other "
         "changed file"),
     "no other files": (
         replace(AT, others=0, commands=(ran("a", 3), ran("b", None))),
@@ -40,7 +40,7 @@ TEXTS: dict[str, tuple[Rehearsal | None, str]] = {
     "no commands": (HERE, "Rehearsed without commands: the operations can be applied"),
     "hidden characters": (
         replace(HERE, commands=(ran("a\u202eb\nc"),)),
-        "Rehearsed: a<U+202E>b<U+000A>c passed in 6 s, on exactly these operations"),
+        "Rehearsed: a<U+202E>b<U+000A>c passed in 6.2 s, on exactly these operations"),
 }  # fmt: skip
 
 

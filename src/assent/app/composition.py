@@ -4,6 +4,7 @@ The rules, hooks and commands of the engine's workspace are part of it.
 """
 
 import os
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,6 +21,9 @@ from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
 from assent.planning.ports import NoHookRunner, VerificationConfig, WorkspaceConfig
 from assent.ports import BlobStore, PlanCommandRunner, ProcessRunner, WorkspaceFiles
+
+if TYPE_CHECKING:
+    from assent.ports.scratch import ScratchCopy
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -66,9 +70,16 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, loaded: LoadedSettings) -
         cache = snapshot_cache(root, here)
         return LocalPlanCommandRunner(open_process, files, blobs, config, rules=rules, cache=cache)
 
+    def open_copy(name: str) -> "ScratchCopy":
+        from assent.app.scratch import open_scratch_at
+
+        return open_scratch_at(os.fsdecode(root), here, here.state).open(
+            name, fence=rules.path_limits()
+        )
+
     ports, config = open_ports(cwd, root, here, settings, rules, open_commander)
     hooks = open_hooks(root, here, settings, config.user) if settings.hooks else NoHookRunner()
-    ports = msgspec.structs.replace(ports, hooks=hooks)
+    ports = msgspec.structs.replace(ports, hooks=hooks, open_scratch=open_copy)
     config = msgspec.structs.replace(config, verification=_verification(loaded))
     engine = Engine(ports, config)
     engine.swept = remove_leftover_folders(root, here)

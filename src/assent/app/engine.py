@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from assent.runs.evidence import RunEvidence
     from assent.runs.history import RunHistory
     from assent.runs.permits import Permits
+    from assent.runs.rehearsal import PlanRehearser
     from assent.runs.retention import RunRetention
     from assent.runs.runs import Runs
     from assent.runs.session_commands import SessionCommands
@@ -143,6 +144,13 @@ class Engine(WorkspaceStatus):
         from assent.planning.rehearsals import Rehearsals
 
         return Rehearsals(self._ports, self._config, self._workspaces)
+
+    @property
+    def rehearser(self) -> "PlanRehearser":
+        """Plans that are tried in scratch copies."""
+        from assent.runs.rehearsal import PlanRehearser
+
+        return PlanRehearser(self._ports, self._config, self.plans, self.rehearsals)
 
     @property
     def partial_approvals(self) -> "PartialApprovals":

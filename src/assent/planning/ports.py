@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assent.core.errors import Refused
 from assent.core.llm import ModelSettings
 from assent.core.permission.mode import CustomModes
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
@@ -35,6 +36,7 @@ from assent.ports.external import NoPlanCommandRunner
 if TYPE_CHECKING:
     from assent.core.permission.command_analysis import CommandAnalysis
     from assent.executor.executor import Executor
+    from assent.ports.scratch import ScratchCopy
 
 NO_HOOK_RESULT = HookResults()
 
@@ -89,6 +91,11 @@ class NoDisplacedFiles:
         return []
 
 
+def no_scratch_copy(name: str) -> "ScratchCopy":
+    """Opens no scratch copy: where nothing may be run."""
+    raise Refused("There is no scratch copy here, so nothing was run.", "assent doctor")
+
+
 class RetentionLimits(msgspec.Struct, frozen=True):
     """How long, and how much, runs keep for an undo; 0: no limit."""
 
@@ -129,6 +136,7 @@ class Ports(msgspec.Struct, frozen=True):
     )  # why no sandbox holds here, as far as that is known
     git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
     snapshot_cache: Callable[[], CacheFile] = NoCacheFile  # what snapshots need not read again
+    open_scratch: "Callable[[str], ScratchCopy]" = no_scratch_copy  # by its name
     close_folders: Callable[[], None] = lambda: None  # that are open to look into; for the end
 
     @property

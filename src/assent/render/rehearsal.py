@@ -11,6 +11,7 @@ from assent.render.rows import Row, path_fields
 
 NOT_REHEARSED: Final = "Not rehearsed"
 SHORT_COMMIT: Final = 6
+LONG_S: Final = 10  # seconds from which tenths say nothing
 _CHOSEN_BY: Final[dict[ChosenBy, str]] = {
     "operation": "a command of the plan",
     "argument": "given by hand",
@@ -40,7 +41,7 @@ def rehearsal_text(rehearsal: Rehearsal | None) -> str:
         return f"Partly rehearsed: {left} {noun} not run, the first is {_line(first)}{why}{place}"
     shown = [one for one in ran if one.is_verification] or ran
     names = ", ".join(map(_line, shown))
-    seconds = f"{sum(one.seconds for one in shown):.0f}"
+    seconds = _seconds(sum(one.seconds for one in shown))
     return f"Rehearsed: {names} passed in {seconds} s, on exactly these operations{place}"
 
 
@@ -89,7 +90,11 @@ def _outcome(command: RehearsedCommand) -> str:
     if command.exit is None:
         return f"not run, {by}"
     ended = "passed" if not command.exit else f"exit code {command.exit}"
-    return f"{ended} in {command.seconds:.1f} s, {by}"
+    return f"{ended} in {_seconds(command.seconds)} s, {by}"
+
+
+def _seconds(spent: float) -> str:
+    return f"{spent:.0f}" if spent >= LONG_S else f"{spent:.1f}"
 
 
 def _line(command: RehearsedCommand) -> str:
