@@ -326,7 +326,7 @@ def _wants_network(op: Operation) -> TypeGuard[RunCommand]:
 
 
 def _may_go_out(command: VerifyCommand) -> bool:
-    """A project, or a plan's text, chooses commands, but nobody who chose them is a person."""
+    """Tells whether a person chose a command; a project, or a plan's text, gives no network."""
     return command.source in ("argument", "user", "confirmed")
 
 
