@@ -21,6 +21,7 @@ REVIEW = [
     "scope",
     "relied_on",
     "operations",
+    "rehearsal",
     "declined",
     "followed",
     "notes",
@@ -202,7 +203,7 @@ def test_build_undo_and_recover(drafted: World) -> None:
 def test_status(world: World) -> None:
     world.on_a_fresh_machine()
     rest = {"shell": None, "command": None, "questions": [], "notes": [], "declined": []}
-    rest |= {"session": None}
+    rest |= {"session": None, "scratch": None}
     assert world.ok("status") == {"plan": None, "run": None, **rest}
     made = world.plan()
     assert world.ok("status") == {"plan": status_of(made), "run": None, **rest}

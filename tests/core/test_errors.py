@@ -16,7 +16,7 @@ CODES = {
     4: "consent declined spent expired",
     5: "stale moved drift other_digest other_workspace live_differs",
     6: "needs_you",
-    7: "refused may_write damaged untrusted not_independent",
+    7: "refused may_write damaged untrusted not_independent not_rehearsed",
     130: "interrupted",
 }
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]

@@ -30,6 +30,7 @@ TAKES_OF_THE_EXECUTOR = {
     },
     "runs": {
         *("drift.check_disk", "drift.drifted_paths", "drift.first_segment_files"),
+        "drift.state_text",
         "executor.Executor",
         *("rollback.JournaledRun", "rollback.changes_reader", "rollback.read_rollbacks"),
     },

@@ -38,7 +38,7 @@ LATER = {
         "assent.planning.steps",
         "assent.render.status",
     ),
-    "assent.app.composition": ("assent.runs.plan_commands",),
+    "assent.app.composition": ("assent.runs.plan_commands", "assent.app.scratch"),
     # Only a name that is not known is compared with others.
     "assent.app.rules": ("difflib",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.

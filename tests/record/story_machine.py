@@ -175,6 +175,10 @@ def sandboxed(tell: Record) -> None:
     goal = ("-p", "Make it", "--model", here.model)
     planned = tell("planned", *goal, form="stream-json", code=3)
     tell("review", "review")
+    tell("rehearse", "rehearse", "--", "test -f b.txt")
+    tell("rehearse-text", "rehearse", "--", "test -f b.txt", form="text")
+    tell("rehearse-fails", "rehearse", "--", "test -f missing", code=1)
+    tell("review-rehearsed", "review")
     digest = planned[-1]["body"]["digest"]
     tell("build", "approve", "--digest", digest, "--build", form="stream-json")
     tell("runs-list", "runs", "list")

@@ -159,6 +159,8 @@ def refusals(tell: Record) -> None:
     here.do("reject", "--note", "Again")
     digest = here.do("propose")["digest"]
     tell("not-independent", "approve", "--digest", digest, code=7)
+    here.config.write_text(TRUSTING + "require_rehearsal = true\n", encoding="utf-8")
+    tell("not-rehearsed", "approve", "--digest", digest, code=7)
     here.config.write_text(TRUSTING + "expires_s = -1\n", encoding="utf-8")
     tell("approve-too-late", "approve", "--digest", digest)
     tell("expired", "build", code=4)

@@ -34,7 +34,8 @@ NEVER_RECORDED = frozenset(
         "compaction_rejected", "critique_ended", "critique_recorded", "critique_requested",
         "critique_started",
         "draft_edited", "files_attached", "files_mentioned", "option_added", "option_chosen",
-        "option_linked", "option_named", "output_kept", "outputs_deleted", "results_pruned",
+        "option_linked", "option_named", "output_kept", "outputs_deleted", "plan_rehearsed",
+        "results_pruned", "verification_confirmed",
     }
 )  # fmt: skip
 LARGEST = 1_000_000  # bytes of the whole record

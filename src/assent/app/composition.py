@@ -4,6 +4,7 @@ The rules, hooks and commands of the engine's workspace are part of it.
 """
 
 import os
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,10 +17,13 @@ from assent.app.ports import (
 )
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.app.shell import open_hooks, open_process_at
+from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
-from assent.config.settings import Settings
-from assent.planning.ports import NoHookRunner, WorkspaceConfig
+from assent.planning.ports import NoHookRunner, VerificationConfig, WorkspaceConfig
 from assent.ports import BlobStore, PlanCommandRunner, ProcessRunner, WorkspaceFiles
+
+if TYPE_CHECKING:
+    from assent.ports.scratch import ScratchCopy
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -36,12 +40,23 @@ def open_engine_at(
     """Opens the engine with state and configuration in given folders."""
     cwd, root = locate_workspace(folder)
     loaded = load_settings(root, here, lenient=lenient)
-    return engine_of(cwd, root, here, loaded.settings), loaded.warnings
+    return engine_of(cwd, root, here, loaded), loaded.warnings
 
 
-def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> Engine:
+def _verification(loaded: LoadedSettings) -> VerificationConfig:
+    """Returns who says how plans are verified; a file that others could write is a project's."""
+    own, project = loaded.settings.verify.commands, loaded.project.verify.commands
+    required = loaded.settings.approve.require_rehearsal
+    return (
+        VerificationConfig(own, project, required)
+        if loaded.own
+        else VerificationConfig((), own or project, required)
+    )
+
+
+def engine_of(cwd: bytes, root: bytes, here: AppPaths, loaded: LoadedSettings) -> Engine:
     """Creates an engine for a user in folder `cwd` of workspace `root`."""
-    rules = PlanRulesReader(root, here)
+    rules, settings = PlanRulesReader(root, here), loaded.settings
 
     def open_process() -> ProcessRunner:  # most builds run no command
         process, fence = open_process_at(os.fsdecode(root), here), rules.path_limits()
@@ -55,9 +70,17 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> En
         cache = snapshot_cache(root, here)
         return LocalPlanCommandRunner(open_process, files, blobs, config, rules=rules, cache=cache)
 
+    def open_copy(name: str) -> "ScratchCopy":
+        from assent.app.scratch import open_scratch_at
+
+        return open_scratch_at(os.fsdecode(root), here, here.state).open(
+            name, fence=rules.path_limits()
+        )
+
     ports, config = open_ports(cwd, root, here, settings, rules, open_commander)
     hooks = open_hooks(root, here, settings, config.user) if settings.hooks else NoHookRunner()
-    ports = msgspec.structs.replace(ports, hooks=hooks)
+    ports = msgspec.structs.replace(ports, hooks=hooks, open_scratch=open_copy)
+    config = msgspec.structs.replace(config, verification=_verification(loaded))
     engine = Engine(ports, config)
     engine.swept = remove_leftover_folders(root, here)
     return engine

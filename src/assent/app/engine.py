@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from assent.planning.partial_approval import PartialApprovals
     from assent.planning.patches import Patches
     from assent.planning.rebase import Rebaser
+    from assent.planning.rehearsals import Rehearsals
     from assent.planning.review_history import ReviewHistory
     from assent.planning.reviews import Reviews
     from assent.render.pending_decisions import PendingDecision
     from assent.runs.evidence import RunEvidence
     from assent.runs.history import RunHistory
     from assent.runs.permits import Permits
+    from assent.runs.rehearsal import PlanRehearser
     from assent.runs.retention import RunRetention
     from assent.runs.runs import Runs
     from assent.runs.session_commands import SessionCommands
@@ -91,6 +93,9 @@ class Engine(WorkspaceStatus):
 
         approvals = Approvals(self._ports, self._config, self.plans, self._projections)
         approvals.reviewed = lambda record: self.reviews.review(record)
+        approvals.check_rehearsal = lambda record, plan: self.rehearsals.check_required(
+            record, plan
+        )
         approvals.next_after_run = self.run_status.next_after_run
         return approvals
 
@@ -127,9 +132,25 @@ class Engine(WorkspaceStatus):
         """Reviews of plans, which users read before they decide."""
         from assent.planning.reviews import Reviews
 
-        return Reviews(
+        reviews = Reviews(
             self._ports, self.plans, self._config, self.run_status.next_after_run, self.plan_steps
         )
+        reviews.rehearsed = self.rehearsals.of
+        return reviews
+
+    @property
+    def rehearsals(self) -> "Rehearsals":
+        """What was tried of plans in scratch copies."""
+        from assent.planning.rehearsals import Rehearsals
+
+        return Rehearsals(self._ports, self._config, self._workspaces)
+
+    @property
+    def rehearser(self) -> "PlanRehearser":
+        """Plans that are tried in scratch copies."""
+        from assent.runs.rehearsal import PlanRehearser
+
+        return PlanRehearser(self._ports, self._config, self.plans, self.rehearsals)
 
     @property
     def partial_approvals(self) -> "PartialApprovals":

@@ -115,7 +115,7 @@ def open_session_runtime(
         chosen = open_model(wanted.model or (worker.model if worker else ""))
         if chosen.warm:
             chosen.warm()  # the connection is made while the rest is put together
-    engine = opened or engine_of(cwd, root, here, settings)
+    engine = opened or engine_of(cwd, root, here, loaded)
     briefing = _briefing(engine, here, (cwd, root))
     driver = AgentLoop(open_model, briefing, _limits(wanted.limits, settings))
     ground = WorkspaceSetup(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 STREAM_NAMES = (
     "workspace", "session", "plan", "run", "permit", "grant", "reading", "comment", "options",
+    "rehearsal",
 )  # fmt: skip
 USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
 

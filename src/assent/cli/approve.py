@@ -142,6 +142,7 @@ def approve(
     call.engine.approvals.check_approvable(record)
     call.engine.approvals.check_live(record)
     call.engine.approvals.check_independent(record)
+    call.engine.approvals.check_rehearsed(record)
     call.engine.approvals.check_files(record)
     readings = call.engine.review_history
     readings.estimated = lambda plan, review: call.engine.estimate_of_build(
@@ -327,6 +328,7 @@ def _approve_partially(
         call.output.answer(review_json(found), review_lines(found))
         return None
     call.engine.approvals.check_independent(record)
+    call.engine.approvals.check_rehearsal(record, preview.plan)
     manner = ApprovalPromptOptions(command, f"{command} --dry-run")
     shown = call.engine.review_history.partial
     channel = prompt_for_approval(call, wanted, part.digest, lambda: shown(preview, ""), manner)

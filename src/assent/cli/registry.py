@@ -7,6 +7,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "propose": ("assent.cli.approve", "Freeze a plan and give it a digest"),
     "review": ("assent.cli.review", "Show a plan's risks, text and diffs"),
     "diff": ("assent.cli.review", "Show staged changes, or edits to the plan text"),
+    "rehearse": ("assent.cli.rehearse", "Try a plan in a scratch copy before you approve it"),
     "approve": ("assent.cli.approve", "Approve a plan by its digest"),
     "reject": ("assent.cli.approve", "Reject a plan and say why"),
     "comment": ("assent.cli.comment", "Comment on plan lines; comments are sent when you reject"),

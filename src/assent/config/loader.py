@@ -220,7 +220,7 @@ def restrictive_settings(table: Mapping[str, Any]) -> RestrictiveSettings:
 
 
 def _narrows(key: str, name: str, value: Any) -> bool:
-    if (key, name) == ("approve", "independent"):
+    if key == "approve" and name in ("independent", "require_rehearsal"):
         return bool(value)
     if name not in _SMALLER[key] or value <= 0:
         return False
@@ -238,7 +238,8 @@ USER_ONLY_WARNING = "which only the user's configuration may set; it is ignored.
 UNTRUSTED = (
     "which is ignored until you trust this file; run `assent trust show` to see what it would do."
 )
-SEPARATE = ("permission", "rules", "modes")  # kept apart: who says it decides how far it counts
+# Kept apart: who says it decides how far it counts.
+SEPARATE = ("permission", "rules", "verify", "modes")
 
 # Tells whether the user trusts a file of the project with this content.
 IsTrusted: TypeAlias = Callable[[str, bytes], bool]
@@ -375,8 +376,8 @@ def _shared(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _apart(table: Mapping[str, Any]) -> Settings:
-    """Returns settings with only a project's permission and rules."""
-    return msgspec.convert({key: table[key] for key in SEPARATE[:2] if key in table}, Settings)
+    """Returns settings with only a project's permission, rules and verification."""
+    return msgspec.convert({key: table[key] for key in SEPARATE[:3] if key in table}, Settings)
 
 
 def user_only_remark(key: str) -> str:

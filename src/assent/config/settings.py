@@ -38,6 +38,13 @@ class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     without_terminal: bool = False
     expires_s: int = 0
     independent: bool | tuple[str, ...] = False
+    require_rehearsal: bool = False
+
+
+class VerifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[verify]`: how a rehearsal checks a plan; a project's commands never get the network."""
+
+    commands: tuple[str, ...] = ()
 
 
 class FetchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -179,6 +186,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     plan: PlanSettings = PlanSettings()
     approve: ApproveSettings = ApproveSettings()
+    verify: VerifySettings = VerifySettings()
     model: str = ""
     mode: Mode = "plan"
     providers: dict[str, ProviderSettings] = {}
@@ -242,7 +250,11 @@ MEANINGS = {
     "(user only)",
     "approve.independent": "true, or risk codes: the requester of such a plan cannot approve it "
     "(user only)",
+    "approve.require_rehearsal": "true: a plan is approved only after a rehearsal passed in which "
+    "your own verify.commands ran, or commands that you gave or confirmed (user only)",
     "approve.expires_s": "seconds until an unused approval expires; 0: never (user only)",
+    "verify.commands": "command lines that show whether a plan works, for `assent rehearse` in a "
+    "scratch copy; a project's count if you set none, and get no network",
     "model": "default model, as PROVIDER/MODEL",
     "mode": "plan, ask, auto-edit or yolo; a project can only make it stricter",
     "providers.NAME.base_url": "base URL, with /v1 unless the wire is anthropic (if trusted)",

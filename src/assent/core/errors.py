@@ -24,7 +24,8 @@ AssentError
 │   ├── NotReadOnly         a command line does more than read
 │   ├── CorruptFile         a file that came from elsewhere was damaged or altered
 │   ├── UntrustedKey        signed with a key that is not trusted here
-│   └── NotIndependent      the author of a plan may not approve it
+│   ├── NotIndependent      the author of a plan may not approve it
+│   └── NotRehearsed        a plan must pass a rehearsal before it may be approved
 ├── Interrupted         the user stopped it
 ├── LimitReached        a limit or the loop guard ended the model's turn
 ├── SandboxRequired     a command of the model needs a sandbox, which is not available
@@ -165,6 +166,10 @@ class UntrustedKey(Refused):
 
 class NotIndependent(Refused):
     word = "not_independent"
+
+
+class NotRehearsed(Refused):
+    word = "not_rehearsed"
 
 
 class Interrupted(AssentError):

@@ -144,6 +144,21 @@ class CritiqueRecorded(msgspec.Struct, frozen=True, tag="critique_recorded"):
     words: str = ""  # why there are no findings, if it did not answer
 
 
+class PlanRehearsed(msgspec.Struct, frozen=True, tag="plan_rehearsed"):
+    """The operations of a plan or a draft were tried in a scratch copy; nothing real changed."""
+
+    plan_id: str
+    operations_hash: str
+    details: str  # the blob with everything that is known of it
+
+
+class VerificationConfirmed(msgspec.Struct, frozen=True, tag="verification_confirmed"):
+    """A user confirmed which commands verify plans here; Assent had suggested them."""
+
+    commands: tuple[str, ...]
+    user: str
+
+
 class NotesCarried(msgspec.Struct, frozen=True, tag="notes_carried"):
     """The notes of these approvals became items of a later plan."""
 
@@ -428,6 +443,7 @@ WorkspaceEvent: TypeAlias = (
     | TrustGiven
     | TrustRevoked
     | NotesCarried
+    | VerificationConfirmed
     | RunsDeleted
     | RunsWeighed
 )
@@ -447,6 +463,7 @@ Event: TypeAlias = (
     | OptionEvent
     | OutputEvent
     | ReviewShown
+    | PlanRehearsed
     | KeyTrusted
     | KeyRevoked
     | JournalWritten

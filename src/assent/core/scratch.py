@@ -41,6 +41,10 @@ def scratch_draft(operations: Iterable[Operation]) -> ScratchDraft:
     return ScratchDraft(files, tuple(sorted(prunable_folders(moving), reverse=True)), moved)
 
 
+# Copies for one rehearsal begin with this. One that no process uses is a leftover.
+TEMPORARY_PREFIX: Final = "rehearsal-"
+
+
 class RealIdentity(msgspec.Struct, frozen=True):
     """Which real file a change started from; any later change of it shows here."""
 

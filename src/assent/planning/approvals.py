@@ -113,6 +113,7 @@ class Approvals:
         self._exports = PlanExport(ports, config)
         self.options = PlanOptions(plans, projections, config.user)
         self.reviewed: Callable[[PlanRecord], Review] = _unread
+        self.check_rehearsal: Callable[[PlanRecord, Plan], None] = lambda record, plan: None
         self.next_after_run: Callable[[str], str] = lambda run: ""  # what to type, once it is over
 
     def propose(
@@ -235,6 +236,7 @@ class Approvals:
         self.check_live(record)
         self.check_independent(record)
         plan = self._plans.repository().plan(record)
+        self.check_rehearsal(record, plan)
         approval = self.sign(record.plan_id, plan, note, channel, expires_s)
         approved = self.record_approval(record, self.approval(approval))
         self._projections.plan(approved)
@@ -284,6 +286,10 @@ class Approvals:
             own = self._config.account or self._config.user
             same = record.user in ("", own)  # unknown for old plans
             check_independent(self._config.independent, self.reviewed(record), same=same)
+
+    def check_rehearsed(self, record: PlanRecord) -> None:
+        """Refuses a plan without a passed rehearsal, if one is required."""
+        self.check_rehearsal(record, self._plans.repository().plan(record))
 
     def check_files(self, record: PlanRecord) -> None:
         """Refuses a proposed plan whose files are not as it saw them."""

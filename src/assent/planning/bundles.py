@@ -319,7 +319,8 @@ class Bundles:
         return approval
 
     def check_allowed(self, bundle: Bundle) -> None:
-        """Refuses a plan whose files local rules deny, before anyone is asked about it."""
+        """Refuses a plan that rules deny, or that lacks a rehearsal, before anyone is asked."""
+        self._consents.check_rehearsal(_record(bundle, []), bundle.plan)
         refuse_denied(self._ports, bundle.plan.operations, "Nothing was approved.")
 
     def check_independent(self, bundle: Bundle) -> None:

@@ -84,6 +84,7 @@ class PartialApprovals:
             )
         self.plans.check_live(record)
         self._consents.check_independent(record)
+        self._consents.check_rehearsal(record, plan)
         self._consents.check_plan(plan)
         ids, left = partial.was.ids, partial.smaller
         declined = tuple(ids[index] for index in left.declined)

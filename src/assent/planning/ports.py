@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from assent.core.errors import Refused
 from assent.core.llm import ModelSettings
 from assent.core.permission.mode import CustomModes
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
@@ -35,6 +36,7 @@ from assent.ports.external import NoPlanCommandRunner
 if TYPE_CHECKING:
     from assent.core.permission.command_analysis import CommandAnalysis
     from assent.executor.executor import Executor
+    from assent.ports.scratch import ScratchCopy
 
 NO_HOOK_RESULT = HookResults()
 
@@ -89,12 +91,25 @@ class NoDisplacedFiles:
         return []
 
 
+def no_scratch_copy(name: str) -> "ScratchCopy":
+    """Opens no scratch copy: where nothing may be run."""
+    raise Refused("There is no scratch copy here, so nothing was run.", "assent doctor")
+
+
 class RetentionLimits(msgspec.Struct, frozen=True):
     """How long, and how much, runs keep for an undo; 0: no limit."""
 
     days: int = 0
     size: int = 0
     displaced_bytes: int = 0  # additional bytes of displaced files; 0: none
+
+
+class VerificationConfig(msgspec.Struct, frozen=True):
+    """`[verify]` of the user's file and of the project's, and whether approvals require it."""
+
+    user: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
+    required: bool = False  # approve.require_rehearsal
 
 
 class Ports(msgspec.Struct, frozen=True):
@@ -121,6 +136,7 @@ class Ports(msgspec.Struct, frozen=True):
     )  # why no sandbox holds here, as far as that is known
     git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
     snapshot_cache: Callable[[], CacheFile] = NoCacheFile  # what snapshots need not read again
+    open_scratch: "Callable[[str], ScratchCopy]" = no_scratch_copy  # by its name
     close_folders: Callable[[], None] = lambda: None  # that are open to look into; for the end
 
     @property
@@ -150,6 +166,7 @@ class WorkspaceConfig(msgspec.Struct, frozen=True):
     known_as: bytes = b""  # the path that the log knows the folder by; empty: the root
     model: str = ""  # model: what is used unless another one is named
     models: Mapping[str, ModelSettings] = {}  # [models]: known properties, with prices
+    verification: VerificationConfig = VerificationConfig()
 
     @property
     def recorded_root(self) -> bytes:

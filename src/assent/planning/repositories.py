@@ -33,6 +33,7 @@ from assent.core.event import (
     StoredEvent,
     TrustGiven,
     TrustRevoked,
+    VerificationConfirmed,
     WorkspaceMinted,
     WorkspaceMoved,
 )
@@ -331,6 +332,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True):
     chosen: bool = False  # the user made the current plan current
     facts: tuple[FactRemembered, ...] = ()
     carried: dict[str, str] = {}  # by approval with a note, the plan of which that is an item
+    verify: tuple[str, ...] = ()  # commands that verify plans here, as the user confirmed them
 
 
 _decode_workspace = msgspec.json.Decoder(WorkspaceRecord).decode
@@ -516,6 +518,8 @@ def _changes(home: WorkspaceRecord, event: Event) -> dict[str, object]:
             return {"facts": tuple(fact for fact in home.facts if fact.fact != gone)}
         case NotesCarried(plan_id, approvals):
             return {"carried": {**home.carried, **dict.fromkeys(approvals, plan_id)}}
+        case VerificationConfirmed(commands):
+            return {"verify": commands}
         case TrustGiven() | TrustRevoked() | RunsDeleted() | RunsWeighed() | SlotsDecided():
             return {}
         case _:

@@ -12,6 +12,7 @@ from assent.core.errors import AssentError, InvalidPlan
 from assent.core.paths import ancestors, base_name, display_path, parent
 from assent.core.permission.command_analysis import unread_line
 from assent.core.plan.operation import (
+    REHEARSAL_FAILED,
     DeleteFile,
     FileOperation,
     FileState,
@@ -26,6 +27,7 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import Plan, Scope, declared_scope
 from assent.core.plan.record import CLOSED_STATES, PlanRecord, PlanState
+from assent.core.plan.rehearsal import Rehearsal
 from assent.core.plan.step_score import (
     OperationFacts,
     step_facts,
@@ -81,6 +83,7 @@ class Reviews(PlanStatus):
         """
         super().__init__(ports, plans, next_after_run)
         self._config = config
+        self.rehearsed: Callable[[PlanRecord, Plan], Rehearsal | None] = lambda record, plan: None
         self._steps = steps or PlanSteps(plans, lambda *_: None, lambda _: ())
 
     def review(self, record: PlanRecord) -> Review:
@@ -159,6 +162,9 @@ class Reviews(PlanStatus):
         lacks: tuple[str, ...] = ()
         if outline is not None:
             lacks = structure_risks(outline.structure, outline.steps, operations=bool(ids))
+        tried = bool(ids) and written and not record.undoes and record.state in OPEN_STATES
+        rehearsal = self.rehearsed(record, plan) if tried else None
+        failed = (REHEARSAL_FAILED,) if rehearsal and rehearsal.passed is False else ()
         others = self._plans.options(record) if awaited else []
         next = REBASE if changed else self.next_for(record, plan.text, approved=approved)
         return Review(
@@ -175,7 +181,12 @@ class Reviews(PlanStatus):
             plan.scope,
             plan.relied_on,
             found,
-            (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text), *lacks),
+            (
+                *failed,
+                *(scope_risks(plan.scope) if prose else ()),
+                *text_risks(plan.text),
+                *lacks,
+            ),
             prose,
             self.without_denied(record, plan, told) if reasons else next,
             record.expires_at if approved else "",
@@ -186,6 +197,8 @@ class Reviews(PlanStatus):
             outline=outline,
             option=record.option,
             others=tuple(one.option for one in others if one.plan_id != record.plan_id),
+            rehearsable=tried,
+            rehearsal=rehearsal,
         )
 
     def _outline(

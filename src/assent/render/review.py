@@ -22,6 +22,7 @@ from assent.core.plan.comment import (
 )
 from assent.core.plan.operation import (
     MODEL_RISKS,
+    REHEARSAL_FAILED,
     RISK_CODES,
     STRUCTURE_RISKS,
     DeleteFile,
@@ -34,6 +35,7 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import ReliedOnFile, Scope, misspelled_keys
 from assent.core.plan.record import PlanState
+from assent.core.plan.rehearsal import Rehearsal
 from assent.core.session.estimate import WorkEstimate
 from assent.core.session.event import RiskLevel
 from assent.core.text.hidden_chars import visible_line, visible_path
@@ -56,6 +58,7 @@ from assent.render.comments import (
 from assent.render.diff import NOT_SHOWN, NOT_SHOWN_BUT, diff_lines, diff_text
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, Line, Style, table_lines, untrusted_lines, wrapped_lines
+from assent.render.rehearsal import rehearsal_lines, rehearsal_row
 from assent.render.review_changes import (
     FIRST_REVIEW,
     ReviewChanges,
@@ -143,6 +146,8 @@ class Review(msgspec.Struct, frozen=True):
     estimate: WorkEstimate | None = None  # of a text plan: what a model is expected to use
     option: str = ""  # its label, if it is one of several plans to choose from,
     others: tuple[str, ...] = ()  # and the labels of those that its approval discards
+    rehearsable: bool = False  # it has operations, and can still be tried in a scratch copy
+    rehearsal: Rehearsal | None = None  # of exactly these operations; None: there was none
 
 
 EMPTY_SCOPE: Final = (
@@ -151,7 +156,8 @@ EMPTY_SCOPE: Final = (
 )
 CANNOT_BE_BUILT: Final = "Cannot be built"
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
-_WIDEST: Final = max(len(code) for code in RISK_CODES if code not in STRUCTURE_RISKS)
+_WHOLE: Final = (REHEARSAL_FAILED, *STRUCTURE_RISKS)  # of a plan, not of a place in it
+_WIDEST: Final = max(len(code) for code in RISK_CODES if code not in _WHOLE)
 _text = attrgetter("text")
 
 
@@ -185,6 +191,7 @@ def _before(review: Review) -> Iterator[Line]:
     if review.since is not None:
         yield from review_changes_lines(review.since)
     yield from risk_lines(review, [*enumerate(review.operations, 1)])
+    yield from rehearsed_lines(review)
     yield from progress_lines(review)
     yield from excluded_lines(review.declined, unsure=review.unsure)
     yield from missing_note_lines(review.missing)
@@ -226,6 +233,7 @@ def review_json(review: Review) -> Row:
             {**path_fields("path", file.path), "digest": file.digest} for file in review.relied_on
         ],
         "operations": [_row(operation) for operation in review.operations],
+        **({"rehearsal": rehearsal_row(review.rehearsal)} if review.rehearsable else {}),
         **excluded_rows(review.declined),
         "notes": approval_note_rows(review.notes),
         "missing_notes": approval_note_rows(review.missing),
@@ -331,18 +339,20 @@ def risk_lines(
 ) -> Iterator[Line]:
     """Renders the risks, with the operations that they were found in."""
     risky: dict[str, list[str]] = {code: [] for code in RISK_CODES}
-    for code in [code for code in review.risks if code not in STRUCTURE_RISKS]:
+    for code in [code for code in review.risks if code not in _WHOLE]:
         risky[code].append(_globs(review) if code in MODEL_RISKS else "the plan text")
     for number, operation in operations:
         for code in operation.risks:
             risky[code].append(f"{number}. {operation_brief(operation.op)}")
     count = sum(1 for _, operation in operations if operation.is_risky)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
-    hints = {*MODEL_RISKS, *STRUCTURE_RISKS}
+    hints = {*MODEL_RISKS, *_WHOLE}
     text = "; found in plan text" if set(review.risks) - hints else ""
     model = "model changes; " if set(review.risks) & set(MODEL_RISKS) else ""
     noun = "operation" if len(operations) == 1 else "operations"
     yield Line("heading", f"Risks: {model}{found} {new}{noun}{text}")
+    if REHEARSAL_FAILED in review.risks:
+        yield from wrapped_lines("risk", f"{REHEARSAL_FAILED}: {RISK_CODES[REHEARSAL_FAILED]}")
     for code, places in risky.items():
         for place in places:
             yield from wrapped_lines("risk", f"{code:<{_WIDEST}}  {place}: {RISK_CODES[code]}")
@@ -366,6 +376,13 @@ def command_risk_lines(operation: OperationReview) -> Iterator[Line]:
     if operation.reasons:
         style: Style = "risk" if operation.risk == "high" else "plain"
         yield from wrapped_lines(style, f"{operation.risk} risk: {_why(operation)}")
+
+
+def rehearsed_lines(review: Review) -> Iterator[Line]:
+    """Renders what a rehearsal of exactly these operations showed, or that there was none."""
+    if review.rehearsable:
+        yield from rehearsal_lines(review.rehearsal)
+        yield BLANK
 
 
 def progress_lines(review: Review) -> Iterator[Line]:

@@ -182,7 +182,9 @@ def found_operations(
 
 
 # code: meaning. The order is the order of severity, in which risks are listed and shown.
+REHEARSAL_FAILED: Final = "rehearsal_failed"
 RISK_CODES: Final[dict[str, str]] = {
+    REHEARSAL_FAILED: "A command failed when the plan was tried in a scratch copy.",
     "any_file": "The scope is the WHOLE WORKSPACE: a model may change any file in it.",
     "model_writes": "A model may change any file in its scope without asking again.",
     "deletes": "Deletes or empties a file.",

@@ -10,17 +10,19 @@ from assent.core.errors import InvalidPlan
 from assent.core.plan.operation import Operation, WriteFile
 from assent.core.text.glob_pattern import FNMATCH, glob_matches
 
-# Front matter: the small, exact subset of YAML in which a plan declares scope and reliance.
+# Front matter: the small, exact subset of YAML in which a plan declares scope, reliance and checks.
 #
-# Only `scope: {files: [...], commands: [...]}` and `relies_on: [...]` are read, in flow or block
-# form; other keys belong to other tools and are skipped. What looks like one of ours and cannot be
-# read is an error: a scope that is silently ignored would be wider than the user wrote.
+# Only `scope: {files: [...], commands: [...]}`, `relies_on: [...]` and `verify: [...]` are read, in
+# flow or block form; other keys belong to other tools and are skipped. What looks like one of ours
+# and cannot be read is an error: a scope that is silently ignored would be wider than the user
+# wrote.
 
 
-KNOWN_KEYS = ("scope", "relies_on")
+KNOWN_KEYS = ("scope", "relies_on", "verify")
 _LOOKS = {
     **dict.fromkeys(("scope", "scopes", "scop", "scopefiles", "scopecommands"), "scope"),
     **dict.fromkeys(("relieson", "relyon", "relies", "reliedon", "relieon"), "relies_on"),
+    **dict.fromkeys(("verify", "verifies", "verifycommands", "verfy", "verifiy"), "verify"),
 }
 
 
@@ -30,6 +32,7 @@ class FrontMatter(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     relies_on: tuple[str, ...] = ()
+    verify: tuple[str, ...] = ()  # command lines that show whether it works
 
 
 def front_matter(text: bytes) -> FrontMatter:
@@ -40,6 +43,7 @@ def front_matter(text: bytes) -> FrontMatter:
         files=_sequence("scope.files", scope.get("files", [])),
         commands=_sequence("scope.commands", scope.get("commands", [])),
         relies_on=_sequence("relies_on", blocks.get("relies_on", [])),
+        verify=_sequence("verify", blocks.get("verify", [])),
     )
 
 

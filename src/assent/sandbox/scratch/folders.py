@@ -16,7 +16,12 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Busy, NotFound, Refused, UsageError
-from assent.core.scratch import ScratchBackendName, ScratchInfo, ScratchLimits
+from assent.core.scratch import (
+    TEMPORARY_PREFIX,
+    ScratchBackendName,
+    ScratchInfo,
+    ScratchLimits,
+)
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
 from assent.sandbox.scratch.quota import disk_usage
 
@@ -127,7 +132,8 @@ class CopyFolders:
                 if name.startswith(_NEW) and now - changed < _YOUNG:
                     os.close(lock)  # its maker may be about to lock it
                     continue
-                if not aside and record is not None and record.complete:
+                lasting = not aside and not name.startswith(TEMPORARY_PREFIX.encode())
+                if lasting and record is not None and record.complete:
                     used = _used(path)
                     if not limits.keep_days or now - used < limits.keep_days * _DAY:
                         os.close(lock)

@@ -32,6 +32,7 @@ from assent.render.comments import (
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
 from assent.render.options import compare_options, comparison_lines
+from assent.render.rehearsal import rehearsal_text
 from assent.render.review import (
     OperationReview,
     Review,
@@ -238,6 +239,8 @@ def context_lines(review: Review, context: ReviewContext, width: int) -> list[Li
         ("changed", _changed(review.since)),
         ("excluded", _names(review, context.marked) or "nothing"),
     ]
+    if review.rehearsable:
+        rows.append(("rehearsal", rehearsal_text(review.rehearsal)))
     if review.estimate:
         rows.append(("expected", estimate_text(review.estimate)))
     found = sum(map(is_suggested, review.comments))

@@ -1,0 +1,114 @@
+"""Rehearsals: what was tried in a scratch copy, on which operations, and what it is worth.
+
+A rehearsal is evidence about exact operations. A plan's digest does not contain it, and
+it does not approve anything.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from assent.core.digest import pack, sha256
+from assent.core.plan.plan import Plan, ReliedOnFile
+
+# Who chose a command: an operation of the plan, whoever rehearses, the plan's front matter, the
+# user's or the project's configuration, or a person who confirmed what Assent suggested.
+ChosenBy = Literal["operation", "argument", "plan", "user", "project", "confirmed"]
+Rehearser = Literal["person", "model"]
+
+VERIFY_SOURCES: Final[tuple[ChosenBy, ...]] = (
+    "argument", "plan", "user", "project", "confirmed",
+)  # fmt: skip
+
+
+class VerifyCommand(msgspec.Struct, frozen=True):
+    """A command line that shows whether a plan works, and who chose it."""
+
+    line: str
+    source: ChosenBy
+
+
+class RehearsedCommand(msgspec.Struct, frozen=True):
+    """A command of a rehearsal; without an exit code it was not run, for this reason."""
+
+    line: str
+    source: ChosenBy
+    exit: int | None = None
+    seconds: float = 0
+    output: str = ""  # its last lines
+    changed: tuple[bytes, ...] = ()  # paths in the copy, ignored ones left out
+    not_run: str = ""
+
+    @property
+    def is_verification(self) -> bool:
+        """Whether it checks the result; otherwise it is an operation of the plan."""
+        return self.source in VERIFY_SOURCES
+
+
+class Rehearsal(msgspec.Struct, frozen=True):
+    """What a rehearsal showed; `digest` is empty for a draft."""
+
+    digest: str
+    operations_hash: str
+    relied_on: str  # a hash of the files that the plan relies on
+    commands: tuple[RehearsedCommand, ...]
+    copy: str  # the kind of scratch copy: overlay or copy
+    by: Rehearser
+    at: str
+    commit: str = ""  # that was checked out; empty: no repository
+    others: int = 0  # changed files in the workspace that the plan does not touch
+    network: bool = False
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether everything ran and succeeded; None if not everything ran, or nothing was to."""
+        if any(command.exit for command in self.commands):
+            return False
+        if not self.commands or any(command.exit is None for command in self.commands):
+            return None
+        return True
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some commands could not be run, and none failed."""
+        return self.passed is None and bool(self.commands)
+
+
+decode_rehearsal = msgspec.json.Decoder(Rehearsal).decode
+
+
+def relied_on_hash(files: Sequence[ReliedOnFile]) -> str:
+    """Returns one hash for the files that a plan relies on."""
+    return sha256(pack(*[pack(file.path, file.digest.encode()) for file in sorted(files)]))
+
+
+def counts_for(
+    rehearsal: Rehearsal, plan: Plan, verification: Sequence[VerifyCommand] | None = None
+) -> bool:
+    """Tells whether a rehearsal was of this plan's operations and files, by the same commands.
+
+    `verification` is what would be run now; commands that a person gave by hand always count.
+    """
+    if rehearsal.operations_hash != plan.operations_hash:
+        return False
+    if rehearsal.relied_on != relied_on_hash(plan.relied_on):
+        return False
+    ran = [one for one in rehearsal.commands if one.is_verification]
+    if verification is None or (ran and all(one.source == "argument" for one in ran)):
+        return True
+    return [one.line for one in ran] == [one.line for one in verification]
+
+
+def meets_requirement(rehearsal: Rehearsal, user: Sequence[str]) -> bool:
+    """Tells whether a rehearsal allows an approval under `approve.require_rehearsal`.
+
+    It must have passed in a person's hands: with all commands of the user's own configuration, or
+    with commands that a person gave or confirmed. What a model chose proves nothing.
+    """
+    if rehearsal.passed is not True or rehearsal.by != "person":
+        return False
+    own = {line.strip() for line in user if line.strip()}
+    ran = {one.line for one in rehearsal.commands if one.is_verification}
+    chosen = any(one.source in ("argument", "confirmed") for one in rehearsal.commands)
+    return chosen or (bool(own) and own <= ran)

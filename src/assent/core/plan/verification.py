@@ -1,0 +1,84 @@
+"""Verification: the commands that show whether a plan works, and who chose them."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from assent.core.plan.plan import front_matter
+from assent.core.plan.rehearsal import ChosenBy, VerifyCommand
+
+MAX_VERIFY: Final = 16  # commands of one verification
+
+
+def verify_commands(
+    given: Sequence[str],
+    text: bytes,
+    user: Sequence[str] = (),
+    project: Sequence[str] = (),
+    confirmed: Sequence[str] = (),
+) -> tuple[VerifyCommand, ...]:
+    """Returns the commands that verify a plan: of the first of these sources that names any."""
+    sources: tuple[tuple[ChosenBy, Sequence[str]], ...] = (
+        ("argument", given),
+        ("plan", front_matter(text).verify if not given else ()),
+        ("user", user),
+        ("project", project),
+        ("confirmed", confirmed),
+    )
+    for source, lines in sources:
+        if named := [line.strip() for line in lines if line.strip()]:
+            return tuple(VerifyCommand(line, source) for line in named[:MAX_VERIFY])
+    return ()
+
+
+# Suggestions: what the files of a project say about how it is tested.
+
+PROJECT_FILES: Final[tuple[str, ...]] = (
+    "Makefile", "makefile", "GNUmakefile", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml",
+    "conftest.py", "package.json", "Cargo.toml", "go.mod",
+)  # fmt: skip
+
+_MAKE_TEST: Final = re.compile(rb"^test[ \t]*:(?!=)", re.MULTILINE)
+_PYTEST_TABLE: Final = re.compile(rb"^\[tool\.pytest[.\]]", re.MULTILINE)
+_NO_NPM_TEST: Final = "no test specified"
+
+
+def suggested_commands(files: Mapping[str, bytes], folders: Sequence[str] = ()) -> tuple[str, ...]:
+    """Returns the command that tests a project, judged by its top-level files and folders."""
+    makefiles = [files[name] for name in PROJECT_FILES[:3] if name in files]
+    if any(_MAKE_TEST.search(text) for text in makefiles):
+        return ("make test",)
+    if _uses_pytest(files, folders):
+        return ("pytest",)
+    script = _table(_json(files.get("package.json", b"")), "scripts").get("test")
+    if isinstance(script, str) and script.strip() and _NO_NPM_TEST not in script:
+        return ("npm test",)
+    if "Cargo.toml" in files:
+        return ("cargo test",)
+    return ("go test ./...",) if "go.mod" in files else ()
+
+
+def _uses_pytest(files: Mapping[str, bytes], folders: Sequence[str]) -> bool:
+    if "pytest.ini" in files or "conftest.py" in files:
+        return True
+    if b"[tool:pytest]" in files.get("setup.cfg", b"") or b"[pytest]" in files.get("tox.ini", b""):
+        return True
+    project = files.get("pyproject.toml")
+    if project is None:
+        return False
+    named = b"pytest" in project and bool({"tests", "test"} & {*folders})
+    return named or _PYTEST_TABLE.search(project) is not None
+
+
+def _table(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    inner = found.get(key)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _json(text: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
