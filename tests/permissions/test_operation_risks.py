@@ -16,6 +16,7 @@ from assent.core.permission.sensitive_paths import (
 )
 from assent.core.plan.operation import (
     MODEL_RISKS,
+    REHEARSAL_FAILED,
     RISK_CODES,
     RISK_LEVELS,
     STRUCTURE_RISKS,
@@ -43,7 +44,7 @@ AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 
 
 def test_every_code_has_a_rule_in_the_order_of_severity() -> None:
-    assert list(RISK_CODES) == [*MODEL_RISKS, *_RULES, *STRUCTURE_RISKS]
+    assert list(RISK_CODES) == [REHEARSAL_FAILED, *MODEL_RISKS, *_RULES, *STRUCTURE_RISKS]
     assert list(RISK_LEVELS) == list(RISK_CODES)
     assert all(meaning.endswith(".") for meaning in RISK_CODES.values())
 
