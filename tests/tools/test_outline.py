@@ -305,3 +305,15 @@ def test_f12_the_outline_is_that_of_the_draft(tmp_path: Path) -> None:
     place.stage("long.py", "def new(): ...\n" + "x = 1\n" * 400)
     lines = place.call(READ, path="long.py").text.split("\n")
     assert lines[1:3] == ["1: def new(): ...", "[long.py, lines 1-60 of 401]"]
+
+
+def test_f12_the_beginning_of_a_long_file_ends_before_a_definition_it_would_cut(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    place.put("a.py", "import os\n" * 40 + "\n\n@os.cached\nclass Long:\n" + "    x = 1\n" * 400)
+    text = place.call(READ, path="a.py").text
+    assert "\n[a.py, lines 1-40 of 444]\n" in text
+    assert text.endswith("import os")
+    place.put("b.py", "def long():\n" + "    x = 1\n" * 400)
+    assert "\n[b.py, lines 1-60 of 401]\n" in place.call(READ, path="b.py").text

@@ -30,14 +30,19 @@ class VisibleText:
         parts: list[MessagePart] = [part for message in messages for part in message.parts]
         self._parts = [*parts, *results]
         self._calls = {part.id: part for part in parts if isinstance(part, ToolCall)}
+        self._read = [part for part in parts if isinstance(part, ToolResult)]  # by the model
         self._known: dict[str, str] = {}
         self.searches = 0
 
     def is_repeated(self, call: ToolCall) -> bool:
-        """Tells whether the same call was made before: then the model wants to see it again."""
+        """Tells whether the same call has a result: then the model wants to see it again."""
         own = self._calls.get(call.id, call)  # as the model wrote it
-        others = [one for one in self._calls.values() if one.id != call.id]
+        others = [self._calls[each.call] for each in self._read if each.call in self._calls]
         return any((one.tool, one.args) == (own.tool, own.args) for one in others)
+
+    def is_told(self, line: str) -> bool:
+        """Tells whether the model has read a line in a result."""
+        return any(line in each.text for each in self._read)
 
     def has_failed_edit(self, path: str) -> bool:
         """Tells whether the last edit of a file failed: then its text may be needed again."""
@@ -125,7 +130,7 @@ def _folded(block: FileBlock, tool: str, visible: VisibleText, mask: Callable[[s
         return block.shown
     told = _named(block)
     # Who was told where it is, and reads just that, needs to see it.
-    asks_again = tool == _READ and told in visible.of(block.path)
+    asks_again = tool == _READ and visible.is_told(told)
     runs = [] if asks_again else _runs(block.path, masked.split("\n"), visible)
     visible.add(block.path, masked)
     if runs and all(run.is_shown for run in runs) and len(runs) <= MAX_RUNS:

@@ -132,7 +132,7 @@ def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ..
     """
     symbols = file_symbols(path, content, digest).symbols
     found, operators = _without_operators([each for each in symbols if each.is_shown])
-    note = [f"[{operators} operator methods left out]"] if operators else []
+    note = _left_out(operators)
     if len(found) <= MAX_ENTRIES:
         return (*[outline_entry(each) for each in found], *note)
     shown = ([each for each in found if not each.depth] or found)[:MAX_ENTRIES]
@@ -162,8 +162,13 @@ def inner_outline(symbols: Sequence[Symbol], around: Symbol, most: int) -> list[
     return [
         *[outline_entry(each) for each in found[:most]],
         *([f"[{rest} more definitions]"] if rest > 0 else []),
-        *([f"[{operators} operator methods left out]"] if operators else []),
+        *_left_out(operators),
     ]
+
+
+def _left_out(operators: int) -> list[str]:
+    methods = "method" if operators == 1 else "methods"
+    return [f"[{operators} operator {methods} left out]"] if operators else []
 
 
 def _without_operators(found: Sequence[Symbol]) -> tuple[list[Symbol], int]:
