@@ -33,6 +33,7 @@ from assent.core.tool import (
     Verdict,
     strictest_decision,
 )
+from assent.permissions.commands.read_only.alternatives import runs_code
 from assent.permissions.resource_names import host_of, is_private_host
 
 # Sensitive files: a change to one makes other programs do things, so even auto-edit asks.
@@ -342,9 +343,10 @@ OUTSIDE_PREFIXES = ("/", "~", "..")
 OutsideResolver: TypeAlias = Callable[
     [str], str
 ]  # where a path leads outside the workspace, if it does
-NOT_STAGED: Final = (
-    "Not run and not staged: it is not read-only. {why} With `stage: true` it becomes part of the "
-    "plan."
+NOT_STAGED: Final = "Not run: {why} `stage: true` puts it into the plan."
+CODE_NOT_STAGED: Final = (
+    "Not run: while planning, only read-only commands run (no interpreters, no tests); "
+    "`stage: true` puts it into the plan."
 )
 NOTHING_STAGED: Final = "Nothing can be staged here; call it without `stage`."
 UNCERTAIN = Decision(Verdict.ASK, "This command could not be fully parsed.", "defaults")
@@ -381,7 +383,9 @@ def staged_checks(
         edit = ResourceAccess(Action.EDIT, path)
         yield PermissionCheck(edit, staged, edit_floor(path, permissions), whole=whole)
     if not request.stage:  # last, so that what forbids it in any case is the reason that is given
-        yield denied_check(PermissionCheck(request), NOT_STAGED.format(why=why))
+        is_code = any(runs_code(text) for text in line.commands)
+        words = CODE_NOT_STAGED if is_code else NOT_STAGED.format(why=why)
+        yield denied_check(PermissionCheck(request), words)
 
 
 def command_line_checks(
