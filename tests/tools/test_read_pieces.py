@@ -16,6 +16,7 @@ from assent.tools.dispatcher import (
     notify_guards,
 )
 from assent.tools.outcome import BYTES, FULL, LINES
+from assent.tools.read import OUTLINE_LEAD
 
 
 @pytest.fixture
@@ -163,7 +164,7 @@ def test_f12_of_several_long_files_only_the_outlines_are_shown(desk: Desk) -> No
     desk.put("long.py", "import os\n\n\ndef f():\n" + "    x = 1\n" * 400)
     outcome = desk.call("read", path="b.py", more=["long.py", "long.py:5-6"])
     assert outcome.text == (
-        "[b.py]\nx = 1\n[long.py, 404 lines. The outline; use lines to read on.]\n"
+        "[b.py]\nx = 1\n" + OUTLINE_LEAD.format(title="long.py", lines="404") + "\n"
         "4-404: def f():\n[long.py, lines 5-6 of 404]\n    x = 1\n    x = 1"
     )
     assert "\nimport os" in desk.call("read", path="long.py").text

@@ -13,7 +13,6 @@ from assent.agent.effects import EffectDone, EffectRequest, EffectRunner
 from assent.agent.hook_guard import HookGuard
 from assent.agent.permission_request import PermissionRequest as Asked
 from assent.agent.permission_request import decision_line, drain
-from assent.agent.repeats import VisibleText, without_repeats
 from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionOutputs
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
@@ -557,6 +556,8 @@ class ToolCallRunner:
         blocks = result.outcome.blocks
         if not blocks or result.outcome.failed:
             return text
+        from assent.agent.repeats import VisibleText, without_repeats
+
         visible = VisibleText(self._turn.messages, self._results)
         return without_repeats(text, blocks, call, visible, self._tools.redact)
 

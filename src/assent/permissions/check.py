@@ -33,7 +33,6 @@ from assent.core.tool import (
     Verdict,
     strictest_decision,
 )
-from assent.permissions.commands.read_only.alternatives import runs_code
 from assent.permissions.resource_names import host_of, is_private_host
 
 # Sensitive files: a change to one makes other programs do things, so even auto-edit asks.
@@ -344,6 +343,8 @@ OutsideResolver: TypeAlias = Callable[
     [str], str
 ]  # where a path leads outside the workspace, if it does
 NOT_STAGED: Final = "Not run: {why} `stage: true` puts it into the plan."
+# How the classifier says that a command starts an interpreter, a build or tests.
+CODE_REASONS: Final = ("it runs code", "it builds, tests or installs")
 CODE_NOT_STAGED: Final = (
     "Not run: while planning, only read-only commands run (no interpreters, no tests); "
     "`stage: true` puts it into the plan."
@@ -383,7 +384,7 @@ def staged_checks(
         edit = ResourceAccess(Action.EDIT, path)
         yield PermissionCheck(edit, staged, edit_floor(path, permissions), whole=whole)
     if not request.stage:  # last, so that what forbids it in any case is the reason that is given
-        is_code = any(runs_code(text) for text in line.commands)
+        is_code = any(reason in why for reason in CODE_REASONS)
         words = CODE_NOT_STAGED if is_code else NOT_STAGED.format(why=why)
         yield denied_check(PermissionCheck(request), words)
 

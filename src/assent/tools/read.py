@@ -89,6 +89,7 @@ def _read(context: ToolContext, folder: bytes, name: str) -> Iterator[NestedInst
 LONG_LINES = 300  # a longer file is outlined, unless lines are asked for,
 FIRST_LINES = 60  # and begins with so many of its lines,
 UNOUTLINED_LINES = 150  # or with so many if nothing in it can be outlined
+OUTLINE_LEAD = "[{title}, {lines} lines. The outline; use lines to read on.]"
 LAST_LINE = 1 << 62  # the end of any file
 MAX_PIECES = 20  # files of one call
 MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
@@ -270,7 +271,7 @@ def _shown(
     outline = file_outline(path, b"".join(kept), digest)
     page, most = found.pages[0], UNOUTLINED_LINES
     if outline and is_brief:
-        lead = f"[{title}, {found.total:,} lines. The outline; use lines to read on.]"
+        lead = OUTLINE_LEAD.format(title=title, lines=f"{found.total:,}")
         return ShownFile("\n".join([lead, *outline]), 0)
     if outline:
         most = _first_lines(page, file_symbols(path, b"".join(kept), digest).symbols)

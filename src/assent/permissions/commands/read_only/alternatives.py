@@ -70,17 +70,6 @@ ALTERNATIVES: Mapping[str, str] = {
 }
 
 
-_CODE = frozenset(
-    name for name, other in ALTERNATIVES.items() if other.startswith(("it runs code", "it builds"))
-)
-
-
-def runs_code(command: str) -> bool:
-    """Tells whether a command starts an interpreter, a build or tests."""
-    words = command.split(maxsplit=1)
-    return bool(words) and words[0] in _CODE
-
-
 def unlisted_command_reason(name: str) -> str:
     """Says that a command is not in the list of read-only ones, and what to use instead."""
     if "/" in name:
