@@ -1,19 +1,33 @@
 """News: what others did to a session's plan reaches its model, once, before the next step."""
 
+import errno
+import os
+
 import pytest
 from tests.support.engine import RacingStore, World
 from tests.support.session import PRESENTS, Person, Script, told, tooling, turn, work
 
 from assent.agent.plan_updates import APPROVED_WITH_NOTE
+from assent.agent.run_report import still_staged
 from assent.core.event import DraftEdited
 from assent.core.llm import TextPart
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.core.session.record import SessionRecord
+from assent.executor.disk import Disk
 
 GOAL = "Greet"
 ODD = "No — “never”!\n\n\t# not a heading\n$(rm -rf /) \u202e \U0001f642  "
 PLAN = ".opencode/plans/greet/PLAN_greet.md"
+
+
+class FullDisk(Disk):
+    """Has no room for what the plan writes."""
+
+    def write(self, fd: int, content: bytes | memoryview) -> int:
+        if bytes(content) == b"x":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(fd, content)
 
 
 def write(path: str, text: str = "x") -> tuple[str, dict[str, str]]:
@@ -96,6 +110,29 @@ def test_an_approval_and_a_run_are_reported(world: World) -> None:
         "Well done.",
     ]
     assert read.index(ran) < read.index("Go on.")
+
+
+def test_a_run_that_was_rolled_back_says_what_is_still_staged(world: World) -> None:
+    record, plan = presented(world)
+    plan = world.engine().approvals.approve(plan, plan.digest, "", "test")
+    assert world.build(plan, FullDisk()).outcome == "rolled_back"
+    record, read = next_turn(world, record)
+    [ran] = told(world, record, "run")
+    assert ran.endswith(
+        " All 2 operations are still staged; change what is needed and present again."
+    )
+    assert ran in read
+    assert len(world.engine().plans.operations(world.engine().plans.find())) == 2
+
+
+@pytest.mark.parametrize(
+    ("staged", "ran", "words"),
+    [(0, 2, ""), (1, 1, " Its operation is still"), (1, 2, " 1 operation is still"),
+     (2, 3, " 2 operations are still"), (3, 3, " All 3 operations are still")],
+)  # fmt: skip
+def test_how_much_is_still_staged_is_counted(staged: int, ran: int, words: str) -> None:
+    rest = " staged; change what is needed and present again." if words else ""
+    assert still_staged(staged, ran) == words + rest
 
 
 def test_an_approval_without_a_run_is_reported(world: World) -> None:

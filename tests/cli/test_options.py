@@ -296,6 +296,23 @@ def test_g22_one_that_was_rejected_is_revised_while_the_other_waits(options: Tal
     assert any("+sqlite 4" in diff for diff in diffs)
 
 
+def test_g22_model_and_person_are_told_when_another_option_becomes_the_current_plan(
+    options: Talker,
+) -> None:
+    rows = offered(options)
+    world = options.world
+    other = rows[0]  # the model worked on the second one last
+    world.ok("reject", "--plan", other["name"], "--note", "Use the newest version")
+    streamed = options.stream("-c")
+    words = f"Option {other['label']} is now the current plan."
+    assert told(options, "plan_used") == [words]
+    added = [row["body"] for row in streamed if row["kind"] == "message_added"]
+    assert [words] in [[part["text"] for part in body["parts"]] for body in added]
+    assert words in world.run("sessions", "show").out.decode()
+    options.stream("-c", "Present it", code=3)
+    assert told(options, "plan_used") == [words]  # once
+
+
 def test_g22_all_are_sent_back_to_the_model(options: Talker) -> None:
     offered(options)
     world = options.world

@@ -23,6 +23,8 @@ SEAMS = {
 LATER = {
     # Before a first request nothing ran.
     "assent.agent.plan_updates": ("assent.agent.run_report",),
+    # Before a first request no file was shown.
+    "assent.agent.tool_call_runner": ("assent.agent.repeats",),
     # The composition root of the services: a command loads those that it asks the engine for.
     # What work will take is only said of text plans.
     "assent.app.engine": (

@@ -24,7 +24,7 @@ from assent.tools.registry import TOOLS
         ("pytest", "say how to check the work with it"),
         ("/bin/cat", "`/bin/cat` is a path; only plain program names can run here"),
         ("./run.sh", "`./run.sh` is a path; only plain program names"),
-        ("frobnicate", "`frobnicate` is not in the list of read-only commands; use `cat`"),
+        ("frobnicate", "`frobnicate` is not in the list of read-only commands."),
     ],
 )
 def test_the_reason_helps(name: str, reason: str) -> None:

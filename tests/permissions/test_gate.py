@@ -16,7 +16,7 @@ from assent.core.tool import (
     ResourceAccess,
     Verdict,
 )
-from assent.permissions.check import NOT_STAGED, NOTHING_STAGED
+from assent.permissions.check import CODE_NOT_STAGED, NOT_STAGED, NOTHING_STAGED
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
@@ -110,6 +110,9 @@ def test_without_being_asked_for_no_command_line_is_staged(text: str) -> None:
     decision = GATE.decide([ResourceAccess(Action.SHELL, text)], PermissionContext("plan"))
     assert decision.layer == "mode"
     begin, end = NOT_STAGED.split("{why}")
+    is_code = text.endswith(("-c 1", "make"))
+    assert (decision.reason == CODE_NOT_STAGED) == is_code
+    assert "`cat`" not in decision.reason.replace("`cat > f`", "")
     assert decision.reason.startswith(begin)
     assert decision.reason.endswith(end)
 

@@ -381,6 +381,32 @@ def test_f130_every_place_of_several_edits_is_shown_under_its_path(desk: Desk) -
     ]  # fmt: skip
 
 
+def test_f130_lines_that_were_only_inserted_are_counted(desk: Desk) -> None:
+    desk.put("f", "".join(f"{n}\n" for n in range(1, 17)))
+    new = "16\n\n" + "".join(f"new {n}\n" for n in range(14))
+    assert desk.call("edit", path="f", old="16\n", new=new).text == (
+        "f: 1 replacement:\n15 lines inserted after line 16"
+    )
+    desk.put("g", "".join(f"{n}\n" for n in range(1, 10)))
+    edits = [edit("g", "1\n2\n", "0\n1\n2\n"), edit("g", "8\n", "8\nx\ny\n")]
+    assert desk.call("edit", edits=edits).text.splitlines() == [
+        "g: 2 replacements:", "1 line inserted before line 1",
+        "2 lines inserted after line 8, now line 10",
+    ]  # fmt: skip
+
+
+def test_f130_the_end_of_a_file_counts_as_no_line(desk: Desk) -> None:
+    desk.put("f", "1\n2\n")
+    rows = desk.call("edit", path="f", old="2\n", new="two\n\nthree\n").text.splitlines()
+    assert rows[1:] == ["@@ -2 +2,3 @@", "-2", "+two", "+", "+three"]
+    desk.put("h", "1\n2\n")
+    rows = desk.call("edit", path="h", old="2\n", new="2").text.splitlines()
+    assert rows[1:] == ["@@ -2 +2 @@", "-2", "+2 [no line break at the end]"]
+    desk.put("g", "1")
+    rows = desk.call("edit", path="g", old="1", new="1\n").text.splitlines()
+    assert rows[1:] == ["@@ -1 +1 @@", "-1 [no line break at the end]", "+1"]
+
+
 def test_what_is_left_out_of_a_result_is_marked(desk: Desk) -> None:
     desk.put("wide", "a" * 200 + "\n")
     wide = desk.call("edit", path="wide", old="a" * 200, new="b" * 300).text.splitlines()
@@ -389,7 +415,7 @@ def test_what_is_left_out_of_a_result_is_marked(desk: Desk) -> None:
     old = "\n".join(LONG.split("\n")[20:40])
     rows = desk.call("edit", path="long", old=old, new="less").text.splitlines()
     assert rows[1:] == [
-        "@@ -21,20 +21 @@", "-21", "-22", "-23", "-24", "-25", "-26", "…",
+        "@@ -21,20 +21 @@", "-21", "-22", "-23", "-24", "-25", "-26", "… 10 lines",
         "-37", "-38", "-39", "-40", "+less",
     ]  # fmt: skip
     desk.put("many", "".join(f"x\n{'-' * 9}\n" * 3 for _ in range(10)))
@@ -417,7 +443,7 @@ def test_many_files_share_one_number_of_lines_of_diffs(desk: Desk) -> None:
     rows = desk.call("edit", edits=[edit(name, "one", "two") for name in names]).text.splitlines()
     assert [row for row in rows if row.startswith("f")] == [f"{n}: 1 replacement:" for n in names]
     assert sum(row.startswith("+") for row in rows) == 20
-    assert rows[-2:] == ["f39: 1 replacement:", "…"]
+    assert rows[-2:] == ["f39: 1 replacement:", "… 3 more lines"]
 
 
 def test_many_places_are_counted_where_they_are_not_shown(desk: Desk) -> None:

@@ -203,8 +203,8 @@ def test_an_outline_is_bounded_and_says_so() -> None:
     assert (len(found), found[-1]) == (MAX_ENTRIES + 1, "[400 more definitions]")
     nested = "".join(f"class C{n}:\n    def m(self): ...\n" for n in range(90)).encode()
     found = file_outline(b"a.py", nested)
-    assert found[:3] == ("1-2: class C0:", "  m", "3-4: class C1:")
-    assert (len(found), found[-1]) == (180, "  m")
+    assert found[:3] == ("1-2: class C0:", "  m 2", "3-4: class C1:")
+    assert (len(found), found[-1]) == (180, "  m 180")
     methods = "".join(f"    def m{n}(self): ...\n" for n in range(400))
     found = file_outline(b"a.py", f"class C:\n{methods}".encode())
     assert found[0] == "1-401: class C:"
@@ -212,6 +212,48 @@ def test_an_outline_is_bounded_and_says_so() -> None:
     assert found[2:] == ("[100 more definitions]",)
     wide = file_outline(b"a.py", b"def f(" + b"a" * 5000 + b"): ...\n")
     assert len(wide[0]) < 120
+
+
+OVERLOADED = b"""from typing import overload
+import typing as t
+
+
+class Item:
+    @overload
+    def get(self, key: str) -> str: ...
+    @t.overload
+    def get(self, key: int) -> int: ...
+    def get(self, key):
+        return key
+
+
+class Only:
+    @overload
+    def find(self, key: str) -> str: ...
+    @overload
+    def find(self, key: int) -> int: ...
+"""
+
+
+def test_f12_overloads_are_folded_into_their_implementation() -> None:
+    found = file_outline(b"a.py", OVERLOADED)
+    assert found[:2] == ("5-11: class Item:", "10-11:     def get(self, key):")
+    assert [each.partition(":")[0] for each in found[2:]] == ["14-18", "15-16", "17-18"]
+    symbols = file_symbols(b"a.py", OVERLOADED).symbols
+    assert [each.span for each in named_symbols(symbols, "get")] == ["10-11"]
+    assert [each.span for each in named_symbols(symbols, "Only.find")] == ["15-16", "17-18"]
+
+
+def test_f12_operators_are_left_out_of_classes_with_many_methods() -> None:
+    names = ("__init__", "__add__", "__radd__", "__eq__", "__getitem__")
+    few = "".join(f"    def {name}(self): ...\n" for name in names)
+    assert len(file_outline(b"a.py", f"class C:\n{few}".encode())) == 6
+    more = few + "".join(f"    def m{n}(self): ...\n" for n in range(10))
+    found = file_outline(b"a.py", f"class C:\n{more}".encode())
+    assert [each.split("def ")[-1] for each in found[1:4]] == [
+        "__init__(self): ...", "__getitem__(self): ...", "m0(self): ...",
+    ]  # fmt: skip
+    assert found[-1] == "[3 operator methods left out]"
 
 
 @pytest.mark.parametrize(
@@ -263,3 +305,15 @@ def test_f12_the_outline_is_that_of_the_draft(tmp_path: Path) -> None:
     place.stage("long.py", "def new(): ...\n" + "x = 1\n" * 400)
     lines = place.call(READ, path="long.py").text.split("\n")
     assert lines[1:3] == ["1: def new(): ...", "[long.py, lines 1-60 of 401]"]
+
+
+def test_f12_the_beginning_of_a_long_file_ends_before_a_definition_it_would_cut(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    place.put("a.py", "import os\n" * 40 + "\n\n@os.cached\nclass Long:\n" + "    x = 1\n" * 400)
+    text = place.call(READ, path="a.py").text
+    assert "\n[a.py, lines 1-40 of 444]\n" in text
+    assert text.endswith("import os")
+    place.put("b.py", "def long():\n" + "    x = 1\n" * 400)
+    assert "\n[b.py, lines 1-60 of 401]\n" in place.call(READ, path="b.py").text

@@ -16,6 +16,7 @@ from assent.tools.dispatcher import (
     notify_guards,
 )
 from assent.tools.outcome import BYTES, FULL, LINES
+from assent.tools.read import OUTLINE_LEAD
 
 
 @pytest.fixture
@@ -157,6 +158,16 @@ def test_f122_all_files_together_stay_within_one_result(desk: Desk) -> None:
     assert whole.text.endswith(f"[{FULL}; not shown: wide2:56-]")
     many = desk.failing("read", path="b.py", more=["b.py"] * 20)
     assert "reads at most 20 files" in many
+
+
+def test_f12_of_several_long_files_only_the_outlines_are_shown(desk: Desk) -> None:
+    desk.put("long.py", "import os\n\n\ndef f():\n" + "    x = 1\n" * 400)
+    outcome = desk.call("read", path="b.py", more=["long.py", "long.py:5-6"])
+    assert outcome.text == (
+        "[b.py]\nx = 1\n" + OUTLINE_LEAD.format(title="long.py", lines="404") + "\n"
+        "4-404: def f():\n[long.py, lines 5-6 of 404]\n    x = 1\n    x = 1"
+    )
+    assert "\nimport os" in desk.call("read", path="long.py").text
 
 
 def test_f130_a_file_that_changed_after_a_partial_read_is_stale(desk: Desk) -> None:

@@ -132,15 +132,20 @@ def test_f12_what_little_is_over_the_limit_is_shown_and_the_rest_is_named(place:
     assert place.call(GREP, pattern="needle").text.count("needle") == 120
     place.put("c.txt", "needle\n" * 7)
     cut = place.call(GREP, pattern="needle").text
-    assert cut.count(": needle") == 120
+    assert cut.count(": needle") == 125
     assert cut.endswith(
-        "[120 of 127 matching lines in 3 files. Not shown: c.txt 7. "
+        "[125 of 127 matching lines in 3 files. Not shown: c.txt 2. "
         'Next: grep {"pattern":"needle","path":"c.txt"}]'
+    )
+    place.put("d.txt", "needle\n")
+    cut = place.call(GREP, pattern="needle").text
+    assert cut.endswith(
+        'Not shown: c.txt 2, d.txt 1. Next: grep {"pattern":"needle","path":"d.txt"}]'
     )
     assert place.call(GREP, pattern="needle", path="c.txt").text.count("needle") == 7
     for n in range(20):
         place.put(f"d{n:02}.txt", "needle\n")
-    assert "d10.txt 1, 9 more files. Next: " in place.call(GREP, pattern="needle").text
+    assert "d09.txt 1, 10 more files. Next: " in place.call(GREP, pattern="needle").text
 
 
 SHOP = """import os
@@ -228,7 +233,9 @@ def test_long_definitions_and_too_many_are_not_shown_whole(place: Place) -> None
     rows = "".join(f"    x{n} = needle({n})\n" for n in range(3))
     place.put("long.py", f"class Long:\n{rows}" + "    y = 1\n" * 300)
     found = place.call(GREP, pattern="needle\\(1", context="definition").text
-    assert found == "long.py\nin Long, lines 1-304:\n3:     x1 = needle(1)"
+    around = "1- class Long:\n2-     x0 = needle(0)\n3:     x1 = needle(1)\n4-     x2 = needle(2)"
+    assert found.startswith(f"long.py\nin Long, lines 1-304:\n{around}\n5- ")
+    assert found.count("\n") == 7
     wide = "".join(f"def f{n}():\n    return needle({'z' * 1900!r})\n\n\n" for n in range(40))
     place.put("wide.py", wide)
     found = place.call(GREP, pattern="return needle", path="wide.py", context="definition").text
@@ -236,6 +243,30 @@ def test_long_definitions_and_too_many_are_not_shown_whole(place: Place) -> None
     shown = found.count("def f")
     next_call = f'Next: read {{"path":"wide.py","lines":"{4 * shown + 1}-{4 * shown + 2},'
     assert f"[{40 - shown} more definitions. {next_call}" in found
+
+
+def test_f12_a_use_in_a_long_definition_shows_the_lines_around_it(place: Place) -> None:
+    body = [f"    x{n} = {n}" for n in range(70)]
+    body[40] = "    needle(1)"
+    place.put("a.py", "\n".join(["@cached", "def needle(x):", *body, ""]))
+    used = place.call(GREP, pattern="needle\\(1", context="definition").text
+    assert used == "\n".join(
+        ["a.py", "in needle, lines 1-72:", *[f"{n}-     x{n - 3} = {n - 3}" for n in (40, 41, 42)],
+         "43:     needle(1)", *[f"{n}-     x{n - 3} = {n - 3}" for n in (44, 45, 46)]]
+    )  # fmt: skip
+    head = place.call(GREP, pattern="def needle", context="definition").text
+    assert head.startswith("a.py\n[lines 1-72: needle]\n@cached\ndef needle(x):\n    x0 = 0\n")
+    assert head.endswith("    x69 = 69")
+
+
+def test_f12_a_class_that_is_too_long_to_show_gives_its_outline(place: Place) -> None:
+    methods = "".join(f"    def m{n}(self):\n" + "        pass\n" * 9 for n in range(30))
+    place.put("a.py", f"class Needle:\n{methods}")
+    found = place.call(GREP, pattern="class Needle", context="definition").text.split("\n")
+    assert found[:3] == [
+        "a.py", "[lines 1-301: Needle, 301 lines: its outline]", "2-11:     def m0(self):",
+    ]  # fmt: skip
+    assert (len(found), found[-1]) == (32, "292-301:     def m29(self):")
 
 
 def test_f12_definitions_around_hits_are_those_of_the_draft(place: Place) -> None:

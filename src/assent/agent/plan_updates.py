@@ -210,6 +210,10 @@ class _Undo(msgspec.Struct, frozen=True):
         return bool(self.taken) and not self.again and not self.plan.left_alone and not parts
 
 
+# In which a plan still has the operations that a run did not apply.
+STAGED_STATES = (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
+
+
 class PlanUpdates:
     """Reads the log from where the last read ended; each event is seen once."""
 
@@ -422,7 +426,7 @@ class PlanUpdates:
         return [one.event for one in events if one.seq < seq]
 
     def _ran(self, plan: PlanRecord, run: str, outcome: RunOutcome, *, undone: bool = False) -> str:
-        from assent.agent.run_report import read_run, run_text
+        from assent.agent.run_report import read_run, run_text, still_staged
 
         spent = [c.approval for c in plan.consents if c.run == run]
         yes = spent[0] if spent else None
@@ -432,6 +436,8 @@ class PlanUpdates:
         rows = [(one.at, e.entry) for one in stream if isinstance(e := one.event, JournalWritten)]
         end = read_run(outcome, operations, rows, self._services.ports.blobs)
         told = run_text(built_lead(yes, plan.option), end, undone=undone)
+        if outcome == "rolled_back" and plan.state in STAGED_STATES:
+            told += still_staged(len(self._services.plans.operations(plan)), len(operations))
         return f"{told}\n\n{_noted(yes)}" if yes and yes.note.strip() else told
 
     def _undos(self, record: SessionRecord, events: Sequence[StoredEvent]) -> list["_Undo"]:

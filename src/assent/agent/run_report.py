@@ -171,6 +171,17 @@ def _summary(end: RunEnd, *, undone: bool) -> str:
     return f"{told} The user undid it: the files are as they were before." if undone else told
 
 
+def still_staged(staged: int, ran: int) -> str:
+    """Says what is staged after a run was rolled back, so that nothing is staged again."""
+    if not staged:
+        return ""
+    if staged == 1:
+        which = "Its operation is" if ran == 1 else "1 operation is"
+    else:
+        which = f"All {staged} operations are" if staged == ran else f"{staged} operations are"
+    return f" {which} still staged; change what is needed and present again."
+
+
 def _because(odd: Sequence[OperationEnd]) -> str:
     """Names what was not done: what went wrong, else all of it."""
     wrong = [one for one in odd if one.result not in ("not_started", "undone")]

@@ -19,7 +19,7 @@ from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.worker import declined_children
 from assent.core.errors import AssentError, IllegalState, Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm import StreamDelta, ToolCall, ToolResult
+from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolResult
 from assent.core.paths import typed_line
 from assent.core.permission.mode import custom_mode_name
 from assent.core.permission.sensitive_paths import configures_agents
@@ -143,6 +143,9 @@ class TurnContext(Protocol):
     @property
     def agent(self) -> Agent: ...
 
+    @property
+    def messages(self) -> tuple[ChatMessage, ...]: ...
+
     def append_events(
         self, *events: SessionEvent, synced: bool = True
     ) -> tuple[StoredEvent, ...]: ...
@@ -187,6 +190,7 @@ class ToolCallRunner:
         # Calls of the answer that were to change the plan: those that failed, and that wait.
         self._failed: list[str] = []
         self._unanswered: list[str] = []
+        self._results: list[ToolResult] = []  # of the answer so far
         self.ending: TurnEndReason | None = None
         self.words = ""
 
@@ -196,7 +200,7 @@ class ToolCallRunner:
         for call in calls:
             open_calls.setdefault(call.id, call)  # calls with the same id are indistinguishable
         dispatcher, waiting = self._tools.dispatcher, False
-        self._failed, self._unanswered = [], []
+        self._failed, self._unanswered, self._results = [], [], []
         try:
             prepared = self.prepare(open_calls.values())
             self._presents = any(map(_presents_plan, prepared))
@@ -521,7 +525,7 @@ class ToolCallRunner:
         rest = outcome.rest or done.rest
         cut = cut_output(carried.text, rest, mask) if rest else None
         last = ToolOutcome(
-            cut.text if cut else mask(carried.text),
+            cut.text if cut else mask(self._without_repeats(call, result, carried.text)),
             title,
             carried.failed,
             images=outcome.images,
@@ -542,9 +546,20 @@ class ToolCallRunner:
             {**metadata, **kept},
             decision_line(result),
         )
+        self._results.append(ended.result)
         if carried.ends:
             self.ending = "presented"
         return [ended, *done.events, *(self._turn.plan_updates(done) if done.changed else [])]
+
+    def _without_repeats(self, call: ToolCall, result: ToolCallResult, text: str) -> str:
+        """Returns a result without the lines of files that the model already sees."""
+        blocks = result.outcome.blocks
+        if not blocks or result.outcome.failed:
+            return text
+        from assent.agent.repeats import VisibleText, without_repeats
+
+        visible = VisibleText(self._turn.messages, self._results)
+        return without_repeats(text, blocks, call, visible, self._tools.redact)
 
     def _kept(self, text: str, cut: CutOutput) -> tuple[str, dict[str, str]]:
         """Stores the whole of an output that was cut, and says how to read on."""

@@ -239,6 +239,20 @@ Effect: TypeAlias = (
 )
 
 
+class FileBlock(msgspec.Struct, frozen=True):
+    """Lines of a file in the text of a result, which need not be sent if they are already shown."""
+
+    path: str
+    first: int
+    text: str
+    header: str = ""  # the line before them that says which they are
+
+    @property
+    def shown(self) -> str:
+        """The lines with their header, as they are in the result."""
+        return f"{self.header}\n{self.text}" if self.header else self.text
+
+
 class ToolOutcome(msgspec.Struct, frozen=True):
     """The result of a call, as text for the model, and the effect that it requests.
 
@@ -252,6 +266,7 @@ class ToolOutcome(msgspec.Struct, frozen=True):
     images: tuple[ImagePart, ...] = ()
     metadata: dict[str, Any] = {}
     rest: bytes = b""  # the whole output where `text` is only its beginning; kept in the store
+    blocks: tuple[FileBlock, ...] = ()  # in the order of `text`
 
 
 class EffectResult(msgspec.Struct, frozen=True):

@@ -342,9 +342,12 @@ OUTSIDE_PREFIXES = ("/", "~", "..")
 OutsideResolver: TypeAlias = Callable[
     [str], str
 ]  # where a path leads outside the workspace, if it does
-NOT_STAGED: Final = (
-    "Not run and not staged: it is not read-only. {why} With `stage: true` it becomes part of the "
-    "plan."
+NOT_STAGED: Final = "Not run: {why} `stage: true` puts it into the plan."
+# How the classifier says that a command starts an interpreter, a build or tests.
+CODE_REASONS: Final = ("it runs code", "it builds, tests or installs")
+CODE_NOT_STAGED: Final = (
+    "Not run: while planning, only read-only commands run (no interpreters, no tests); "
+    "`stage: true` puts it into the plan."
 )
 NOTHING_STAGED: Final = "Nothing can be staged here; call it without `stage`."
 UNCERTAIN = Decision(Verdict.ASK, "This command could not be fully parsed.", "defaults")
@@ -381,7 +384,9 @@ def staged_checks(
         edit = ResourceAccess(Action.EDIT, path)
         yield PermissionCheck(edit, staged, edit_floor(path, permissions), whole=whole)
     if not request.stage:  # last, so that what forbids it in any case is the reason that is given
-        yield denied_check(PermissionCheck(request), NOT_STAGED.format(why=why))
+        is_code = any(reason in why for reason in CODE_REASONS)
+        words = CODE_NOT_STAGED if is_code else NOT_STAGED.format(why=why)
+        yield denied_check(PermissionCheck(request), words)
 
 
 def command_line_checks(

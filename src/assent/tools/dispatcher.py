@@ -584,6 +584,7 @@ class ToolDispatcher:
         """Runs the pieces of a call in order, each as a call of its own, while there is room."""
         results: list[ToolCallResult] = []
         joined = JoinedOutcome()
+        context = msgspec.structs.replace(context, is_piece=True)
         for each in prepared.pieces:
             if joined.is_full:
                 lines = str((each.call.args or {}).get("lines", ""))

@@ -63,7 +63,7 @@ BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 class WriteArgs(OptionArgs, frozen=True):
     path: Annotated[str, msgspec.Meta(description="file")]
-    content: Annotated[str, msgspec.Meta(description="all of it")]
+    content: Annotated[str, msgspec.Meta(description="text")]
 
 
 def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -119,15 +119,17 @@ _Places: TypeAlias = list[tuple[TextReplacement, int]]  # each with the number o
 
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: Annotated[str | list[str], msgspec.Meta(description="file; glob with replace_all")]
-    old: Annotated[str, msgspec.Meta(description="text of one place only")]
+    path: Annotated[
+        str | list[str], msgspec.Meta(description="file; glob (**/ can be empty) with replace_all")
+    ]
+    old: Annotated[str, msgspec.Meta(description="text of one place")]
     new: Annotated[str, msgspec.Meta(description="replacement")]
     replace_all: Annotated[bool, msgspec.Meta(description="every match")] = False
     word: Annotated[bool, msgspec.Meta(description="whole words")] = False
 
 
 class EditArgs(OptionArgs, frozen=True):
-    edits: Annotated[list[TextEdit], msgspec.Meta(description="in any order")]
+    edits: Annotated[list[TextEdit], msgspec.Meta(description="any order")]
 
 
 class _FileEdits(msgspec.Struct):

@@ -290,6 +290,7 @@ MAX_PLACE_LINES = 12  # lines of one place of a diff
 MAX_PLACES = 10  # places of a diff
 MAX_DIFF_LINES = 60  # lines of all diffs of a call
 CUT = "…"  # where a diff leaves something out
+NO_LINE_BREAK = b" [no line break at the end]"  # shown where that is what differs
 MAX_FILES = 5000  # of one call
 
 
@@ -393,7 +394,8 @@ def edit_outcome(
             continue
         told.append(f"{one_line(change.path)}: {change.words}")
         rows = change.diff.split("\n") if change.diff else []
-        told += rows[: max(left, 0)] + ([CUT] if len(rows) > max(left, 0) else [])
+        out = len(rows) - max(left, 0)
+        told += rows[: max(left, 0)] + ([f"{CUT} {out} more lines"] if out > 0 else [])
         left -= len(rows)
     contents = {change.after.digest: change.content for change in real}
     return ToolOutcome(
@@ -405,8 +407,14 @@ def edit_outcome(
 
 
 def edit_diff(before: str, after: str) -> str:
-    """Returns every place where two texts differ as a small hunk, with a mark where it is cut."""
-    old, new = [text.encode("utf-8", "surrogateescape").split(b"\n") for text in (before, after)]
+    """Returns every place where two texts differ as a small hunk, with a mark where it is cut.
+
+    Lines that were only inserted are counted: the model has just written them.
+    """
+    old, new = _diffed_lines(before), _diffed_lines(after)
+    if before and after and before.endswith("\n") != after.endswith("\n"):
+        unended = new if before.endswith("\n") else old
+        unended[-1] += NO_LINE_BREAK
     places: list[list[LineChange]] = []
     for change in line_changes(old, new):
         if places and change[0] - places[-1][-1][1] <= MAX_GAP_LINES:
@@ -419,18 +427,35 @@ def edit_diff(before: str, after: str) -> str:
     return "\n".join(shown)
 
 
+def _diffed_lines(text: str) -> list[bytes]:
+    """Returns the lines of a text; a line break at the end begins no further one."""
+    lines = text.encode("utf-8", "surrogateescape").split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def _place(old: list[bytes], new: list[bytes], changes: list[LineChange]) -> str:
     start, _, first, _ = changes[0]
     _, end, _, last = changes[-1]
+    if start == end:
+        return _inserted(start, first, last)
     rows, at = list[str](), start
     for i, j, k, m in changes:
         rows += _rows(" ", old[at:i]) + _rows("-", old[i:j]) + _rows("+", new[k:m])
         at = j
     if len(rows) > MAX_PLACE_LINES:
         half = MAX_PLACE_LINES // 2
-        rows = [*rows[:half], CUT, *rows[1 - half :]]
+        out = len(rows) - MAX_PLACE_LINES + 1
+        rows = [*rows[:half], f"{CUT} {out} lines", *rows[1 - half :]]
     was, now = _span(start, end), _span(first, last)
     return "\n".join([f"@@ -{was} +{now} @@", *rows])
+
+
+def _inserted(at: int, first: int, last: int) -> str:
+    """Says which lines are new; by their numbers now, where others above changed them."""
+    lines = "1 line" if last - first == 1 else f"{last - first} lines"
+    where = f"after line {at}" if at else "before line 1"
+    now = "" if at == first else f", now line {_span(first, last).partition(',')[0]}"
+    return f"{lines} inserted {where}{now}"
 
 
 def _span(start: int, end: int) -> str:

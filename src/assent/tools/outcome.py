@@ -15,7 +15,13 @@ from assent.core.llm import ImagePart
 from assent.core.paths import typed_line
 from assent.core.shell.process import OutputChunk, ProcessResult, is_expected_exit, signal_of
 from assent.core.text.terminal_codes import without_terminal_codes
-from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome, without_missing_tools
+from assent.core.tool import (
+    MISSING_CAPABILITY,
+    FileBlock,
+    ResourceAccess,
+    ToolOutcome,
+    without_missing_tools,
+)
 from assent.tools.tool import ToolContext
 
 # Texts of refused and failed calls for the model, and of requests for people.
@@ -102,6 +108,7 @@ class JoinedOutcome:
         self._parts: list[str] = []
         self._titles: list[str] = []
         self._images: list[ImagePart] = []
+        self._blocks: list[FileBlock] = []
         self._seen: dict[str, str] = {}
         self._omitted: list[str] = []  # what has to be asked for again
         self._size = self._lines = 0
@@ -128,6 +135,7 @@ class JoinedOutcome:
         self._failed = self._failed and outcome.failed
         if not outcome.failed:
             self._images += outcome.images
+            self._blocks += outcome.blocks
             self._seen |= outcome.metadata.get("seen", {})
 
     def omit(self, name: str) -> None:
@@ -142,7 +150,14 @@ class JoinedOutcome:
             parts = [*parts, f"[{FULL}; not shown: {rest}]"]
         metadata = {"seen": self._seen} if self._seen else {}
         title, images = ", ".join(self._titles), tuple(self._images)
-        return ToolOutcome("\n".join(parts), title, self._failed, images=images, metadata=metadata)
+        return ToolOutcome(
+            "\n".join(parts),
+            title,
+            self._failed,
+            images=images,
+            metadata=metadata,
+            blocks=tuple(self._blocks),
+        )
 
 
 def begins_with_header(text: str, title: str) -> bool:

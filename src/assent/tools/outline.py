@@ -12,12 +12,14 @@ from _ast import (
     AnnAssign,
     Assign,
     AsyncFunctionDef,
+    Attribute,
     ClassDef,
     FunctionDef,
     Module,
     Name,
     PyCF_ONLY_AST,
 )
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -29,6 +31,8 @@ from assent.tools.definitions import definition, language_of
 MAX_ENTRIES: Final = 100  # definitions that are shown
 MAX_ENTRY_CHARS: Final = 100
 MAX_NESTED: Final = 300  # names of nested definitions, where there are too many to show each
+MAX_RANGES: Final = 200  # nested definitions whose lines are named, too
+MANY_METHODS: Final = 12  # of a class; then its operators are not listed
 MAX_BYTES: Final = 1 << 20  # of a file that is looked at
 MAX_PARSED_BYTES: Final = 256 << 10  # of Python; a longer file is matched by lines
 MAX_REMEMBERED: Final = 32
@@ -53,6 +57,12 @@ _OWNER: Final = {  # that stands beside the name
     "go": re.compile(r"func\s+\(\s*(?:\w+\s+)?\*?(\w+)"),
     "c": re.compile(r"[^(]*?\b(\w+)::~?\w+\s*\("),
 }
+_OPERATOR: Final = re.compile(
+    r"__(?:eq|ne|lt|le|gt|ge|hash|bool|len|iter|contains|repr|str|format|bytes|sizeof|dir|copy"
+    r"|deepcopy|reduce|reduce_ex|getstate|setstate|index|int|float|complex|round|trunc|floor|ceil"
+    r"|neg|pos|abs|invert|[ir]?(?:add|sub|mul|matmul|truediv|floordiv|mod|divmod|pow|lshift|rshift"
+    r"|and|or|xor))__"
+)
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SIGNS: Final = ("python", "c", "shell", "ruby", "elixir")  # a line with # says nothing of ends
 _HERE_TEXT: Final = re.compile(r"<<[-~<]?\s?['\"]?[A-Za-z_]\w*['\"]?\s*(?:[;|>&)].*)?$")
@@ -76,6 +86,7 @@ class Symbol(msgspec.Struct, frozen=True):
     owner: str = ""  # dotted: the class that it is in
     depth: int = 0
     is_shown: bool = True  # in an outline
+    is_stub: bool = False  # one of the overloads of what it names
 
     @property
     def qualified(self) -> str:
@@ -119,21 +130,56 @@ def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ..
 
     Of too many, those that are not nested, each with the names of what it contains; then the first.
     """
-    found = [each for each in file_symbols(path, content, digest).symbols if each.is_shown]
+    symbols = file_symbols(path, content, digest).symbols
+    found, operators = _without_operators([each for each in symbols if each.is_shown])
+    note = _left_out(operators)
     if len(found) <= MAX_ENTRIES:
-        return tuple([outline_entry(each) for each in found])
+        return (*[outline_entry(each) for each in found], *note)
     shown = ([each for each in found if not each.depth] or found)[:MAX_ENTRIES]
     entries = []
     named = len(shown)
     inner = [each for each in found if each.owner][:MAX_NESTED]
+    has_ranges = len(inner) <= MAX_RANGES
     for each in shown:
         below = [one for one in inner if one.owner == each.qualified and one not in shown]
-        names = [one.name[:MAX_ENTRY_CHARS] for one in below]
+        names = [one.name[:MAX_ENTRY_CHARS] + f" {one.span}" * has_ranges for one in below]
         entries.append(outline_entry(each))
         entries += [f"  {', '.join(names)}"] if names else []
         named += len(names)
     more = len(found) - named
-    return (*entries, *([f"[{more} more definitions]"] if more else []))
+    return (*entries, *([f"[{more} more definitions]"] if more else []), *note)
+
+
+def inner_outline(symbols: Sequence[Symbol], around: Symbol, most: int) -> list[str]:
+    """Returns the outline of what a definition contains; the last line says what is missing."""
+    inside = [
+        each
+        for each in symbols
+        if each.is_shown and each != around and around.first <= each.first <= around.last
+    ]
+    found, operators = _without_operators(inside)
+    rest = len(found) - most
+    return [
+        *[outline_entry(each) for each in found[:most]],
+        *([f"[{rest} more definitions]"] if rest > 0 else []),
+        *_left_out(operators),
+    ]
+
+
+def _left_out(operators: int) -> list[str]:
+    methods = "method" if operators == 1 else "methods"
+    return [f"[{operators} operator {methods} left out]"] if operators else []
+
+
+def _without_operators(found: Sequence[Symbol]) -> tuple[list[Symbol], int]:
+    """Leaves the operators of classes with many methods out; also returns how many these are."""
+    methods = Counter(each.owner for each in found if each.owner)
+    kept = [
+        each
+        for each in found
+        if methods[each.owner] < MANY_METHODS or not _OPERATOR.fullmatch(each.name)
+    ]
+    return kept, len(found) - len(kept)
 
 
 def outline_entry(symbol: Symbol) -> str:
@@ -149,7 +195,7 @@ def _symbols(path: bytes, content: bytes) -> FileSymbols:
     tree = _parsed(text) if ending in _PYTHON and len(content) <= MAX_PARSED_BYTES else None
     if tree is not None:
         found = sorted(_defined(tree, lines), key=lambda each: each.line)
-        return FileSymbols(tuple(found), is_parsed=True)
+        return FileSymbols(tuple(_with_stubs_hidden(found)), is_parsed=True)
     if len(content) > MAX_BYTES:
         lines.pop()  # it may be half a line
     return FileSymbols(tuple(_matched(path, lines, is_whole=len(content) <= MAX_BYTES)))
@@ -182,7 +228,7 @@ def _defined(tree: Module, lines: Sequence[str]) -> Iterator[Symbol]:
             kind = "class" if is_class else "method" if owner else "function"
             found = Symbol(
                 node.lineno, first, node.end_lineno or 0, node.name, kind, lines[node.lineno - 1],
-                owner, depth, not is_local,
+                owner, depth, not is_local, any(map(_is_overload, node.decorator_list)),
             )  # fmt: skip
             yield found
             inner = is_local or not is_class
@@ -200,6 +246,19 @@ def _defined(tree: Module, lines: Sequence[str]) -> Iterator[Symbol]:
                 below = getattr(node, field, None)
                 if isinstance(below, list):
                     waiting += [(each, owner, depth, is_local) for each in below]
+
+
+def _is_overload(decorator: AST) -> bool:
+    name = decorator.attr if isinstance(decorator, Attribute) else getattr(decorator, "id", "")
+    return name == "overload"
+
+
+def _with_stubs_hidden(found: Sequence[Symbol]) -> Iterator[Symbol]:
+    """Yields definitions; overloads are hidden where the implementation is in the same file."""
+    real = {each.qualified for each in found if not each.is_stub}
+    for each in found:
+        is_hidden = each.is_stub and each.qualified in real
+        yield msgspec.structs.replace(each, is_shown=False) if is_hidden else each
 
 
 # Other languages, matched by lines.
@@ -416,7 +475,9 @@ def named_symbols(symbols: Sequence[Symbol], name: str) -> list[Symbol]:
     wanted = _plain(name)
     ends, last = f".{wanted}", wanted.rpartition(".")[2]
     likely = [each for each in symbols if each.name == last or each.kind == "heading"]
-    return [each for each in likely if f".{_plain(each.qualified)}".endswith(ends)]
+    found = [each for each in likely if f".{_plain(each.qualified)}".endswith(ends)]
+    real = {each.qualified for each in found if not each.is_stub}
+    return [each for each in found if not each.is_stub or each.qualified not in real]
 
 
 def near_symbols(symbols: Sequence[Symbol], name: str) -> list[Symbol]:

@@ -17,7 +17,7 @@ from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.llm import ImagePart
 from assent.core.paths import ancestors, display_path, one_line
 from assent.core.plan.operation import FileState
-from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.core.tool import Action, FileBlock, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
 from assent.tools.files import existing_state, read_accesses, readable_path, resolve_path
 from assent.tools.outcome import (
@@ -89,6 +89,7 @@ def _read(context: ToolContext, folder: bytes, name: str) -> Iterator[NestedInst
 LONG_LINES = 300  # a longer file is outlined, unless lines are asked for,
 FIRST_LINES = 60  # and begins with so many of its lines,
 UNOUTLINED_LINES = 150  # or with so many if nothing in it can be outlined
+OUTLINE_LEAD = "[{title}, {lines} lines. The outline; use lines to read on.]"
 LAST_LINE = 1 << 62  # the end of any file
 MAX_PIECES = 20  # files of one call
 MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
@@ -170,8 +171,8 @@ def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
         return _picture(path, state, media, context)
     if b"\0" in first[:BINARY_PROBE_BYTES]:
         raise Refused(f"{one_line(path)} is binary ({state.size} bytes); it has no lines to read.")
-    text, size = _shown(path, chain((first,), chunks), asked, state.digest)
-    return _text(path, state, text, size, context)
+    shown = _shown(path, chain((first,), chunks), asked, state.digest, is_brief=context.is_piece)
+    return _text(path, state, shown, context)
 
 
 def _check_alone(args: ReadArgs) -> None:
@@ -229,12 +230,25 @@ def _checked(lines: LineRange, last: int) -> LineRange:
     return lines
 
 
+class ShownFile(msgspec.Struct, frozen=True):
+    """What is shown of a file: the text, how many of its bytes, and which of its lines."""
+
+    text: str
+    size: int
+    blocks: tuple[FileBlock, ...] = ()
+
+
 def _shown(
-    path: bytes, chunks: Iterable[bytes], asked: AskedLines, digest: str = ""
-) -> tuple[str, int]:
+    path: bytes,
+    chunks: Iterable[bytes],
+    asked: AskedLines,
+    digest: str = "",
+    *,
+    is_brief: bool = False,
+) -> ShownFile:
     """Returns the lines that were asked for, or else the file; of a long one, its outline.
 
-    And how many bytes of the file they show.
+    With `is_brief` that is all of a long one, if there is an outline.
     """
     ranges, title = asked.ranges, one_line(path)
     notes: list[str] = []
@@ -248,18 +262,38 @@ def _shown(
         found = read_pages(chunks, ranges)
         _check_found(title, found, ranges)
         told = [f"[{note}]" for note in notes]
-        return "\n".join([*_lines_of(title, found, ranges), *told]), found.size
+        text = "\n".join([*_lines_of(title, found, ranges), *told])
+        return ShownFile(text, found.size, _blocks(title, found))
     kept: list[bytes] = []
     found = read_pages(_kept(chunks, kept), (LineRange(1, LONG_LINES),))
     if found.total <= LONG_LINES:
-        return "\n".join(_lines_of(title, found)), found.size
+        return ShownFile("\n".join(_lines_of(title, found)), found.size, _blocks(title, found))
     outline = file_outline(path, b"".join(kept), digest)
-    page, most = found.pages[0], FIRST_LINES if outline else UNOUTLINED_LINES
+    page, most = found.pages[0], UNOUTLINED_LINES
+    if outline and is_brief:
+        lead = OUTLINE_LEAD.format(title=title, lines=f"{found.total:,}")
+        return ShownFile("\n".join([lead, *outline]), 0)
+    if outline:
+        most = _first_lines(page, file_symbols(path, b"".join(kept), digest).symbols)
     begun = LinePage(page.first, page.lines[:most], page.sizes[:most])
     found = msgspec.structs.replace(found, pages=(begun,), cut=0)
     outlined = "The outline, then the" if outline else "The"
     lead = f"[{title}, {found.total:,} lines. {outlined} beginning; use lines to read on.]"
-    return "\n".join([lead, *outline, *_lines_of(title, found)]), found.size
+    text = "\n".join([lead, *outline, *_lines_of(title, found)])
+    return ShownFile(text, found.size, _blocks(title, found))
+
+
+def _first_lines(page: LinePage, symbols: Sequence[Symbol]) -> int:
+    """Returns how many lines to begin with: those before a definition that would be cut."""
+    cut = [
+        each.first - 1
+        for each in symbols
+        if each.is_shown and 1 < each.first <= FIRST_LINES < each.last
+    ]
+    most = min(cut, default=FIRST_LINES)
+    while most > 1 and not page.lines[most - 1].strip():
+        most -= 1
+    return most
 
 
 def _begun(chunks: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -340,10 +374,8 @@ def _lines_of(title: str, found: FilePages, asked: Sequence[LineRange] = ()) -> 
     if not found.total:
         yield "[The file is empty.]"
     for page in found.pages:
-        if page.first > found.pages[0].first:
-            yield f"[{page.span}]"
-        elif not found.is_whole:
-            yield f"[{title}, {page.span} of {found.total:,}]"
+        if header := _header(title, found, page):
+            yield header
         yield from page.lines
     if found.cut:
         last = max([each.last for each in asked if each.first <= found.cut], default=LAST_LINE)
@@ -351,6 +383,20 @@ def _lines_of(title: str, found: FilePages, asked: Sequence[LineRange] = ()) -> 
         yield f"[{FULL}: read on with lines {rest}.]"
     if found.foreign:
         yield "[Not UTF-8: read as Latin-1.]"
+
+
+def _header(title: str, found: FilePages, page: LinePage) -> str:
+    """Returns what says which lines these are; nothing before a whole file."""
+    if page.first > found.pages[0].first:
+        return f"[{page.span}]"
+    return "" if found.is_whole else f"[{title}, {page.span} of {found.total:,}]"
+
+
+def _blocks(title: str, found: FilePages) -> tuple[FileBlock, ...]:
+    return tuple(
+        FileBlock(title, page.first, "\n".join(page.lines), _header(title, found, page))
+        for page in found.pages
+    )
 
 
 def _outside(outside: OutsideFiles, path: bytes, asked: AskedLines) -> ToolOutcome:
@@ -365,8 +411,9 @@ def _outside(outside: OutsideFiles, path: bytes, asked: AskedLines) -> ToolOutco
         return ToolOutcome(text, title, images=(ImagePart(media, content),))
     if b"\0" in content[:BINARY_PROBE_BYTES]:
         raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
-    text, size = _shown(path, (content,), asked)
-    return ToolOutcome(text, title, metadata={SHOWN_BYTES: size})
+    shown = _shown(path, (content,), asked)
+    metadata = {SHOWN_BYTES: shown.size}
+    return ToolOutcome(shown.text, title, metadata=metadata, blocks=shown.blocks)
 
 
 def _output(output: str, args: ReadArgs, asked: AskedLines, context: ToolContext) -> ToolOutcome:
@@ -380,8 +427,7 @@ def _output(output: str, args: ReadArgs, asked: AskedLines, context: ToolContext
     lines = "\n".join(output_lines(content.decode("utf-8", "replace"))).encode()
     if asked == AskedLines():
         asked = AskedLines((LineRange(1, LAST_LINE),))
-    text, _ = _shown(args.path.encode(), (lines,), asked)
-    return ToolOutcome(text, args.path)
+    return ToolOutcome(_shown(args.path.encode(), (lines,), asked).text, args.path)
 
 
 def _check_picture(title: str, size: int) -> None:
@@ -389,17 +435,18 @@ def _check_picture(title: str, size: int) -> None:
         raise Refused(f"{title} is an image of {size} bytes, which is too large.")
 
 
-def _text(path: bytes, state: FileState, text: str, size: int, context: ToolContext) -> ToolOutcome:
+def _text(path: bytes, state: FileState, shown: ShownFile, context: ToolContext) -> ToolOutcome:
     seen, title = {display_path(path): state.digest}, one_line(path)
     parts: list[str] = []
     for each in nested_instructions(context, path):
         seen[display_path(each.path)] = each.digest
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
-    if parts and not begins_with_header(text, title):
+    if parts and not begins_with_header(shown.text, title):
         parts.append(f"[{title}]")
-    text = "\n".join([*parts, text])
-    return ToolOutcome(text, title, metadata={"seen": seen, SHOWN_BYTES: size})
+    text = "\n".join([*parts, shown.text])
+    metadata = {"seen": seen, SHOWN_BYTES: shown.size}
+    return ToolOutcome(text, title, metadata=metadata, blocks=shown.blocks)
 
 
 def _picture(path: bytes, state: FileState, media: str, context: ToolContext) -> ToolOutcome:

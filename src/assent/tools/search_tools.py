@@ -16,7 +16,13 @@ from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
 from assent.core.paths import display_path, one_line
 from assent.core.plan.operation import FileState
-from assent.core.tool import Action, ResourceAccess, ToolOutcome, without_missing_tools
+from assent.core.tool import (
+    Action,
+    FileBlock,
+    ResourceAccess,
+    ToolOutcome,
+    without_missing_tools,
+)
 from assent.tools.definitions import Definition, definition, language_of
 from assent.tools.files import existing_state, read_access_of, resolve_path, search_accesses
 from assent.tools.outcome import (
@@ -29,7 +35,14 @@ from assent.tools.outcome import (
     shown_line,
     truncated,
 )
-from assent.tools.outline import MAX_BYTES, FileSymbols, Symbol, file_symbols, outline_entry
+from assent.tools.outline import (
+    MAX_BYTES,
+    FileSymbols,
+    Symbol,
+    file_symbols,
+    inner_outline,
+    outline_entry,
+)
 from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
 from assent.tools.tool import HIDDEN_FIELD, Tool, ToolContext
 
@@ -102,10 +115,14 @@ class FileDefinitions:
 MAX_CONTEXT_LINES = 20
 MAX_MATCHES = 2000
 COUNTED_AT_SIGHT = 10  # matching lines; of more, in several files, the number is said
-OVERRUN = 5  # one part in so many: a result that is longer by less is shown whole
+OVERRUN = 5  # one part in so many: a result that is longer by less is shown whole,
+OVERRUN_LINES = 25  # or by so many lines, unless few were asked for
 MAX_NAMED = 12  # files that are named because something of them is not shown
 BY_DEFINITION = "definition"
-MAX_SHOWN_LINES = 200  # of a definition that is shown because of a line in it
+MAX_SHOWN_LINES = 200  # of a definition that is shown because its own head matches
+MAX_AROUND_LINES = 60  # of one that is shown because of a line in it; of a longer one,
+LINES_AROUND = 3  # so many lines before and after that line
+MAX_OUTLINED = 80  # definitions in a class that is too long to show
 LABEL_PERCENT = 10  # of a result, which the names of definitions may add to it
 MAX_LABELLED_BYTES = 1 << 19  # of the files whose definitions are looked at only to name them
 UNLABELLED = ("", "markdown", "tables")
@@ -152,16 +169,18 @@ def run_grep(args: GrepArgs, context: ToolContext) -> ToolOutcome:
     around = 0 if _is_by_definition(args) else _lines_around(args)
     found = search_text(context, _query(args, folder, around))
     limit = min(max(1, args.limit), MAX_MATCHES)
-    limit += limit // OVERRUN
+    limit += max(limit // OVERRUN, OVERRUN_LINES if limit >= 2 * OVERRUN_LINES else 0)
     matching = Counter(hit.path for hit in found.hits if not hit.context)
     notes = [] if found.hits else ["No lines match."]
     seen: dict[str, str] = {}
+    blocks: tuple[FileBlock, ...] = ()
     if args.show != "content":
         rows = [one_line(path) + _count(n, args.show) for path, n in matching.items()]
         lines, count = rows[:limit], len(rows)
     elif _is_by_definition(args):
         whole = _WholeDefinitions(context, [*_first(found.hits, limit)])
         lines, count, seen = [*whole.lines], matching.total(), whole.seen
+        blocks = tuple(whole.blocks)
         notes += whole.notes()
     else:
         lines = [*_grep_lines(context, [*_first(found.hits, limit)])]
@@ -177,7 +196,8 @@ def run_grep(args: GrepArgs, context: ToolContext) -> ToolOutcome:
     if max(around, args.before, args.after) > MAX_CONTEXT_LINES:
         notes.append(without_missing_tools(CONTEXT_CUT, context.absent))
     metadata: dict[str, Any] = {"count": count} | ({"seen": seen} if seen else {})
-    return limited_outcome(text, args.pattern, [*notes, *found.notes], **metadata)
+    outcome = limited_outcome(text, args.pattern, [*notes, *found.notes], **metadata)
+    return msgspec.structs.replace(outcome, blocks=blocks)
 
 
 def _total(matching: Counter[bytes]) -> str:
@@ -187,13 +207,17 @@ def _total(matching: Counter[bytes]) -> str:
 
 
 def _rest(args: GrepArgs, hits: Sequence[SearchHit], limit: int) -> str:
-    """Names the files with hits that are not shown, and the call that shows the first of them."""
+    """Names the files with hits that are not shown, and the call that shows one of them.
+
+    That is one of which nothing is shown, if there is such a file.
+    """
     matches = [hit.path for hit in hits if not hit.context]
     left = Counter(matches[limit:])
     named = [f"{one_line(path)} {n}" for path, n in left.items()]
     more = len(named) - MAX_NAMED
     told = ", ".join([*named[:MAX_NAMED], *([f"{more} more files"] if more > 0 else [])])
-    first = next(iter(left))
+    begun = {*matches[:limit]}
+    first = next((path for path in left if path not in begun), next(iter(left)))
     call: dict[str, object] = {"pattern": args.pattern, "path": one_line(first)}
     call |= {"literal": True} if args.literal else {}
     call |= {"ignore_case": True} if args.ignore_case else {}
@@ -303,11 +327,13 @@ def _labels(hits: Sequence[SearchHit], around: dict[int, Symbol]) -> Iterator[tu
 class _WholeDefinitions:
     """The whole definitions around hits, each once, as far as one result has room.
 
-    A line outside of any definition, or in a very long one, is shown alone.
+    A definition is shown whole if its own head matches or if it is short. Of a longer one the lines
+    around the hit are shown; of a class that is too long, the outline.
     """
 
     def __init__(self, context: ToolContext, hits: Sequence[SearchHit]) -> None:
         self.lines: list[str] = []
+        self.blocks: list[FileBlock] = []
         self.seen: dict[str, str] = {}
         self._known = FileDefinitions(context)
         self._omitted: dict[bytes, list[str]] = {}
@@ -329,27 +355,45 @@ class _WholeDefinitions:
     def _add(self, path: bytes, hits: Sequence[SearchHit]) -> None:
         around = self._known.around(path, [hit.line for hit in hits])
         inner = {line: found[-1] for line, found in around.items()}
-        long = {line for line, each in inner.items() if each.last - each.first >= MAX_SHOWN_LINES}
-        shown = {line: each for line, each in inner.items() if line not in long}
-        alone = [hit for hit in hits if hit.line not in shown]
-        rows = [one_line(path)]
-        for hit in alone:
-            if hit.line in long:
-                rows.append(f"in {inner[hit.line].qualified}, lines {inner[hit.line].span}:")
-            rows.append(_hit_line(hit))
-        if self._put(rows) and shown:
-            self.seen[display_path(path)] = sha256(self._known.contents[path])
+        whole = [each for line, each in inner.items() if _is_shown_whole(each, line)]
         content = self._known.contents.get(path, b"").split(b"\n")
-        names = {each.first: each.qualified for each in shown.values()}
-        for block in joined_ranges([LineRange(each.first, each.last) for each in shown.values()]):
+        rows = [one_line(path), *self._alone(path, hits, inner, whole, content)]
+        if self._put(rows) and whole:
+            self.seen[display_path(path)] = sha256(self._known.contents[path])
+        names = {each.first: each.qualified for each in whole}
+        for block in joined_ranges([LineRange(each.first, each.last) for each in whole]):
             inside = [name for first, name in names.items() if block.first <= first <= block.last]
             title = f"[lines {block.first}-{block.last}: {', '.join(inside)[:MAX_SIGNATURE_CHARS]}]"
-            text = [
-                shown_line(content[at - 1], first=at == 1)
-                for at in range(block.first, min(block.last, len(content)) + 1)
-            ]
-            if not self._put([title, *text]):
+            text = _file_lines(content, block.first, block.last)
+            if self._put([title, *text]):
+                made = FileBlock(one_line(path), block.first, "\n".join(text), title)
+                self.blocks.append(made)
+            else:
                 self._omitted.setdefault(path, []).append(f"{block.first}-{block.last}")
+
+    def _alone(
+        self,
+        path: bytes,
+        hits: Sequence[SearchHit],
+        inner: dict[int, Symbol],
+        whole: Sequence[Symbol],
+        content: Sequence[bytes],
+    ) -> Iterator[str]:
+        """Yields the hits that are not in a definition which is shown whole."""
+        shown = [(each.first, each.last) for each in whole]
+        rest = [hit for hit in hits if not any(a <= hit.line <= b for a, b in shown)]
+        for symbol, group in groupby(rest, key=lambda hit: inner.get(hit.line)):
+            each = [*group]
+            if symbol is None:
+                yield from map(_hit_line, each)
+            elif symbol.kind == "class" and each[0].line == symbol.line:
+                size = symbol.last - symbol.first + 1
+                yield f"[lines {symbol.span}: {symbol.qualified}, {size} lines: its outline]"
+                yield from inner_outline(self._known.of(path).symbols, symbol, MAX_OUTLINED)
+                yield from _lines_near(each[1:], symbol, content)
+            else:
+                yield f"in {symbol.qualified}, lines {symbol.span}:"
+                yield from _lines_near(each, symbol, content)
 
     def _put(self, rows: Sequence[str]) -> bool:
         """Adds lines if there is room for all of them."""
@@ -359,6 +403,36 @@ class _WholeDefinitions:
         self.lines += rows
         self._size += size
         return True
+
+
+def _is_shown_whole(symbol: Symbol, line: int) -> bool:
+    size = symbol.last - symbol.first + 1
+    return size <= (MAX_SHOWN_LINES if line <= symbol.line else MAX_AROUND_LINES)
+
+
+def _file_lines(content: Sequence[bytes], first: int, last: int) -> list[str]:
+    numbers = range(first, min(last, len(content)) + 1)
+    return [shown_line(content[at - 1], first=at == 1) for at in numbers]
+
+
+def _lines_near(
+    hits: Sequence[SearchHit], symbol: Symbol, content: Sequence[bytes]
+) -> Iterator[str]:
+    """Yields hits with some lines around them, each once and none outside of the definition."""
+    matching = {hit.line: hit for hit in hits}
+    near = [
+        LineRange(
+            max(symbol.first, line - LINES_AROUND),
+            min(symbol.last, len(content), line + LINES_AROUND),
+        )
+        for line in matching
+    ]
+    for place in joined_ranges(near):
+        for at in range(place.first, place.last + 1):
+            if at in matching:
+                yield _hit_line(matching[at])
+            else:
+                yield numbered(at, shown_line(content[at - 1], first=at == 1), "-")
 
 
 GREP = Tool("grep", GrepArgs, grep_touches, run_grep, action=Action.READ)

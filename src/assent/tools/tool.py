@@ -55,6 +55,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     option_context: "Callable[[str], ToolContext] | None" = None
     # Digests of files as the model saw them earlier, where it knows that changes were taken back.
     seen_before: Mapping[str, Collection[str]] = {}
+    is_piece: bool = False  # of a call that stands for several
 
     def of_call(self, args: msgspec.Struct | None) -> "ToolContext":
         """Returns the context of a call: of the draft that it names, or this one."""

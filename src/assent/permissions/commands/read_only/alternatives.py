@@ -25,9 +25,7 @@ FAMILIES: Mapping[str, str] = {
         "files can only be written, moved and deleted"
     ),
     "bash sh zsh fish dash ksh csh tcsh busybox eval exec source . python python2 python3 node "
-    "deno bun perl ruby php lua Rscript osascript expect script ts-node tsx": (
-        "it runs code; read the code with `cat`, and say what should be run"
-    ),
+    "deno bun perl ruby php lua Rscript osascript expect script ts-node tsx": ("it runs code"),
     "xargs parallel": "name the files, or use a wildcard: `wc -l src/*.py`",
     "env set export declare typeset compgen": "`printenv NAME` shows one variable",
     "less more most bat batcat pg view": "use `cat FILE`, or `sed -n '1,80p' FILE` for a part",
@@ -77,5 +75,5 @@ def unlisted_command_reason(name: str) -> str:
     if "/" in name:
         return f"`{name}` is a path; only plain program names can run here."
     other = ALTERNATIVES.get(name)
-    hint = f": {other}" if other else "; use `cat`, `rg`, `find`, `jq` or `git` instead"
+    hint = f": {other}" if other else ""
     return f"`{name}` is not in the list of read-only commands{hint}."
