@@ -45,6 +45,7 @@ from assent.core.shell.process import (
 from assent.core.text.secrets import redact
 from assent.core.text.terminal_codes import without_terminal_codes
 from assent.executor.drift import check_disk, first_segment_files, state_text
+from assent.planning.drafts import PlanContents
 from assent.planning.path_checks import command_limits
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -124,7 +125,7 @@ class PlanRehearser:
         self._check(plan)
         self._check_allowed(plan, verification)
         with temporary_copy(self._ports) as opened:
-            copy = _Copy(self._ports, self._root, opened)
+            copy = _Copy(self._ports, self._root, opened, plan.operations)
             commit, others = copy.git(self._plan_dir, plan)
             done: list[RehearsedCommand] = []
             for part in self._commands(plan, verification, request, copy):
@@ -223,8 +224,11 @@ class PlanRehearser:
 class _Copy:
     """A fresh copy with what the plan has done to it so far."""
 
-    def __init__(self, ports: Ports, root: bytes, copy: ScratchCopy) -> None:
+    def __init__(
+        self, ports: Ports, root: bytes, copy: ScratchCopy, operations: Sequence[Operation]
+    ) -> None:
         self._ports, self._root, self._copy = ports, root, copy
+        self._content = PlanContents(ports).reader(operations)
         self._draft = ScratchDraft()
         self._output = bytearray()
         self._cut = False
@@ -275,7 +279,7 @@ class _Copy:
         self, command: CommandSpec, folder: bytes, limits: ProcessLimits
     ) -> Generator[OutputChunk, None, ProcessResult]:
         """Runs a command on what the plan has done so far, and streams its output."""
-        self._copy.apply(self._draft, self._ports.blobs.chunks)
+        self._copy.apply(self._draft, self._content)
         self._output.clear()
         self._cut = False
         return (yield from streamed(self._copy, command, folder, limits, self._keep_output))
