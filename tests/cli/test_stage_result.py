@@ -67,7 +67,7 @@ def started(world: World, line: str, *options: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_what_a_generator_makes_is_staged_and_built(ready: World) -> None:
+def test_f61_what_a_generator_makes_is_staged_and_built(ready: World) -> None:
     before = ready.files()
     made = "mkdir -p gen && sort names.txt > gen/names.py && echo done"
     found = result(ready, made)
@@ -80,7 +80,7 @@ def test_what_a_generator_makes_is_staged_and_built(ready: World) -> None:
     assert ready.files()[b"gen/names.py"][2] == b"a\nb\n"
 
 
-def test_a_formatter_replaces_files_and_the_output_goes_to_stderr(ready: World) -> None:
+def test_f61_a_formatter_replaces_files_and_the_output_goes_to_stderr(ready: World) -> None:
     answer = tried(ready, "sort -o names.txt names.txt; echo formatted")
     assert (answer.code, kinds(answer.json)) == (0, [("write", "names.txt")])
     assert b"formatted\n" in answer.err
@@ -91,20 +91,20 @@ def test_a_formatter_replaces_files_and_the_output_goes_to_stderr(ready: World) 
     assert ready.files()[b"names.txt"][2] == b"a\nb\nmore\n"
 
 
-def test_deletions_take_the_folders_that_the_command_removed(ready: World) -> None:
+def test_f61_deletions_take_the_folders_that_the_command_removed(ready: World) -> None:
     found = result(ready, "rm -r old")
     assert kinds(found) == [("delete", "old/one.txt"), ("delete", "old/two.txt")]
     ready.build()
     assert not os.path.exists(ready.at("old"))
 
 
-def test_a_folder_that_the_command_left_empty_stays(ready: World) -> None:
+def test_f61_a_folder_that_the_command_left_empty_stays(ready: World) -> None:
     result(ready, "rm old/*")
     ready.build()
     assert os.listdir(ready.at("old")) == []
 
 
-def test_a_rename_is_a_move(ready: World) -> None:
+def test_f61_a_rename_is_a_move(ready: World) -> None:
     found = result(ready, "mkdir new && mv old/one.txt new/first.txt")
     assert kinds(found) == [("move", "old/one.txt")]
     ready.build()
@@ -112,7 +112,7 @@ def test_a_rename_is_a_move(ready: World) -> None:
     assert b"old/one.txt" not in ready.files()
 
 
-def test_symlinks_and_modes_are_staged(ready: World) -> None:
+def test_f61_symlinks_and_modes_are_staged(ready: World) -> None:
     found = result(ready, "ln -s names.txt current; chmod 755 run.sh; ln -sfn old names.txt")
     assert [path for _, path in kinds(found)] == ["current", "names.txt", "run.sh"]
     ready.build()
@@ -122,21 +122,21 @@ def test_symlinks_and_modes_are_staged(ready: World) -> None:
     assert files[b"run.sh"][1:] == (0o755, b"#!/bin/sh\n")
 
 
-def test_a_file_can_become_a_folder_and_a_folder_a_file(ready: World) -> None:
+def test_f61_a_file_can_become_a_folder_and_a_folder_a_file(ready: World) -> None:
     result(ready, "rm names.txt && mkdir names.txt && echo x > names.txt/x; rm -r old; echo > old")
     ready.build()
     assert ready.files()[b"names.txt/x"][2] == b"x\n"
     assert ready.files()[b"old"][2] == b"\n"
 
 
-def test_odd_names_are_staged_byte_by_byte(ready: World) -> None:
+def test_f61_odd_names_are_staged_byte_by_byte(ready: World) -> None:
     found = result(ready, "touch 'a\nb' && printf x > \"$(printf 'b\\377')\" && echo > ' -x'")
     assert found["changed"] == 3
     ready.build()
     assert {b"a\nb", b"b\xff", b" -x"} <= ready.files().keys()
 
 
-def test_ignored_files_git_and_plans_are_never_staged_and_told(ready: World) -> None:
+def test_f61_ignored_files_git_and_plans_are_never_staged_and_told(ready: World) -> None:
     line = (
         "mkdir -p build && echo o > build/out.o; echo l > x.log; echo > .git/evil; "
         "mkdir -p .opencode/assent .opencode/plans; echo > .opencode/assent/x; "
@@ -155,7 +155,7 @@ def test_ignored_files_git_and_plans_are_never_staged_and_told(ready: World) -> 
     assert b"Not staged: x.log (ignored" in shown
 
 
-def test_ignored_files_are_staged_if_they_are_named(ready: World) -> None:
+def test_f61_ignored_files_are_staged_if_they_are_named(ready: World) -> None:
     ready.put("build/old.o", b"old\n")
     ready.put("build/deep/a.js", b"a\n")
     settle()
@@ -170,7 +170,7 @@ def test_ignored_files_are_staged_if_they_are_named(ready: World) -> None:
     assert (never["operations"], why(never)) == ([], {".git": "git"})
 
 
-def test_of_a_command_that_fails_nothing_is_staged(ready: World) -> None:
+def test_f61_of_a_command_that_fails_nothing_is_staged(ready: World) -> None:
     answer = tried(ready, "echo half > half.txt; exit 3")
     assert (answer.code, answer.json["exit_code"], answer.json["staged"]) == (1, 3, False)
     assert answer.json["changed"] == 1
@@ -181,7 +181,7 @@ def test_of_a_command_that_fails_nothing_is_staged(ready: World) -> None:
     assert len(staged(ready)) == 1
 
 
-def test_the_command_finds_the_draft_and_adds_to_it(ready: World) -> None:
+def test_f61_the_command_finds_the_draft_and_adds_to_it(ready: World) -> None:
     ready.write("names.txt", b"z\ny\n")
     ready.ok("stage", "move", "old/one.txt", "old/first.txt")
     ready.ok("stage", "delete", "old/two.txt")
@@ -192,7 +192,7 @@ def test_the_command_finds_the_draft_and_adds_to_it(ready: World) -> None:
     assert ready.files()[b"sorted.txt"][2] == b"y\nz\none\n"
 
 
-def test_a_second_run_folds_into_the_first_operation(ready: World) -> None:
+def test_f61_a_second_run_folds_into_the_first_operation(ready: World) -> None:
     first = result(ready, "echo one >> names.txt")["operations"][0]
     second = result(ready, "echo two >> names.txt")["operations"][0]
     assert (len(staged(ready)), first["id"] == second["id"]) == (1, False)
@@ -205,13 +205,13 @@ def test_a_second_run_folds_into_the_first_operation(ready: World) -> None:
     assert staged(ready) == []
 
 
-def test_everything_is_staged_in_one_event(ready: World) -> None:
+def test_f61_everything_is_staged_in_one_event(ready: World) -> None:
     count = len(ready.ok("log")["events"])
     result(ready, "for n in 1 2 3 4 5; do echo $n > f$n; done; rm -r old")
     assert len(ready.ok("log")["events"]) == count + 1
 
 
-def test_a_file_that_was_edited_meanwhile_is_a_conflict(ready: World) -> None:
+def test_f61_a_file_that_was_edited_meanwhile_is_a_conflict(ready: World) -> None:
     process = started(ready, "sleep 0.9; echo theirs > names.txt; echo new > old/new.txt")
     ready.put("names.txt", b"mine\n")
     out, err = process.communicate()
@@ -228,7 +228,9 @@ def test_a_file_that_was_edited_meanwhile_is_a_conflict(ready: World) -> None:
     ("option", "expected"),
     [("--mine", ["old/new.txt"]), ("--theirs", ["names.txt", "old/new.txt"])],
 )
-def test_a_conflict_is_settled_by_a_choice(ready: World, option: str, expected: list[str]) -> None:
+def test_f61_a_conflict_is_settled_by_a_choice(
+    ready: World, option: str, expected: list[str]
+) -> None:
     line = "sleep 0.9; echo theirs > names.txt; echo new > old/new.txt"
     process = started(ready, line, option, "names.txt")
     ready.put("names.txt", b"mine\n")
@@ -241,7 +243,7 @@ def test_a_conflict_is_settled_by_a_choice(ready: World, option: str, expected: 
     assert ready.files()[b"names.txt"][2] == (b"mine\n" if option == "--mine" else b"theirs\n")
 
 
-def test_a_draft_that_changed_meanwhile_is_a_conflict(ready: World) -> None:
+def test_f61_a_draft_that_changed_meanwhile_is_a_conflict(ready: World) -> None:
     process = started(ready, "sleep 0.9; echo theirs > names.txt")
     ready.write("names.txt", b"drafted\n")
     out, err = process.communicate()
@@ -251,13 +253,13 @@ def test_a_draft_that_changed_meanwhile_is_a_conflict(ready: World) -> None:
     assert len(staged(ready)) == 1
 
 
-def test_a_path_cannot_be_both_mine_and_theirs(ready: World) -> None:
+def test_f61_a_path_cannot_be_both_mine_and_theirs(ready: World) -> None:
     twice = ("--mine", "names.txt", "--theirs", "names.txt")
     assert ready.no(2, "stage", "result", *twice, "--", "touch ran")["error"] == "usage"
     assert ready.no(2, "stage", "result")["error"] == "usage"
 
 
-def test_the_network_takes_a_persons_yes(ready: World) -> None:
+def test_f61_the_network_takes_a_persons_yes(ready: World) -> None:
     refused = ready.no(4, "stage", "result", "--network", "--", "echo > x.txt")
     assert (refused["error"], staged(ready), copies(ready)) == ("declined", [], [])
     terminal = Terminal(ready, "stage", "result", "--json", "--network", "--", "echo > x.txt")
@@ -266,7 +268,7 @@ def test_the_network_takes_a_persons_yes(ready: World) -> None:
     assert kinds(terminal.end().json) == [("write", "x.txt")]
 
 
-def test_a_rule_denies_the_command_or_the_path(ready: World) -> None:
+def test_f61_a_rule_denies_the_command_or_the_path(ready: World) -> None:
     ready.config.write_text(
         TRUSTING + '[permission.bash]\n"make *" = "deny"\n[permission.edit]\n"*.lock" = "deny"\n'
     )
@@ -275,14 +277,14 @@ def test_a_rule_denies_the_command_or_the_path(ready: World) -> None:
     assert (refused.code, b'"refused"' in refused.err, staged(ready)) == (7, True, [])
 
 
-def test_a_file_that_is_too_large_is_refused_with_all_of_it(ready: World) -> None:
+def test_f61_a_file_that_is_too_large_is_refused_with_all_of_it(ready: World) -> None:
     ready.config.write_text(TRUSTING + "[stage]\nmax_file_mb = 1\n")
     answer = tried(ready, "echo > a.txt; head -c 2000000 /dev/zero > b.bin")
     assert (answer.code, staged(ready), copies(ready)) == (7, [], [])
     assert b"b.bin is larger than 1 MB" in answer.err
 
 
-def test_killed_in_the_middle_it_leaves_nothing(ready: World) -> None:
+def test_f61_killed_in_the_middle_it_leaves_nothing(ready: World) -> None:
     process = started(ready, "echo half > half.txt; sleep 30")
     before = ready.files()
     os.kill(process.pid, signal.SIGKILL)
@@ -294,7 +296,7 @@ def test_killed_in_the_middle_it_leaves_nothing(ready: World) -> None:
     assert copies(ready) == []
 
 
-def test_a_proposed_plan_becomes_a_draft_again(ready: World) -> None:
+def test_f61_a_proposed_plan_becomes_a_draft_again(ready: World) -> None:
     ready.write("a.txt", b"a\n")
     ready.propose()
     result(ready, "echo > b.txt")
@@ -302,7 +304,7 @@ def test_a_proposed_plan_becomes_a_draft_again(ready: World) -> None:
     assert len(staged(ready)) == 2
 
 
-def test_it_runs_in_the_folder_of_the_user(ready: World) -> None:
+def test_f61_it_runs_in_the_folder_of_the_user(ready: World) -> None:
     answer = ready.run(
         "stage", "result", "--json", "--", "echo > here.txt", folder=ready.root / "old"
     )

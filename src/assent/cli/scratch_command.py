@@ -20,7 +20,7 @@ def command_line(words: Sequence[str]) -> str:
 
 
 def confirm_network(call: Invocation, lines: Sequence[str], next: str) -> None:
-    """Asks whether exactly these commands get the network; raises Declined without a yes."""
+    """Asks whether exactly these commands get the network; raises Declined otherwise."""
     if not lines:
         return
     if call.no_input or not has_terminal():
@@ -31,7 +31,7 @@ def confirm_network(call: Invocation, lines: Sequence[str], next: str) -> None:
 
 
 def agreed(question: str) -> bool:
-    """Asks on the terminal; anything but a yes is a no."""
+    """Asks on the terminal; anything but `y` or `yes` declines."""
     return (read_reply(question) or "").strip().lower() in YES
 
 

@@ -65,7 +65,7 @@ class ResultRequest(msgspec.Struct, frozen=True):
 
 
 class ResultConflict(msgspec.Struct, frozen=True):
-    """A path that the command changed, and someone else, too.
+    """A path that the command changed, and that changed meanwhile in the workspace or the draft.
 
     The diff leads from the file as it is now to the command's; None if it is not text.
     """
