@@ -152,6 +152,12 @@ def test_ignored_files_that_are_included_are_changes(copy: LocalScratchCopy, pla
     assert found.left_out == ()
 
 
+def test_hidden_files_and_gits_are_never_included(copy: LocalScratchCopy, place: Place) -> None:
+    copy.apply(draft({}), Contents().read, include=["**"])
+    line(copy, place, "rm -f .env; echo x > .env; echo > .git/x; echo > .opencode/plans/PLAN_x.md")
+    assert kinds(copy.changes()) == {}
+
+
 def test_removed_folders_are_named(copy: LocalScratchCopy, place: Place) -> None:
     line(copy, place, "rm -r src docs/*; mkdir -p x && rmdir x")
     assert copy.changes().gone == (b"src", b"src/deep")

@@ -59,10 +59,11 @@ def result(
     theirs: tuple[str, ...],
     include: tuple[str, ...],
 ) -> int:
-    """Run CMD in a scratch copy with the draft, and stage exactly what it changes there.
+    """Run a command in a scratch copy and stage what it changes.
 
-    No file of yours changes. Ignored files, git's and Assent's own files are not staged. Exits
-    with 1 if CMD fails and 5 if your files changed meanwhile; then nothing is staged.
+    The copy has the draft applied, and no file of yours changes. Ignored files, git's and Assent's
+    own files are not staged. Exits with 1 if CMD fails and 5 if your files changed meanwhile; then
+    nothing is staged.
     """
     if not words:
         raise UsageError("Name the command after `--`.", HELP)
