@@ -7,7 +7,9 @@ from assent import __version__
 from assent.cli.registry import COMMANDS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
-STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear", "run", "patch", "from")
+STAGE = (
+    "write", "edit", "delete", "move", "list", "remove", "clear", "run", "patch", "from", "result",
+)  # fmt: skip
 SESSIONS = (
     "list", "show", "rename", "fork", "export", "delete", "pause", "cancel", "resume", "retry",
     "rewind", "diff", "compact",

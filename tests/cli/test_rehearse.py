@@ -113,6 +113,14 @@ def test_g12_commands_of_the_plan_run_in_their_places(repo: World) -> None:
     assert repo.files() == before
 
 
+def test_g12_a_file_that_the_draft_only_moves_is_in_the_copy(drafted: World) -> None:
+    drafted.put("b.txt", b"moved\n")
+    drafted.ok("stage", "move", "b.txt", "c.txt")
+    assert drafted.ok("rehearse", "--", "grep -q moved c.txt && ! test -e b.txt")["passed"] is True
+    shown = drafted.run("shell", "run", "--scratch", "cat c.txt")
+    assert shown.out.startswith(b"moved\n")
+
+
 def test_g12_files_that_a_command_leaves_otherwise_than_expected_fail(repo: World) -> None:
     repo.put("list.txt", b"a\n")
     repo.plan()

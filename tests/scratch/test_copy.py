@@ -136,6 +136,35 @@ def test_ignored_files_stay_warm_and_are_named(copy: LocalScratchCopy, place: Pl
     assert ended.output == b"1\n2\n3\nnode_modules/left:\n"
 
 
+def test_ignored_files_that_are_included_are_changes(copy: LocalScratchCopy, place: Place) -> None:
+    copy.apply(draft({}), Contents().read, include=["node_modules/**/*.js", "*.map"])
+    line(
+        copy,
+        place,
+        "echo 1 > node_modules/left/index.js && mkdir -p out/deep node_modules/n && "
+        "echo 2 > out/deep/x.map && echo 3 > out/y && echo 4 > node_modules/left/z && rm a.txt",
+    )
+    found = copy.changes()
+    assert kinds(found) == {
+        "a.txt": "deleted", "node_modules/left/index.js": "replaced", "out/deep/x.map": "created",
+    }  # fmt: skip
+    assert set(found.ignored) == {b"node_modules", b"out"}
+    assert found.left_out == ()
+
+
+def test_hidden_files_and_gits_are_never_included(copy: LocalScratchCopy, place: Place) -> None:
+    copy.apply(draft({}), Contents().read, include=["**"])
+    line(copy, place, "rm -f .env; echo x > .env; echo > .git/x; echo > .opencode/plans/PLAN_x.md")
+    assert kinds(copy.changes()) == {}
+
+
+def test_removed_folders_are_named(copy: LocalScratchCopy, place: Place) -> None:
+    line(copy, place, "rm -r src docs/*; mkdir -p x && rmdir x")
+    assert copy.changes().gone == (b"src", b"src/deep")
+    line(copy, place, "rm -r docs && mkdir docs && echo > docs/new")
+    assert copy.changes().gone == ()
+
+
 def test_an_ignore_file_of_the_command_hides_nothing(copy: LocalScratchCopy, place: Place) -> None:
     line(
         copy,

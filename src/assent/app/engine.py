@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from assent.runs.retention import RunRetention
     from assent.runs.runs import Runs
     from assent.runs.session_commands import SessionCommands
+    from assent.runs.staged_result import ResultStager
     from assent.runs.undo.service import UndoService
 
 T = TypeVar("T")
@@ -151,6 +152,13 @@ class Engine(WorkspaceStatus):
         from assent.runs.rehearsal import PlanRehearser
 
         return PlanRehearser(self._ports, self._config, self.plans, self.rehearsals)
+
+    @property
+    def result_stager(self) -> "ResultStager":
+        """Commands whose changes in a scratch copy become operations."""
+        from assent.runs.staged_result import ResultStager
+
+        return ResultStager(self._ports, self._config, self.plans, self.drafts)
 
     @property
     def partial_approvals(self) -> "PartialApprovals":

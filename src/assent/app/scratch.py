@@ -63,12 +63,10 @@ def open_scratch_at(
 
 def drafted(engine: Engine, reference: str) -> tuple[ScratchDraft, ContentReader]:
     """Returns what a plan that is not built yet, or the current one, makes of the workspace."""
-    from assent.store.blobs import FileBlobStore
-
     record, _ = engine.status(reference)
     open_plan = record is not None and record.state in UNBUILT
     operations = engine.plans.operations(record) if record is not None and open_plan else ()
-    return scratch_draft(operations), FileBlobStore(user_paths().state / "blobs").chunks
+    return scratch_draft(operations), engine.drafts.content_reader(operations)
 
 
 def clear_session_copy(folder: str, sessions: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`assent stage …`: stages operations, a command, a diff, or changes of another folder.
+"""`assent stage …`: stages operations, a command or its result, a diff, or a folder's changes.
 
 Operations are exact, and nothing is applied.
 """
@@ -17,6 +17,7 @@ from assent.app.workspace_files import open_source_folder
 from assent.cli.input import read_all, read_chunks
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
+from assent.cli.stage_result import result
 from assent.cli.stdin import argument_text
 from assent.cli.terminal import interruptible
 from assent.core.digest import operation_ids
@@ -324,6 +325,7 @@ def clear(call: Invocation) -> None:
 stage.add_command(run)
 stage.add_command(patch)
 stage.add_command(stage_from)
+stage.add_command(result)
 
 STAGE_HELP = "assent stage write --help"
 UNCHANGED = "Nothing staged: the file already matches."

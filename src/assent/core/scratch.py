@@ -95,6 +95,7 @@ class ScratchResult(msgspec.Struct, frozen=True):
     ignored: tuple[bytes, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     hard_links: tuple[bytes, ...] = ()  # changed here under one name only
+    gone: tuple[bytes, ...] = ()  # folders that were removed
     joined: bool = False  # another command still runs in the copy, so this may be incomplete
     known: bool = True  # not: there are more changes than the limit
 

@@ -1,6 +1,7 @@
 """Drafts: stages exact operations with contents, composes them, and unstages them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from posixpath import normpath
@@ -119,6 +120,36 @@ class PlanContents:
     def overlay(self, operations: Sequence[Operation] | DraftIndex = ()) -> Overlay:
         """Returns the files with these operations applied."""
         return Overlay(self._ports.files, self._ports.blobs, operations)
+
+    def reader(self, operations: Iterable[Operation]) -> Callable[[str], Iterator[bytes]]:
+        """Returns what reads the content of a digest that operations name.
+
+        What a draft only moves is not stored: it is read where it still is.
+        """
+        sources: dict[str, bytes] = {}
+
+        def chunks(digest: str) -> Iterator[bytes]:
+            if self._ports.blobs.has(digest):
+                return self._ports.blobs.chunks(digest)
+            if not sources:
+                found = content_sources(operations)
+                sources.update({state.digest: path for state, path in found.items()})
+            if digest not in sources:
+                return self._ports.blobs.chunks(digest)  # says what is missing
+            return self._from_disk(sources[digest], digest)
+
+        return chunks
+
+    def _from_disk(self, path: bytes, digest: str) -> Iterator[bytes]:
+        read = hashlib.sha256()
+        for chunk in self.overlay().chunks(path):
+            read.update(chunk)
+            yield chunk
+        if read.hexdigest() != digest:
+            raise Drift(
+                f"{display_path(path)} changed since it was staged. Nothing was run.",
+                "assent review",
+            )
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
         """Stores new content as a blob."""
@@ -357,6 +388,10 @@ class Drafts:
         removed = tuple([named[at] for at in places])
         gone = tuple([pair for pair in replaced.gone if pair not in removed])
         return msgspec.structs.replace(replaced, removed=removed, gone=gone, kept=tuple(kept))
+
+    def content_reader(self, operations: Iterable[Operation]) -> Callable[[str], Iterator[bytes]]:
+        """Returns what reads the contents of a draft, for a copy that it is put into."""
+        return self._contents.reader(operations)
 
     def clear(self, record: PlanRecord) -> Staged:
         """Removes every operation from the draft."""

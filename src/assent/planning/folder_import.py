@@ -1,6 +1,6 @@
 """Stages the differences between the workspace and another folder as exact operations."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Literal, TypeAlias
 
 import msgspec
@@ -229,7 +229,7 @@ class _FolderDifference:
         for path, state in there.items():
             below = any(above in gone for above in ancestors(path))
             self._compare(path, None if below else overlay.state(path), state)
-        self._moves = self._paired()
+        self._moves = paired_renames(gone, self._writes, _content)
 
     @property
     def written(self) -> list[WriteFile]:
@@ -257,24 +257,32 @@ class _FolderDifference:
         else:
             self._writes.append(WriteFile(path, before, after))
 
-    def _paired(self) -> dict[bytes, bytes]:
-        """Returns where the same content went to: new names, each with the old one."""
-        leaving: dict[tuple[str, str, bool], list[bytes]] = {}
-        for path, state in self._gone.items():
-            leaving.setdefault(_content(state), []).append(path)
-        pairs: dict[bytes, bytes] = {}
-        for op in self._writes:
-            sources = leaving.get(_content(op.after))
-            if op.before is None and op.after.size and sources:
-                alike = [path for path in sources if base_name(path) == base_name(op.path)]
-                pairs[op.path] = (alike or sources)[0]
-                sources.remove(pairs[op.path])
-        return pairs
-
     def _prune(self, path: bytes) -> int:
         """Counts the folders directly above a path that are not there, either."""
         above = ancestors(path)
         return next((n for n, each in enumerate(above) if each in self._folders), len(above))
+
+
+def paired_renames(
+    gone: Mapping[bytes, FileState],
+    writes: Iterable[WriteFile],
+    key: Callable[[FileState], Hashable],
+) -> dict[bytes, bytes]:
+    """Returns where the same content went to: new names, each with the old one.
+
+    States with an equal `key` count as the same. An empty file is no rename of another one.
+    """
+    leaving: dict[Hashable, list[bytes]] = {}
+    for path, state in gone.items():
+        leaving.setdefault(key(state), []).append(path)
+    pairs: dict[bytes, bytes] = {}
+    for op in writes:
+        sources = leaving.get(key(op.after))
+        if op.before is None and op.after.size and sources:
+            alike = [path for path in sources if base_name(path) == base_name(op.path)]
+            pairs[op.path] = (alike or sources)[0]
+            sources.remove(pairs[op.path])
+    return pairs
 
 
 def _content(state: FileState) -> tuple[str, str, bool]:

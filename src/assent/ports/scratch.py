@@ -1,6 +1,6 @@
 """The port to the scratch copy: the workspace with the draft on top, where anything may run."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from assent.core.plan.operation import FileState
@@ -20,9 +20,15 @@ class ScratchCopy(Protocol):
     def describe(self) -> ScratchBackend:
         """Returns how the copy is made, and why not in a better way."""
 
-    def apply(self, draft: ScratchDraft, content: Callable[[str], Iterable[bytes]]) -> None:
+    def apply(
+        self,
+        draft: ScratchDraft,
+        content: Callable[[str], Iterable[bytes]],
+        include: Sequence[str] = (),
+    ) -> None:
         """Sets the draft for commands that begin from now on; `content` reads a digest.
 
+        Ignored files that match a glob of `include` count like those that are not ignored.
         While a command runs in the copy, others join it as it is; the draft counts for the first
         one after them.
         """

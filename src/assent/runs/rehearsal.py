@@ -4,12 +4,10 @@ Nothing real changes. What is recorded is evidence about exact operations, never
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
 from typing import Final, TypeAlias, TypeGuard
 
 import msgspec
 
-from assent.core.errors import Refused
 from assent.core.paths import display_path
 from assent.core.plan.git_commit import is_commit
 from assent.core.plan.operation import (
@@ -31,7 +29,6 @@ from assent.core.plan.rehearsal import (
 )
 from assent.core.run.state import segment_ranges
 from assent.core.scratch import (
-    TEMPORARY_PREFIX,
     ScratchDraft,
     ScratchResult,
     left_out,
@@ -45,15 +42,16 @@ from assent.core.shell.process import (
     ProcessResult,
     never_stopped,
 )
-from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.core.text.terminal_codes import without_terminal_codes
 from assent.executor.drift import check_disk, first_segment_files, state_text
+from assent.planning.drafts import PlanContents
 from assent.planning.path_checks import command_limits
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.rehearsals import Rehearsals
 from assent.ports.scratch import ScratchCopy
+from assent.runs.temporary_copy import refuse_denied_commands, streamed, temporary_copy
 
 VERIFY_SECONDS: Final = 1800.0
 MAX_OUTPUT: Final = 64 << 10  # bytes that are kept of a command's output: the last ones
@@ -126,8 +124,8 @@ class PlanRehearser:
         verification = self._verification(plan, request)
         self._check(plan)
         self._check_allowed(plan, verification)
-        opened = self._ports.open_scratch(TEMPORARY_PREFIX + self._ports.clock.new_id())
-        with closing(_Copy(self._ports, self._root, opened)) as copy:
+        with temporary_copy(self._ports) as opened:
+            copy = _Copy(self._ports, self._root, opened, plan.operations)
             commit, others = copy.git(self._plan_dir, plan)
             done: list[RehearsedCommand] = []
             for part in self._commands(plan, verification, request, copy):
@@ -163,8 +161,7 @@ class PlanRehearser:
         commands = [op for op in plan.operations if isinstance(op, RunCommand)]
         limits = [command_limits(rules, op) for op in commands if not is_commit(op)]
         limits += [rules.command_limits(one.line) for one in verification]
-        for denial in filter(None, (each.denial for each in limits)):
-            raise Refused(f"{visible_line(denial)} Nothing was run.", "assent rules list")
+        refuse_denied_commands(limits)
 
     def _commands(
         self,
@@ -225,10 +222,13 @@ class PlanRehearser:
 
 
 class _Copy:
-    """A fresh copy with what the plan has done to it so far; closing it removes it."""
+    """A fresh copy with what the plan has done to it so far."""
 
-    def __init__(self, ports: Ports, root: bytes, copy: ScratchCopy) -> None:
+    def __init__(
+        self, ports: Ports, root: bytes, copy: ScratchCopy, operations: Sequence[Operation]
+    ) -> None:
         self._ports, self._root, self._copy = ports, root, copy
+        self._content = PlanContents(ports).reader(operations)
         self._draft = ScratchDraft()
         self._output = bytearray()
         self._cut = False
@@ -236,9 +236,6 @@ class _Copy:
     @property
     def backend(self) -> str:
         return self._copy.describe().name
-
-    def close(self) -> None:
-        self._copy.clear()
 
     def git(self, plan_dir: bytes, plan: Plan) -> tuple[str, int]:
         """Returns the commit that is checked out, and how many other files differ from it."""
@@ -282,21 +279,16 @@ class _Copy:
         self, command: CommandSpec, folder: bytes, limits: ProcessLimits
     ) -> Generator[OutputChunk, None, ProcessResult]:
         """Runs a command on what the plan has done so far, and streams its output."""
-        self._copy.apply(self._draft, self._ports.blobs.chunks)
+        self._copy.apply(self._draft, self._content)
         self._output.clear()
         self._cut = False
-        ended = ProcessResult(1)
-        with closing(self._copy.run(command, folder, limits)) as parts:
-            for part in parts:
-                if isinstance(part, ProcessResult):
-                    ended = part
-                else:
-                    self._output += part.content
-                    if len(self._output) > MAX_OUTPUT:
-                        self._cut = True
-                        del self._output[:-MAX_OUTPUT]
-                    yield part
-        return ended
+        return (yield from streamed(self._copy, command, folder, limits, self._keep_output))
+
+    def _keep_output(self, content: bytes) -> None:
+        self._output += content
+        if len(self._output) > MAX_OUTPUT:
+            self._cut = True
+            del self._output[:-MAX_OUTPUT]
 
     def reported(self, command: RehearsedCommand) -> RehearsedCommand:
         """Adds the end of the output, and which files the command changed."""

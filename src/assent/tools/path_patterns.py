@@ -45,6 +45,11 @@ class PathGlob:
         names = path.decode("utf-8", "surrogateescape").split("/")
         return any(_fits(names, parts) for parts in self._parts)
 
+    def reaches(self, folder: bytes) -> bool:
+        """Tells whether something in a folder, at any depth, may match."""
+        names = folder.decode("utf-8", "surrogateescape").split("/")
+        return any(at < len(parts) for parts in self._parts for at in _next_parts(names, parts))
+
     @property
     def last(self) -> str | None:
         """The expression that the last name of a path must match; None if any may."""
@@ -68,7 +73,11 @@ def _alternatives(glob: str) -> Iterator[str]:
 
 
 def _fits(names: Sequence[str], parts: Sequence[re.Pattern[str] | None]) -> bool:
-    """Matches the names in one pass, with the set of parts that may come next."""
+    return len(parts) in _next_parts(names, parts)
+
+
+def _next_parts(names: Sequence[str], parts: Sequence[re.Pattern[str] | None]) -> set[int]:
+    """Matches the names in one pass; returns which parts may come next."""
     open_at = _skipping({0}, parts)
     for name in names:
         following: set[int] = set()
@@ -79,7 +88,7 @@ def _fits(names: Sequence[str], parts: Sequence[re.Pattern[str] | None]) -> bool
             elif part is None and at < len(parts):
                 following.add(at)
         open_at = _skipping(following, parts)
-    return len(parts) in open_at
+    return open_at
 
 
 def _skipping(places: set[int], parts: Sequence[re.Pattern[str] | None]) -> set[int]:

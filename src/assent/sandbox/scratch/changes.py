@@ -1,7 +1,7 @@
 """Reads a copy back: which paths a command touched, in time that depends on what changed."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Final
 
@@ -29,7 +29,7 @@ from assent.sandbox.scratch.folder_tree import (
     is_whiteout,
     names_in,
 )
-from assent.tools.path_patterns import IgnoreMatcher
+from assent.tools.path_patterns import IgnoreMatcher, PathGlob
 
 ContentOf = Callable[[str], Iterable[bytes]]  # the content of a digest, in pieces
 
@@ -65,14 +65,23 @@ class DraftContent:
 
 
 class IgnoredPaths:
-    """Tells which paths are ignored, by the rules of the workspace with the draft."""
+    """Tells which paths are ignored, by the rules of the workspace with the draft.
 
-    def __init__(self, reader: DraftContent) -> None:
+    What matches a glob of `include`, itself or by a folder above it, is not. Folders in which
+    something may match are not either, so that they are looked into.
+    """
+
+    def __init__(self, reader: DraftContent, include: Sequence[PathGlob] = ()) -> None:
         self._rules = IgnoreMatcher(reader)
+        self._include = include
 
     def covers(self, path: bytes, *, folder: bool) -> bool:
         """Tells whether a path whose folder is not ignored is ignored itself."""
-        return self._rules.covers(path, folder=folder)
+        if not self._include:
+            return self._rules.covers(path, folder=folder)
+        if any(glob.covers(path) or (folder and glob.reaches(path)) for glob in self._include):
+            return False
+        return self.outermost(path, folder=folder) is not None
 
     def covers_any(self, path: bytes) -> bool:
         """Tells whether a file or a folder above it is ignored."""
@@ -80,6 +89,17 @@ class IgnoredPaths:
         if any(self.covers(one, folder=True) for one in reversed(above)):
             return True
         return self.covers(path, folder=False)
+
+    def outermost(self, path: bytes, *, folder: bool) -> bytes | None:
+        """Returns the first folder on the way to a path, or the path, that rules ignore."""
+        for above in reversed(ancestors(path)):
+            if self._rules.covers(above, folder=True):
+                return above
+        return path if self._rules.covers(path, folder=folder) else None
+
+    def name(self, path: bytes, *, folder: bool) -> bytes:
+        """Returns by which path an ignored one is named: a whole ignored folder by its own."""
+        return (self.outermost(path, folder=folder) if self._include else None) or path
 
 
 class Touched(msgspec.Struct):
@@ -90,6 +110,7 @@ class Touched(msgspec.Struct):
     ignored: set[bytes] = msgspec.field(default_factory=set)
     left_out: dict[bytes, LeftOutReason] = msgspec.field(default_factory=dict)
     folders: set[bytes] = msgspec.field(default_factory=set)  # new ones
+    gone: set[bytes] = msgspec.field(default_factory=set)  # removed folders
     known: bool = True
 
     def add(self, path: bytes) -> None:
@@ -116,7 +137,7 @@ class CopyRules(msgspec.Struct, frozen=True):
             found.left_out.setdefault(path, why)
             return True
         if self.ignored.covers(path, folder=folder):
-            found.ignored.add(path)
+            found.ignored.add(self.ignored.name(path, folder=folder))
             return True
         return False
 
@@ -171,7 +192,7 @@ def _upper_entry(
     if whiteout:
         return []
     if is_folder:
-        if not was_folder:
+        if not was_folder and rules.ignored.outermost(path, folder=True) is None:
             found.folders.add(path)
         return [(path, was_folder)]
     if S_ISREG(mine.st_mode) or S_ISLNK(mine.st_mode):
@@ -197,6 +218,7 @@ def _deleted_below(path: bytes, lower: FolderTree, rules: CopyRules, found: Touc
         if not is_folder:
             found.add(one)
             continue
+        found.gone.add(one)
         with lower.folder(one) as at:
             waiting += [one + b"/" + name for name in names_in(at)] if at is not None else []
 
@@ -251,6 +273,7 @@ def scratch_result(
         tuple(sorted(found.ignored)),
         tuple(LeftOut(path, why) for path, why in sorted(aside.items())),
         tuple(linked),
+        tuple(sorted(found.gone)),
         joined=joined,
         known=found.known,
     )

@@ -102,14 +102,19 @@ class CopiedLayer:
             if S_IFMT(seen.st_mode) == S_IFMT(self._known.get(path, _NOTHING)[0][2]):
                 there.add(path)
             if S_ISDIR(seen.st_mode):
-                if path not in self._known and not self._made(path):
+                ignored = rules.ignored.outermost(path, folder=True) is not None
+                if path not in self._known and not self._made(path) and not ignored:
                     found.folders.add(path)
             elif not (S_ISREG(seen.st_mode) or S_ISLNK(seen.st_mode)):
                 found.left_out[path] = "special"
             elif self._stamp(path) != stamp_of(seen):
                 found.add(path)
         for path, (real, _) in self._known.items():
-            if path not in there and path not in self._draft.files and not S_ISDIR(real[2]):
+            if path in there or path in self._draft.files:
+                continue
+            if S_ISDIR(real[2]):
+                found.gone |= {path} if left_out(path, rules.own) is None else set()
+            else:
                 self._missing(path, rules, found)
         for path, (state, stamp) in self._put.items():
             now = self._tree.lstat(path)
@@ -157,7 +162,7 @@ class CopiedLayer:
                     if why is None and path in rules.hidden:
                         continue
                     if why is None and rules.ignored.covers(path, folder=is_folder):
-                        found.ignored.add(path)
+                        found.ignored.add(rules.ignored.name(path, folder=is_folder))
                         continue
                     waiting += [path] if is_folder else []
                     if why is None:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from stat import S_ISDIR
@@ -41,6 +41,7 @@ from assent.sandbox.scratch.folders import CopyFolders, LockedFolder
 from assent.sandbox.scratch.holder import CopyHolder
 from assent.sandbox.scratch.layer import CopyLayer
 from assent.sandbox.scratch.quota import CopyQuota
+from assent.tools.path_patterns import PathGlob
 
 EMPTY: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 JOINED: Final = (
@@ -100,6 +101,7 @@ class LocalScratchCopy:
         # The draft for the next command, and the one in the copy now.
         self._next: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
         self._active: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
+        self._include: tuple[PathGlob, ...] = ()  # ignored files that count
         self._rules = self._made_rules()
         self._began = (0, 0)
         self._closed = False
@@ -107,8 +109,9 @@ class LocalScratchCopy:
     def describe(self) -> ScratchBackend:
         return self._backend
 
-    def apply(self, draft: ScratchDraft, content: ContentOf) -> None:
+    def apply(self, draft: ScratchDraft, content: ContentOf, include: Sequence[str] = ()) -> None:
         self._next = (draft, content)
+        self._include = tuple(map(PathGlob, include))
 
     def run(
         self, command: CommandSpec, folder: bytes, limits: ProcessLimits
@@ -200,7 +203,8 @@ class LocalScratchCopy:
 
     def _made_rules(self) -> CopyRules:
         draft, content = self._active
-        ignored = IgnoredPaths(DraftContent(self._real, draft.files, content))
+        reader = DraftContent(self._real, draft.files, content)
+        ignored = IgnoredPaths(reader, self._include)
         root = self._paths.root
         masks = self._process.copy_profile(b"/", ()).masks
         hidden = frozenset(path[len(root) + 1 :] for path in masks if is_inside(path, root))
