@@ -18,6 +18,7 @@ from assent.core.errors import Refused
 from assent.core.paths import ancestors, is_inside
 from assent.core.plan.operation import FileState
 from assent.core.scratch import ScratchBackendName, ScratchDraft, left_out
+from assent.sandbox.runner.process_tree import wait_or_kill
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched, touched_in_upper
 from assent.sandbox.scratch.folder_tree import (
     FolderTree,
@@ -78,11 +79,7 @@ class MountNamespace:
         finally:
             with suppress(OSError):
                 holder.stdin.close()
-            try:
-                holder.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
-                holder.kill()
-                holder.wait()
+            wait_or_kill(holder, _PATIENCE)
             assert holder.stdout is not None, "it writes a pipe"
             holder.stdout.close()
 
@@ -162,10 +159,10 @@ class OverlayLayer:
         for path, state in draft.files.items():
             if state is None and path not in self._put:
                 self._hide(path)
-        for path, state in draft.files.items():
-            if state is not None and path not in self._put:
-                stamp = self._upper.put_in_copy(path, state, content(state.digest), self._lower)
-                self._put[path] = (state, stamp)
+        new = {path: state for path, state in draft.files.items() if path not in self._put}
+        files = {path: state for path, state in new.items() if state is not None}
+        for path, stamp in self._upper.put_all_in_copy(files, content, self._lower):
+            self._put[path] = (files[path], stamp)
         for folder in draft.pruned:
             self._prune(folder)
 
@@ -179,8 +176,11 @@ class OverlayLayer:
             raise Refused(text, "assent doctor") from error
 
     def touched(self, rules: CopyRules, limit: int) -> Touched:
-        found = touched_in_upper(self._upper, self._lower, rules, limit)
+        stamps = {path: stamp for path, (_, stamp) in self._put.items()}
+        found = touched_in_upper(self._upper, self._lower, rules, limit, stamps)
         for path, state in self._draft.files.items():
+            if path in found.as_put:
+                continue
             seen = self._upper.lstat(path)
             known = self._put.get(path)
             if known is not None and seen is not None and stamp_of(seen) == known[1]:
