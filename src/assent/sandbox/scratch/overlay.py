@@ -43,8 +43,13 @@ _FOLDERS: Final = (b"/usr/bin/", b"/bin/", b"/run/current-system/sw/bin/")
 # means nothing, and no real path is in the mount table.
 _LAYERS: Final = "lowerdir=/proc/self/fd/5,upperdir=/proc/self/fd/6,workdir=/proc/self/fd/7"
 OPTIONS: Final = f"userxattr,index=off,xino=off,metacopy=off,redirect_dir=nofollow,{_LAYERS}"
+# Without it, the end of the mount waits until everything on the disk is written. An old kernel
+# does not know it, and then the mount is as usual.
+VOLATILE: Final = "volatile"
 _HOLDS: Final = (
-    'exec 5<"$3" 6<"$4" 7<"$5" && "$0" -n -i --no-canonicalize -t overlay -o "$1" overlay "$2" '
+    'mounts() { "$0" -n -i --no-canonicalize -t overlay -o "$1" overlay "$2"; }; '
+    'exec 5<"$3" 6<"$4" 7<"$5" && '
+    '{ test -n "$6" && mounts "$6,$1" "$2" 2>/dev/null || mounts "$1" "$2"; } '
     "&& exec 5<&- 6<&- 7<&- && echo ready && read -r over"
 )
 _READY: Final = b"ready\n"
@@ -64,14 +69,16 @@ class MountNamespace:
         self._user = user
 
     @contextmanager
-    def held(self, lower: bytes, folder: bytes) -> Iterator[CopyMount]:
+    def held(self, lower: bytes, folder: bytes, *, volatile: bool = False) -> Iterator[CopyMount]:
         """Mounts the overlay of a copy's folder; the mount ends when this ends.
 
-        The process that holds it ends with this one, too: nothing is left to read for it.
+        The process that holds it ends with this one, too: nothing is left to read for it. What is
+        `volatile` is never flushed, so it is for a copy that nobody uses after the machine stopped.
         """
         layers = (lower, folder + b"/" + UPPER, folder + b"/" + WORK)
         merged = folder + b"/" + MERGED
-        holder = self._started((OPTIONS.encode(), merged, *layers))
+        more = VOLATILE.encode() if volatile else b""
+        holder = self._started((OPTIONS.encode(), merged, *layers, more))
         assert holder.stdin is not None, "it reads a pipe"
         try:
             self._wait(holder)
@@ -140,13 +147,29 @@ def make_overlay_folder(folder: bytes, root: bytes) -> None:
     os.chmod(folder + b"/" + UPPER, mode)
 
 
+def _forget_mount(work: bytes) -> None:
+    """Removes the mark of an earlier volatile mount, after which the kernel refuses another one.
+
+    It guards against what a machine that stopped lost; here the same process mounted it before.
+    """
+    at = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        take_out_of_copy(WORK, at)
+    finally:
+        os.close(at)
+
+
 class OverlayLayer:
     """Implements CopyLayer by an overlay mount."""
 
     name: ScratchBackendName = "overlay"
 
-    def __init__(self, folder: bytes, root: bytes, namespace: MountNamespace) -> None:
+    def __init__(
+        self, folder: bytes, root: bytes, namespace: MountNamespace, *, volatile: bool = False
+    ) -> None:
+        """With `volatile`, nothing in it is flushed to disk."""
         make_overlay_folder(folder, root)
+        self._volatile = volatile
         self._folder, self._root, self._namespace = folder, root, namespace
         self._upper = FolderTree(folder + b"/" + UPPER, ours=True)
         self._lower = FolderTree(root)
@@ -169,7 +192,10 @@ class OverlayLayer:
     @contextmanager
     def mounted(self) -> Iterator[CopyMount]:
         try:
-            with self._namespace.held(self._root, self._folder) as mount:
+            if self._volatile:
+                _forget_mount(self._folder + b"/" + WORK)
+            held = self._namespace.held(self._root, self._folder, volatile=self._volatile)
+            with held as mount:
                 yield mount
         except OverlayFailed as error:
             text = f"The scratch copy could not be mounted ({error}). Nothing was changed."
