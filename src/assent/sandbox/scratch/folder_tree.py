@@ -252,22 +252,20 @@ def clear_opaque(folder: int) -> None:
 
 def _put(name: bytes, at: int, state: FileState, content: Iterable[bytes]) -> Stamp:
     """Makes a file or symlink of a copy; what was there goes first, if there was anything."""
-    try:
-        return _made(name, at, state, content)
-    except FileExistsError:
-        take_out_of_copy(name, at)
-        return _made(name, at, state, content)
-
-
-def _made(name: bytes, at: int, state: FileState, content: Iterable[bytes]) -> Stamp:
     if state.kind == "link":
+        take_out_of_copy(name, at)
         os.symlink(b"".join(content), name, dir_fd=at)
         return stamp_of(os.lstat(name, dir_fd=at))
-    with open(os.open(name, _NEW, 0o600, dir_fd=at), "wb") as file:
+    try:
+        new = os.open(name, _NEW, 0o600, dir_fd=at)
+    except FileExistsError:
+        take_out_of_copy(name, at)
+        new = os.open(name, _NEW, 0o600, dir_fd=at)
+    with open(new, "wb") as file:
         file.writelines(content)
         file.flush()
-        os.fchmod(file.fileno(), state.mode)
-        return stamp_of(os.fstat(file.fileno()))
+        os.fchmod(new, state.mode)
+        return stamp_of(os.fstat(new))
 
 
 def _make_folder(name: bytes, at: int, like: os.stat_result | None) -> None:
