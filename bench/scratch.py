@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.command import make_files
 from bench.corpus import samples
 from bench.figure import Figure, at_most, within
-from bench.pace import Action, Scale, Stopwatch, best, timed, used
+from bench.pace import Action, Scale, Stopwatch, best, flush, timed, used
 from bench.workspace import Ours
 
 from assent.app.scratch import open_scratch_at
@@ -45,6 +45,7 @@ def scratch_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     few, many = make_files(work / "few", FEW), make_files(work / "many", scale.files)
     (few / ".gitignore").write_bytes(IGNORED + b"/\n")
     time.sleep(SETTLED_S)
+    flush(work)  # the end of an overlay mount would
     try:
         yield from _overlay_figures(few, many, scale)
     except Refused as refused:
