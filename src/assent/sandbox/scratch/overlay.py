@@ -73,7 +73,7 @@ class MountNamespace:
         """Mounts the overlay of a copy's folder; the mount ends when this ends.
 
         The process that holds it ends with this one, too: nothing is left to read for it. What is
-        `volatile` is never flushed, so it is for a copy that nobody uses after the machine stopped.
+        `volatile` is never flushed, so it is for a copy that no one uses after the machine stopped.
         """
         layers = (lower, folder + b"/" + UPPER, folder + b"/" + WORK)
         merged = folder + b"/" + MERGED
