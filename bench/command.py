@@ -2,7 +2,6 @@
 
 import gc
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.figure import Figure, within
-from bench.pace import Action, Scale, best
+from bench.pace import Action, Scale, best, processor_time
 
 from assent.app.composition import open_engine
 from assent.app.settings import user_paths
@@ -33,7 +32,7 @@ def command_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     Then those that the sandbox confines and nothing records, each by a process of its own: in plan
     mode, and with a writable workspace.
     """
-    few, many = _workspace(work / "few", FEW), _workspace(work / "many", scale.files)
+    few, many = make_files(work / "few", FEW), make_files(work / "many", scale.files)
     time.sleep(SETTLED_S)
     name = f"command in {scale.files:,} files"
     small, large = _command("recorded", few), _command("recorded", many)
@@ -48,7 +47,8 @@ def command_figures(work: Path, scale: Scale) -> Iterator[Figure]:
         yield Figure(f"later {kind} {name}: added", long - short, short, SEARCHED)
 
 
-def _workspace(root: Path, files: int) -> Path:
+def make_files(root: Path, files: int) -> Path:
+    """Makes a workspace with many small files, a hundred to a folder."""
     (root / ".git").mkdir(parents=True)
     for number in range(files):
         folder = root / f"{number // FOLDER % 100}" / f"{number // FOLDER}"
@@ -73,10 +73,10 @@ def main(kind: str, root: str) -> None:
     """Runs `true` in a workspace, and prints the processor time that it took."""
     gc.set_threshold(GC_THRESHOLD)  # as the program itself does
     parts = _KINDS[kind](root)
-    began = _processor_time()
+    began = processor_time()
     for _ in parts:
         pass
-    print(_processor_time() - began)
+    print(processor_time() - began)
 
 
 def _recorded(root: str) -> Iterator[object]:
@@ -101,11 +101,6 @@ _KINDS: dict[str, Callable[[str], Iterator[object]]] = {
     "read-only": _read_only,
     "writable": _writable,
 }
-
-
-def _processor_time() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 if __name__ == "__main__":

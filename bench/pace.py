@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import resource
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +14,7 @@ import msgspec
 from assent.executor.disk import Disk
 
 Action: TypeAlias = Callable[[], float]  # prepares what it needs and returns the seconds measured
+Stopwatch: TypeAlias = Callable[[Callable[[], object]], float]  # measures a call
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -32,6 +34,7 @@ class Scale(msgspec.Struct, frozen=True):
     sessions: int = 1_000  # in a workspace with a long past,
     runs: int = 500
     past: int = 10  # and either of them in one with a short past
+    commands: int = 200  # in one scratch copy
 
 
 # Flags of a folder on Linux, and the one that says: what is made in here has nothing to do with
@@ -57,6 +60,7 @@ QUICK = Scale(
     sessions=20,
     runs=10,
     past=5,
+    commands=25,
 )
 
 
@@ -79,6 +83,19 @@ def timed(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def used(work: Callable[[], object]) -> float:
+    """Returns the processor time of a call, user and system, with that of processes it ended."""
+    began = processor_time()
+    work()
+    return processor_time() - began
+
+
+def processor_time() -> float:
+    """Returns what this process and those that it waited for have used so far."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in both)
 
 
 def flush(folder: Path) -> None:

@@ -18,6 +18,7 @@ from bench.model_request import model_request_figures
 from bench.pace import FULL, QUICK, Scale, spread
 from bench.run_history import run_history_figures
 from bench.sandbox import sandbox_figures
+from bench.scratch import scratch_figures
 from bench.staging import staging_figures
 from bench.startup import startup_figures
 from bench.step import step_figures
@@ -43,6 +44,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "command": command_figures,
     "past": large_state_figures,
     "sandbox": sandbox_figures,
+    "scratch": scratch_figures,
     "request": model_request_figures,
     "step": step_figures,
     "stories": story_figures,

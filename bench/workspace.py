@@ -1,23 +1,29 @@
 """A workspace to measure in: plans are made through the engine, as the program makes them."""
 
 import os
+import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
+from bench.apply_reference import git_is_here
 from bench.corpus import Sample, lay_down, require
-from bench.pace import flush, timed
+from bench.pace import Stopwatch, flush, timed
 
 from assent.app.composition import open_engine
 from assent.app.engine import Engine
+from assent.app.scratch import open_scratch
 from assent.config.paths import app_paths
 from assent.core.digest import sha256
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.record import PlanRecord
+from assent.core.plan.rehearsal import Rehearsal
+from assent.runs.rehearsal import RehearsalRequest
 from assent.runs.run_status import RunReport
 from assent.store.blobs import FileBlobStore
 
 MODE = 0o644
+VERIFIED = RehearsalRequest(("true",))
 SOON = 0.5  # seconds between the end of a run and a person's wish to take it back
 
 
@@ -47,16 +53,30 @@ class Ours:
         engine.close()
         return record
 
-    def apply(self) -> float:
+    def apply(self, watch: Stopwatch = timed) -> float:
         """Returns how long a build takes from the call to its end, in an engine just opened."""
         record = self.propose()
         engine = self._open()
         engine.approvals.approve(record, record.digest, "", "bench")
         engine.close()
         engine = self._open()
-        seconds = timed(lambda: _done(engine.runs.build(record.plan_id)))
+        seconds = watch(lambda: _done(engine.runs.build(record.plan_id)))
         engine.close()
         require(self.root, self._files, "new")
+        return seconds
+
+    def rehearse(self, watch: Stopwatch = timed) -> float:
+        """Returns how long it takes to try a plan with `true`, in an engine just opened.
+
+        How copies are made here is found out before, as a person's first command does.
+        """
+        record = self.propose()
+        _commit(self.root)
+        open_scratch(str(self.root)).backend()
+        engine = self._open()
+        seconds = watch(lambda: _passed(engine.rehearser.rehearse(record, VERIFIED)))
+        engine.close()
+        require(self.root, self._files, "old")
         return seconds
 
     def undo(self) -> float:
@@ -91,6 +111,21 @@ def _done(work: Generator[object, None, RunReport]) -> None:
             if end.value.outcome != "done":
                 raise AssertionError(f"A run ended as {end.value.outcome}.") from None
             return
+
+
+def _passed(work: Iterator[object]) -> None:
+    *_, last = work
+    if not isinstance(last, Rehearsal) or not last.passed:
+        raise AssertionError(f"A rehearsal ended as {last}.")
+
+
+def _commit(root: Path) -> None:
+    """Makes a workspace a repository with a commit, so that a rehearsal finds one to name."""
+    if not git_is_here():
+        return
+    git = ["git", "-C", str(root), "-c", "user.name=bench", "-c", "user.email=bench@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run([*git, *words], check=True, stdout=subprocess.DEVNULL)
 
 
 def _operation(sample: Sample) -> WriteFile:

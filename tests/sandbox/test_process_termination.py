@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from signal import SIGKILL
 from threading import Event
 from time import monotonic, sleep
 
@@ -25,6 +27,7 @@ from tests.sandbox.profiles import (
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.process_tree import wait_or_kill
 from assent.sandbox.runner.unconfined import NoSandboxRunner
 
 Runner = BubblewrapRunner | NoSandboxRunner
@@ -131,3 +134,10 @@ def test_where_it_was_said_before_nothing_begins(runner: Runner, tmp_path: Path)
     ended = run(runner, shell(f"touch {made}"), limits=ProcessLimits(stopped=lambda: True))
     assert ended == Outcome(130, cut="interrupted")
     assert not made.exists()
+
+
+def test_a_helper_that_does_not_end_is_killed() -> None:
+    for line, seconds, code in (("exit 3", 30, 3), ("exec sleep 600", 0.01, -SIGKILL)):
+        helper = subprocess.Popen(["/bin/sh", "-c", line])
+        wait_or_kill(helper, seconds)
+        assert helper.returncode == code

@@ -254,6 +254,28 @@ def test_the_draft_is_on_top(copy: LocalScratchCopy, place: Place) -> None:
     assert ended.output == b"again\n#!/bin/sh\necho run\none\n"
 
 
+def test_a_draft_replaces_whatever_is_there(copy: LocalScratchCopy, place: Place) -> None:
+    made = Contents()
+    files = {b"a.txt": made.link(b"run.sh"), b"link": made.file(b"text\n"), b"docs/one.md": None}
+    copy.apply(draft({**files, b"docs/two.md": None, b"docs": made.file(b"flat\n")}), made.read)
+    assert line(copy, place, "readlink a.txt; cat link docs").output == b"run.sh\ntext\nflat\n"
+    assert kinds(copy.changes()) == {}
+    copy.apply(draft({b"a.txt": made.file(b"file\n"), b"link": made.link(b"a.txt")}), made.read)
+    assert line(copy, place, "cat a.txt link; ls docs").output == b"file\nfile\none.md\ntwo.md\n"
+    assert kinds(copy.changes()) == {}
+
+
+def test_an_ignored_file_of_the_draft_is_a_change_once_a_command_wrote_it(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    made = Contents()
+    copy.apply(draft({b"x.pyc": made.file(b"1\n")}), made.read)
+    line(copy, place, "true")
+    assert kinds(copy.changes()) == {}
+    line(copy, place, "echo 2 > x.pyc")
+    assert kinds(copy.changes()) == {"x.pyc": "replaced"}
+
+
 def test_a_draft_in_an_ignored_folder_comes_and_goes(copy: LocalScratchCopy, place: Place) -> None:
     made = Contents()
     copy.apply(draft({b"out/x": made.file(b"1\n"), b"node_modules/left/index.js": None}), made.read)

@@ -16,7 +16,7 @@ from tests.sandbox.profiles import gathered, needs_bubblewrap
 from tests.scratch.copies import Contents, Place, draft, furnished, kinds, line
 
 from assent.core.errors import Busy, NotFound, Refused
-from assent.core.scratch import ScratchLimits
+from assent.core.scratch import TEMPORARY_PREFIX, ScratchLimits
 from assent.core.shell.process import (
     CommandSpec,
     OutputChunk,
@@ -25,6 +25,7 @@ from assent.core.shell.process import (
     SandboxStatus,
 )
 from assent.sandbox.scratch.backend import ScratchCopies
+from assent.sandbox.scratch.folder_tree import take_out_of_copy
 from assent.sandbox.scratch.scratch import JOINED, LocalScratchCopy
 
 pytestmark = needs_bubblewrap
@@ -327,3 +328,33 @@ def wait_until_free(copies: ScratchCopies) -> None:
     until = time.monotonic() + 20
     while any(info.busy for info in copies.infos(sizes=False)) and time.monotonic() < until:
         time.sleep(0.02)
+
+
+def test_only_the_copy_of_a_rehearsal_is_never_flushed(tmp_path: Path) -> None:
+    made = furnished(tmp_path, only="overlay")
+    shows = "grep -cw volatile /proc/self/mountinfo; echo x > out"
+    for name, flushed in ((f"{TEMPORARY_PREFIX}1", False), ("s1", True)):
+        opened = made.open(name)
+        for _ in range(3):  # the kernel refuses a second volatile mount unless it is told to forget
+            assert (line(opened, made, shows).output == b"0\n") is flushed
+            assert kinds(opened.changes()) == {"out": "created"}
+        opened.clear()
+
+
+def test_a_broad_and_deep_copy_is_removed_whole(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept", encoding="utf-8")
+    top = tmp_path / "copies/one"
+    for number in range(30):
+        folder = top / f"part{number}" / "deep" / "deeper"
+        folder.mkdir(parents=True)
+        for name in range(20):
+            (folder / str(name)).touch()
+        (folder / "link").symlink_to(outside)
+        folder.parent.chmod(0)
+    at = os.open(tmp_path / "copies", os.O_RDONLY | os.O_DIRECTORY)
+    take_out_of_copy(b"one", at)
+    os.close(at)
+    assert list((tmp_path / "copies").iterdir()) == []
+    assert (outside / "kept").read_text(encoding="utf-8") == "kept"

@@ -69,6 +69,7 @@ def reap(pid: int) -> None:
 
 
 _PATIENCE: Final = 10.0  # seconds for the kernel to clear away what was killed
+_LAST_LOOK: Final = 0.5  # seconds, if the kernel could not tell
 _ROUNDS: Final = 20  # looks for processes that came while others were ended
 _REPORT: Final = 4096
 _FIRST: Final = re.compile(rb'"child-pid": (\d+)')
@@ -176,6 +177,20 @@ def wait_for_exit(pids: Iterable[int], seconds: float) -> None:
         for watched in [_watched(pid, stack) for pid in pids]:
             if watched is not None:
                 _wait(watched, max(0, until - time.monotonic()))
+
+
+def wait_or_kill(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Reaps a process that is about to exit, and kills it if it does not.
+
+    `Popen.wait` with a timeout looks again and again, after pauses of up to 50 ms.
+    """
+    if process.returncode is None:
+        wait_for_exit((process.pid,), seconds)
+    try:
+        process.wait(_LAST_LOOK)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _stopped_and_killed(pids: Iterable[int], stack: ExitStack) -> dict[int, int | None]:

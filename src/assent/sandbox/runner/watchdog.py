@@ -14,7 +14,7 @@ from typing import Final
 
 from assent.core.errors import Refused
 from assent.core.paths import one_line
-from assent.sandbox.runner.process_tree import kill_all
+from assent.sandbox.runner.process_tree import kill_all, wait_or_kill
 from assent.sandbox.runner.resource_limits import descendants, process_name
 
 _SHELL: Final = "/bin/sh"
@@ -136,11 +136,7 @@ def _let_go(guard: subprocess.Popen[bytes], kind: object, *_: object) -> None:
             os.write(guard.stdin.fileno(), _OVER)
     with suppress(OSError):
         guard.stdin.close()
-    try:
-        guard.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        guard.kill()
-        guard.wait()
+    wait_or_kill(guard, _PATIENCE)
 
 
 def _is_let_go(path: str) -> bool:

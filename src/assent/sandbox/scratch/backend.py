@@ -10,7 +10,13 @@ from typing import Final
 from assent.core.errors import Refused
 from assent.core.paths import one_line
 from assent.core.permission.rule import PathLimits
-from assent.core.scratch import ScratchBackend, ScratchBackendName, ScratchInfo, ScratchLimits
+from assent.core.scratch import (
+    TEMPORARY_PREFIX,
+    ScratchBackend,
+    ScratchBackendName,
+    ScratchInfo,
+    ScratchLimits,
+)
 from assent.core.shell.process import SandboxState
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.scratch.choice import (
@@ -84,7 +90,9 @@ class ScratchCopies:
         folder = folders.acquire(name, root, choice.backend.name, complete=whole)
         layer: CopyLayer
         if whole:
-            layer = OverlayLayer(folder.path, root, MountNamespace(user=choice.user))
+            brief = name.startswith(TEMPORARY_PREFIX)  # after a crash it is a leftover
+            namespace = MountNamespace(user=choice.user)
+            layer = OverlayLayer(folder.path, root, namespace, volatile=brief)
         else:
             layer = CopiedLayer(folder.path, root, progress, warm=not folder.fresh)
         process = self.process if fence is None else self.process.with_path_limits(fence)

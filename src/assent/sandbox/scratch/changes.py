@@ -23,11 +23,13 @@ from assent.core.scratch import (
 )
 from assent.sandbox.scratch.folder_tree import (
     FolderTree,
+    Stamp,
     entry,
     identity_of,
     is_opaque,
     is_whiteout,
     names_in,
+    stamp_of,
 )
 from assent.tools.path_patterns import IgnoreMatcher, PathGlob
 
@@ -111,6 +113,7 @@ class Touched(msgspec.Struct):
     left_out: dict[bytes, LeftOutReason] = msgspec.field(default_factory=dict)
     folders: set[bytes] = msgspec.field(default_factory=set)  # new ones
     gone: set[bytes] = msgspec.field(default_factory=set)  # removed folders
+    as_put: set[bytes] = msgspec.field(default_factory=set)  # files of the draft, unchanged
     known: bool = True
 
     def add(self, path: bytes) -> None:
@@ -142,8 +145,14 @@ class CopyRules(msgspec.Struct, frozen=True):
         return False
 
 
-def touched_in_upper(upper: FolderTree, lower: FolderTree, rules: CopyRules, limit: int) -> Touched:
-    """Looks through an overlay's upper folder, which has what changed and nothing else."""
+def touched_in_upper(
+    upper: FolderTree,
+    lower: FolderTree,
+    rules: CopyRules,
+    limit: int,
+    put: Mapping[bytes, Stamp],
+) -> Touched:
+    """Looks through an overlay's upper folder, which has what changed, and the draft as `put`."""
     found = Touched(limit)
     waiting: list[tuple[bytes, bool]] = [(b"", True)]  # and whether the lower folder shows
     while waiting:
@@ -159,7 +168,13 @@ def touched_in_upper(upper: FolderTree, lower: FolderTree, rules: CopyRules, lim
             names = names_in(above)
             for name in names:
                 path = folder + b"/" + name if folder else name
-                waiting += _upper_entry(path, name, (above, below), rules, found, lower)
+                mine = entry(name, above)
+                if mine is None:
+                    continue
+                if path in put and put[path] == stamp_of(mine) and not is_whiteout(mine):
+                    found.as_put.add(path)
+                    continue
+                waiting += _upper_entry(path, name, mine, below, rules, found, lower)
             if opaque and below is not None:
                 for name in set(names_in(below)).difference(names):
                     _deleted_below(folder + b"/" + name, lower, rules, found)
@@ -169,16 +184,13 @@ def touched_in_upper(upper: FolderTree, lower: FolderTree, rules: CopyRules, lim
 def _upper_entry(
     path: bytes,
     name: bytes,
-    folders: tuple[int, int | None],
+    mine: os.stat_result,
+    below: int | None,
     rules: CopyRules,
     found: Touched,
     lower: FolderTree,
 ) -> list[tuple[bytes, bool]]:
     """Sorts one entry of the upper folder; returns it if it is a folder to look into."""
-    above, below = folders
-    mine = entry(name, above)
-    if mine is None:
-        return []
     theirs = entry(name, below) if below is not None else None
     was_folder = theirs is not None and S_ISDIR(theirs.st_mode)
     whiteout = is_whiteout(mine)

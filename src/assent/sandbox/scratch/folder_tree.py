@@ -7,9 +7,10 @@ every step of every path is opened on its own, as a folder, from the descriptor 
 import errno
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IFCHR, S_IMODE, S_ISCHR, S_ISDIR, S_ISLNK, S_ISREG
+from threading import Thread
 from typing import Final
 
 from assent.core.plan.operation import FileState
@@ -24,6 +25,7 @@ _OPAQUE: Final = "user.overlay.opaque"
 _CHUNK: Final = 1 << 20
 _OPEN_TO_US: Final = 0o700
 _NEW_FOLDER: Final = 0o755
+_THREADS: Final = 8
 
 Stamp = tuple[int, ...]
 
@@ -170,14 +172,24 @@ class FolderTree:
         self._check()
         above, _, name = path.rpartition(b"/")
         with self.folder_in_copy(above, like) as at:
-            take_out_of_copy(name, at)
-            if state.kind == "link":
-                os.symlink(b"".join(content), name, dir_fd=at)
-            else:
-                with open(os.open(name, _NEW, 0o600, dir_fd=at), "wb") as file:
-                    file.writelines(content)
-                    os.fchmod(file.fileno(), state.mode)
-            return stamp_of(os.lstat(name, dir_fd=at))
+            return _put(name, at, state, content)
+
+    def put_all_in_copy(
+        self,
+        files: Mapping[bytes, FileState],
+        content: Callable[[str], Iterable[bytes]],
+        like: "FolderTree",
+    ) -> Iterator[tuple[bytes, Stamp]]:
+        """Gives many paths their states, each folder opened once; yields how each was left."""
+        self._check()
+        folders: dict[bytes, list[tuple[bytes, bytes, FileState]]] = {}
+        for path, state in files.items():
+            above, _, name = path.rpartition(b"/")
+            folders.setdefault(above, []).append((path, name, state))
+        for folder, each in folders.items():
+            with self.folder_in_copy(folder, like) as at:
+                for path, name, state in each:
+                    yield path, _put(name, at, state, content(state.digest))
 
     def hide_in_copy(self, path: bytes, lower: "FolderTree") -> Stamp:
         """Makes a path of the lower tree look deleted."""
@@ -238,6 +250,24 @@ def clear_opaque(folder: int) -> None:
         os.removexattr(folder, _OPAQUE)
 
 
+def _put(name: bytes, at: int, state: FileState, content: Iterable[bytes]) -> Stamp:
+    """Makes a file or symlink of a copy; what was there goes first, if there was anything."""
+    if state.kind == "link":
+        take_out_of_copy(name, at)
+        os.symlink(b"".join(content), name, dir_fd=at)
+        return stamp_of(os.lstat(name, dir_fd=at))
+    try:
+        new = os.open(name, _NEW, 0o600, dir_fd=at)
+    except FileExistsError:
+        take_out_of_copy(name, at)
+        new = os.open(name, _NEW, 0o600, dir_fd=at)
+    with open(new, "wb") as file:
+        file.writelines(content)
+        file.flush()
+        os.fchmod(new, state.mode)
+        return stamp_of(os.fstat(new))
+
+
 def _make_folder(name: bytes, at: int, like: os.stat_result | None) -> None:
     """Makes a folder of a copy in place of anything else, with the mode of another one."""
     found = entry(name, at)
@@ -261,42 +291,70 @@ def take_out_of_copy(name: bytes, at: int) -> None:
     top = _opened_to_us(name, at)
     try:
         # A program may nest folders deeper than a process can follow, so each is moved to the top.
-        waiting = _emptied(top, top, 0)
-        count = len(waiting)
-        while waiting:
-            one = waiting.pop()
-            below = _opened_to_us(one, top)
-            try:
-                more = _emptied(below, top, count)
-            finally:
-                os.close(below)
-            count += len(more)
-            waiting += more
-            os.rmdir(one, dir_fd=top)
+        waiting = _emptied(top, top)
+        while 0 < len(waiting) < _THREADS:
+            waiting = [*waiting[1:], *_taken(waiting[0], top)]
+        _take_out_all(waiting, top)
     finally:
         os.close(top)
     os.rmdir(name, dir_fd=at)
 
 
-def _emptied(folder: int, top: int, count: int) -> list[bytes]:
+def _take_out_all(waiting: Sequence[bytes], top: int) -> None:
+    """Removes folders by threads, which mostly wait while the system frees the files."""
+    failed: list[OSError] = []
+
+    def remove(share: list[bytes]) -> None:
+        try:
+            while share and not failed:
+                share += _taken(share.pop(), top)
+        except OSError as error:
+            failed.append(error)
+
+    shares = [list(waiting[number::_THREADS]) for number in range(_THREADS)] if waiting else []
+    threads = [Thread(target=remove, args=(share,)) for share in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def _taken(name: bytes, top: int) -> list[bytes]:
+    """Removes a folder of the top one; returns those that were in it, which are there now."""
+    below = _opened_to_us(name, top)
+    try:
+        more = _emptied(below, top)
+    finally:
+        os.close(below)
+    os.rmdir(name, dir_fd=top)
+    return more
+
+
+def _emptied(folder: int, top: int) -> list[bytes]:
     """Removes the files of a folder and moves its folders to the top; returns their names there."""
     moved: list[bytes] = []
     for name in names_in(folder):
-        found = entry(name, folder)
-        if found is not None and S_ISDIR(found.st_mode):
+        try:
+            os.unlink(name, dir_fd=folder)
+        except FileNotFoundError:
+            continue
+        except (IsADirectoryError, PermissionError):
+            found = entry(name, folder)
+            if found is None or not S_ISDIR(found.st_mode):
+                raise
             if S_IMODE(found.st_mode) & _OPEN_TO_US != _OPEN_TO_US:
                 set_mode(name, folder, _OPEN_TO_US)
-            moved.append(_moved_up(name, folder, top, count + len(moved)))
-        elif found is not None:
-            os.unlink(name, dir_fd=folder)
+            moved.append(_moved_up(name, folder, top))
     return moved
 
 
-def _moved_up(name: bytes, folder: int, top: int, number: int) -> bytes:
+def _moved_up(name: bytes, folder: int, top: int) -> bytes:
     if folder == top:
         return name
     while True:
-        other = b".%d.%s" % (number, os.urandom(8).hex().encode())
+        other = b"." + os.urandom(16).hex().encode()
         if entry(other, top) is None:
             os.rename(name, other, src_dir_fd=folder, dst_dir_fd=top)
             return other

@@ -18,6 +18,7 @@ from assent.core.errors import Refused
 from assent.core.paths import ancestors, is_inside
 from assent.core.plan.operation import FileState
 from assent.core.scratch import ScratchBackendName, ScratchDraft, left_out
+from assent.sandbox.runner.process_tree import wait_or_kill
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched, touched_in_upper
 from assent.sandbox.scratch.folder_tree import (
     FolderTree,
@@ -42,8 +43,13 @@ _FOLDERS: Final = (b"/usr/bin/", b"/bin/", b"/run/current-system/sw/bin/")
 # means nothing, and no real path is in the mount table.
 _LAYERS: Final = "lowerdir=/proc/self/fd/5,upperdir=/proc/self/fd/6,workdir=/proc/self/fd/7"
 OPTIONS: Final = f"userxattr,index=off,xino=off,metacopy=off,redirect_dir=nofollow,{_LAYERS}"
+# Without it, the end of the mount waits until everything on the disk is written. An old kernel
+# does not know it, and then the mount is as usual.
+VOLATILE: Final = "volatile"
 _HOLDS: Final = (
-    'exec 5<"$3" 6<"$4" 7<"$5" && "$0" -n -i --no-canonicalize -t overlay -o "$1" overlay "$2" '
+    'mounts() { "$0" -n -i --no-canonicalize -t overlay -o "$1" overlay "$2"; }; '
+    'exec 5<"$3" 6<"$4" 7<"$5" && '
+    '{ test -n "$6" && mounts "$6,$1" "$2" 2>/dev/null || mounts "$1" "$2"; } '
     "&& exec 5<&- 6<&- 7<&- && echo ready && read -r over"
 )
 _READY: Final = b"ready\n"
@@ -63,14 +69,16 @@ class MountNamespace:
         self._user = user
 
     @contextmanager
-    def held(self, lower: bytes, folder: bytes) -> Iterator[CopyMount]:
+    def held(self, lower: bytes, folder: bytes, *, volatile: bool = False) -> Iterator[CopyMount]:
         """Mounts the overlay of a copy's folder; the mount ends when this ends.
 
-        The process that holds it ends with this one, too: nothing is left to read for it.
+        The process that holds it ends with this one, too: nothing is left to read for it. What is
+        `volatile` is never flushed, so it is for a copy that no one uses after the machine stopped.
         """
         layers = (lower, folder + b"/" + UPPER, folder + b"/" + WORK)
         merged = folder + b"/" + MERGED
-        holder = self._started((OPTIONS.encode(), merged, *layers))
+        more = VOLATILE.encode() if volatile else b""
+        holder = self._started((OPTIONS.encode(), merged, *layers, more))
         assert holder.stdin is not None, "it reads a pipe"
         try:
             self._wait(holder)
@@ -78,11 +86,7 @@ class MountNamespace:
         finally:
             with suppress(OSError):
                 holder.stdin.close()
-            try:
-                holder.wait(_PATIENCE)
-            except subprocess.TimeoutExpired:
-                holder.kill()
-                holder.wait()
+            wait_or_kill(holder, _PATIENCE)
             assert holder.stdout is not None, "it writes a pipe"
             holder.stdout.close()
 
@@ -143,13 +147,29 @@ def make_overlay_folder(folder: bytes, root: bytes) -> None:
     os.chmod(folder + b"/" + UPPER, mode)
 
 
+def _forget_mount(work: bytes) -> None:
+    """Removes the mark of an earlier volatile mount, after which the kernel refuses another one.
+
+    It guards against what a machine that stopped lost; here the same process mounted it before.
+    """
+    at = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        take_out_of_copy(WORK, at)
+    finally:
+        os.close(at)
+
+
 class OverlayLayer:
     """Implements CopyLayer by an overlay mount."""
 
     name: ScratchBackendName = "overlay"
 
-    def __init__(self, folder: bytes, root: bytes, namespace: MountNamespace) -> None:
+    def __init__(
+        self, folder: bytes, root: bytes, namespace: MountNamespace, *, volatile: bool = False
+    ) -> None:
+        """With `volatile`, nothing in it is flushed to disk."""
         make_overlay_folder(folder, root)
+        self._volatile = volatile
         self._folder, self._root, self._namespace = folder, root, namespace
         self._upper = FolderTree(folder + b"/" + UPPER, ours=True)
         self._lower = FolderTree(root)
@@ -162,25 +182,31 @@ class OverlayLayer:
         for path, state in draft.files.items():
             if state is None and path not in self._put:
                 self._hide(path)
-        for path, state in draft.files.items():
-            if state is not None and path not in self._put:
-                stamp = self._upper.put_in_copy(path, state, content(state.digest), self._lower)
-                self._put[path] = (state, stamp)
+        new = {path: state for path, state in draft.files.items() if path not in self._put}
+        files = {path: state for path, state in new.items() if state is not None}
+        for path, stamp in self._upper.put_all_in_copy(files, content, self._lower):
+            self._put[path] = (files[path], stamp)
         for folder in draft.pruned:
             self._prune(folder)
 
     @contextmanager
     def mounted(self) -> Iterator[CopyMount]:
         try:
-            with self._namespace.held(self._root, self._folder) as mount:
+            if self._volatile:
+                _forget_mount(self._folder + b"/" + WORK)
+            held = self._namespace.held(self._root, self._folder, volatile=self._volatile)
+            with held as mount:
                 yield mount
         except OverlayFailed as error:
             text = f"The scratch copy could not be mounted ({error}). Nothing was changed."
             raise Refused(text, "assent doctor") from error
 
     def touched(self, rules: CopyRules, limit: int) -> Touched:
-        found = touched_in_upper(self._upper, self._lower, rules, limit)
+        stamps = {path: stamp for path, (_, stamp) in self._put.items()}
+        found = touched_in_upper(self._upper, self._lower, rules, limit, stamps)
         for path, state in self._draft.files.items():
+            if path in found.as_put:
+                continue
             seen = self._upper.lstat(path)
             known = self._put.get(path)
             if known is not None and seen is not None and stamp_of(seen) == known[1]:

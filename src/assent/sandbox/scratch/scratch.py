@@ -102,7 +102,7 @@ class LocalScratchCopy:
         self._next: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
         self._active: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
         self._include: tuple[PathGlob, ...] = ()  # ignored files that count
-        self._rules = self._made_rules()
+        self._rules: CopyRules | None = None  # made when they are first needed, and by each command
         self._began = (0, 0)
         self._closed = False
 
@@ -136,7 +136,8 @@ class LocalScratchCopy:
                 yield from self._explained(parts)
 
     def changes(self) -> ScratchResult:
-        found = self._layer.touched(self._rules, self._limits.changes)
+        rules = self._rules = self._rules or self._made_rules()
+        found = self._layer.touched(rules, self._limits.changes)
         sides = Sides(self._real, self._draft_now, self._layer.state)
         return scratch_result(found, sides, self._times(), joined=self._holder.running)
 
@@ -177,17 +178,18 @@ class LocalScratchCopy:
 
     def _renew(self) -> None:
         self._active = self._next
-        self._rules = self._made_rules()
+        rules = self._made_rules()
         draft, content = self._active
-        hidden = self._rules.hidden
+        hidden = rules.hidden
         secret = {to for to, origin in draft.moved if origin in hidden}
         if secret:  # what a program may not read, it may not read under another name either
             empty = {path: FileState(EMPTY, 0, 0o600) for path in secret if draft.files.get(path)}
             draft = msgspec.structs.replace(draft, files={**draft.files, **empty})
             content = partial(_unless_empty, content)
-            self._rules = msgspec.structs.replace(self._rules, hidden=hidden | secret)
+            rules = msgspec.structs.replace(rules, hidden=hidden | secret)
+        self._rules = rules
         try:
-            self._layer.prepare(draft, content, self._rules)
+            self._layer.prepare(draft, content, rules)
         except CopyFull as error:
             text = f"The scratch copy could not be made: {_lower(FULL[str(error)])}."
             raise Refused(text, CLEAR) from error
