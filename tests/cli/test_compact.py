@@ -173,8 +173,8 @@ def test_f120_on_request_too_and_no_message_is_replaced(served: tuple[Talker, Se
 def test_f121_old_tool_results_are_pruned_before_the_summary(talker: Talker) -> None:
     world = talker.world
     names = [f"big{n}.txt" for n in range(6)]
-    for name in names:  # 10,000 tokens and more, with the numbers of its lines
-        (world.root / name).write_text(f"{name} 9abcdef0123456789abcde\n" * 1_250, "utf-8")
+    for name in names:  # 10,000 tokens and more
+        (world.root / name).write_text(f"{name} 9abcdef0123456789abcde\n" * 1_400, "utf-8")
     looks = [turn("", ("read", {"path": name, "lines": "1-"})) for name in names]
     talker.script(*looks, turn("Read."), turn("Fine."))
     row = talker.json("Read it")

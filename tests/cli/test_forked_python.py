@@ -368,7 +368,9 @@ def lived(base: Path, kind: str) -> tuple[list[Any], list[Any], dict[bytes, Any]
             digest = answer.json["digest"]
         told.append((line, answer.code, *[CHANGES.sub(b"#", t).splitlines() for t in answer[1:]]))
     found = files_below(base)
-    files = [(path, mode) for path, (kind, mode, _) in found.items() if kind != "folder"]
+    # What is remembered of a search depends on how long ago the folders changed.
+    kept = {path: seen for path, seen in found.items() if b"/scans/" not in path}
+    files = [(path, mode) for path, (kind, mode, _) in kept.items() if kind != "folder"]
     left = sorted((CHANGES.sub(b"#", path), mode) for path, mode in files)
     return told, left, world.files()
 
