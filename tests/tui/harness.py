@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from threading import Thread
 from threading import enumerate as threads
+from traceback import format_stack
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,6 +33,13 @@ HASTE = (0.0, 0.0, 0.0)  # nobody is as fast as a test; those about haste say ot
 Opened = TypeVar("Opened", bound=Panel[Any])
 Kind = type[Opened]
 Show = Callable[["Seat"], Awaitable[None]]
+
+
+def whereabouts() -> str:
+    """Returns where every thread is, for a failure that one of them may explain."""
+    frames = sys._current_frames()
+    known = [(one.name, frames[one.ident]) for one in threads() if one.ident in frames]
+    return "\n".join(f"{name}:\n{''.join(format_stack(frame)[-12:])}" for name, frame in known)
 
 
 class Seat:
@@ -87,7 +96,7 @@ class Seat:
                 await self.pilot.pause(0)  # what led to it may still be under way
                 if holds():
                     return
-        raise AssertionError("it never came to hold:\n" + self.text())
+        raise AssertionError(f"it never came to hold:\n{self.text()}\n{whereabouts()}")
 
     async def opened(self, kind: Kind[Opened]) -> Opened:
         """Waits until a panel is on the screen and keys reach it, and returns it."""
