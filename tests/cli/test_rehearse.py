@@ -208,7 +208,12 @@ def test_g12_an_approval_can_require_a_rehearsal_that_no_model_chose(drafted: Wo
     assert (refused["error"], refused["next"]) == ("not_rehearsed", "assent rehearse")
     assert drafted.ok("rehearse")["passed"] is True  # by what the plan's text names
     assert drafted.no(7, "approve", "--digest", digest)["error"] == "not_rehearsed"
-    drafted.ok("rehearse", "--", "grep -q new a.txt")
+    assert (
+        drafted.ok("rehearse", "--", "true")["passed"] is True
+    )  # who has no terminal is no person
+    assert drafted.no(7, "approve", "--digest", digest)["error"] == "not_rehearsed"
+    typed = Terminal(drafted, "rehearse", "--json", "--", "grep -q new a.txt").end()
+    assert typed.json["passed"] is True
     drafted.ok("approve", "--digest", digest)
     assert drafted.ok("build")["outcome"] == "done"
 

@@ -89,14 +89,17 @@ def test_g12_it_counts_for_the_same_operations_files_and_commands_only() -> None
 REQUIRED = {
     "all of the user's own": (rehearsal(ran("a"), ran("b")), True),
     "one of them is missing": (rehearsal(ran("a")), False),
-    "given by hand": (rehearsal(ran("x", source="argument")), True),
+    "given on a terminal": (
+        replace(rehearsal(ran("x", source="argument")), terminal=True), True),
+    "given without a terminal": (rehearsal(ran("x", source="argument")), False),
     "confirmed by hand": (rehearsal(ran("x", source="confirmed")), True),
     "chosen by the plan": (rehearsal(ran("true", source="plan")), False),
     "chosen by the project": (rehearsal(ran("true", source="project")), False),
     "an operation of the same words": (
         rehearsal(ran("a", source="operation"), ran("b", source="operation")), False),
     "by a model": (replace(rehearsal(ran("a"), ran("b")), by="model"), False),
-    "by a model, given": (replace(rehearsal(ran("x", source="argument")), by="model"), False),
+    "by a model, given": (
+        replace(rehearsal(ran("x", source="argument")), by="model", terminal=True), False),
     "failed": (rehearsal(ran("a"), ran("b", 1)), False),
     "not run": (rehearsal(ran("a"), ran("b", None)), False),
     "nothing": (rehearsal(), False),

@@ -38,13 +38,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     assert os.listdir(tmp_path / "outside") == []
 
 
-@pytest.fixture
-def copy(place: Place) -> Iterator[LocalScratchCopy]:
-    opened = place.open()
-    yield opened
-    opened.close()
-
-
 @pytest.mark.parametrize(
     "attack",
     [

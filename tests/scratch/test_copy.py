@@ -1,7 +1,6 @@
 """The scratch copy: the same behaviour by an overlay and by real copies; nothing real changes."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,22 +13,6 @@ from assent.core.shell.process import CommandSpec, ProcessLimits
 from assent.sandbox.scratch.scratch import LocalScratchCopy
 
 pytestmark = needs_bubblewrap
-
-
-@pytest.fixture(params=["overlay", "copy"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """A workspace that must be the same afterwards, to the byte and the nanosecond."""
-    made = furnished(tmp_path, only=request.param)
-    before = made.seen()
-    yield made
-    assert made.seen() == before
-
-
-@pytest.fixture
-def copy(place: Place) -> Iterator[LocalScratchCopy]:
-    opened = place.open()
-    yield opened
-    opened.close()
 
 
 def change(copy: LocalScratchCopy, path: bytes) -> ScratchChange:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
@@ -32,21 +31,6 @@ pytestmark = needs_bubblewrap
 USUAL = ProcessLimits(seconds=30)
 MEBIBYTE = 1 << 20
 UNSHARED = ("unshare", "--mount", "sh", "-c")
-
-
-@pytest.fixture(params=["overlay", "copy"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    made = furnished(tmp_path, only=request.param)
-    before = made.seen()
-    yield made
-    assert made.seen() == before
-
-
-@pytest.fixture
-def copy(place: Place) -> Iterator[LocalScratchCopy]:
-    opened = place.open()
-    yield opened
-    opened.close()
 
 
 def test_a_command_joins_one_that_runs(copy: LocalScratchCopy, place: Place) -> None:

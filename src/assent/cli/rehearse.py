@@ -36,7 +36,11 @@ def rehearse(call: Invocation, network: bool, words: tuple[str, ...]) -> int:
     that verify plans here. Exits with 1 if one fails or could not be run, 5 if files changed.
     """
     record = call.record()
-    request = RehearsalRequest((command_line(words),) if words else (), network)
+    request = RehearsalRequest(
+        (command_line(words),) if words else (),
+        network,
+        terminal=not call.no_input and has_terminal(),
+    )
     _confirm_verification(call, record, request)
     if network:
         lines = call.engine.rehearser.network_lines(record, request)

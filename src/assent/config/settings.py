@@ -251,7 +251,8 @@ MEANINGS = {
     "approve.independent": "true, or risk codes: the requester of such a plan cannot approve it "
     "(user only)",
     "approve.require_rehearsal": "true: a plan is approved only after a rehearsal passed in which "
-    "your own verify.commands ran, or commands that you gave or confirmed (user only)",
+    "your own verify.commands ran, or commands that you gave or confirmed on a terminal (user "
+    "only)",
     "approve.expires_s": "seconds until an unused approval expires; 0: never (user only)",
     "verify.commands": "command lines that show whether a plan works, for `assent rehearse` in a "
     "scratch copy; a project's count if you set none, and get no network",

@@ -92,7 +92,8 @@ class Rehearsals:
             return
         raise NotRehearsed(
             "approve.require_rehearsal is set, and these operations have not passed a rehearsal "
-            "with your own verify.commands, or with commands that you gave. Nothing was approved.",
+            "with your own verify.commands, or with commands that you gave on a terminal. Nothing "
+            "was approved.",
             REHEARSE,
         )
 

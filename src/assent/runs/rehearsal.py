@@ -70,6 +70,7 @@ class RehearsalRequest(msgspec.Struct, frozen=True):
     given: tuple[str, ...] = ()  # commands instead of those that verify plans here
     network: bool = False  # a person allowed it, for exactly these commands
     by: Rehearser = "person"
+    terminal: bool = False  # they have one
     stopped: Callable[[], bool] = never_stopped
 
 
@@ -144,6 +145,7 @@ class PlanRehearser:
                 commit,
                 others,
                 request.network,
+                request.terminal,
             )
         self._log.record(record, found)
         yield found

@@ -59,6 +59,7 @@ class Rehearsal(msgspec.Struct, frozen=True):
     commit: str = ""  # that was checked out; empty: no repository
     others: int = 0  # changed files in the workspace that the plan does not touch
     network: bool = False
+    terminal: bool = False  # whoever started it has one, so a given command was typed there
 
     @property
     def passed(self) -> bool | None:
@@ -104,11 +105,12 @@ def meets_requirement(rehearsal: Rehearsal, user: Sequence[str]) -> bool:
     """Tells whether a rehearsal allows an approval under `approve.require_rehearsal`.
 
     It must have passed in a person's hands: with all commands of the user's own configuration, or
-    with commands that a person gave or confirmed. What a model chose proves nothing.
+    with commands that a person gave or confirmed on a terminal. What a model chose proves nothing.
     """
     if rehearsal.passed is not True or rehearsal.by != "person":
         return False
     own = {line.strip() for line in user if line.strip()}
     ran = {one.line for one in rehearsal.commands if one.is_verification}
-    chosen = any(one.source in ("argument", "confirmed") for one in rehearsal.commands)
+    typed = ("argument", "confirmed") if rehearsal.terminal else ("confirmed",)
+    chosen = any(one.source in typed for one in rehearsal.commands)
     return chosen or (bool(own) and own <= ran)
