@@ -102,7 +102,7 @@ class Seat:
         """Waits until a panel is on the screen and keys reach it, and returns it."""
         app = self.app
         await self.until(lambda: isinstance(app.screen, kind) and app.screen.ready_at < inf)
-        await self.until(lambda: app.quiet and listens(app))
+        await self.until(lambda: app.quiet and not app.tasks._words and listens(app))
         assert isinstance(app.screen, kind)
         return app.screen
 

@@ -281,6 +281,19 @@ def test_f39_without_words_nothing_is_sent_and_esc_goes_back(stage: Stage) -> No
     stage.show(read_by(act))
 
 
+def test_esc_closes_the_panel_also_while_something_new_is_being_painted(stage: Stage) -> None:
+    proposed(stage)
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        reader.panel.pace.ask()
+        reader.burst("s", "escape")
+        await reader.closed()
+        assert reader.approvals == []
+
+    stage.show(read_by(act))
+
+
 def test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written(stage: Stage) -> None:
     stage.script(*PLANS, turn("Done."))
     found: dict[str, Any] = {}

@@ -165,17 +165,15 @@ class TerminalApp(BaseApp):
         """Delivers what threads sent, at most thirty times a second."""
         wait = FRAME_S - (monotonic() - self._delivered)
         if wait > 0:
-            self.set_timer(wait, self._deliver)
+            self.call_after(wait, self.deliver)
         else:
-            self._deliver()
-
-    def _deliver(self) -> None:
-        self.deliver()
+            self.deliver()
 
     def deliver(self) -> None:
         """Takes everything that threads sent, in order and in one go: no key comes in between."""
         self._delivered = monotonic()
         if not self.is_there:
+            self.call_after(FRAME_S, self.deliver)
             return
         heard: list[StoredEvent | StreamDelta] = []
         for message in self.messages.take():

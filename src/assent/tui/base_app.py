@@ -1,5 +1,6 @@
 """The base of the app: its layout, how panels open over it, and hints for a moment."""
 
+from asyncio import TimerHandle
 from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, ClassVar, Final
@@ -10,7 +11,6 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Event, Key, MouseEvent, Paste, Resize
 from textual.filter import LineFilter, Monochrome, NoColor
-from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widgets import Static
 
@@ -28,6 +28,7 @@ from assent.tui.min_size import (
 from assent.tui.prompt.input import PromptInput
 from assent.tui.status import StatusLine
 from assent.tui.textual_internals import DrivenApp
+from assent.tui.timers import call_after
 
 NO_COLOR: Final = NoColor()
 SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area fits next to the conversation
@@ -65,7 +66,7 @@ class BaseApp(DrivenApp):
         )  # after a panel that decides, before the prompt is typed into
         self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
         self._hinted: tuple[Static, VisualType, str] | None = None  # where, over what, with what
-        self._hint_ends: Timer | None = None
+        self._hint_ends: TimerHandle | None = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="main"):
@@ -136,12 +137,16 @@ class BaseApp(DrivenApp):
         for line in self.screen.query(where).results(Static):
             self._hinted = (line, line.content, words)
             line.update(words)
-            self._hint_ends = self.set_timer(self.again_s, self.unhint)
+            self._hint_ends = self.call_after(self.again_s, self.unhint)
+
+    def call_after(self, delay: float, callback: Callable[[], object]) -> TimerHandle:
+        """Calls something after a delay in seconds."""
+        return call_after(self, delay, callback)
 
     def unhint(self) -> None:
         """Restores what a hint replaced, unless something else is shown there now."""
         if self._hint_ends is not None:
-            self._hint_ends.stop()
+            self._hint_ends.cancel()
         if self._hinted is not None:
             line, before, words = self._hinted
             if line.is_attached and line.content == words:

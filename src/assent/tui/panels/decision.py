@@ -98,7 +98,8 @@ class DecisionPanel(DebouncedPanel[str]):
         event.stop()
         event.prevent_default()
         asked = self.standing.stage in ASKING
-        if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=asked):
+        closes = event.key == "escape"
+        if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=asked, closes=closes):
             return
         if self.line_view.searching:  # and not where keys go: a click elsewhere took them away
             self.line_view.focus()

@@ -3,6 +3,7 @@
 Derived panels ignore keys typed too early, ask for confirmation, or only show lines.
 """
 
+from asyncio import TimerHandle
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
@@ -14,7 +15,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.events import Key, Paste, Resize
 from textual.message import Message
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -24,6 +24,7 @@ from assent.tui.keys import ANSWER_CANCELLED, CONFIRM_KEY, TOO_QUICK, AnswerTimi
 from assent.tui.line_view import LineView, Section
 from assent.tui.min_size import TooSmallOverlay
 from assent.tui.status import StatusLine
+from assent.tui.timers import call_after
 
 R = TypeVar("R")
 
@@ -121,7 +122,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         super().__init__()
         self.pace = AnswerTiming()
         self._answer_held: Callable[[], object] | None = None
-        self._timer: Timer | None = None
+        self._timer: TimerHandle | None = None
 
     @property
     def listening(self) -> bool:
@@ -149,13 +150,14 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         self.cancel_question(ANSWER_CANCELLED)
         return True
 
-    def is_hasty(self, at: float, *, answers: bool) -> bool:
+    def is_hasty(self, at: float, *, answers: bool, closes: bool = False) -> bool:
         """Tells whether a key came before the user could see its effect, or too soon after that.
 
-        A hasty key that would answer closes the open question.
+        A hasty key that would answer closes the open question. One that closes the panel and
+        decides nothing counts before everything is painted.
         """
         if not answers:
-            return self.pace.is_early(at) or self.pace.note(at)
+            return (self.pace.is_early(at) and not closes) or self.pace.note(at)
         if not self.pace.is_quick(at):
             return False
         self.pace.cancel()
@@ -175,7 +177,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
             answer()
             return
         self._answer_held = answer
-        self._timer = self.set_timer(self.pace.wait, self._settle)
+        self._timer = call_after(self, self.pace.wait, self._settle)
 
     def is_overtaken(self, at: float) -> bool:
         """Handles a key that follows an answer; tells whether it cancelled the answer."""
@@ -204,7 +206,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
 
     def _drop_timer(self) -> None:
         if self._timer is not None:
-            self._timer.stop()
+            self._timer.cancel()
             self._timer = None
 
     def _painted(self) -> None:

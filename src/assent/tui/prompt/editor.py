@@ -4,6 +4,7 @@ Keys act in the order in which they were typed.
 """
 
 import re
+from asyncio import TimerHandle
 from collections.abc import Callable
 from functools import cache
 from typing import Final
@@ -11,10 +12,10 @@ from typing import Final
 from textual.actions import SkipAction
 from textual.binding import Binding
 from textual.events import Key, Paste
-from textual.timer import Timer
 from textual.widgets import TextArea
 
 from assent.tui.keys import BURST_S, BurstDetector
+from assent.tui.timers import call_after
 
 # Shows a long paste as a short placeholder in the prompt; it is sent in full.
 
@@ -129,7 +130,9 @@ class PromptEditor(OrderedTextArea):
         self.pastes = PastePlaceholders()
         self.offering = False  # a list is open above: it gets the arrow keys, Tab and Escape
         self._burst = BurstDetector()
-        self._sending: Timer | None = None  # an Enter that waits for what comes right after it
+        self._sending: TimerHandle | None = (
+            None  # an Enter that waits for what comes right after it
+        )
 
     @property
     def index(self) -> int:
@@ -162,7 +165,7 @@ class PromptEditor(OrderedTextArea):
             self.insert("\n")
         elif event.key == "enter" and self._burst.need:
             self._keep(event)
-            self._sending = self.set_timer(self._burst.need, self._settle)
+            self._sending = call_after(self, self._burst.need, self._settle)
         elif self._is_for_prompt(event):
             self._keep(event)
             self._pressed(event.key)
@@ -173,7 +176,7 @@ class PromptEditor(OrderedTextArea):
         """Lets a delayed Enter send or break the line: a pasted Enter never sends."""
         if self._sending is None:
             return
-        self._sending.stop()
+        self._sending.cancel()
         self._sending = None
         if sends:
             self._look_first()

@@ -6,6 +6,7 @@ shown below each other. When the plan's file changes, the text follows within ha
 mark before the lines that changed.
 """
 
+from asyncio import TimerHandle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,7 +20,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.events import Click, Resize
 from textual.message import Message
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -61,6 +61,7 @@ from assent.tui.sidebar.data import (
     unknown_limits,
     usage_limits,
 )
+from assent.tui.timers import call_after
 from assent.tui.workers import run_in_background
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ class Sidebar(Vertical):
         self._papers["operations"].calm = True
         self._following = PlanFileWatcher(self._heard)
         self._engine: Engine | None = None
-        self._marked: Timer | None = None
+        self._marked: TimerHandle | None = None
         self._looks = 0  # how often it was looked, and
         self._shown = 0  # what of that is shown: threads may end in another order
 
@@ -492,8 +493,8 @@ class Sidebar(Vertical):
         paper = self._papers["plan"]
         paper.mark(dict.fromkeys(spots, CHANGED))
         if self._marked is not None:
-            self._marked.stop()
-        self._marked = self.set_timer(self.moment, lambda: paper.mark({}))
+            self._marked.cancel()
+        self._marked = call_after(self, self.moment, lambda: paper.mark({}))
         if spots and not paper.has_focus:
             paper.bring(spots[0])
 
