@@ -102,7 +102,7 @@ class Seat:
         """Waits until a panel is on the screen and keys reach it, and returns it."""
         app = self.app
         await self.until(lambda: isinstance(app.screen, kind) and app.screen.ready_at < inf)
-        await self.until(lambda: app.quiet and not app.tasks._words and listens(app))
+        await self.until(lambda: not app.tasks._words and app.quiet and listens(app))
         assert isinstance(app.screen, kind)
         return app.screen
 
@@ -112,7 +112,7 @@ class Seat:
         await self.until(
             lambda: not app.session_controller.at_work and not app.run_controller.at_work
         )
-        await self.until(lambda: app.quiet and not self.unseen())
+        await self.until(lambda: not self.unseen() and app.quiet)  # its last word may be new
         await self.pilot.pause()
         await arrived()
 

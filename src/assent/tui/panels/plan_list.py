@@ -226,12 +226,16 @@ class HistoryPanel(Panel[None]):
         spot = self.query_one("#revisions", LineView).position or LinePosition(LIST, 0)
         return spot.line
 
+    def _pair(self) -> tuple[TextRevision, TextRevision]:
+        """Returns the two revisions that are compared, the older one first."""
+        one, other = sorted((self.with_, self._chosen()))
+        return self._revisions[one], self._revisions[other]
+
     def _compare(self) -> None:
         """Reads both texts in a thread and shows how they differ."""
         if not self._revisions:
             return
-        one, other = sorted((self.with_, self._chosen()))
-        pair = self._revisions[one], self._revisions[other]
+        pair = self._pair()
         plans = self.terminal.engine.plans
 
         def compared() -> list[Line]:
@@ -245,7 +249,7 @@ class HistoryPanel(Panel[None]):
         self.terminal.tasks.run("", compared, partial(self._show, pair))
 
     def _show(self, pair: tuple[TextRevision, TextRevision], lines: list[Line]) -> None:
-        if not self.is_attached:
+        if not self.is_attached or pair != self._pair():  # another pair was chosen meanwhile
             return
         head = Line("heading", f"From revision {pair[0].n} to revision {pair[1].n}")
         difference = self.query_one("#difference", LineView)
