@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from tests.cli.scripts import turn
-from tests.tui.harness import Seat, Stage
+from tests.tui.harness import LONG_S, Seat, Stage
 from textual.events import Key, Paste
 
 from assent.core.session.event import QuestionAnswered
@@ -110,11 +110,13 @@ def test_f41_esc_pastes_and_keys_typed_ahead_answer_nothing(stage: Stage) -> Non
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
+        seat.app.quiet_s = LONG_S  # until then somebody is typing, however slow the machine is
         seat.app.say("Make it")
         for key in ("y", "ctrl+y", "enter"):
             seat.app.post_message(Key(key, key if len(key) == 1 else None))
         await seat.shows("F2 open question")
         assert seat.app.prompt.text == "y", "it was typed at the prompt, and nowhere else"
+        seat.app.quiet_s = 0.0
         await seat.press("f2")
         panel = await asked(seat)
         panel.post_message(Paste("y\n"))
