@@ -8,7 +8,7 @@ every file is compared before each command.
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EINVAL, ENOSYS, ENOTTY, ENXIO, EOPNOTSUPP, EXDEV
 from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
@@ -83,12 +83,18 @@ class CopiedLayer:
         self._quota = quota
         return self
 
+    def put_before(self, paths: Iterable[bytes]) -> None:
+        self._put.update(dict.fromkeys(paths, (None, None)))
+
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
         self._count, self._began = 0, time.monotonic()
-        for path in self._put.keys() - draft.files.keys():
+        free = sorted(self._put.keys() - draft.files.keys())
+        for path in free:
             self._tree.empty_in_copy(path)
         self._draft = draft
         self._sync(rules)
+        for path in free:
+            self._bring_back(path, rules)
         self._apply(draft, content)
 
     @contextmanager
@@ -252,6 +258,16 @@ class CopiedLayer:
             self._report()
         made = entry(name, ours)
         return (real, stamp_of(made)) if made is not None else None
+
+    def _bring_back(self, path: bytes, rules: CopyRules) -> None:
+        """Copies a file that the draft no longer has; of ignored folders nothing else is copied."""
+        above, _, name = path.rpartition(b"/")
+        with self._real.folder(above) as theirs:
+            found = entry(name, theirs) if theirs is not None else None
+            if theirs is None or found is None or self._tree.lstat(path) is not None:
+                return
+            with self._tree.folder_in_copy(above, self._real) as ours:
+                self._bring(path, name, found, (theirs, ours), rules)
 
     def _report(self) -> None:
         self._count += 1

@@ -9,7 +9,7 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -25,7 +25,7 @@ from assent.core.scratch import (
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
 from assent.sandbox.scratch.quota import disk_usage
 
-LOCK, RECORD = b"lock", b"about.json"
+LOCK, RECORD, DRAFTED = b"lock", b"about.json", b"drafted.json"
 _NEW, _GONE = b".new-", b".gone-"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _DAY: Final = 86_400
@@ -83,6 +83,18 @@ class LockedFolder(msgspec.Struct, frozen=True):
     def completed(self) -> None:
         """Records that all files are in the copy."""
         _write_record(self.path, msgspec.structs.replace(self.record, complete=True))
+
+    def drafted(self) -> list[bytes]:
+        """Returns the ignored paths that an earlier process gave the states of a draft."""
+        try:
+            with open(self.path + b"/" + DRAFTED, "rb") as file:
+                return msgspec.json.decode(file.read(), type=list[bytes])
+        except (OSError, ValueError, msgspec.MsgspecError):
+            return []
+
+    def record_drafted(self, paths: Sequence[bytes]) -> None:
+        """Records ignored paths of a draft before they change: nothing else takes them out."""
+        _replace(self.path + b"/" + DRAFTED, msgspec.json.encode(list(paths)))
 
     def used(self) -> None:
         """Records that the copy was used just now."""
@@ -265,10 +277,14 @@ def _read_record(path: bytes) -> CopyRecord | None:
 
 
 def _write_record(path: bytes, record: CopyRecord) -> None:
-    young = path + b"/" + RECORD + b".new"
+    _replace(path + b"/" + RECORD, msgspec.json.encode(record))
+
+
+def _replace(path: bytes, content: bytes) -> None:
+    young = path + b".new"
     with suppress(FileNotFoundError):
         os.unlink(young)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with open(os.open(young, flags, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(record))
-    os.replace(young, path + b"/" + RECORD)
+        file.write(content)
+    os.replace(young, path)

@@ -1,6 +1,6 @@
 """What both kinds of copies have in common: where they are, and what a command needs to run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -25,6 +25,9 @@ class CopyLayer(Protocol):
     """A writable copy on disk. One thread at a time changes it, while nothing runs in it."""
 
     name: ScratchBackendName
+
+    def put_before(self, paths: Iterable[bytes]) -> None:
+        """Names ignored paths that have the states of an earlier draft, by another process."""
 
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
         """Takes out what is not ignored, and gives the draft's paths their states."""

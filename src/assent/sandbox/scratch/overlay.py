@@ -9,7 +9,7 @@ the namespace finds the empty folder, and never the real files with the right to
 import os
 import select
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR
 from typing import Final
@@ -55,6 +55,7 @@ _HOLDS: Final = (
 _READY: Final = b"ready\n"
 _PATIENCE: Final = 10.0  # seconds
 _LONGEST: Final = 300
+_UNKNOWN: Final[tuple[FileState | None, Stamp]] = (None, ())
 
 
 class OverlayFailed(Exception):
@@ -176,6 +177,9 @@ class OverlayLayer:
         self._put: dict[bytes, tuple[FileState | None, Stamp]] = {}  # the draft, as it was put
         self._draft = ScratchDraft()
 
+    def put_before(self, paths: Iterable[bytes]) -> None:
+        self._put.update(dict.fromkeys(paths, _UNKNOWN))
+
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
         self._take_out(draft, rules)
         self._draft = draft
@@ -234,6 +238,8 @@ class OverlayLayer:
     def _hide(self, path: bytes) -> None:
         if self._lower.lstat(path) is not None:
             self._put[path] = (None, self._upper.hide_in_copy(path, self._lower))
+        else:
+            self._upper.empty_in_copy(path)  # a command may have made it, where all is ignored
 
     def _prune(self, folder: bytes) -> None:
         """Removes a folder that the draft leaves empty."""

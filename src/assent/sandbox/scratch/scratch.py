@@ -98,6 +98,8 @@ class LocalScratchCopy:
         if isinstance(layer, CopiedLayer):
             layer.watched_by(self._quota)
         self._complete = folder.record.complete
+        self._drafted = frozenset(() if folder.fresh else folder.drafted())
+        layer.put_before(self._drafted)
         # The draft for the next command, and the one in the copy now.
         self._next: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
         self._active: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
@@ -189,7 +191,12 @@ class LocalScratchCopy:
             rules = msgspec.structs.replace(rules, hidden=hidden | secret)
         self._rules = rules
         try:
+            self._record_drafted(self._drafted | draft.files.keys())
             self._layer.prepare(draft, content, rules)
+            self._record_drafted(frozenset(draft.files))
+            if not self._complete:
+                self._folder.completed()
+                self._complete = True
         except CopyFull as error:
             text = f"The scratch copy could not be made: {_lower(FULL[str(error)])}."
             raise Refused(text, CLEAR) from error
@@ -199,9 +206,12 @@ class LocalScratchCopy:
                 "Nothing in the workspace was changed.",
                 CLEAR,
             ) from error
-        if not self._complete:
-            self._folder.completed()
-            self._complete = True
+
+    def _record_drafted(self, paths: frozenset[bytes]) -> None:
+        """Leaves to the next process which paths are the draft's: in ignored folders, files stay."""
+        if paths != self._drafted:
+            self._folder.record_drafted(sorted(paths))
+            self._drafted = paths
 
     def _made_rules(self) -> CopyRules:
         draft, content = self._active
