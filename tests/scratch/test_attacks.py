@@ -161,6 +161,46 @@ def test_another_user_has_copies_too(only: str) -> None:
     assert foreign.stdout == expected, foreign.stderr
 
 
+CLOSED = """
+import os; from pathlib import Path; from tests.scratch.copies import *
+from assent.core.shell.process import CommandSpec, ProcessLimits
+p = furnished(Path(BASE), only=ONLY)
+for name, mode in (("enter", 0o311), ("shut", 0), ("list", 0o444), ("deep/enter", 0o311)):
+    (p.root / name / "sub").mkdir(parents=True)
+    for secret in (".env", "sub/.env"):
+        (p.root / name / secret).write_text("TOKEN=secret-canary")
+    (p.root / name).chmod(mode)
+settle()
+cat = "; ".join(f"chmod u+rwx {n}; cat {n}/.env {n}/sub/.env" for n in ("enter", "shut", "list"))
+more = "cat deep/enter/.env deep/enter/sub/.env; mv deep d; cat d/enter/.env; echo x > a.txt"
+text = f"{cat}; {more}"
+root = os.fsencode(p.root)
+built = gathered(p.process().run_command(CommandSpec(text), root, ProcessLimits(seconds=30)))
+(p.root / "a.txt").write_text("a")
+settle()
+c = p.open()
+for _ in range(2):
+    copied = line(c, p, text)
+    found = c.changes()
+    print("secret-canary" in f"{built} {copied}", kinds(found), found.gone)
+c.clear()
+for name in ("enter", "shut", "list", "deep/enter"):
+    (p.root / name).chmod(0o700)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("only", ["overlay", "copy"])
+def test_g13_a_folder_that_cannot_be_searched_for_secrets_is_hidden(only: str) -> None:
+    """A command that may write could open it, and one that may not could know a name in it."""
+    base = Path(f"/var/tmp/assent-closed-{os.getpid()}-{only}")
+    base.mkdir()
+    os.chown(base, 65534, 65534)
+    done = as_another_user(CLOSED.replace("BASE", repr(str(base))).replace("ONLY", repr(only)))
+    subprocess.run(["rm", "-rf", str(base)], check=True)
+    assert done.stdout.splitlines() == ["False {'a.txt': 'replaced'} ()"] * 2, done.stderr
+
+
 def as_another_user(script: str) -> "subprocess.CompletedProcess[str]":
     """Runs a script with the system's Python, which every user can start."""
     become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

@@ -119,7 +119,8 @@ class CopiedLayer:
             if path in there or path in self._draft.files:
                 continue
             if S_ISDIR(real[2]):
-                found.gone |= {path} if left_out(path, rules.own) is None else set()
+                told = left_out(path, rules.own) is None and path not in rules.hidden
+                found.gone |= {path} if told else set()
             else:
                 self._missing(path, rules, found)
         for path, (state, stamp) in self._put.items():

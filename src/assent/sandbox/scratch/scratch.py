@@ -208,7 +208,7 @@ class LocalScratchCopy:
             ) from error
 
     def _record_drafted(self, paths: frozenset[bytes]) -> None:
-        """Leaves to the next process which paths are the draft's: in ignored folders, files stay."""
+        """Records which paths are the draft's: in ignored folders nothing else is taken out."""
         if paths != self._drafted:
             self._folder.record_drafted(sorted(paths))
             self._drafted = paths
@@ -248,8 +248,11 @@ class LocalScratchCopy:
         waiting = [b""]
         while waiting and looked < _SEARCHED and len(found) < _NAMED:
             folder = waiting.pop()
-            with self._real.folder(folder) as at:
-                each = list(entries_in(at, folder))
+            try:
+                with self._real.folder(folder) as at:
+                    each = list(entries_in(at, folder))
+            except PermissionError:  # hidden as a whole
+                continue
             looked += len(each)
             foreign = {path for path, _, seen in each if (seen.st_uid, seen.st_gid) != me}
             found += map(one_line, sorted(foreign))
