@@ -16,7 +16,7 @@ from typing import Final
 
 from assent.core.paths import ancestors, casefolded, is_inside
 from assent.core.plan.operation import FileState
-from assent.core.scratch import ScratchBackendName, ScratchDraft, left_out
+from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits, left_out
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched
 from assent.sandbox.scratch.folder_tree import (
     FolderTree,
@@ -101,8 +101,8 @@ class CopiedLayer:
     def mounted(self) -> Iterator[CopyMount]:
         yield CopyMount(self._tree.path)
 
-    def touched(self, rules: CopyRules, limit: int) -> Touched:
-        found = Touched(limit)
+    def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:
+        found = Touched(limits.changes, limits.max_bytes)
         there: set[bytes] = set()
         for path, seen in self._walk(rules, found):
             if S_IFMT(seen.st_mode) == S_IFMT(self._known.get(path, _NOTHING)[0][2]):
@@ -114,7 +114,7 @@ class CopiedLayer:
             elif not (S_ISREG(seen.st_mode) or S_ISLNK(seen.st_mode)):
                 found.left_out[path] = "special"
             elif self._stamp(path) != stamp_of(seen):
-                found.add(path)
+                found.add(path, seen.st_size)
         for path, (real, _) in self._known.items():
             if path in there or path in self._draft.files:
                 continue
@@ -126,7 +126,7 @@ class CopiedLayer:
         for path, (state, stamp) in self._put.items():
             now = self._tree.lstat(path)
             if (stamp_of(now) if now else None) != stamp and (state or now):
-                found.add(path)
+                found.add(path, now.st_size if now else 0)
         return found
 
     def state(self, path: bytes) -> FileState | None:

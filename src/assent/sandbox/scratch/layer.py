@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from assent.core.plan.operation import FileState
-from assent.core.scratch import ScratchBackendName, ScratchDraft
+from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched
 from assent.sandbox.scratch.quota import DiskUsage
 
@@ -35,7 +35,7 @@ class CopyLayer(Protocol):
     def mounted(self) -> AbstractContextManager[CopyMount]:
         """Holds the copy ready for programs."""
 
-    def touched(self, rules: CopyRules, limit: int) -> Touched:
+    def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:
         """Returns the paths that commands may have changed since `prepare`."""
 
     def state(self, path: bytes) -> FileState | None:

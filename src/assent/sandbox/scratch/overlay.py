@@ -17,7 +17,7 @@ from typing import Final
 from assent.core.errors import Refused
 from assent.core.paths import ancestors, is_inside
 from assent.core.plan.operation import FileState
-from assent.core.scratch import ScratchBackendName, ScratchDraft, left_out
+from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits, left_out
 from assent.sandbox.runner.process_tree import wait_or_kill
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched, touched_in_upper
 from assent.sandbox.scratch.folder_tree import (
@@ -205,9 +205,9 @@ class OverlayLayer:
             text = f"The scratch copy could not be mounted ({error}). Nothing was changed."
             raise Refused(text, "assent doctor") from error
 
-    def touched(self, rules: CopyRules, limit: int) -> Touched:
+    def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:
         stamps = {path: stamp for path, (_, stamp) in self._put.items()}
-        found = touched_in_upper(self._upper, self._lower, rules, limit, stamps)
+        found = touched_in_upper(self._upper, self._lower, rules, limits, stamps)
         for path, state in self._draft.files.items():
             if path in found.as_put:
                 continue
@@ -216,7 +216,7 @@ class OverlayLayer:
             if known is not None and seen is not None and stamp_of(seen) == known[1]:
                 found.paths.discard(path)  # as it was put
             elif known is not None or state is not None:
-                found.add(path)
+                found.add(path, seen.st_size if seen is not None else 0)
         return found
 
     def state(self, path: bytes) -> FileState | None:

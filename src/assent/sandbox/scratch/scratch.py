@@ -139,7 +139,7 @@ class LocalScratchCopy:
 
     def changes(self) -> ScratchResult:
         rules = self._rules = self._rules or self._made_rules()
-        found = self._layer.touched(rules, self._limits.changes)
+        found = self._layer.touched(rules, self._limits)
         sides = Sides(self._real, self._draft_now, self._layer.state)
         return scratch_result(found, sides, self._times(), joined=self._holder.running)
 
