@@ -22,6 +22,7 @@ from assent.core.scratch import (
     ScratchInfo,
     ScratchLimits,
 )
+from assent.sandbox.scratch.choice import CACHE
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
 from assent.sandbox.scratch.quota import disk_usage
 
@@ -170,7 +171,16 @@ class CopyFolders:
                         continue
                 self._discard(path, lock)
                 removed += [] if aside else [os.fsdecode(name)]
+        self._sweep_files(now)
         return removed
+
+    def _sweep_files(self, now: float) -> None:
+        """Removes files of a process that was killed before it gave them their names."""
+        with suppress(OSError), os.scandir(self._place) as found:
+            for one in found:
+                old = one.name.startswith(CACHE + b".") and one.is_file(follow_symlinks=False)
+                if old and now - one.stat(follow_symlinks=False).st_mtime > _YOUNG:
+                    os.unlink(one.path)
 
     def _path(self, name: str) -> bytes:
         if not _NAME.fullmatch(name):
