@@ -211,6 +211,7 @@ class CopyFolders:
 
     def _made(self, path: bytes, record: CopyRecord) -> LockedFolder:
         new = self._place + b"/" + _NEW + os.urandom(8).hex().encode()
+        lock: int | None = None
         try:
             make_private_folder(self._place)
             os.mkdir(new, 0o700)
@@ -219,10 +220,9 @@ class CopyFolders:
             _write_record(new, record)
             os.rename(new, path)  # never over another one: that is not empty
         except OSError as error:
-            raise Refused(
-                f"The scratch copy could not be made ({error.strerror}). Nothing was changed.",
-                "assent doctor",
-            ) from error
+            with suppress(OSError):  # or the next start removes it
+                self._discard(new, lock)
+            raise not_made(error) from error
         return LockedFolder(path, lock, record, fresh=True)
 
     def _opened(self, path: bytes) -> tuple[int, CopyRecord | None] | None:
@@ -255,6 +255,14 @@ class CopyFolders:
         finally:
             if lock is not None:
                 os.close(lock)
+
+
+def not_made(error: OSError) -> Refused:
+    """Returns the refusal of a copy for whose folders there is no room, or no right."""
+    return Refused(
+        f"The scratch copy could not be made ({error.strerror}). Nothing was changed.",
+        "assent doctor",
+    )
 
 
 def _used(path: bytes) -> float:
