@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.sandbox.profiles import needs_bubblewrap
+from tests.sandbox.profiles import gathered, needs_bubblewrap
 from tests.scratch.copies import Place, furnished, kinds, line
 
 from assent.core.errors import Refused
+from assent.core.shell.process import CommandSpec, ProcessLimits
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bubblewrap import bind_arguments
 from assent.sandbox.scratch.folder_tree import FolderTree
@@ -61,6 +62,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         "exec 9<{root}; cat /proc/self/fd/9/../state/key; ls -la /proc/self/fd/",
         "echo x > /proc/sys/kernel/core_pattern; echo b > /proc/sysrq-trigger",
         "for n in 3 4 5 6 7 8 9 10; do echo x >&$n; ls /proc/self/fd/$n/; done",
+        "kill -9 -1; kill -9 1; (setsid sleep 99 &) ; echo x > a.txt",
     ],
 )
 def test_g13_an_attack_reaches_nothing(copy: LocalScratchCopy, place: Place, attack: str) -> None:
@@ -74,6 +76,21 @@ def test_g13_an_attack_reaches_nothing(copy: LocalScratchCopy, place: Place, att
     again = line(copy, place, "cat a.txt docs/one.md; ls -A")
     assert again.output.startswith(b"a\none\n")
     assert kinds(copy.changes()) == {}
+
+
+def test_g13_no_system_call_leads_to_a_layer(copy: LocalScratchCopy, place: Place) -> None:
+    """The kernel escapes marks; in a copy of files, neither they nor whiteouts mean anything."""
+    code = (Path(__file__).parent / "layer_attack.py").read_bytes()
+    words = (os.fsencode(place.root), os.fsencode(place.base / "state"))
+    command = CommandSpec(argv=(b"/usr/bin/python3", b"-c", code, *words))
+    ended = gathered(copy.run(command, words[0], ProcessLimits(seconds=30)))
+    rows = ended.output.decode().splitlines()
+    assert (rows[-1:], ended.errors) == (["over"], b"")
+    harmless = {"let: a mark"} | ({"let: a whiteout"} if place.only == "copy" else set())
+    harmless |= {f"stolen: {kind}" for kind in ("/dev/null", "pipe", "anon_inode")}
+    assert set(rows[:-1]) <= harmless
+    assert kinds(copy.changes()) == {}
+    assert line(copy, place, "cat docs/*; ls white").output == b"one\ntwo\n"
 
 
 def test_there_is_no_network(copy: LocalScratchCopy, place: Place) -> None:
