@@ -1,10 +1,14 @@
 """A hostile command in the copy attacks layers, mounts and namespaces, and reaches nothing."""
 
 import os
+import socket
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from tests.sandbox.profiles import gathered, needs_bubblewrap
@@ -143,6 +147,44 @@ def test_only_a_tree_of_ours_is_ever_changed(tmp_path: Path) -> None:
     tree.close()
 
 
+@pytest.mark.parametrize("instead", ["nothing", "folder", "pipe", "socket", "whiteout", "symlink"])
+def test_a_file_may_become_anything_just_before_it_is_read(tmp_path: Path, instead: str) -> None:
+    """The program that runs meanwhile is held back until exactly then."""
+    at = tmp_path / "f"
+    at.write_text("content", encoding="utf-8")
+    tree = FolderTree(os.fsencode(tmp_path), ours=True)
+
+    def replaces(frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and called is os.open and frame.f_code.co_name == "_chunks":
+            sys.setprofile(None)
+            at.unlink()
+            BECOMES[instead](at)
+
+    sys.setprofile(replaces)
+    try:
+        assert tree.state(b"f") is None
+    finally:
+        sys.setprofile(None)
+    tree.close()
+
+
+def _listening(at: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        here = os.open(at.parent, os.O_RDONLY)
+        made.bind(f"/proc/self/fd/{here}/{at.name}")  # a whole path may be too long
+        os.close(here)
+
+
+BECOMES: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda at: None,
+    "folder": Path.mkdir,
+    "pipe": os.mkfifo,
+    "socket": _listening,
+    "whiteout": lambda at: os.mknod(at, stat.S_IFCHR, 0),
+    "symlink": lambda at: at.symlink_to("/etc/passwd"),
+}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("only", ["overlay", "copy"])
 def test_another_user_has_copies_too(only: str) -> None:
@@ -154,9 +196,10 @@ def test_another_user_has_copies_too(only: str) -> None:
         "import os; from pathlib import Path; from tests.scratch.copies import *;"
         f"p = furnished(Path({str(base)!r}), only={only!r}); c = p.open();"
         "r = line(c, p, 'id -u; echo x >> a.txt; rm docs/one.md; mkdir n; echo 1 > n/f;'"
-        "' chmod 0 n');"
+        "' chmod 0 n; mkdir -p out/shut; chmod 0 out/shut out');"
         "print(r.output, sorted(kinds(c.changes()).items()));"
-        "print(line(c, p, 'cat a.txt docs/one.md; ls n').output); c.clear();"
+        "made = Contents(); c.apply(draft({b'out/shut/d': made.file(b'd')}), made.read);"
+        "print(line(c, p, 'cat a.txt docs/one.md out/shut/d; ls n').output); c.clear();"
         "print([name for name in os.listdir(p.folder) if name != 'backend.json'])"
     )
     done = as_another_user(script)
@@ -171,7 +214,7 @@ def test_another_user_has_copies_too(only: str) -> None:
     subprocess.run(["rm", "-rf", str(base)], check=True)
     assert done.stdout.splitlines() == [
         "b'65534\\n' [('a.txt', 'replaced'), ('docs/one.md', 'deleted'), ('n/f', 'created')]",
-        "b'a\\none\\n'",
+        "b'a\\none\\nd'",
         "[]",
     ], done.stderr
     expected = "1 True\n" if only == "overlay" else "0 False\n"
