@@ -87,7 +87,19 @@ class Tries:
             self._try("bytes before", f"size={(few + 1) * PAGE}")
             self._try("files before", f"size={ROOMY},nr_inodes={few + 3}")
             self._try("bytes later", f"size={ROOMY}", few)
+        self._many_files()
         return self.report
+
+    def _many_files(self) -> None:
+        """Lets a command use up the files of the disk, whose bytes are hardly used."""
+        reserve = ScratchLimits(reserve_bytes=1 << 20)
+        place = msgspec.structs.replace(self.place, limits=reserve)
+        self.disk.mount(f"size={ROOMY},nr_inodes=3000")
+        copy = place.open("k")
+        ended = line(copy, place, "for i in `seq 4000`; do : > $i; done 2>/dev/null; sleep 20")
+        self.report.ends["many files"] = {ended.cut: 1}
+        copy.clear()
+        self.disk.close()
 
     def _try(self, name: str, options: str, later: int | None = None) -> None:
         where = f"{name}, {options}, {later}"

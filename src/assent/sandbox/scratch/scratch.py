@@ -50,7 +50,7 @@ JOINED: Final = (
 )
 FULL: Final = {
     "copy": "The scratch copy is larger than scratch.max_mb allows",
-    "disk": "Less is free on the disk than scratch.reserve_mb",
+    "disk": "Less is free on the disk than scratch.reserve_mb, or than 1 % of its files",
 }
 CLEAR: Final = "assent scratch clear"
 _FOREIGN: Final = b"Value too large for defined data type"  # EOVERFLOW, in the language C
