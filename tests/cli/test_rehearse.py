@@ -132,6 +132,15 @@ def test_g12_files_that_a_command_leaves_otherwise_than_expected_fail(repo: Worl
     assert "list.txt" in found.json["commands"][1]["line"]
 
 
+def test_g12_a_command_whose_changes_cannot_all_be_read_ends_it(repo: World) -> None:
+    """What follows would be tried on something else than a build makes."""
+    repo.plan()
+    repo.ok("stage", "run", "--", "sh", "-c", "truncate -s 1T huge; echo > made.txt")
+    found = repo.run("rehearse", "--json", "--", "true")
+    assert (found.code, found.out, b'"error":"refused"' in found.err) == (7, b"", True)
+    assert b"Not rehearsed" in repo.run("review").out
+
+
 def test_g12_what_cannot_be_tried_is_said_and_nothing_after_it_runs(drafted: World) -> None:
     drafted.ok("stage", "run", "--network", "--", "touch", "fetched")
     found = drafted.run("rehearse", "--json", "--", "true")

@@ -2,12 +2,19 @@
 
 import os
 
-from tests.cli.harness import World
+from tests.cli.harness import PROGRAM, World
 from tests.sandbox.profiles import needs_bubblewrap
 
 from assent.app.ports import folder_name
 
 pytestmark = needs_bubblewrap
+
+
+# Nothing below can have a namespace of its own: as on a system that forbids them.
+NO_NAMESPACES = (
+    "unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+    'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh", *PROGRAM,
+)  # fmt: skip
 
 
 def real_files(world: World) -> dict[str, bytes]:
@@ -76,3 +83,21 @@ def test_limits_come_from_the_users_file_alone(world: World) -> None:
     world.config.write_text("", encoding="utf-8")
     world.put(".opencode/assent.toml", b"[scratch]\nmax_mb = 1\n")
     assert world.process("shell", "run", "--scratch", "true").code == 0
+
+
+def test_without_namespaces_there_is_no_copy_and_an_old_one_can_be_cleared(world: World) -> None:
+    world.put("a.txt", b"a\n")
+    assert world.process("shell", "run", "--scratch", "echo b > a.txt; echo > n").code == 0
+    [name] = [one["name"] for one in world.ok("scratch", "list")["copies"]]
+    shown = world.start([*NO_NAMESPACES, "scratch", "show", "--json"])
+    assert (shown.code, shown.json["backend"]["name"]) == (0, "none"), shown.err
+    assert "user namespaces" in shown.json["backend"]["reason"]
+    refused = world.start([*NO_NAMESPACES, "shell", "run", "--scratch", "--json", "echo b > a.txt"])
+    assert (refused.code, refused.error["error"]) == (7, "refused")
+    world.plan()
+    before = real_files(world)
+    for words in (("stage", "result"), ("rehearse",)):
+        assert world.start([*NO_NAMESPACES, *words, "--json", "--", "echo b > a.txt"]).code == 7
+    assert world.start([*NO_NAMESPACES, "scratch", "clear", "--json", name]).code == 0
+    assert world.ok("scratch", "list")["copies"] == []
+    assert real_files(world) == before

@@ -284,6 +284,12 @@ def test_f61_a_file_that_is_too_large_is_refused_with_all_of_it(ready: World) ->
     assert b"b.bin is larger than 1 MB" in answer.err
 
 
+def test_f61_a_file_without_blocks_that_would_be_read_for_hours_is_refused(ready: World) -> None:
+    answer = tried(ready, "echo > a.txt; truncate -s 1T huge.bin")
+    assert (answer.code, staged(ready), copies(ready)) == (7, [], [])
+    assert b"scratch.max_mb" in answer.err
+
+
 def test_f61_killed_in_the_middle_it_leaves_nothing(ready: World) -> None:
     process = started(ready, "echo half > half.txt; sleep 30")
     before = ready.files()

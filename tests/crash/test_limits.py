@@ -64,13 +64,13 @@ def test_folders_that_may_not_be_changed(tmp_path: Path) -> None:
 
 def limited(limit: str, folder: Path) -> dict[str, int]:
     """Runs the tries under one limit and returns how they ended; each must leave all or nothing."""
-    around = (*_namespace(), *(ORDINARY if limit == "no_rights" else ()))
+    around = (*own_mounts(), *(ORDINARY if limit == "no_rights" else ()))
     report = apart(Report, "tests.crash.limits", limit, folder, around=around)
     assert report.complaints == [], report.moments
     return report.ends
 
 
-def _namespace() -> list[str]:
+def own_mounts() -> list[str]:
     """Returns the command that gives a process mounts of its own, or says what is missing."""
     command = ["unshare", "--mount" if os.getuid() == 0 else "--map-root-user", "--mount"]
     found = all(map(shutil.which, ("unshare", "setpriv", "mount")))

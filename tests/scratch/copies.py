@@ -70,15 +70,22 @@ class Place(msgspec.Struct, frozen=True):
         }
 
 
-def furnished(base: Path, **changes: object) -> Place:
-    """Makes a workspace with a repository, ignored files, a secret and a home."""
+def unfurnished(base: Path, **changes: object) -> Place:
+    """Makes an empty workspace, a home and a state directory."""
     place = msgspec.structs.replace(Place(base), **changes)  # type: ignore[arg-type]
-    for folder in ("src/deep", "node_modules/left", ".opencode/plans", "docs"):
-        (place.root / folder).mkdir(parents=True)
+    place.root.mkdir(parents=True)
     for folder in ("home", "state/scratch"):
         (base / folder).mkdir(parents=True)
         (base / folder).chmod(0o700)
     (base / "state").chmod(0o700)
+    return place
+
+
+def furnished(base: Path, **changes: object) -> Place:
+    """Makes a workspace with a repository, ignored files, a secret and a home."""
+    place = unfurnished(base, **changes)
+    for folder in ("src/deep", "node_modules/left", ".opencode/plans", "docs"):
+        (place.root / folder).mkdir(parents=True)
     files = {
         "a.txt": "a\n", "src/main.py": "print('main')\n", "src/deep/b.txt": "b\n",
         "docs/one.md": "one\n", "docs/two.md": "two\n",

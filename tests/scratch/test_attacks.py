@@ -1,16 +1,21 @@
 """A hostile command in the copy attacks layers, mounts and namespaces, and reaches nothing."""
 
 import os
+import socket
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
-from tests.sandbox.profiles import needs_bubblewrap
+from tests.sandbox.profiles import gathered, needs_bubblewrap
 from tests.scratch.copies import Place, furnished, kinds, line
 
 from assent.core.errors import Refused
+from assent.core.shell.process import CommandSpec, ProcessLimits
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bubblewrap import bind_arguments
 from assent.sandbox.scratch.folder_tree import FolderTree
@@ -61,6 +66,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         "exec 9<{root}; cat /proc/self/fd/9/../state/key; ls -la /proc/self/fd/",
         "echo x > /proc/sys/kernel/core_pattern; echo b > /proc/sysrq-trigger",
         "for n in 3 4 5 6 7 8 9 10; do echo x >&$n; ls /proc/self/fd/$n/; done",
+        "kill -9 -1; kill -9 1; (setsid sleep 99 &) ; echo x > a.txt",
     ],
 )
 def test_g13_an_attack_reaches_nothing(copy: LocalScratchCopy, place: Place, attack: str) -> None:
@@ -74,6 +80,21 @@ def test_g13_an_attack_reaches_nothing(copy: LocalScratchCopy, place: Place, att
     again = line(copy, place, "cat a.txt docs/one.md; ls -A")
     assert again.output.startswith(b"a\none\n")
     assert kinds(copy.changes()) == {}
+
+
+def test_g13_no_system_call_leads_to_a_layer(copy: LocalScratchCopy, place: Place) -> None:
+    """The kernel escapes marks; in a copy of files, neither they nor whiteouts mean anything."""
+    code = (Path(__file__).parent / "layer_attack.py").read_bytes()
+    words = (os.fsencode(place.root), os.fsencode(place.base / "state"))
+    command = CommandSpec(argv=(b"/usr/bin/python3", b"-c", code, *words))
+    ended = gathered(copy.run(command, words[0], ProcessLimits(seconds=30)))
+    rows = ended.output.decode().splitlines()
+    assert (rows[-1:], ended.errors) == (["over"], b"")
+    harmless = {"let: a mark"} | ({"let: a whiteout"} if place.only == "copy" else set())
+    harmless |= {f"stolen: {kind}" for kind in ("/dev/null", "pipe", "anon_inode")}
+    assert set(rows[:-1]) <= harmless
+    assert kinds(copy.changes()) == {}
+    assert line(copy, place, "cat docs/*; ls white").output == b"one\ntwo\n"
 
 
 def test_there_is_no_network(copy: LocalScratchCopy, place: Place) -> None:
@@ -126,6 +147,44 @@ def test_only_a_tree_of_ours_is_ever_changed(tmp_path: Path) -> None:
     tree.close()
 
 
+@pytest.mark.parametrize("instead", ["nothing", "folder", "pipe", "socket", "whiteout", "symlink"])
+def test_a_file_may_become_anything_just_before_it_is_read(tmp_path: Path, instead: str) -> None:
+    """The program that runs meanwhile is held back until exactly then."""
+    at = tmp_path / "f"
+    at.write_text("content", encoding="utf-8")
+    tree = FolderTree(os.fsencode(tmp_path), ours=True)
+
+    def replaces(frame: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and called is os.open and frame.f_code.co_name == "_chunks":
+            sys.setprofile(None)
+            at.unlink()
+            BECOMES[instead](at)
+
+    sys.setprofile(replaces)
+    try:
+        assert tree.state(b"f") is None
+    finally:
+        sys.setprofile(None)
+    tree.close()
+
+
+def _listening(at: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        here = os.open(at.parent, os.O_RDONLY)
+        made.bind(f"/proc/self/fd/{here}/{at.name}")  # a whole path may be too long
+        os.close(here)
+
+
+BECOMES: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda at: None,
+    "folder": Path.mkdir,
+    "pipe": os.mkfifo,
+    "socket": _listening,
+    "whiteout": lambda at: os.mknod(at, stat.S_IFCHR, 0),
+    "symlink": lambda at: at.symlink_to("/etc/passwd"),
+}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("only", ["overlay", "copy"])
 def test_another_user_has_copies_too(only: str) -> None:
@@ -137,9 +196,10 @@ def test_another_user_has_copies_too(only: str) -> None:
         "import os; from pathlib import Path; from tests.scratch.copies import *;"
         f"p = furnished(Path({str(base)!r}), only={only!r}); c = p.open();"
         "r = line(c, p, 'id -u; echo x >> a.txt; rm docs/one.md; mkdir n; echo 1 > n/f;'"
-        "' chmod 0 n');"
+        "' chmod 0 n; mkdir -p out/shut; chmod 0 out/shut out');"
         "print(r.output, sorted(kinds(c.changes()).items()));"
-        "print(line(c, p, 'cat a.txt docs/one.md; ls n').output); c.clear();"
+        "made = Contents(); c.apply(draft({b'out/shut/d': made.file(b'd')}), made.read);"
+        "print(line(c, p, 'cat a.txt docs/one.md out/shut/d; ls n').output); c.clear();"
         "print([name for name in os.listdir(p.folder) if name != 'backend.json'])"
     )
     done = as_another_user(script)
@@ -154,11 +214,51 @@ def test_another_user_has_copies_too(only: str) -> None:
     subprocess.run(["rm", "-rf", str(base)], check=True)
     assert done.stdout.splitlines() == [
         "b'65534\\n' [('a.txt', 'replaced'), ('docs/one.md', 'deleted'), ('n/f', 'created')]",
-        "b'a\\none\\n'",
+        "b'a\\none\\nd'",
         "[]",
     ], done.stderr
     expected = "1 True\n" if only == "overlay" else "0 False\n"
     assert foreign.stdout == expected, foreign.stderr
+
+
+CLOSED = """
+import os; from pathlib import Path; from tests.scratch.copies import *
+from assent.core.shell.process import CommandSpec, ProcessLimits
+p = furnished(Path(BASE), only=ONLY)
+for name, mode in (("enter", 0o311), ("shut", 0), ("list", 0o444), ("deep/enter", 0o311)):
+    (p.root / name / "sub").mkdir(parents=True)
+    for secret in (".env", "sub/.env"):
+        (p.root / name / secret).write_text("TOKEN=secret-canary")
+    (p.root / name).chmod(mode)
+settle()
+cat = "; ".join(f"chmod u+rwx {n}; cat {n}/.env {n}/sub/.env" for n in ("enter", "shut", "list"))
+more = "cat deep/enter/.env deep/enter/sub/.env; mv deep d; cat d/enter/.env; echo x > a.txt"
+text = f"{cat}; {more}"
+root = os.fsencode(p.root)
+built = gathered(p.process().run_command(CommandSpec(text), root, ProcessLimits(seconds=30)))
+(p.root / "a.txt").write_text("a")
+settle()
+c = p.open()
+for _ in range(2):
+    copied = line(c, p, text)
+    found = c.changes()
+    print("secret-canary" in f"{built} {copied}", kinds(found), found.gone)
+c.clear()
+for name in ("enter", "shut", "list", "deep/enter"):
+    (p.root / name).chmod(0o700)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("only", ["overlay", "copy"])
+def test_g13_a_folder_that_cannot_be_searched_for_secrets_is_hidden(only: str) -> None:
+    """A command that may write could open it, and one that may not could know a name in it."""
+    base = Path(f"/var/tmp/assent-closed-{os.getpid()}-{only}")
+    base.mkdir()
+    os.chown(base, 65534, 65534)
+    done = as_another_user(CLOSED.replace("BASE", repr(str(base))).replace("ONLY", repr(only)))
+    subprocess.run(["rm", "-rf", str(base)], check=True)
+    assert done.stdout.splitlines() == ["False {'a.txt': 'replaced'} ()"] * 2, done.stderr
 
 
 def as_another_user(script: str) -> "subprocess.CompletedProcess[str]":

@@ -338,3 +338,30 @@ def test_hard_links_are_told(tmp_path: Path, place: Place) -> None:
     found = copy.changes()
     assert (kinds(found), found.hard_links) == ({"a.txt": "replaced"}, (b"a.txt",))
     copy.close()
+
+
+def test_a_draft_in_an_ignored_folder_goes_with_the_process_that_put_it(place: Place) -> None:
+    made = Contents()
+    first = place.open()
+    files = {b"out/x": made.file(b"1\n"), b"node_modules/left/index.js": None, b"z": made.file(b"")}
+    first.apply(draft(files), made.read)
+    line(first, place, "echo 2 > out/y")
+    first.close()
+    again = place.open()
+    again.apply(draft({b"out/w": made.file(b"3\n")}), made.read)
+    ended = line(again, place, "cat out/*; cat node_modules/left/index.js; ls z")
+    assert ended.output == b"3\n2\nleft\n"
+    assert kinds(again.changes()) == {}
+    again.close()
+
+
+def test_a_file_that_the_draft_removed_from_an_ignored_folder_comes_back(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    made = Contents()
+    for _ in range(2):
+        copy.apply(draft({b"node_modules/left/index.js": None, b"out/none": None}), made.read)
+        line(copy, place, "mkdir -p out; echo > out/none; echo > node_modules/left/index.js")
+        assert line(copy, place, "ls out/none node_modules/left").output == b"node_modules/left:\n"
+        copy.apply(draft({}), made.read)
+        assert line(copy, place, "cat node_modules/left/index.js").output == b"left\n"

@@ -286,7 +286,7 @@ def _killed(place: Place, script: str, seconds: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("step", [1, 4, 7])
 def test_a_kill_at_any_moment_leaves_nothing_behind(place: Place, step: int) -> None:
     script = (
         "\nfor n in range(1000):\n c = p.open('k')"
@@ -342,3 +342,44 @@ def test_a_broad_and_deep_copy_is_removed_whole(tmp_path: Path) -> None:
     os.close(at)
     assert list((tmp_path / "copies").iterdir()) == []
     assert (outside / "kept").read_text(encoding="utf-8") == "kept"
+
+
+# A session in a process of its own: it writes, waits until the other one has, and looks around.
+SESSION = """
+import os, sys, time
+from pathlib import Path
+from tests.scratch.copies import *
+base, only, me, other = sys.argv[1:]
+p, made = Place(Path(base), only=only), Contents()
+c = p.open(me)
+c.apply(draft({b"a.txt": made.file(me.encode()), b"out/d": made.file(me.encode())}), made.read)
+text = f"echo {me} > own-{me}; echo {me} > same; echo {me} > out/same; echo on; sleep 100"
+waits = c.run(CommandSpec(text), os.fsencode(p.root), ProcessLimits(seconds=60))
+next(waits)
+(p.base / f"state/{me}").touch()
+while not (p.base / f"state/{other}").exists():
+    time.sleep(0.01)
+looks = "cat a.txt out/d same out/same; ls own-*; cat /proc/[0-9]*/cmdline"
+print(line(c, p, looks).output.replace(looks.encode(), b""))
+waits.close()
+print(sorted(kinds(c.changes()).items()))
+c.close()
+"""
+
+
+def test_two_sessions_in_two_processes_see_nothing_of_each_other(place: Place) -> None:
+    pairs = (("ada", "bob"), ("bob", "ada"))
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", SESSION, str(place.base), str(place.only), *pair],
+            cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    answers = [process.communicate(timeout=60) for process in started]
+    for (said, errors), (me, other) in zip(answers, pairs, strict=True):
+        text = said.decode()
+        assert f"{me}{me}{me}\\n{me}\\nown-{me}\\n" in text, errors
+        assert (other in text, "sleep" in text) == (False, False)
+        assert f"('own-{me}', 'created'), ('same', 'created')" in text
+    assert {info.name for info in place.copies().infos()} == {"ada", "bob"}

@@ -245,7 +245,8 @@ LIMIT_MESSAGES: Final = {
     "processes": "The command started too many processes and was stopped.",
     "memory": "The command used too much memory and was stopped.",
     "copy": "The scratch copy became larger than scratch.max_mb; the command was stopped.",
-    "disk": "Less than scratch.reserve_mb was free on the disk; the command was stopped.",
+    "disk": "Less than scratch.reserve_mb, or than 1 % of the files, was free on the disk; the "
+    "command was stopped.",
     "start": "The command could not be started.",
     "unknown": "The command was killed from outside; it may not have finished its work.",
 }

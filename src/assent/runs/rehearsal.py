@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, TypeGuard
 
 import msgspec
 
+from assent.core.errors import Refused
 from assent.core.paths import display_path
 from assent.core.plan.git_commit import is_commit
 from assent.core.plan.operation import (
@@ -304,7 +305,13 @@ class _Copy:
     def keep(self) -> None:
         """Makes what a command changed a part of what later commands find."""
         states: dict[bytes, FileState | None] = {}
-        for change in self._result().changes:
+        result = self._result()
+        if not result.known:  # what follows would run on something that no build makes
+            raise Refused(
+                "The rehearsal ended: a command changed too many files, or files that are together "
+                "larger than scratch.max_mb. Nothing in the workspace was changed.",
+            )
+        for change in result.changes:
             states[change.path] = change.after
             if change.after is not None and not self._ports.blobs.has(change.after.digest):
                 self._ports.blobs.keep(self._copy.content(change.path))

@@ -146,8 +146,8 @@ class ResultStager:
         """Stages all changes, or none and the conflicts."""
         if not found.known:
             raise Refused(
-                f"The command changed more than {len(found.changes)} files, which is the limit. "
-                "Nothing was staged.",
+                f"The command changed more than {len(found.changes)} files, or files that are "
+                "together larger than scratch.max_mb; not all was read. Nothing was staged.",
                 "assent stage run --help",
             )
         record = self._plans.repository().load(record.plan_id)  # others may have staged meanwhile

@@ -336,7 +336,7 @@ class ProfileBuilder:
         """Returns the secrets below some folders, and near the top of those of tools."""
         own = [path for path in tools if not os.path.islink(path) and not is_covered(path, tops)]
         return [
-            *(path for top in tops for path in self._scanner.below(top, skip)),
+            *(path for top in tops for path in self._scanner.below(top, skip, closed=True)),
             *(path for top in own for path in self._scanner.below(top, skip, depth=TOOLS_DEPTH)),
         ]
 

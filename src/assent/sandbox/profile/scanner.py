@@ -78,36 +78,50 @@ class HiddenPathScanner:
         self._cache().write(encode_memory(self._about, self._latest, known))
 
     def below(
-        self, folder: bytes, skip: Collection[bytes] = (), *, depth: int = sys.maxsize
+        self,
+        folder: bytes,
+        skip: Collection[bytes] = (),
+        *,
+        depth: int = sys.maxsize,
+        closed: bool = False,
     ) -> list[bytes]:
         """Lists what to hide in a folder and below, without following symlinks or skipped folders.
 
-        `depth` is how many folders deep it looks; 0 is the folder itself only.
+        `depth` is how many folders deep it looks; 0 is the folder itself only. With `closed`, a
+        folder that cannot be listed or entered is hidden as a whole: a program may know a name in
+        there, or open it where it can write.
         """
         now = self._clock()  # before any look: a slow one must not make its result seem settled
         left_out, found = frozenset(skip), list[bytes]()
         waiting = [(folder, depth)]
         while waiting:
             path, left = waiting.pop()
-            seen = None if path in left_out else self._look(path, now)
+            try:
+                seen = None if path in left_out else self._look(path, now)
+            except PermissionError:
+                found += [_closed_folder(path)] if closed else []
+                continue
             if seen is None:
                 continue
             if seen.secrets or seen.doubtful or seen.links:
                 found += self._hidden(path + b"/", seen)
+                found += [path] if closed and not os.access(path, os.X_OK) else []
             if left and seen.folders:
                 waiting += [(path + b"/" + name, left - 1) for name in seen.folders]
         return found
 
     def _look(self, path: bytes, now: int) -> ScannedFolder | None:
-        """Returns what a folder holds; None if it is gone or closed to us and our programs."""
+        """Returns what a folder holds; None if it is gone, PermissionError if it is closed."""
         try:
             stamp = _stamp(path)
             known = self._folders.get(path) or self._of_others(path, stamp)
             if known is not None and known.stamp == stamp:
                 return known
             seen = self._lists(path, stamp)
-        except OSError:
+        except OSError as error:
             self._folders.pop(path, None)
+            if isinstance(error, PermissionError):
+                raise
             return None
         self.read += 1
         self._folders.pop(path, None)
@@ -167,6 +181,15 @@ def secret_scanner(cache: OpenScanCache) -> HiddenPathScanner:
 def no_scan_cache(kind: bytes) -> CacheFile:
     """Opens no cache: every process searches for itself."""
     return NoCacheFile()
+
+
+def _closed_folder(path: bytes) -> bytes:
+    """Returns the folder that cannot be listed, or the one above it that cannot be entered."""
+    try:
+        os.lstat(path)
+    except OSError:
+        return parent(path)
+    return path
 
 
 def _stamp(path: bytes) -> FileStamp:

@@ -28,7 +28,7 @@ from assent.sandbox.scratch.choice import (
 )
 from assent.sandbox.scratch.copy import CopiedLayer, quiet
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
-from assent.sandbox.scratch.folders import CopyFolders, make_private_folder
+from assent.sandbox.scratch.folders import CopyFolders, make_private_folder, not_made
 from assent.sandbox.scratch.layer import CopyLayer, Progress
 from assent.sandbox.scratch.overlay import (
     UPPER,
@@ -89,12 +89,16 @@ class ScratchCopies:
         root = self._paths.root
         folder = folders.acquire(name, root, choice.backend.name, complete=whole)
         layer: CopyLayer
-        if whole:
-            brief = name.startswith(TEMPORARY_PREFIX)  # after a crash it is a leftover
-            namespace = MountNamespace(user=choice.user)
-            layer = OverlayLayer(folder.path, root, namespace, volatile=brief)
-        else:
-            layer = CopiedLayer(folder.path, root, progress, warm=not folder.fresh)
+        try:
+            if whole:
+                brief = name.startswith(TEMPORARY_PREFIX)  # after a crash it is a leftover
+                namespace = MountNamespace(user=choice.user)
+                layer = OverlayLayer(folder.path, root, namespace, volatile=brief)
+            else:
+                layer = CopiedLayer(folder.path, root, progress, warm=not folder.fresh)
+        except OSError as error:
+            folder.let_go()
+            raise not_made(error) from error
         process = self.process if fence is None else self.process.with_path_limits(fence)
         return LocalScratchCopy(
             process, self._paths, layer, folder, folders, choice.backend, self._limits,

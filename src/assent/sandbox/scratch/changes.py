@@ -16,6 +16,7 @@ from assent.core.scratch import (
     LeftOutReason,
     ScratchChange,
     ScratchConflict,
+    ScratchLimits,
     ScratchResult,
     change_kind,
     conflict_reason,
@@ -108,6 +109,7 @@ class Touched(msgspec.Struct):
     """The paths that may be different, and what is named without a closer look."""
 
     limit: int
+    room: int  # bytes of files that are still read back
     paths: set[bytes] = msgspec.field(default_factory=set)
     ignored: set[bytes] = msgspec.field(default_factory=set)
     left_out: dict[bytes, LeftOutReason] = msgspec.field(default_factory=dict)
@@ -116,9 +118,13 @@ class Touched(msgspec.Struct):
     as_put: set[bytes] = msgspec.field(default_factory=set)  # files of the draft, unchanged
     known: bool = True
 
-    def add(self, path: bytes) -> None:
-        if len(self.paths) < self.limit:
+    def add(self, path: bytes, size: int = 0) -> None:
+        """Adds a path; a file has a size, which is as large as a program likes, without blocks."""
+        if path in self.paths:
+            return
+        if len(self.paths) < self.limit and size <= self.room:
             self.paths.add(path)
+            self.room -= size
         else:
             self.known = False
 
@@ -149,11 +155,11 @@ def touched_in_upper(
     upper: FolderTree,
     lower: FolderTree,
     rules: CopyRules,
-    limit: int,
+    limits: ScratchLimits,
     put: Mapping[bytes, Stamp],
 ) -> Touched:
     """Looks through an overlay's upper folder, which has what changed, and the draft as `put`."""
-    found = Touched(limit)
+    found = Touched(limits.changes, limits.max_bytes)
     waiting: list[tuple[bytes, bool]] = [(b"", True)]  # and whether the lower folder shows
     while waiting:
         folder, merged = waiting.pop()
@@ -198,7 +204,7 @@ def _upper_entry(
     if rules.sort_out(path, found, folder=was_folder if whiteout else is_folder):
         return []
     if theirs is not None and not was_folder:
-        found.add(path)
+        found.add(path, mine.st_size if S_ISREG(mine.st_mode) else 0)
     if was_folder and not is_folder:
         _deleted_below(path, lower, rules, found)
     if whiteout:
@@ -208,7 +214,7 @@ def _upper_entry(
             found.folders.add(path)
         return [(path, was_folder)]
     if S_ISREG(mine.st_mode) or S_ISLNK(mine.st_mode):
-        found.add(path)
+        found.add(path, mine.st_size)
     else:
         found.left_out[path] = "special"
     return []

@@ -99,6 +99,9 @@ def _write(path: bytes, choice: CachedChoice) -> None:
     young = path + b"." + os.urandom(8).hex().encode()
     with suppress(OSError):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        with open(os.open(young, flags, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(choice))
-        os.replace(young, path)
+        try:
+            with open(os.open(young, flags, 0o600), "wb") as file:
+                file.write(msgspec.json.encode(choice))
+            os.replace(young, path)
+        except OSError:
+            os.unlink(young)

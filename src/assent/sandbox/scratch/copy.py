@@ -8,7 +8,7 @@ every file is compared before each command.
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EINVAL, ENOSYS, ENOTTY, ENXIO, EOPNOTSUPP, EXDEV
 from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
@@ -16,7 +16,7 @@ from typing import Final
 
 from assent.core.paths import ancestors, casefolded, is_inside
 from assent.core.plan.operation import FileState
-from assent.core.scratch import ScratchBackendName, ScratchDraft, left_out
+from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits, left_out
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched
 from assent.sandbox.scratch.folder_tree import (
     FolderTree,
@@ -83,20 +83,26 @@ class CopiedLayer:
         self._quota = quota
         return self
 
+    def put_before(self, paths: Iterable[bytes]) -> None:
+        self._put.update(dict.fromkeys(paths, (None, None)))
+
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
         self._count, self._began = 0, time.monotonic()
-        for path in self._put.keys() - draft.files.keys():
+        free = sorted(self._put.keys() - draft.files.keys())
+        for path in free:
             self._tree.empty_in_copy(path)
         self._draft = draft
         self._sync(rules)
+        for path in free:
+            self._bring_back(path, rules)
         self._apply(draft, content)
 
     @contextmanager
     def mounted(self) -> Iterator[CopyMount]:
         yield CopyMount(self._tree.path)
 
-    def touched(self, rules: CopyRules, limit: int) -> Touched:
-        found = Touched(limit)
+    def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:
+        found = Touched(limits.changes, limits.max_bytes)
         there: set[bytes] = set()
         for path, seen in self._walk(rules, found):
             if S_IFMT(seen.st_mode) == S_IFMT(self._known.get(path, _NOTHING)[0][2]):
@@ -108,18 +114,19 @@ class CopiedLayer:
             elif not (S_ISREG(seen.st_mode) or S_ISLNK(seen.st_mode)):
                 found.left_out[path] = "special"
             elif self._stamp(path) != stamp_of(seen):
-                found.add(path)
+                found.add(path, seen.st_size)
         for path, (real, _) in self._known.items():
             if path in there or path in self._draft.files:
                 continue
             if S_ISDIR(real[2]):
-                found.gone |= {path} if left_out(path, rules.own) is None else set()
+                told = left_out(path, rules.own) is None and path not in rules.hidden
+                found.gone |= {path} if told else set()
             else:
                 self._missing(path, rules, found)
         for path, (state, stamp) in self._put.items():
             now = self._tree.lstat(path)
             if (stamp_of(now) if now else None) != stamp and (state or now):
-                found.add(path)
+                found.add(path, now.st_size if now else 0)
         return found
 
     def state(self, path: bytes) -> FileState | None:
@@ -252,6 +259,16 @@ class CopiedLayer:
             self._report()
         made = entry(name, ours)
         return (real, stamp_of(made)) if made is not None else None
+
+    def _bring_back(self, path: bytes, rules: CopyRules) -> None:
+        """Copies a file that the draft no longer has; of ignored folders nothing else is copied."""
+        above, _, name = path.rpartition(b"/")
+        with self._real.folder(above) as theirs:
+            found = entry(name, theirs) if theirs is not None else None
+            if theirs is None or found is None or self._tree.lstat(path) is not None:
+                return
+            with self._tree.folder_in_copy(above, self._real) as ours:
+                self._bring(path, name, found, (theirs, ours), rules)
 
     def _report(self) -> None:
         self._count += 1

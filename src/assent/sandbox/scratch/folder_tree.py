@@ -20,6 +20,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+_REPLACED: Final = (*_GONE, errno.ENXIO, errno.EINVAL)  # by a socket or whiteout; no symlink now
 _WHITEOUT: Final = os.makedev(0, 0)
 _OPAQUE: Final = "user.overlay.opaque"
 _CHUNK: Final = 1 << 20
@@ -91,7 +92,18 @@ class FolderTree:
             return entry(name or b".", at) if at is not None else None
 
     def state(self, path: bytes) -> FileState | None:
-        """Returns the state of a file or symlink; None for anything else."""
+        """Returns the state of a file or symlink; None for anything else.
+
+        A program that runs meanwhile may have put something else there since it was looked at.
+        """
+        try:
+            return self._state(path)
+        except OSError as error:
+            if error.errno not in _REPLACED:
+                raise
+            return None
+
+    def _state(self, path: bytes) -> FileState | None:
         above, _, name = path.rpartition(b"/")
         with self.folder(above) as at:
             if at is None:
@@ -141,6 +153,9 @@ class FolderTree:
             if not self._ours:
                 raise
             opened = _opened_closed(name, at, found)
+        if not S_ISREG(os.fstat(opened).st_mode):
+            os.close(opened)
+            raise OSError(errno.ENXIO, "Not a file")
         with open(opened, "rb", buffering=0) as file:
             while chunk := file.read(_CHUNK):
                 yield chunk
@@ -158,7 +173,7 @@ class FolderTree:
             for name in path.split(b"/") if path else ():
                 done = done + b"/" + name if done else name
                 _make_folder(name, at, like.lstat(done))
-                below = os.open(name, _FOLDER, dir_fd=at)
+                below = self._below(name, at)
                 os.close(at)
                 at = below
             yield at

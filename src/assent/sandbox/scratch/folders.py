@@ -9,7 +9,7 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -22,10 +22,11 @@ from assent.core.scratch import (
     ScratchInfo,
     ScratchLimits,
 )
+from assent.sandbox.scratch.choice import CACHE
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
 from assent.sandbox.scratch.quota import disk_usage
 
-LOCK, RECORD = b"lock", b"about.json"
+LOCK, RECORD, DRAFTED = b"lock", b"about.json", b"drafted.json"
 _NEW, _GONE = b".new-", b".gone-"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _DAY: Final = 86_400
@@ -83,6 +84,18 @@ class LockedFolder(msgspec.Struct, frozen=True):
     def completed(self) -> None:
         """Records that all files are in the copy."""
         _write_record(self.path, msgspec.structs.replace(self.record, complete=True))
+
+    def drafted(self) -> list[bytes]:
+        """Returns the ignored paths that an earlier process gave the states of a draft."""
+        try:
+            with open(self.path + b"/" + DRAFTED, "rb") as file:
+                return msgspec.json.decode(file.read(), type=list[bytes])
+        except (OSError, ValueError, msgspec.MsgspecError):
+            return []
+
+    def record_drafted(self, paths: Sequence[bytes]) -> None:
+        """Records ignored paths of a draft before they change: nothing else takes them out."""
+        _replace(self.path + b"/" + DRAFTED, msgspec.json.encode(list(paths)))
 
     def used(self) -> None:
         """Records that the copy was used just now."""
@@ -158,7 +171,16 @@ class CopyFolders:
                         continue
                 self._discard(path, lock)
                 removed += [] if aside else [os.fsdecode(name)]
+        self._sweep_files(now)
         return removed
+
+    def _sweep_files(self, now: float) -> None:
+        """Removes files of a process that was killed before it gave them their names."""
+        with suppress(OSError), os.scandir(self._place) as found:
+            for one in found:
+                old = one.name.startswith(CACHE + b".") and one.is_file(follow_symlinks=False)
+                if old and now - one.stat(follow_symlinks=False).st_mtime > _YOUNG:
+                    os.unlink(one.path)
 
     def _path(self, name: str) -> bytes:
         if not _NAME.fullmatch(name):
@@ -189,6 +211,7 @@ class CopyFolders:
 
     def _made(self, path: bytes, record: CopyRecord) -> LockedFolder:
         new = self._place + b"/" + _NEW + os.urandom(8).hex().encode()
+        lock: int | None = None
         try:
             make_private_folder(self._place)
             os.mkdir(new, 0o700)
@@ -197,10 +220,9 @@ class CopyFolders:
             _write_record(new, record)
             os.rename(new, path)  # never over another one: that is not empty
         except OSError as error:
-            raise Refused(
-                f"The scratch copy could not be made ({error.strerror}). Nothing was changed.",
-                "assent doctor",
-            ) from error
+            with suppress(OSError):  # or the next start removes it
+                self._discard(new, lock)
+            raise not_made(error) from error
         return LockedFolder(path, lock, record, fresh=True)
 
     def _opened(self, path: bytes) -> tuple[int, CopyRecord | None] | None:
@@ -235,6 +257,14 @@ class CopyFolders:
                 os.close(lock)
 
 
+def not_made(error: OSError) -> Refused:
+    """Returns the refusal of a copy for whose folders there is no room, or no right."""
+    return Refused(
+        f"The scratch copy could not be made ({error.strerror}). Nothing was changed.",
+        "assent doctor",
+    )
+
+
 def _used(path: bytes) -> float:
     try:
         return os.stat(path + b"/" + RECORD).st_mtime
@@ -265,10 +295,14 @@ def _read_record(path: bytes) -> CopyRecord | None:
 
 
 def _write_record(path: bytes, record: CopyRecord) -> None:
-    young = path + b"/" + RECORD + b".new"
+    _replace(path + b"/" + RECORD, msgspec.json.encode(record))
+
+
+def _replace(path: bytes, content: bytes) -> None:
+    young = path + b".new"
     with suppress(FileNotFoundError):
         os.unlink(young)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with open(os.open(young, flags, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(record))
-    os.replace(young, path + b"/" + RECORD)
+        file.write(content)
+    os.replace(young, path)

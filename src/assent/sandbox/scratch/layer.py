@@ -1,13 +1,13 @@
 """What both kinds of copies have in common: where they are, and what a command needs to run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 import msgspec
 
 from assent.core.plan.operation import FileState
-from assent.core.scratch import ScratchBackendName, ScratchDraft
+from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched
 from assent.sandbox.scratch.quota import DiskUsage
 
@@ -26,13 +26,16 @@ class CopyLayer(Protocol):
 
     name: ScratchBackendName
 
+    def put_before(self, paths: Iterable[bytes]) -> None:
+        """Names ignored paths that have the states of an earlier draft, by another process."""
+
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
         """Takes out what is not ignored, and gives the draft's paths their states."""
 
     def mounted(self) -> AbstractContextManager[CopyMount]:
         """Holds the copy ready for programs."""
 
-    def touched(self, rules: CopyRules, limit: int) -> Touched:
+    def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:
         """Returns the paths that commands may have changed since `prepare`."""
 
     def state(self, path: bytes) -> FileState | None:

@@ -9,7 +9,7 @@ the namespace finds the empty folder, and never the real files with the right to
 import os
 import select
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR
 from typing import Final
@@ -17,7 +17,7 @@ from typing import Final
 from assent.core.errors import Refused
 from assent.core.paths import ancestors, is_inside
 from assent.core.plan.operation import FileState
-from assent.core.scratch import ScratchBackendName, ScratchDraft, left_out
+from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits, left_out
 from assent.sandbox.runner.process_tree import wait_or_kill
 from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched, touched_in_upper
 from assent.sandbox.scratch.folder_tree import (
@@ -55,6 +55,7 @@ _HOLDS: Final = (
 _READY: Final = b"ready\n"
 _PATIENCE: Final = 10.0  # seconds
 _LONGEST: Final = 300
+_UNKNOWN: Final[tuple[FileState | None, Stamp]] = (None, ())
 
 
 class OverlayFailed(Exception):
@@ -176,6 +177,9 @@ class OverlayLayer:
         self._put: dict[bytes, tuple[FileState | None, Stamp]] = {}  # the draft, as it was put
         self._draft = ScratchDraft()
 
+    def put_before(self, paths: Iterable[bytes]) -> None:
+        self._put.update(dict.fromkeys(paths, _UNKNOWN))
+
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
         self._take_out(draft, rules)
         self._draft = draft
@@ -201,9 +205,9 @@ class OverlayLayer:
             text = f"The scratch copy could not be mounted ({error}). Nothing was changed."
             raise Refused(text, "assent doctor") from error
 
-    def touched(self, rules: CopyRules, limit: int) -> Touched:
+    def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:
         stamps = {path: stamp for path, (_, stamp) in self._put.items()}
-        found = touched_in_upper(self._upper, self._lower, rules, limit, stamps)
+        found = touched_in_upper(self._upper, self._lower, rules, limits, stamps)
         for path, state in self._draft.files.items():
             if path in found.as_put:
                 continue
@@ -212,7 +216,7 @@ class OverlayLayer:
             if known is not None and seen is not None and stamp_of(seen) == known[1]:
                 found.paths.discard(path)  # as it was put
             elif known is not None or state is not None:
-                found.add(path)
+                found.add(path, seen.st_size if seen is not None else 0)
         return found
 
     def state(self, path: bytes) -> FileState | None:
@@ -234,6 +238,8 @@ class OverlayLayer:
     def _hide(self, path: bytes) -> None:
         if self._lower.lstat(path) is not None:
             self._put[path] = (None, self._upper.hide_in_copy(path, self._lower))
+        else:
+            self._upper.empty_in_copy(path)  # a command may have made it, where all is ignored
 
     def _prune(self, folder: bytes) -> None:
         """Removes a folder that the draft leaves empty."""

@@ -17,6 +17,7 @@ DISK_FULL: Final = "disk"  # or that leaves too little free on the disk
 _BLOCK: Final = 512
 _EVERY: Final = 0.25  # seconds between two counts of all files, and at most a twentieth of the time
 _SHARE: Final = 20
+_FILES: Final = 100  # one of so many files that a disk can have stays free
 
 
 class DiskUsage(msgspec.Struct, frozen=True):
@@ -51,9 +52,13 @@ def _stat(entry: "os.DirEntry[bytes]") -> os.stat_result | None:
 
 
 def free_bytes(folder: bytes) -> int:
-    """Returns what this user may still write to the disk of a folder."""
+    """Returns what this user may still write to the disk of a folder.
+
+    That is nothing, too, where nearly all files are in use that the disk can have.
+    """
     found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+    few = found.f_favail * _FILES < found.f_files  # some disks have no such number
+    return 0 if few else found.f_bavail * found.f_frsize
 
 
 class CopyQuota:

@@ -50,7 +50,7 @@ JOINED: Final = (
 )
 FULL: Final = {
     "copy": "The scratch copy is larger than scratch.max_mb allows",
-    "disk": "Less is free on the disk than scratch.reserve_mb",
+    "disk": "Less is free on the disk than scratch.reserve_mb, or than 1 % of its files",
 }
 CLEAR: Final = "assent scratch clear"
 _FOREIGN: Final = b"Value too large for defined data type"  # EOVERFLOW, in the language C
@@ -98,6 +98,8 @@ class LocalScratchCopy:
         if isinstance(layer, CopiedLayer):
             layer.watched_by(self._quota)
         self._complete = folder.record.complete
+        self._drafted = frozenset(() if folder.fresh else folder.drafted())
+        layer.put_before(self._drafted)
         # The draft for the next command, and the one in the copy now.
         self._next: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
         self._active: tuple[ScratchDraft, ContentOf] = (NO_DRAFT, no_content)
@@ -137,7 +139,7 @@ class LocalScratchCopy:
 
     def changes(self) -> ScratchResult:
         rules = self._rules = self._rules or self._made_rules()
-        found = self._layer.touched(rules, self._limits.changes)
+        found = self._layer.touched(rules, self._limits)
         sides = Sides(self._real, self._draft_now, self._layer.state)
         return scratch_result(found, sides, self._times(), joined=self._holder.running)
 
@@ -189,7 +191,12 @@ class LocalScratchCopy:
             rules = msgspec.structs.replace(rules, hidden=hidden | secret)
         self._rules = rules
         try:
+            self._record_drafted(self._drafted | draft.files.keys())
             self._layer.prepare(draft, content, rules)
+            self._record_drafted(frozenset(draft.files))
+            if not self._complete:
+                self._folder.completed()
+                self._complete = True
         except CopyFull as error:
             text = f"The scratch copy could not be made: {_lower(FULL[str(error)])}."
             raise Refused(text, CLEAR) from error
@@ -199,9 +206,12 @@ class LocalScratchCopy:
                 "Nothing in the workspace was changed.",
                 CLEAR,
             ) from error
-        if not self._complete:
-            self._folder.completed()
-            self._complete = True
+
+    def _record_drafted(self, paths: frozenset[bytes]) -> None:
+        """Records which paths are the draft's: in ignored folders nothing else is taken out."""
+        if paths != self._drafted:
+            self._folder.record_drafted(sorted(paths))
+            self._drafted = paths
 
     def _made_rules(self) -> CopyRules:
         draft, content = self._active
@@ -238,8 +248,11 @@ class LocalScratchCopy:
         waiting = [b""]
         while waiting and looked < _SEARCHED and len(found) < _NAMED:
             folder = waiting.pop()
-            with self._real.folder(folder) as at:
-                each = list(entries_in(at, folder))
+            try:
+                with self._real.folder(folder) as at:
+                    each = list(entries_in(at, folder))
+            except PermissionError:  # hidden as a whole
+                continue
             looked += len(each)
             foreign = {path for path, _, seen in each if (seen.st_uid, seen.st_gid) != me}
             found += map(one_line, sorted(foreign))
