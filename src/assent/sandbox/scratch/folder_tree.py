@@ -256,16 +256,24 @@ def _put(name: bytes, at: int, state: FileState, content: Iterable[bytes]) -> St
         take_out_of_copy(name, at)
         os.symlink(b"".join(content), name, dir_fd=at)
         return stamp_of(os.lstat(name, dir_fd=at))
+    mode = state.mode & 0o777
     try:
-        new = os.open(name, _NEW, 0o600, dir_fd=at)
+        new = os.open(name, _NEW, mode, dir_fd=at)
     except FileExistsError:
         take_out_of_copy(name, at)
-        new = os.open(name, _NEW, 0o600, dir_fd=at)
-    with open(new, "wb") as file:
-        file.writelines(content)
-        file.flush()
-        os.fchmod(new, state.mode)
-        return stamp_of(os.fstat(new))
+        new = os.open(name, _NEW, mode, dir_fd=at)
+    try:
+        for chunk in content:
+            written = os.write(new, chunk)
+            while written < len(chunk):
+                written += os.write(new, memoryview(chunk)[written:])
+        found = os.fstat(new)
+        if S_IMODE(found.st_mode) != state.mode:  # less than wanted, as the user's mask says
+            os.fchmod(new, state.mode)
+            found = os.fstat(new)
+        return stamp_of(found)
+    finally:
+        os.close(new)
 
 
 def _make_folder(name: bytes, at: int, like: os.stat_result | None) -> None:
