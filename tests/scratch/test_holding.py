@@ -23,8 +23,10 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
+from assent.sandbox.runner.resource_limits import child_pids
 from assent.sandbox.scratch.backend import ScratchCopies
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
+from assent.sandbox.scratch.overlay import make_overlay_folder, namespaces
 from assent.sandbox.scratch.scratch import JOINED, LocalScratchCopy
 
 pytestmark = needs_bubblewrap
@@ -342,3 +344,28 @@ def test_a_broad_and_deep_copy_is_removed_whole(tmp_path: Path) -> None:
     os.close(at)
     assert list((tmp_path / "copies").iterdir()) == []
     assert (outside / "kept").read_text(encoding="utf-8") == "kept"
+
+
+def test_nothing_is_mounted_before_the_copy_is_prepared(tmp_path: Path) -> None:
+    root, folder = os.fsencode(tmp_path / "root"), os.fsencode(tmp_path / "copy")
+    os.mkdir(root)
+    os.mkdir(folder)
+    make_overlay_folder(folder, root)
+    *_, namespace = namespaces()
+    before, found = set(child_pids(os.getpid())), list[bool]()
+
+    def prepare() -> None:
+        [holder] = set(child_pids(os.getpid())) - before
+        found.append(folder in Path(f"/proc/{holder}/mountinfo").read_bytes())
+        (tmp_path / "copy/upper/put").write_bytes(b"put\n")
+
+    def fail() -> None:
+        prepare()
+        raise FileNotFoundError
+
+    with namespace.held(root, folder, prepare) as mount:
+        shown = subprocess.run([*mount.enter, b"cat", mount.source + b"/put"], capture_output=True)
+    assert (found, shown.stdout) == ([False], b"put\n")
+    with pytest.raises(FileNotFoundError), namespace.held(root, folder, fail):
+        pass
+    assert (found, set(child_pids(os.getpid()))) == ([False, False], before)
