@@ -1,5 +1,6 @@
 """One copy for one session: commands side by side, other processes, crashes, limits, leftovers."""
 
+import gc
 import os
 import shutil
 import signal
@@ -369,3 +370,24 @@ def test_nothing_is_mounted_before_the_copy_is_prepared(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), namespace.held(root, folder, fail):
         pass
     assert (found, set(child_pids(os.getpid()))) == ([False, False], before)
+
+
+def test_commands_leave_no_work_for_the_garbage_collector(tmp_path: Path) -> None:
+    made = furnished(tmp_path, only="overlay")
+    opened = made.open()
+
+    def commands(number: int) -> None:
+        for _ in range(number):
+            assert line(opened, made, "echo x > out").code == 0
+            assert kinds(opened.changes()) == {"out": "created"}
+
+    commands(3)
+    gc.collect()
+    gc.disable()  # the program lets it run rarely, so what it would free is memory that grows
+    try:
+        before = len(gc.get_objects())
+        commands(10)
+        assert len(gc.get_objects()) - before < 10  # of 18 a command, if there were cycles
+    finally:
+        gc.enable()
+    opened.clear()
