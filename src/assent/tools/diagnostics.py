@@ -171,7 +171,7 @@ class _KnownPieces:
 
     def are_valid(self, text: str) -> bool:
         """Tells whether a file is surely valid."""
-        if _DEPENDENT.search(text):
+        if any(word in text for word in _DEPENDENT):
             return False
         found = [match for match in _OUTERMOST.finditer(text) if not hash(match[0]) % _EVERY]
         cuts = [0, *(match.start() for match in found), len(text)]
@@ -198,7 +198,7 @@ _PIECES: Final = _KnownPieces()
 _LONG: Final = 1 << 13  # characters of a file that is worth cutting
 _EVERY: Final = 32  # statements in a piece, about; which one begins it depends on its own line only
 _MOST: Final = 10_000  # pieces that are remembered
-_DEPENDENT: Final = re.compile(r"__future__|\bglobal\b")
+_DEPENDENT: Final = ("__future__", "global ", "global\t", "global\\", "global\f")
 # A line that probably begins a statement of the module.
 _OUTERMOST: Final = re.compile(
     r"(?<!\\\n)(?<!\\\r\n)^(?!(?:else|elif|except|finally|case)\b)[A-Za-z_].*", re.MULTILINE
