@@ -7,6 +7,7 @@ every step of every path is opened on its own, as a folder, from the descriptor 
 import errno
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IFCHR, S_IMODE, S_ISCHR, S_ISDIR, S_ISLNK, S_ISREG
@@ -26,6 +27,7 @@ _CHUNK: Final = 1 << 20
 _OPEN_TO_US: Final = 0o700
 _NEW_FOLDER: Final = 0o755
 _THREADS: Final = 8
+_ALONE: Final = 0.010  # seconds; files that were never flushed are gone by then, without threads
 
 Stamp = tuple[int, ...]
 
@@ -309,7 +311,10 @@ def take_out_of_copy(name: bytes, at: int) -> None:
 
 
 def _take_out_all(waiting: Sequence[bytes], top: int) -> None:
-    """Removes folders by threads, which mostly wait while the system frees the files."""
+    """Removes folders; if that takes long, by threads, which mostly wait while files are freed."""
+    until, waiting = time.monotonic() + _ALONE, list(waiting)
+    while waiting and time.monotonic() < until:
+        waiting += _taken(waiting.pop(), top)
     failed: list[OSError] = []
 
     def remove(share: list[bytes]) -> None:
