@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.sandbox.profiles import needs_bubblewrap
-from tests.scratch.copies import Contents, Place, draft, furnished, kinds, line, settle
+from tests.sandbox.profiles import gathered, needs_bubblewrap
+from tests.scratch.copies import Contents, Place, draft, furnished, kinds, line, settle, tree_seen
 
 from assent.core.scratch import ScratchChange
-from assent.core.shell.process import CommandSpec, ProcessLimits
+from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits
 from assent.sandbox.scratch.scratch import LocalScratchCopy
 
 pytestmark = needs_bubblewrap
@@ -365,3 +365,34 @@ def test_a_file_that_the_draft_removed_from_an_ignored_folder_comes_back(
         assert line(copy, place, "ls out/none node_modules/left").output == b"node_modules/left:\n"
         copy.apply(draft({}), made.read)
         assert line(copy, place, "cat node_modules/left/index.js").output == b"left\n"
+
+
+def test_a_read_only_command_sees_the_workspace_itself(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    made = Contents()
+    copy.apply(draft({b"a.txt": made.file(b"drafted\n")}), made.read)
+    root, seen = os.fsencode(place.root), tree_seen(place.root)
+    busy = copy.run(CommandSpec("cat a.txt; sleep 1000"), root, ProcessLimits(seconds=30))
+    assert isinstance(shown := next(busy), OutputChunk)
+    assert shown.content == b"drafted\n"
+    command = CommandSpec("cat a.txt; echo no > a.txt; echo no > new; cat .env")
+    beside = gathered(copy.run_read_only(command, root, ProcessLimits(seconds=30)))
+    assert (beside.output, beside.code != 0) == (b"a\n", True)
+    assert beside.errors.count(b"Read-only file system") == 2
+    busy.close()
+    assert tree_seen(place.root) == seen
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o777, 0o400, 0o000, 0o644])
+def test_a_drafted_file_has_its_mode_whatever_the_mask(
+    copy: LocalScratchCopy, place: Place, mode: int
+) -> None:
+    made = Contents()
+    copy.apply(draft({b"drafted": made.file(b"x", mode)}), made.read)
+    before = os.umask(0o027)
+    try:
+        assert line(copy, place, "stat -c %a drafted").output == b"%o\n" % mode
+    finally:
+        os.umask(before)
+    assert not copy.changes().changes

@@ -1,5 +1,6 @@
 """One copy for one session: commands side by side, other processes, crashes, limits, leftovers."""
 
+import gc
 import os
 import shutil
 import signal
@@ -23,8 +24,10 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
+from assent.sandbox.runner.resource_limits import child_pids
 from assent.sandbox.scratch.backend import ScratchCopies
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
+from assent.sandbox.scratch.overlay import make_overlay_folder, namespaces
 from assent.sandbox.scratch.scratch import JOINED, LocalScratchCopy
 
 pytestmark = needs_bubblewrap
@@ -383,3 +386,49 @@ def test_two_sessions_in_two_processes_see_nothing_of_each_other(place: Place) -
         assert (other in text, "sleep" in text) == (False, False)
         assert f"('own-{me}', 'created'), ('same', 'created')" in text
     assert {info.name for info in place.copies().infos()} == {"ada", "bob"}
+
+
+def test_nothing_is_mounted_before_the_copy_is_prepared(tmp_path: Path) -> None:
+    root, folder = os.fsencode(tmp_path / "root"), os.fsencode(tmp_path / "copy")
+    os.mkdir(root)
+    os.mkdir(folder)
+    make_overlay_folder(folder, root)
+    *_, namespace = namespaces()
+    before, found = set(child_pids(os.getpid())), list[bool]()
+
+    def prepare() -> None:
+        [holder] = set(child_pids(os.getpid())) - before
+        found.append(folder in Path(f"/proc/{holder}/mountinfo").read_bytes())
+        (tmp_path / "copy/upper/put").write_bytes(b"put\n")
+
+    def fail() -> None:
+        prepare()
+        raise FileNotFoundError
+
+    with namespace.held(root, folder, prepare) as mount:
+        shown = subprocess.run([*mount.enter, b"cat", mount.source + b"/put"], capture_output=True)
+    assert (found, shown.stdout) == ([False], b"put\n")
+    with pytest.raises(FileNotFoundError), namespace.held(root, folder, fail):
+        pass
+    assert (found, set(child_pids(os.getpid()))) == ([False, False], before)
+
+
+def test_commands_leave_no_work_for_the_garbage_collector(tmp_path: Path) -> None:
+    made = furnished(tmp_path, only="overlay")
+    opened = made.open()
+
+    def commands(number: int) -> None:
+        for _ in range(number):
+            assert line(opened, made, "echo x > out").code == 0
+            assert kinds(opened.changes()) == {"out": "created"}
+
+    commands(3)
+    gc.collect()
+    gc.disable()  # the program lets it run rarely, so what it would free is memory that grows
+    try:
+        before = len(gc.get_objects())
+        commands(10)
+        assert len(gc.get_objects()) - before < 10  # of 18 a command, if there were cycles
+    finally:
+        gc.enable()
+    opened.clear()

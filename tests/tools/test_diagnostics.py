@@ -213,3 +213,33 @@ def test_two_errors_are_the_same_if_only_their_place_is_another() -> None:
     assert one.is_of(SyntaxProblem(9, 3, "m", "x"))
     assert not one.is_of(SyntaxProblem(1, 1, "n", "  x"))
     assert not one.is_of(SyntaxProblem(1, 1, "m", "  y"))
+
+
+def test_f132_a_long_file_is_judged_as_a_whole_after_any_edit() -> None:
+    lines = [f"value_{number} = {number}" for number in range(2000)]
+    lines[600] = 'text = """\n' + "\n".join(f"word_{number} of a text" for number in range(300))
+    lines[600] += '\n"""'
+    lines[1000:1003] = ["if value_1:", "    pass", "else:", "    pass"]
+    assert place("a.py", "\n".join(lines)) is None
+    for at in range(0, 2000, 37):
+        edited = [*lines[:at], "value = = 1", *lines[at:]]
+        before = "\n".join(lines[:at]).count("\n") + (1 if at else 0)
+        assert place("a.py", "\n".join(edited)) == (before + 1, 9)
+        assert place("a.py", "\n".join([*lines[:at], "value = 1", *lines[at:]])) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("value = 1", "global value"),
+        ("value = 1", "from __future__ import annotations"),
+        ("value = 1 + \\", "\nvalue = 2"),
+        ('"""', ""),
+        ("value = (", ""),
+        ("", "else:\n    pass"),
+    ],
+)
+def test_f132_what_is_wrong_only_together_is_found_in_a_long_file(first: str, last: str) -> None:
+    between = [f"value_{number} = {number}" for number in range(2000)]
+    assert place("a.py", "\n".join(between)) is None
+    assert place("a.py", "\n".join([first, *between, last])) is not None

@@ -42,6 +42,14 @@ class ScratchCopy(Protocol):
         command. Raises Refused before anything has run.
         """
 
+    def run_read_only(
+        self, command: CommandSpec, folder: bytes, limits: ProcessLimits
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
+        """Runs a command that sees the workspace itself, without the draft, and can only read.
+
+        It may run beside others, and in another thread. Raises Refused before anything has run.
+        """
+
     def changes(self) -> ScratchResult:
         """Returns what is different in the copy from the workspace with the draft."""
 

@@ -4,11 +4,12 @@ Nothing real changes. What is recorded is evidence about exact operations, never
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Final, TypeAlias, TypeGuard
+from threading import Event, Thread
+from typing import Final, Self, TypeAlias, TypeGuard
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import AssentError, Refused
 from assent.core.paths import display_path
 from assent.core.plan.git_commit import is_commit
 from assent.core.plan.operation import (
@@ -128,12 +129,13 @@ class PlanRehearser:
         self._check_allowed(plan, verification)
         with temporary_copy(self._ports) as opened:
             copy = _Copy(self._ports, self._root, opened, plan.operations)
-            commit, others = copy.git(self._plan_dir, plan)
             done: list[RehearsedCommand] = []
-            for part in self._commands(plan, verification, request, copy):
-                if isinstance(part, RehearsedCommand):
-                    done.append(part)
-                yield part
+            with _GitStatus(opened, self._root) as git:
+                for part in self._commands(plan, verification, request, copy):
+                    if isinstance(part, RehearsedCommand):
+                        done.append(part)
+                    yield part
+                commit, others = git.found(self._plan_dir, plan)
             self._check(plan)
             found = Rehearsal(
                 record.digest if record.frozen else "",
@@ -224,6 +226,49 @@ class PlanRehearser:
             yield copy.reported(RehearsedCommand(one.line, one.source, ended.code, ended.seconds))
 
 
+class _GitStatus:
+    """Asks git about the workspace, which no rehearsal changes, while the copy is used."""
+
+    def __init__(self, copy: ScratchCopy, root: bytes) -> None:
+        self._copy, self._root = copy, root
+        self._said, self._code = bytearray(), 1
+        self._failed: AssentError | None = None
+        self._over = Event()
+        self._thread = Thread(target=self._ask, name="git", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def found(self, plan_dir: bytes, plan: Plan) -> tuple[str, int]:
+        """Returns the commit that is checked out, and how many other files differ from it."""
+        self._thread.join()
+        if self._failed:
+            raise self._failed
+        if self._code:
+            return "", 0
+        commit, _, rows = bytes(self._said).partition(b"\n")
+        changed = {row[3:] for row in rows.split(b"\0") if row}
+        own = {path for op in plan.operations for path, _, _ in footprint(op)}
+        others = [path for path in changed - own if left_out(path, (plan_dir,)) is None]
+        return commit.decode("ascii", "replace"), len(others)
+
+    def _ask(self) -> None:
+        limits = ProcessLimits(stopped=self._over.is_set)
+        try:
+            for part in self._copy.run_read_only(CommandSpec(_GIT), self._root, limits):
+                if isinstance(part, ProcessResult):
+                    self._code = part.code
+                elif not part.error:
+                    self._said += part.content
+        except AssentError as error:
+            self._failed = error
+
+
 class _Copy:
     """A fresh copy with what the plan has done to it so far."""
 
@@ -239,23 +284,6 @@ class _Copy:
     @property
     def backend(self) -> str:
         return self._copy.describe().name
-
-    def git(self, plan_dir: bytes, plan: Plan) -> tuple[str, int]:
-        """Returns the commit that is checked out, and how many other files differ from it."""
-        said = bytearray()
-        code = 1
-        for part in self._copy.run(CommandSpec(_GIT), self._root, ProcessLimits()):
-            if isinstance(part, ProcessResult):
-                code = part.code
-            elif not part.error:
-                said += part.content
-        if code:
-            return "", 0
-        commit, _, rows = bytes(said).partition(b"\n")
-        changed = {row[3:] for row in rows.split(b"\0") if row}
-        own = {path for op in plan.operations for path, _, _ in footprint(op)}
-        others = [path for path in changed - own if left_out(path, (plan_dir,)) is None]
-        return commit.decode("ascii", "replace"), len(others)
 
     def misfit(self, operations: Sequence[FileOperation]) -> RehearsedCommand | None:
         """Says where commands left other files than later operations expect, as a failure."""

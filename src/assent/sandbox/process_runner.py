@@ -209,6 +209,21 @@ class LocalProcessRunner:
         with closing(runner.run((program,), folder, limits)) as parts:
             yield from self._explained(parts, line, folder)
 
+    def run_read_only(
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        """Runs a command that can change nothing, only in a working sandbox (law 9)."""
+        standing = self.sandbox_status()
+        if standing.hold is not SandboxState.HELD or errand.profile != "workspace":
+            raise without_sandbox(
+                f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
+            )
+        seen = self._seen()
+        shell = ProgramFinder(seen, self._environment).find(SHELLS)
+        program = command_program(errand, None if errand.argv else shell)
+        runner = BubblewrapRunner(lambda: seen, _bubblewrap(), self._folders(seen))
+        return runner.run((program,), folder, limits)
+
     def _explained(
         self, parts: Iterator[OutputChunk | ProcessResult], line: str, folder: bytes
     ) -> Iterator[OutputChunk | ProcessResult]:
@@ -267,9 +282,9 @@ class LocalProcessRunner:
         told = commit_environment(listed, self._environment)
         return msgspec.structs.replace(program, environment=(*program.environment, *told))
 
-    def _folders(self) -> list[bytes]:
+    def _folders(self, seen: SandboxProfile | None = None) -> list[bytes]:
         """Returns PATH inside the sandbox: the user's visible folders, then the system's."""
-        seen = self._seen()
+        seen = seen or self._seen()
         own = [
             path
             for path in path_folders(self._environment)

@@ -263,6 +263,9 @@ class FileBlobStore:
 
     def chunks(self, digest: str) -> Iterator[bytes]:
         """Streams the content; raises StoreError at the end if it does not match its name."""
+        if digest in self._packs.places:  # then it is small
+            yield self.read(digest)
+            return
         size = None if digest in self._pending else self._size(digest)
         if digest not in self._pending and (size is None or size <= MAX_PACKED_BLOB_BYTES):
             yield self.read(digest)

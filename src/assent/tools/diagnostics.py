@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -133,10 +134,10 @@ _NEWER: Final = (
 
 
 def _python(text: str) -> SyntaxProblem | None:
+    if len(text) > _LONG and _PIECES.are_valid(text):
+        return None
     try:
-        with _WARNINGS, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unusual escape is no syntax error
-            compile(text, "<edit>", "exec", dont_inherit=True)  # parsed and thrown away, never run
+        _parse(text)
     except SyntaxError as error:
         message = (error.msg or "invalid syntax").rstrip(".")
         line = error.lineno or 1
@@ -147,6 +148,61 @@ def _python(text: str) -> SyntaxProblem | None:
     except ValueError:  # a surrogate or a null character
         return None
     return None
+
+
+def _parse(*texts: str) -> None:
+    """Parses Python and throws the result away; nothing is run."""
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an unusual escape is no syntax error
+        for text in texts:
+            compile(text, "<edit>", "exec", dont_inherit=True)
+
+
+class _KnownPieces:
+    """Remembers valid pieces of long files, since most of a file is the same after an edit.
+
+    Pieces that are valid one by one are valid together, except for two statements that depend on
+    what is above them. A piece that is not valid may have been cut inside a string: then, as in any
+    doubt, the whole file decides.
+    """
+
+    def __init__(self) -> None:
+        self._valid: dict[int, bool] = {}  # by the hash of a piece
+
+    def are_valid(self, text: str) -> bool:
+        """Tells whether a file is surely valid."""
+        if any(word in text for word in _DEPENDENT):
+            return False
+        found = [match for match in _OUTERMOST.finditer(text) if not hash(match[0]) % _EVERY]
+        cuts = [0, *(match.start() for match in found), len(text)]
+        pieces = {hash(piece := text[start:end]): piece for start, end in pairwise(cuts)}
+        if len(self._valid) > _MOST:
+            self._valid.clear()
+        for key, piece in pieces.items():
+            if key not in self._valid:
+                self._valid[key] = _is_valid(piece)
+            if not self._valid[key]:
+                return False
+        return True
+
+
+def _is_valid(piece: str) -> bool:
+    try:
+        _parse(piece)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+_PIECES: Final = _KnownPieces()
+_LONG: Final = 1 << 13  # characters of a file that is worth cutting
+_EVERY: Final = 32  # statements in a piece, about; which one begins it depends on its own line only
+_MOST: Final = 10_000  # pieces that are remembered
+_DEPENDENT: Final = ("__future__", "global ", "global\t", "global\\", "global\f")
+# A line that probably begins a statement of the module.
+_OUTERMOST: Final = re.compile(
+    r"(?<!\\\n)(?<!\\\r\n)^(?!(?:else|elif|except|finally|case)\b)[A-Za-z_].*", re.MULTILINE
+)
 
 
 def _is_newer(message: str, text: str, line: int) -> bool:

@@ -1,9 +1,11 @@
 """Verification: the commands that show whether a plan works, and who chose them."""
 
-import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+import msgspec
 
 from assent.core.plan.plan import front_matter
 from assent.core.plan.rehearsal import ChosenBy, VerifyCommand
@@ -78,7 +80,7 @@ def _table(found: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _json(text: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = msgspec.json.decode(text.removeprefix(BOM_UTF8))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

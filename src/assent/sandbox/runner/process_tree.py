@@ -35,6 +35,8 @@ class _Subreaper:
     def __init__(self) -> None:
         self._calls = 0
         self._lock = threading.Lock()
+        # Opened once: each `CDLL` makes classes, which only the garbage collector frees.
+        self._system = ctypes.CDLL(None)
 
     def begin(self) -> None:
         self._change(1)
@@ -46,7 +48,7 @@ class _Subreaper:
         with self._lock:
             before, self._calls = self._calls, self._calls + by
             if not before or not self._calls:
-                ctypes.CDLL(None).prctl(_ADOPT, bool(self._calls), 0, 0, 0)
+                self._system.prctl(_ADOPT, bool(self._calls), 0, 0, 0)
 
 
 _ADOPTING: Final = _Subreaper()

@@ -8,7 +8,7 @@ every file is compared before each command.
 import fcntl
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EINVAL, ENOSYS, ENOTTY, ENXIO, EOPNOTSUPP, EXDEV
 from stat import S_IFMT, S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
@@ -98,7 +98,8 @@ class CopiedLayer:
         self._apply(draft, content)
 
     @contextmanager
-    def mounted(self) -> Iterator[CopyMount]:
+    def mounted(self, prepare: Callable[[], None]) -> Iterator[CopyMount]:
+        prepare()
         yield CopyMount(self._tree.path)
 
     def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:

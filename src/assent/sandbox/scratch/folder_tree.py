@@ -7,6 +7,7 @@ every step of every path is opened on its own, as a folder, from the descriptor 
 import errno
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IFCHR, S_IMODE, S_ISCHR, S_ISDIR, S_ISLNK, S_ISREG
@@ -27,6 +28,7 @@ _CHUNK: Final = 1 << 20
 _OPEN_TO_US: Final = 0o700
 _NEW_FOLDER: Final = 0o755
 _THREADS: Final = 8
+_ALONE: Final = 0.010  # seconds; files that were never flushed are gone by then, without threads
 
 Stamp = tuple[int, ...]
 
@@ -271,16 +273,24 @@ def _put(name: bytes, at: int, state: FileState, content: Iterable[bytes]) -> St
         take_out_of_copy(name, at)
         os.symlink(b"".join(content), name, dir_fd=at)
         return stamp_of(os.lstat(name, dir_fd=at))
+    mode = state.mode & 0o777
     try:
-        new = os.open(name, _NEW, 0o600, dir_fd=at)
+        new = os.open(name, _NEW, mode, dir_fd=at)
     except FileExistsError:
         take_out_of_copy(name, at)
-        new = os.open(name, _NEW, 0o600, dir_fd=at)
-    with open(new, "wb") as file:
-        file.writelines(content)
-        file.flush()
-        os.fchmod(new, state.mode)
-        return stamp_of(os.fstat(new))
+        new = os.open(name, _NEW, mode, dir_fd=at)
+    try:
+        for chunk in content:
+            written = os.write(new, chunk)
+            while written < len(chunk):
+                written += os.write(new, memoryview(chunk)[written:])
+        found = os.fstat(new)
+        if S_IMODE(found.st_mode) != state.mode:  # less than wanted, as the user's mask says
+            os.fchmod(new, state.mode)
+            found = os.fstat(new)
+        return stamp_of(found)
+    finally:
+        os.close(new)
 
 
 def _make_folder(name: bytes, at: int, like: os.stat_result | None) -> None:
@@ -316,7 +326,10 @@ def take_out_of_copy(name: bytes, at: int) -> None:
 
 
 def _take_out_all(waiting: Sequence[bytes], top: int) -> None:
-    """Removes folders by threads, which mostly wait while the system frees the files."""
+    """Removes folders; if that takes long, by threads, which mostly wait while files are freed."""
+    until, waiting = time.monotonic() + _ALONE, list(waiting)
+    while waiting and time.monotonic() < until:
+        waiting += _taken(waiting.pop(), top)
     failed: list[OSError] = []
 
     def remove(share: list[bytes]) -> None:

@@ -62,9 +62,8 @@ class CopyHolder:
                 return True
             self._changing = True
         try:
-            prepare()
             stack = ExitStack()
-            self._mount = stack.enter_context(self._layer.mounted())
+            self._mount = stack.enter_context(self._layer.mounted(prepare))
             self._stack, self._running = stack, 1
         finally:
             self._changed()

@@ -32,8 +32,8 @@ class CopyLayer(Protocol):
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
         """Takes out what is not ignored, and gives the draft's paths their states."""
 
-    def mounted(self) -> AbstractContextManager[CopyMount]:
-        """Holds the copy ready for programs."""
+    def mounted(self, prepare: Callable[[], None]) -> AbstractContextManager[CopyMount]:
+        """Holds the copy ready for programs, once `prepare` has returned."""
 
     def touched(self, rules: CopyRules, limits: ScratchLimits) -> Touched:
         """Returns the paths that commands may have changed since `prepare`."""

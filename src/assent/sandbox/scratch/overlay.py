@@ -9,7 +9,7 @@ the namespace finds the empty folder, and never the real files with the right to
 import os
 import select
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR
 from typing import Final
@@ -46,12 +46,15 @@ OPTIONS: Final = f"userxattr,index=off,xino=off,metacopy=off,redirect_dir=nofoll
 # Without it, the end of the mount waits until everything on the disk is written. An old kernel
 # does not know it, and then the mount is as usual.
 VOLATILE: Final = "volatile"
+# It is started while the copy is still prepared, and mounts it when it is told to.
 _HOLDS: Final = (
+    "read -r prepared || exit 1; "
     'mounts() { "$0" -n -i --no-canonicalize -t overlay -o "$1" overlay "$2"; }; '
     'exec 5<"$3" 6<"$4" 7<"$5" && '
     '{ test -n "$6" && mounts "$6,$1" "$2" 2>/dev/null || mounts "$1" "$2"; } '
     "&& exec 5<&- 6<&- 7<&- && echo ready && read -r over"
 )
+_PREPARED: Final = b"prepared\n"
 _READY: Final = b"ready\n"
 _PATIENCE: Final = 10.0  # seconds
 _LONGEST: Final = 300
@@ -70,8 +73,15 @@ class MountNamespace:
         self._user = user
 
     @contextmanager
-    def held(self, lower: bytes, folder: bytes, *, volatile: bool = False) -> Iterator[CopyMount]:
-        """Mounts the overlay of a copy's folder; the mount ends when this ends.
+    def held(
+        self,
+        lower: bytes,
+        folder: bytes,
+        prepare: Callable[[], None] = lambda: None,
+        *,
+        volatile: bool = False,
+    ) -> Iterator[CopyMount]:
+        """Mounts the overlay of a copy's folder once it is prepared; the mount ends when this ends.
 
         The process that holds it ends with this one, too: nothing is left to read for it. What is
         `volatile` is never flushed, so it is for a copy that no one uses after the machine stopped.
@@ -82,6 +92,9 @@ class MountNamespace:
         holder = self._started((OPTIONS.encode(), merged, *layers, more))
         assert holder.stdin is not None, "it reads a pipe"
         try:
+            prepare()
+            with suppress(BrokenPipeError):  # it ended; what it said is read below
+                os.write(holder.stdin.fileno(), _PREPARED)
             self._wait(holder)
             yield CopyMount(merged, self._enter(holder.pid))
         finally:
@@ -194,11 +207,14 @@ class OverlayLayer:
             self._prune(folder)
 
     @contextmanager
-    def mounted(self) -> Iterator[CopyMount]:
-        try:
+    def mounted(self, prepare: Callable[[], None]) -> Iterator[CopyMount]:
+        def prepared() -> None:
+            prepare()
             if self._volatile:
                 _forget_mount(self._folder + b"/" + WORK)
-            held = self._namespace.held(self._root, self._folder, volatile=self._volatile)
+
+        held = self._namespace.held(self._root, self._folder, prepared, volatile=self._volatile)
+        try:
             with held as mount:
                 yield mount
         except OverlayFailed as error:

@@ -137,6 +137,11 @@ class LocalScratchCopy:
             with closing(parts):
                 yield from self._explained(parts)
 
+    def run_read_only(
+        self, command: CommandSpec, folder: bytes, limits: ProcessLimits
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
+        yield from self._process.run_read_only(command, folder, limits)
+
     def changes(self) -> ScratchResult:
         rules = self._rules = self._rules or self._made_rules()
         found = self._layer.touched(rules, self._limits)
