@@ -274,7 +274,12 @@ class ToolCallRunner:
     ) -> Iterator[tuple[str, list[PreparedCall]]]:
         """Yields calls to run together: neighbours of one kind, and each other one alone."""
         group, permissions = self._tools.dispatcher.concurrency_group, self._context.posture
-        for kind, together in groupby(prepared, lambda each: group(each.call, permissions)):
+
+        def kind_of(each: PreparedCall) -> str:
+            # What runs in the copy may change the draft, which the next call has to see.
+            return "" if each.in_copy else group(each.call, permissions)
+
+        for kind, together in groupby(prepared, kind_of):
             if kind:
                 yield kind, list(together)
             else:
@@ -478,6 +483,7 @@ class ToolCallRunner:
                 self._runner(result, now),
                 (named.option or "") if isinstance(named := prepared.args, OptionArgs) else "",
                 self._presents and not (self._failed or self._unanswered),
+                now.posture,
             )
         )
         while True:
