@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Final
 
-from assent.agent.scratch_commands import ScratchCommands, command_limits
-from assent.agent.services import ToolEnvironment
+from assent.agent.scratch_commands import CopyTools, ScratchCommands, command_limits
 from assent.core.errors import AssentError
 from assent.core.paths import base_name, display_path
 from assent.core.plan.operation import FileOperation, WriteFile
@@ -53,11 +52,12 @@ class EditChecks:
         session: str,
         plan: PlanRecord,
         operations: Sequence[FileOperation],
-        tools: ToolEnvironment,
+        checks: Mapping[str, str],
+        tools: CopyTools,
         permissions: PermissionContext,
     ) -> str:
         """Returns what failed with the draft of a plan as it is now; nothing if all passed."""
-        lines = check_lines(operations, tools.checks)
+        lines = check_lines(operations, checks)
         if not lines or tools.cancel_reason():
             return ""
         told, end = list[str](), monotonic() + MAX_SECONDS

@@ -376,7 +376,12 @@ class EffectRunner:
         text = f"{wish.text}{shaped.notes}\n{told}"
         if self._tools.checks and wish.posture is not None and self._tools.plan_shell == "rehearse":
             text += self._services.edit_checks.failures(
-                wish.record.session, staged.record, edit.operations, self._tools, wish.posture
+                wish.record.session,
+                staged.record,
+                edit.operations,
+                self._tools.checks,
+                self._tools,
+                wish.posture,
             )
         ids = [name for name, _ in staged.added]
         metadata = {STAGED_OPERATIONS: ids, **_named(plan), **shaped.metadata}

@@ -5,12 +5,11 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from threading import Lock
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from assent.agent.draft_results import DraftResults
-from assent.agent.services import ToolEnvironment
 from assent.core.errors import AssentError, Refused
 from assent.core.llm import StreamDelta
 from assent.core.paths import display_path, normalize, one_line, parent
@@ -63,6 +62,28 @@ _WILD: Final = re.compile(r"[*?\[{]")
 
 OpenCopy = Callable[[str], ScratchCopy]
 PlanSteps = Generator[SessionEvent, None, PlanRecord]
+
+
+class CopyTools(Protocol):
+    """What commands in a copy need of the tool environment of their turn."""
+
+    @property
+    def open_copy(self) -> Callable[[str, PermissionContext], ScratchCopy]: ...
+
+    @property
+    def gate(self) -> PermissionGate: ...
+
+    @property
+    def shell_s(self) -> float: ...
+
+    @property
+    def seconds_left(self) -> Callable[[], float | None]: ...
+
+    @property
+    def cancel_reason(self) -> Callable[[], str]: ...
+
+    @property
+    def redact(self) -> Callable[[str], str]: ...
 
 
 class ScratchCommandDone(msgspec.Struct, frozen=True):
@@ -124,7 +145,7 @@ class ScratchCommands:
         wanted: ScratchCommandEffect,
         plan: PlanRecord | None,
         begin: Callable[[], PlanSteps],
-        tools: ToolEnvironment,
+        tools: CopyTools,
         permissions: PermissionContext,
     ) -> Generator[SessionEvent | StreamDelta, None, ScratchCommandDone]:
         """Runs a command; yields its output, and what has to be recorded before it is staged.
@@ -158,7 +179,7 @@ class ScratchCommands:
             return self._kept(plan, outcome, result, found, chosen, copy)
 
     def opened(
-        self, session: str, tools: ToolEnvironment, permissions: PermissionContext
+        self, session: str, tools: CopyTools, permissions: PermissionContext
     ) -> AbstractContextManager[ScratchCopy]:
         """Opens the copy of a session, without what rules hide from its model."""
         return self._copies.opened(session, lambda name: tools.open_copy(name, permissions))
@@ -206,7 +227,7 @@ class ScratchCommands:
         return ScratchCommandDone(_with_note(outcome, told), result.staged, plan)
 
 
-def command_limits(seconds: float, tools: ToolEnvironment) -> ProcessLimits:
+def command_limits(seconds: float, tools: CopyTools) -> ProcessLimits:
     """Returns the limits of a command: as outside plan mode, and it ends with its turn."""
     left, most = tools.seconds_left(), tools.shell_s
     most = most if left is None else min(most, max(left, MIN_SECONDS))

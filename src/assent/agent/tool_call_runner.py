@@ -1,6 +1,14 @@
 """Runs the tool calls of one answer: each is checked, asked about, run and recorded."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from itertools import groupby
 from threading import Thread
@@ -52,6 +60,7 @@ from assent.ports import ProcessRunner
 from assent.ports.session import CallGuard
 from assent.tools.dispatcher import (
     FAILED_VERDICT,
+    SHELL,
     AskPermission,
     PreparedCall,
     ToolCallResult,
@@ -109,6 +118,9 @@ def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
     return [results[at] for at in range(len(things))]
 
 
+INTERRUPTED_IN_PLAN = (
+    "The user interrupted the command. While planning, commands change nothing real."
+)
 INTERRUPTED = "The user interrupted the call. It may have had effects; check before you repeat it."
 AFTER_THE_END = "The turn ended with the previous call; this one was not run."
 READ_BACK = "What comes before is kept: call `read` with path `{handle}` and lines `1-{line}`."
@@ -587,8 +599,12 @@ class ToolCallRunner:
         words = STOPPED_BY_PERSON.format(why=self.ending) if halted else AFTER_THE_END
         return [abandoned_call(each.call, words) for each in batch]
 
-    def _abandon(self, calls: Iterable[ToolCall], why: str) -> None:
-        if ended := [abandoned_call(call, why) for call in calls]:
+    def _abandon(self, calls: Collection[ToolCall], why: str) -> None:
+        planning = why == INTERRUPTED and self._context.posture.mode == "plan"
+        shell = [call.id for call in calls if self._tools.dispatcher.name(call) == SHELL]
+        unreal = shell if planning else ()
+        told = [(call, INTERRUPTED_IN_PLAN if call.id in unreal else why) for call in calls]
+        if ended := [abandoned_call(call, words) for call, words in told]:
             with suppress(AssentError):  # what stopped the calls is more important
                 self._turn.append_events(*ended)
 

@@ -39,11 +39,11 @@ NOTHING_TO_KEEP = "It only reads, so there is nothing to keep."
 
 
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
-    command: Annotated[str, msgspec.Meta(description="line")]
+    command: str
     keep: Annotated[
-        str | bool | list[str], PLAN_FIELD, msgspec.Meta(description="stage changes: true or globs")
+        str | bool | list[str], PLAN_FIELD, msgspec.Meta(description="true or globs")
     ] = False
-    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="add to the plan")] = False
+    stage: Annotated[bool, PLAN_FIELD] = False
     network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if needed")] = False
     # It implies `stage`.
     at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it last")] = False
