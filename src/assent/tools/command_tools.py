@@ -44,9 +44,9 @@ class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
         str | bool | list[str], PLAN_FIELD, msgspec.Meta(description="true or globs")
     ] = False
     stage: Annotated[bool, PLAN_FIELD] = False
-    network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if needed")] = False
+    network: Annotated[bool, PLAN_FIELD] = False  # of a command that is staged
     # It implies `stage`.
-    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it last")] = False
+    at_end: Annotated[bool, PLAN_FIELD] = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
     timeout: Annotated[float, msgspec.Meta(description="seconds")] = (
         0  # seconds; 0: as many as usual
