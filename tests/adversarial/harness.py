@@ -71,6 +71,11 @@ def events(answer: Answer) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.out.splitlines()]
 
 
+def really_ran(end: dict[str, Any]) -> bool:
+    """Whether a call ran with the real files, and not in a scratch copy."""
+    return end["verdict"] == "run" and "scratch" not in end["metadata"]
+
+
 def final(answer: Answer) -> dict[str, Any]:
     """The object that a stream ends with."""
     last = events(answer)[-1]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.adversarial.harness import Stage, events
+from tests.adversarial.harness import Stage, events, really_ran
 from tests.adversarial.hostile_calls import calls
 from tests.adversarial.test_adversarial_plugins import Workshop
 from tests.cli.harness import TRUSTING
@@ -65,7 +65,7 @@ def test_f82_a_yes_for_the_project_counts_in_no_plan_mode(workshop: Workshop, ma
     grant(stage, made, "project")
     before = stage.everything()
     [end] = stage.called(made, options=("--mode", "plan"))
-    assert end["verdict"] == "stage" or end["result"]["failed"]
+    assert not really_ran(end) or end["result"]["failed"]
     assert "hunter2" not in str(end)
     assert (workshop.ran, stage.everything()) == ([], before)
 
@@ -87,7 +87,7 @@ def test_f72_going_back_to_plan_mode_voids_every_yes(
         answer = stage.go_on(said, "-c")
         assert answer.code in (0, 3, 4), answer
         ends = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
-        assert "run" not in {end["verdict"] for end in ends}
+        assert not any(map(really_ran, ends))
     assert (workshop.ran, stage.everything()) == ([], before)
 
 
@@ -143,5 +143,5 @@ def test_f82_a_project_s_own_tables_give_nothing(workshop: Workshop) -> None:
     before = stage.everything()
     for mode in ("plan", "ask"):
         settled = stage.called(*THINGS.values(), options=("--mode", mode))
-        assert "run" not in {end["verdict"] for end in settled}, mode
+        assert not any(map(really_ran, settled)), mode
     assert (workshop.ran, stage.everything()) == ([], before)

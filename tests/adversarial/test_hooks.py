@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adversarial.harness import Stage
+from tests.adversarial.harness import Stage, really_ran
 
 from assent.agent.hook_guard import hook_message
 from assent.sandbox.runner.user_program import NO_PROGRAM
@@ -122,13 +122,15 @@ def test_f134_a_missing_or_slow_hook_is_a_no(stage: Hooked) -> None:
 def test_no_hook_allows_what_the_gate_refuses(stage: Hooked) -> None:
     stage.hook("before_tool", 'echo \'{"decision": "allow"}\'; exit 0')
     files = stage.everything()
-    never, later, unasked = stage.called(
+    never, nor_here, later, unasked = stage.called(
         ("shell", {"command": "rm -rf .", "stage": True}),
+        ("shell", {"command": "rm -rf ."}),
         ("shell", {"command": "rm a.txt", "stage": True}),
         ("shell", {"command": "rm a.txt"}),
     )
     assert never["result"]["failed"]
-    assert (unasked["verdict"], unasked["result"]["failed"]) == ("deny", True)
+    assert nor_here["verdict"] == "deny"
+    assert not really_ran(unasked)
     assert (later["verdict"], later["result"]["failed"]) == ("stage", False)
     assert stage.everything() == files
 

@@ -12,6 +12,9 @@ from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.support import forked_python
 
+from assent.core.session.transcript import LOST_PLANNING
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
+
 PATIENCE = 60
 FREE = '\n[shell]\nunconfined = true\n[permission]\nbash = "allow"\n'
 
@@ -162,3 +165,35 @@ def test_a_run_that_is_at_work_is_not_called_interrupted(world: World) -> None:
     assert "was interrupted" not in told
     assert "running" not in world.ok("status")["run"]
     assert "A run was interrupted" in world.run("status").out.decode()
+
+
+def test_f14_a_planning_command_that_a_crash_interrupted_says_so_when_the_session_goes_on(
+    world: World,
+) -> None:
+    """Nothing real changed, so there is nothing to recover, and the copy can be used again."""
+    lack = sandbox_unavailable()
+    if lack is not None:
+        pytest.skip(lack.reason)
+    talker = Talker(world)
+    line = "echo begun; echo x > made.txt; sleep 600"
+    talker.script(
+        turn("", ("shell", {"command": line, "keep": True})),
+        turn("", ("shell", {"command": "ls made.txt; true > y"})),
+        turn("Done."),
+    )
+    words = ("-p", "Go", "--model", MODEL, "--output-format", "stream-json")
+    with forked_python.Popen(
+        [*PROGRAM, *words], cwd=world.root, env=world.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        while '"begun' not in (row := process.stdout.readline().decode()):
+            assert row, "it ended by itself"
+        process.kill()
+        process.wait(PATIENCE)
+    assert not (world.root / "made.txt").exists()
+    rows = talker.stream("-c", "Go on")
+    lost, ran = [one["body"]["result"] for one in rows if one["kind"] == "call_ended"]
+    assert (lost["text"], lost["failed"]) == (LOST_PLANNING, True)
+    assert "nothing real changed" in ran["text"]
+    assert world.ok("stage", "list")["operations"] == []

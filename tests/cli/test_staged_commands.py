@@ -68,35 +68,41 @@ def planner(tmp_path: Path, server: StoryServer) -> Planner:
     return Planner(tmp_path, server)
 
 
-def test_f13_a_command_is_staged_only_if_the_call_says_so(planner: Planner) -> None:
-    refused, staged, read = planner.shells(
+@pytest.fixture
+def stager(tmp_path: Path, server: StoryServer) -> Planner:
+    """One whose commands are staged and run nowhere before."""
+    return Planner(tmp_path, server, '[plan]\nshell = "stage"\n')
+
+
+def test_f13_a_command_is_staged_only_if_the_call_says_so(stager: Planner) -> None:
+    refused, staged, read = stager.shells(
         {"command": MAKES}, {"command": MAKES, "stage": True}, {"command": "cat a.txt"}
     )
     verdicts = [(end["verdict"], end["result"]["failed"]) for end in (refused, staged, read)]
     assert verdicts == [("deny", True), ("stage", False), ("run", False)]
-    assert planner.results[0] == refused["result"]["text"] == WHY
-    assert planner.results[1].startswith(STAGED_COMMAND.format(number=1, count=1, id="")[:-1])
-    assert planner.results[2] == "one"
-    assert planner.staged() == [MAKES]
-    assert not (planner.root / "made").exists()
+    assert stager.results[0] == refused["result"]["text"] == WHY
+    assert stager.results[1].startswith(STAGED_COMMAND.format(number=1, count=1, id="")[:-1])
+    assert stager.results[2] == "one"
+    assert stager.staged() == [MAKES]
+    assert not (stager.root / "made").exists()
 
 
-def test_f13_what_is_said_before_a_command_is_what_happens_to_it(planner: Planner) -> None:
+def test_f13_what_is_said_before_a_command_is_what_happens_to_it(stager: Planner) -> None:
     """The execution plan, the log, the decisions and the model have one story of each call."""
     calls = (
         ScriptedCall("shell", {"command": MAKES}),
         ScriptedCall("shell", {"command": MAKES, "stage": True}),
     )
-    rows = planner.plays(ScriptedTurn("I work.", calls=calls))
+    rows = stager.plays(ScriptedTurn("I work.", calls=calls))
     planned = [
         one for row in rows if row["kind"] == "batch_planned" for one in row["body"]["calls"]
     ]
     ended = [row["body"] for row in rows if row["kind"] == "call_ended"]
     assert [one["verdict"] for one in planned] == [one["verdict"] for one in ended]
     assert planned[0]["reasons"] == [WHY.removesuffix(" Nothing was done.")]
-    decisions = planner.ok("log", "--decisions")["decisions"]
+    decisions = stager.ok("log", "--decisions")["decisions"]
     assert [row["decision"] for row in decisions] == ["deny", "stage"]
-    shown = planner.run("sessions", "show").out.decode()
+    shown = stager.run("sessions", "show").out.decode()
     assert NOT_STAGED.partition(" {why}")[0] in shown
 
 
@@ -159,19 +165,20 @@ def test_where_nothing_can_be_staged_nothing_of_it_is_offered(
 def test_plan_mode_offers_staging_and_says_what_it_is(planner: Planner) -> None:
     planner.shells({"command": "cat a.txt"})
     offered = planner.offered()
-    assert offered["stage"] == {"type": "boolean", "description": "add to the plan"}
-    assert list(offered) == ["command", "stage", "network", "at_end", "timeout"]
+    assert offered["stage"] == {"type": "boolean"}  # the description says what it is
+    assert offered["keep"] == {"type": "string", "description": "true or globs"}
+    assert list(offered) == ["command", "keep", "stage", "network", "at_end", "timeout"]
 
 
-def test_a_model_that_follows_the_advice_gets_there(planner: Planner) -> None:
+def test_a_model_that_follows_the_advice_gets_there(stager: Planner) -> None:
     """Refused once, staged with the next answer; the loop guard has nothing to say about it."""
-    planner.plays(
+    stager.plays(
         ScriptedTurn("I try.", calls=(ScriptedCall("shell", {"command": MAKES}),)),
         ScriptedTurn("Then so.", calls=(ScriptedCall("shell", {"command": MAKES, "stage": True}),)),
         ScriptedTurn("Plan.", calls=(ScriptedCall("write_plan", {"text": "# Make\n\nIt.\n"}),)),
         ScriptedTurn("Here.", calls=(ScriptedCall("present_plan", {}),)),
     )
-    review = planner.ok("review")
+    review = stager.ok("review")
     assert [row["script"] for row in review["operations"]] == [MAKES]
 
 

@@ -47,8 +47,13 @@ LATER = {
     "assent.app.ports": ("assent.permissions.commands", "assent.permissions.plan_rules"),
     # Few people configure a critic, and no plan is presented in a first request.
     "assent.app.session": ("assent.agent.critic",),
-    # Few people configure servers and plugins, or have skills.
-    "assent.app.tool_environment": ("assent.app.mcp", "assent.app.plugins", "assent.app.skills"),
+    # Few people configure servers and plugins, or have skills; a first request runs no command.
+    "assent.app.tool_environment": (
+        "assent.app.mcp",
+        "assent.app.plugins",
+        "assent.app.scratch",
+        "assent.app.skills",
+    ),
     # `--version` and `--help` need no more; then a line is a goal, a slash command, a command (of
     # which `cli.root` loads one by the table in `cli.registry`) or the screen.
     "assent.cli": ("assent.cli.entry", "msgspec"),

@@ -104,6 +104,9 @@ class OpenGate:
     def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         return ()
 
+    def runs_in_copy(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> bool:
+        return False
+
     def is_mandatory_ask(
         self, requests: Sequence[ResourceAccess], posture: PermissionContext
     ) -> bool:

@@ -198,6 +198,7 @@ def test_what_is_understood_from_elsewhere_is_not_offered() -> None:
     assert (call.tool, call.args) == ("shell", {"command": "ls", "folder": "d"})
     assert [*schema(BY_NAME["shell"].args)["properties"]] == [
         "command",
+        "keep",
         "stage",
         "network",
         "at_end",

@@ -51,9 +51,11 @@ from assent.core.tool import (
     EnterPlanEffect,
     MemoryEffect,
     OptionsEffect,
+    PermissionContext,
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
+    ScratchCommandEffect,
     SessionCommandRequest,
     TaskEffect,
     TodosEffect,
@@ -233,6 +235,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
     )
     option: str = ""  # the label of the draft that the call names
     presents: bool = False  # a call of the same answer presents the plan, which lists its draft
+    posture: PermissionContext | None = None  # of the call
 
 
 class EffectDone(msgspec.Struct, frozen=True):
@@ -295,6 +298,8 @@ class EffectRunner:
             case CommandEffect() as command:
                 work = self._stage_command if wish.planning else self._run
                 return (yield from work(wish, command))
+            case ScratchCommandEffect() as command:
+                return (yield from self._run_in_copy(wish, command))
             case other:
                 return self._do(wish, other)
 
@@ -369,6 +374,15 @@ class EffectRunner:
         staged = self._services.drafts.stage(plan, edit.operations, synced=False)
         told = self._services.draft_results.staged(plan, staged, wish.text)
         text = f"{wish.text}{shaped.notes}\n{told}"
+        if self._tools.checks and wish.posture is not None and self._tools.plan_shell == "rehearse":
+            text += self._services.edit_checks.failures(
+                wish.record.session,
+                staged.record,
+                edit.operations,
+                self._tools.checks,
+                self._tools,
+                wish.posture,
+            )
         ids = [name for name, _ in staged.added]
         metadata = {STAGED_OPERATIONS: ids, **_named(plan), **shaped.metadata}
         return EffectDone(
@@ -392,6 +406,35 @@ class EffectRunner:
         told = f"{of}{self._services.draft_results.staged_command(staged)}"
         carried = EffectResult("\n".join(filter(None, [told, wish.text])), metadata=metadata)
         return EffectDone(carried, changed=True, draft=staged.record.draft)
+
+    def _run_in_copy(self, wish: EffectRequest, command: ScratchCommandEffect) -> EffectSteps:
+        """Runs a command in the session's scratch copy; what it keeps of it is staged."""
+        if not wish.planning or self._tools.plan_shell != "rehearse" or wish.posture is None:
+            return _failed("Nothing was run: there is no scratch copy here.")
+        if why := self._tools.cancel_reason():
+            return _failed(STOPPED.format(why=why))
+        find = self._services.options.find
+        plan = (
+            find(wish.record, wish.option) if wish.option else self._services.plan_of(wish.record)
+        )
+        done = yield from self._services.scratch_commands.run(
+            wish.record.session,
+            command,
+            plan,
+            lambda: self._plan(wish),
+            self._tools,
+            wish.posture,
+        )
+        outcome, metadata = done.outcome, dict(done.outcome.metadata)
+        if done.staged is not None and done.plan is not None:
+            ids = [name for name, _ in done.staged.added]
+            metadata |= {STAGED_OPERATIONS: ids, **_named(done.plan)}
+        return EffectDone(
+            EffectResult(outcome.text, outcome.failed, metadata=metadata),
+            changed=done.plan is not None,
+            draft=done.staged.record.draft if done.staged is not None else "",
+            rest=outcome.rest,
+        )
 
     def _unstage(self, wish: EffectRequest, ids: tuple[str, ...]) -> EffectSteps:
         """Takes operations out of the draft; what later ones build on stays, and is named."""

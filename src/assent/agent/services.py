@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from assent.agent.pending_questions import Grants, PendingQuestions
-from assent.core.permission.mode import CustomMode
+from assent.core.errors import Refused
+from assent.core.permission.mode import CustomMode, PlanShell
 from assent.core.permission.rule import PathLimits
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord, PlanState
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
     from assent.agent.critic import PlanCritic
     from assent.agent.draft_results import DraftResults
+    from assent.agent.edit_checks import EditChecks
     from assent.agent.options import OptionDrafts
+    from assent.agent.scratch_commands import ScratchCommands
     from assent.planning.approvals import Approvals
     from assent.planning.comments import Comments
     from assent.planning.drafts import Drafts
+    from assent.ports.scratch import ScratchCopy
     from assent.runs.permits import Permits
     from assent.runs.runs import Runs
     from assent.runs.session_commands import SessionCommands
@@ -65,6 +69,8 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_comments: "Callable[[], Comments]"
     open_options: "Callable[[], OptionDrafts]"
     open_draft_results: "Callable[[], DraftResults]"
+    open_scratch_commands: "Callable[[], ScratchCommands]"
+    open_edit_checks: "Callable[[], EditChecks]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -110,6 +116,16 @@ class AgentServices(msgspec.Struct, frozen=True):
     def draft_results(self) -> "DraftResults":
         """What tells a model about its draft."""
         return self.open_draft_results()
+
+    @property
+    def scratch_commands(self) -> "ScratchCommands":
+        """What runs a planning model's commands in scratch copies."""
+        return self.open_scratch_commands()
+
+    @property
+    def edit_checks(self) -> "EditChecks":
+        """What runs the user's checks after staged edits."""
+        return self.open_edit_checks()
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""
@@ -204,6 +220,11 @@ class TaskLimits(msgspec.Struct, frozen=True):
     children: int = 20  # budget.children: of one session, before the user is asked
 
 
+def no_session_copy(session: str, permissions: PermissionContext) -> "ScratchCopy":
+    """Opens no scratch copy: where nothing may be run."""
+    raise Refused("There is no scratch copy here, so nothing was run.", "assent doctor")
+
+
 ProgramOpeners: TypeAlias = tuple[Callable[[], ProcessRunner], Callable[[], ReadOnlyShell]]
 
 
@@ -219,6 +240,10 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     agents: Mapping[str, Agent] = {}
     hosts: tuple[str, ...] = ()  # fetch.hosts
     staging: bool = True  # plan.staging
+    plan_shell: PlanShell = "stage"  # plan.shell
+    # Opens the scratch copy of a session, by its id; without what rules hide from its model.
+    open_copy: "Callable[[str, PermissionContext], ScratchCopy]" = no_session_copy
+    checks: Mapping[str, str] = {}  # check
     suggest: bool = False  # plan.suggest
     open_critic: "Callable[[], PlanCritic] | None" = None  # plan.critic; None: there is none
     formatters: Mapping[str, tuple[str, ...]] = {}  # format

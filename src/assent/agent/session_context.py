@@ -97,6 +97,7 @@ class SessionContext:
                 self._tools.grants_s,
             ),
             self._tools.driver is not None and record.depth < self._tools.tasks.depth,
+            shell=self._tools.plan_shell,
         )
 
     def tool_context(

@@ -1,6 +1,14 @@
 """Runs the tool calls of one answer: each is checked, asked about, run and recorded."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from itertools import groupby
 from threading import Thread
@@ -52,6 +60,7 @@ from assent.ports import ProcessRunner
 from assent.ports.session import CallGuard
 from assent.tools.dispatcher import (
     FAILED_VERDICT,
+    SHELL,
     AskPermission,
     PreparedCall,
     ToolCallResult,
@@ -109,6 +118,9 @@ def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
     return [results[at] for at in range(len(things))]
 
 
+INTERRUPTED_IN_PLAN = (
+    "The user interrupted the command. While planning, commands change nothing real."
+)
 INTERRUPTED = "The user interrupted the call. It may have had effects; check before you repeat it."
 AFTER_THE_END = "The turn ended with the previous call; this one was not run."
 READ_BACK = "What comes before is kept: call `read` with path `{handle}` and lines `1-{line}`."
@@ -274,7 +286,12 @@ class ToolCallRunner:
     ) -> Iterator[tuple[str, list[PreparedCall]]]:
         """Yields calls to run together: neighbours of one kind, and each other one alone."""
         group, permissions = self._tools.dispatcher.concurrency_group, self._context.posture
-        for kind, together in groupby(prepared, lambda each: group(each.call, permissions)):
+
+        def kind_of(each: PreparedCall) -> str:
+            # What runs in the copy may change the draft, which the next call has to see.
+            return "" if each.in_copy else group(each.call, permissions)
+
+        for kind, together in groupby(prepared, kind_of):
             if kind:
                 yield kind, list(together)
             else:
@@ -478,6 +495,7 @@ class ToolCallRunner:
                 self._runner(result, now),
                 (named.option or "") if isinstance(named := prepared.args, OptionArgs) else "",
                 self._presents and not (self._failed or self._unanswered),
+                now.posture,
             )
         )
         while True:
@@ -581,8 +599,12 @@ class ToolCallRunner:
         words = STOPPED_BY_PERSON.format(why=self.ending) if halted else AFTER_THE_END
         return [abandoned_call(each.call, words) for each in batch]
 
-    def _abandon(self, calls: Iterable[ToolCall], why: str) -> None:
-        if ended := [abandoned_call(call, why) for call in calls]:
+    def _abandon(self, calls: Collection[ToolCall], why: str) -> None:
+        planning = why == INTERRUPTED and self._context.posture.mode == "plan"
+        shell = [call.id for call in calls if self._tools.dispatcher.name(call) == SHELL]
+        unreal = shell if planning else ()
+        told = [(call, INTERRUPTED_IN_PLAN if call.id in unreal else why) for call in calls]
+        if ended := [abandoned_call(call, words) for call, words in told]:
             with suppress(AssentError):  # what stopped the calls is more important
                 self._turn.append_events(*ended)
 

@@ -37,10 +37,11 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.record import SessionRecord, with_current_mode
-from assent.core.session.transcript import LOST, OfferedTools, Transcript
+from assent.core.session.transcript import LOST, LOST_PLANNING, OfferedTools, Transcript
 from assent.core.tool import UNSTAGED, PermissionContext
 from assent.planning.ports import NoHookRunner
 from assent.ports.cancellation import CancelToken
+from assent.tools.dispatcher import SHELL
 from assent.tools.tool import ToolContext
 
 PROCESS_ENDED = "Its process ended."
@@ -375,7 +376,10 @@ class SessionTurn:
 
     def _lost(self, call: ToolCall) -> str:
         """Returns what is known of a call that a process left when it died."""
-        return self._services.session_commands.unknown_end(self._record.session, call.id) or LOST
+        known = self._services.session_commands.unknown_end(self._record.session, call.id)
+        planning = self._surroundings.mode(self._record) == "plan"
+        unreal = planning and self._tools.dispatcher.name(call) == SHELL
+        return known or (LOST_PLANNING if unreal else LOST)
 
     def _end(self, why: TurnEndReason, words: str = "") -> tuple[StoredEvent, ...]:
         """Ends the turn, because a call, an answer or a stop request ended it."""

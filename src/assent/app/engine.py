@@ -17,11 +17,13 @@ from assent.runs.run_status import LastEdit
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
     from assent.agent.draft_results import DraftResults
+    from assent.agent.edit_checks import EditChecks
     from assent.agent.options import OptionDrafts
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
     from assent.agent.rewind_files import FileRewinds
+    from assent.agent.scratch_commands import ScratchCommands
     from assent.agent.services import AgentServices, ToolEnvironment
     from assent.agent.session_context import SessionContext
     from assent.agent.sessions import Sessions
@@ -351,6 +353,8 @@ class Engine(WorkspaceStatus):
             open_comments=lambda: self.comments,
             open_options=lambda: self._options,
             open_draft_results=lambda: self._draft_results,
+            open_scratch_commands=lambda: self._scratch_commands,
+            open_edit_checks=lambda: self._edit_checks,
         )
 
     @opened_once
@@ -370,6 +374,20 @@ class Engine(WorkspaceStatus):
         from assent.agent.draft_results import DraftResults
 
         return DraftResults(self._ports, self.plans, self.drafts)
+
+    @opened_once
+    def _scratch_commands(self) -> "ScratchCommands":
+        from assent.agent.scratch_commands import ScratchCommands
+
+        return ScratchCommands(
+            self._ports, self._config, self.plans, self.result_stager, self._draft_results
+        )
+
+    @opened_once
+    def _edit_checks(self) -> "EditChecks":
+        from assent.agent.edit_checks import EditChecks
+
+        return EditChecks(self._ports, self._scratch_commands)
 
     @opened_once
     def sessions(self) -> "Sessions":

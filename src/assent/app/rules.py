@@ -3,7 +3,7 @@
 It warns about names in rules and modes that do not exist.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from assent.core.permission.rule import WILDCARD_CHARS, PermissionPolicy, Permis
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.session.agent import Agent
 from assent.core.tool import PERMISSIONS, Action, mcp_tool_name
-from assent.permissions.gate import RuleGate
+from assent.permissions.gate import NO_COPIES, RuleGate
 from assent.tools.aliases import is_reserved_name
 from assent.tools.registry import TOOLS
 
@@ -136,9 +136,12 @@ def open_policy(
     return policy, (*warnings, *strange)
 
 
-def rule_gate(policy: PermissionPolicy) -> RuleGate:
+def rule_gate(
+    policy: PermissionPolicy, why_no_copy: Callable[[], str] = lambda: NO_COPIES
+) -> RuleGate:
     """Returns the gate, which loads its command tables with the first command line."""
-    return RuleGate(policy, line_classifier(policy.root, policy.home), files_read_by)
+    read_line = line_classifier(policy.root, policy.home)
+    return RuleGate(policy, read_line, files_read_by, why_no_copy)
 
 
 def rules_from_file(path: str) -> tuple[PermissionRule, ...]:

@@ -22,6 +22,7 @@ from assent.app.shell import only_reads, open_process, read_only_shell
 from assent.config.loader import LoadedSettings
 from assent.config.paths import PROJECT_SKILLS, AppPaths
 from assent.config.settings import Settings
+from assent.core.errors import AssentError
 from assent.core.permission.rule import parse_rule_argument
 from assent.core.session.agent import Agent
 from assent.core.text.secrets import Redactor
@@ -30,6 +31,7 @@ from assent.llm.fetch import HttpPageFetcher
 from assent.llm.http_client import HttpClient, wrap_tls
 from assent.permissions.gate import RuleGate
 from assent.ports.session import AgentDriver, Asker, CallGuard
+from assent.tools.command_tools import SHELL, shell_tool
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool
@@ -37,6 +39,7 @@ from assent.workspace.outside_files import LocalOutsideFiles
 
 if TYPE_CHECKING:
     from assent.sandbox.process_runner import LocalProcessRunner
+    from assent.sandbox.scratch.backend import ScratchCopies
 
 TASK = "task"
 
@@ -90,7 +93,9 @@ def open_tool_environment(
     """Returns the tool environment of calls, and how to close it."""
     settings, root = setup.loaded.settings, setup.root
     servers = [server.environment for server in settings.mcp.values()]
-    process, gate = cache(partial(open_process, setup.folder)), _gate(setup, choices)
+    copies = cache(partial(_copies, setup))
+    process = cache(partial(open_process, setup.folder))
+    gate = _gate(setup, choices, partial(_why_no_copy, copies))
     tools = _tools(setup)
     more, close = _servers(setup, tools if choices.servers else None)
     selftest = SandboxSelfTest(process)
@@ -112,6 +117,9 @@ def open_tool_environment(
         agents=agents,
         hosts=settings.fetch.hosts,
         staging=settings.plan.staging,
+        plan_shell=settings.plan.shell,
+        open_copy=lambda name, posture: copies().open(name, fence=gate.path_limits(posture)),
+        checks=settings.check,
         suggest=settings.plan.suggest,
         formatters=settings.format,
         modes=settings.modes,
@@ -170,14 +178,31 @@ class SandboxSelfTest:
         self._process().sandbox_status()
 
 
-def _gate(setup: WorkspaceSetup, choices: InvocationOptions) -> RuleGate:
+def _copies(setup: WorkspaceSetup) -> "ScratchCopies":
+    from assent.app.scratch import open_scratch_at
+
+    return open_scratch_at(setup.folder, setup.here, setup.here.state)
+
+
+def _why_no_copy(copies: "Callable[[], ScratchCopies]") -> str:
+    """Says why no scratch copy can be made here; nothing if one can."""
+    try:
+        backend = copies().backend()
+    except (AssentError, OSError) as error:
+        return str(error)
+    return (backend.reason or "No scratch copy is possible.") if backend.name == "none" else ""
+
+
+def _gate(
+    setup: WorkspaceSetup, choices: InvocationOptions, why_no_copy: Callable[[], str]
+) -> RuleGate:
     typed = tuple(map(parse_rule_argument, choices.rules))
     if typed:
         check_rule_names(typed, setup.loaded.settings)
     policy, warnings = open_policy(setup.root, setup.here, setup.loaded, typed)
     for words in (*warnings, *unknown_tool_warnings(setup.loaded.settings, setup.here)):
         setup.warn(words)
-    return rule_gate(policy)
+    return rule_gate(policy, why_no_copy)
 
 
 def _fenced(
@@ -220,7 +245,9 @@ def _loop_limits(settings: Settings) -> LoopLimits:
 
 def _tools(setup: WorkspaceSetup) -> tuple[Tool, ...]:
     """Returns the built-in tools, the one for skills, and those of plugins that are enabled."""
-    plugins, own = setup.loaded.settings.plugins, (*TOOLS, *_skill_tool(setup))
+    settings = setup.loaded.settings
+    builtin = [shell_tool(settings.plan.shell) if one is SHELL else one for one in TOOLS]
+    plugins, own = settings.plugins, (*builtin, *_skill_tool(setup))
     if not plugins.enabled:
         return own
     from assent.app.plugins import plugin_tools

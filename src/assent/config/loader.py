@@ -400,8 +400,8 @@ def _narrowed(
         remarks["model"] = f"sets model {wish}, but the user chose another provider;"
     kept = {key: value for key, value in of_project.items() if key not in remarks}
     refused = ["commit"] if _says(of_project, "commit") and not _says(of_user, "commit") else []
-    # No project chooses a critic, and none turns it off.
-    refused += ["critic"] if "critic" in of_project.get("plan", {}) else []
+    # No project chooses a critic, and none turns it off; nor does one say what commands may do.
+    refused += [key for key in ("critic", "shell") if key in of_project.get("plan", {})]
     for key in refused:
         remarks[f"plan.{key}"] = user_only_remark(key)
     kept = _without_plan_keys(kept, refused)

@@ -11,7 +11,7 @@ from assent.core.llm import (
     ProviderSettings,
     RetrySettings,
 )
-from assent.core.permission.mode import CustomMode, Mode
+from assent.core.permission.mode import CustomMode, Mode, PlanShell
 from assent.core.permission.rule import RuleAction
 
 
@@ -24,6 +24,7 @@ class PlanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     suggest: bool = False
     commit: bool = False
     critic: str = ""
+    shell: PlanShell = "rehearse"
 
 
 class StageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -214,6 +215,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keys: dict[str, str] = {}  # by name; whose approvals of bundles count
     stage: StageSettings = StageSettings()
     answer: AnswerSettings = AnswerSettings()
+    check: dict[str, str] = {}  # command lines by glob
 
 
 # What a project's file may say only after the user trusted exactly that file,
@@ -223,7 +225,7 @@ AFTER_TRUST = (
 # and what it may not say even then: how much is asked, and how far things go.
 NEVER = (
     "stage", "approve", "answer", "preset", "loops", "budget", "tasks", "questions", "shell",
-    "sandbox", "scratch", "undo", "notify", "keys",
+    "sandbox", "scratch", "undo", "notify", "keys", "check",
 )  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
@@ -243,6 +245,8 @@ MEANINGS = {
     "plan.commit": "true: a plan ends with a git commit of its changes (user only)",
     "plan.critic": "second model, as PROVIDER/MODEL, that comments on every plan that a model "
     "presents; it gets the plan's text and diffs (user only)",
+    "plan.shell": "what becomes of a planning model's command that does not only read: rehearse "
+    "(it runs in a scratch copy, where one can be made), stage or read-only (user only)",
     "plan.suggest": "true: outside plan mode, a model may ask to switch back to planning",
     "stage.max_file_mb": "largest input read from one file or stdin, such as `--from`, in MB "
     "(user only)",
@@ -274,6 +278,9 @@ MEANINGS = {
     "fetch.hosts": "hosts that can be fetched from while planning (if trusted)",
     "format": 'formatters by glob, such as "*.py" = ["ruff", "format", "-"]; each gets a '
     "file on stdin before it is staged, and its output is staged instead (if trusted)",
+    "check": 'command lines by glob, such as "*.py" = "ruff check {path}"; they run in the scratch '
+    "copy after a planning model staged an edit of such a file, and failures are added to its "
+    "result (user only)",
     "preset": "safe, dev or full: base rules, applied before your own (user only)",
     "permission": "permissions in OpenCode's format: one action, or actions by permission and "
     "pattern; a project's allow rules apply once you trust its file",

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from assent.core.llm import ImagePart, ToolCall
-from assent.core.permission.mode import CustomMode, Mode
+from assent.core.permission.mode import CustomMode, Mode, PlanShell
 from assent.core.permission.rule import Grant
 from assent.core.plan.operation import FileOperation
 from assent.core.run.permit import PermitSource
@@ -66,7 +66,8 @@ class ResourceAccess(msgspec.Struct, frozen=True):
     `key` is the name that rules use for it, where that is not the action's own. `link` is the name
     by which it was reached through a symlink; rules ignore it. `stage`: the call wants this command
     line to be part of the plan; without it, plan mode stages none. `network`: with the network,
-    where it is staged. `deletes`: the edit removes the file.
+    where it is staged. `keep`: what it changes in a scratch copy is to be staged. `deletes`: the
+    edit removes the file.
     """
 
     action: Action
@@ -76,6 +77,7 @@ class ResourceAccess(msgspec.Struct, frozen=True):
     stage: bool = False
     network: bool = False
     deletes: bool = False
+    keep: bool = False
 
     @property
     def permission(self) -> str:
@@ -127,6 +129,7 @@ class PermissionContext(msgspec.Struct, frozen=True):
     grants: tuple[Grant, ...] = ()  # remembered answers that count here
     deeper: bool = True  # a child may be started: the limit of depth is not reached
     opened: tuple[str, ...] = ()  # configuration of agents that this one call may change
+    shell: PlanShell = "stage"  # plan.shell
 
 
 class GuardedCall(msgspec.Struct, frozen=True):
@@ -213,6 +216,18 @@ class CommandEffect(msgspec.Struct, frozen=True):
     at_end: bool = False  # where it is staged: it stays behind what is staged later
 
 
+class ScratchCommandEffect(msgspec.Struct, frozen=True):
+    """A command line for the session's scratch copy, where it changes nothing real.
+
+    `keep` are globs of the changes that are staged; none: nothing is.
+    """
+
+    line: str
+    folder: bytes = b""  # in the workspace
+    seconds: float = 0  # most of them; 0: as many as the settings allow
+    keep: tuple[str, ...] = ()
+
+
 class TaskEffect(msgspec.Struct, frozen=True):
     """Work for a child session: a new one, or an earlier one of the session by its id."""
 
@@ -235,6 +250,7 @@ Effect: TypeAlias = (
     | EnterPlanEffect
     | MemoryEffect
     | CommandEffect
+    | ScratchCommandEffect
     | TaskEffect
 )
 

@@ -82,7 +82,8 @@ class PermissionCheck(msgspec.Struct, frozen=True):
     `default` applies if no rule matches, `floor` whatever any rule says. If `delicate`, it runs
     only by a rule that names it; if `exact`, a remembered answer must be for exactly this text.
     `whole` is the command line that a command is part of. `fixed` is a path that only a user's
-    answer, or a rule of theirs that names it, opens; rules also match the path itself.
+    answer, or a rule of theirs that names it, opens; rules also match the path itself. If
+    `unreal`, it happens to a copy: of rules, only those that deny it count.
     """
 
     request: ResourceAccess
@@ -92,6 +93,7 @@ class PermissionCheck(msgspec.Struct, frozen=True):
     exact: bool = False
     whole: str = ""
     fixed: str = ""
+    unreal: bool = False
 
 
 CheckBuilder: TypeAlias = Callable[[ResourceAccess, PermissionContext], PermissionCheck]
@@ -243,12 +245,19 @@ def _loop(request: ResourceAccess, permissions: PermissionContext) -> Permission
 
 def why_not_staged(permissions: PermissionContext) -> str | None:
     """Says why a command is not staged here, empty if no reason is needed; None if it is staged."""
-    if permissions.child or not permissions.staging or any(map(_edits_nothing, permissions.agents)):
-        return ""
-    if mode_without_tool(permissions.custom, ("write", "edit")):
+    if permissions.shell == "read-only":
+        return READ_ONLY_SHELL
+    if stages_nothing(permissions):
         return ""
     limits = uncertain_edit_floor(permissions)
     return limits.reason if limits else None
+
+
+def stages_nothing(permissions: PermissionContext) -> bool:
+    """Tells whether no change of a file can be staged, whichever it is."""
+    if permissions.child or not permissions.staging or any(map(_edits_nothing, permissions.agents)):
+        return True
+    return bool(mode_without_tool(permissions.custom, ("write", "edit")))
 
 
 def _edits_nothing(agent: Agent) -> bool:
@@ -350,6 +359,18 @@ CODE_NOT_STAGED: Final = (
     "`stage: true` puts it into the plan."
 )
 NOTHING_STAGED: Final = "Nothing can be staged here; call it without `stage`."
+READ_ONLY_SHELL: Final = "Other commands are neither run nor staged here (`plan.shell`)."
+IN_COPY: Final = "It runs in a scratch copy; nothing real changes."
+KEEPS: Final = Decision(STAGE, "The call asks to stage what it changes in the scratch copy.")
+NO_COPY: Final = " It cannot run in a scratch copy: {why}"
+NOTHING_KEPT: Final = "Nothing can be staged here; call it without `keep`."
+CHILD_KEEPS_NOTHING: Final = (
+    "A sub-agent cannot keep changes; call it without `keep` and report what changed."
+)
+NO_NETWORK_IN_COPY: Final = (
+    "Not run: the scratch copy has no network. `stage: true` with `network: true` puts the command "
+    "into the plan."
+)
 UNCERTAIN = Decision(Verdict.ASK, "This command could not be fully parsed.", "defaults")
 
 
@@ -366,12 +387,16 @@ def planning_checks(
 
 
 def staged_checks(
-    request: ResourceAccess, permissions: PermissionContext, line: CommandAnalysis, why: str = ""
+    request: ResourceAccess,
+    permissions: PermissionContext,
+    line: CommandAnalysis,
+    why: str = "",
+    no_copy: str = "",
 ) -> Iterator[PermissionCheck]:
     """Yields the checks for a line in plan mode that is staged if the call wants that.
 
     `why` says why it is not read-only; empty if it is. Its parts are not asked about: the user who
-    approves the plan reads the whole line.
+    approves the plan reads the whole line. `no_copy` says why it cannot run in a copy, if it might.
     """
     whole = request.resource
     if line.danger:
@@ -386,6 +411,34 @@ def staged_checks(
     if not request.stage:  # last, so that what forbids it in any case is the reason that is given
         is_code = any(reason in why for reason in CODE_REASONS)
         words = CODE_NOT_STAGED if is_code else NOT_STAGED.format(why=why)
+        lacks = NO_COPY.format(why=no_copy) if no_copy else ""
+        yield denied_check(PermissionCheck(request), f"{words}{lacks}")
+
+
+def copy_checks(
+    request: ResourceAccess, permissions: PermissionContext, line: CommandAnalysis
+) -> Iterator[PermissionCheck]:
+    """Yields the checks for a line that runs in the session's scratch copy.
+
+    What it writes there is not real, so that only denials count; what is kept of it is judged by
+    itself, once its paths are known.
+    """
+    whole = request.resource
+    if line.danger:
+        yield denied_check(PermissionCheck(request), line.danger, "defaults")
+        return
+    runs = Decision(RUN, IN_COPY)
+    for text in dict.fromkeys((*line.commands, whole)):
+        yield PermissionCheck(
+            _part(request, text), runs, KEEPS if request.keep else None, whole=whole
+        )
+    for path in (*line.writes, *line.perhaps):
+        edit = ResourceAccess(Action.EDIT, path)
+        yield PermissionCheck(edit, runs, whole=whole, unreal=True)
+    if request.network:
+        yield denied_check(PermissionCheck(request), NO_NETWORK_IN_COPY)
+    if request.keep and stages_nothing(permissions):
+        words = CHILD_KEEPS_NOTHING if permissions.child else NOTHING_KEPT
         yield denied_check(PermissionCheck(request), words)
 
 

@@ -42,6 +42,7 @@ from assent.permissions.check import (
     agent_config_writes,
     check_for,
     command_line_checks,
+    copy_checks,
     names_path,
     outside_check,
     outside_path,
@@ -59,6 +60,7 @@ FilesReadBy: TypeAlias = Callable[[str], Sequence[str]]
 RuleMatches: TypeAlias = Sequence[RuleMatch]
 
 ANY_EDIT = ResourceAccess(Action.EDIT, "")
+NO_COPIES = "There is no scratch copy here."
 RULE_LAYERS = (
     "user",
     "project",
@@ -76,7 +78,8 @@ class RuleGate:
 
     `read_line` analyses a command line. `operands` returns the files that one opens, or raises
     Refused, with the reason for a model, if it is not read-only; it decides in plan mode. Both are
-    passed in because their tables are large and few sessions need them.
+    passed in because their tables are large and few sessions need them. `why_no_copy` says why no
+    command can run in a scratch copy here, and nothing if one can.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class RuleGate:
         policy: PermissionPolicy,
         read_line: Callable[[str], CommandAnalysis],
         operands: FilesReadBy | None = None,
+        why_no_copy: Callable[[], str] = lambda: NO_COPIES,
     ) -> None:
         self._policy = policy
         self._stacks = AgentRuleLayers(policy)
@@ -91,6 +95,7 @@ class RuleGate:
         self._line = lru_cache(_KEPT)(read_line)
         self._kept: dict[object, PathLimits] = {}
         self._operands = operands
+        self._why_no_copy = why_no_copy
 
     def decide(
         self, requests: Sequence[ResourceAccess], permissions: PermissionContext
@@ -260,17 +265,23 @@ class RuleGate:
     def _planning_matters(
         self, request: ResourceAccess, permissions: PermissionContext
     ) -> Iterable[PermissionCheck]:
-        """Returns the checks for a command line in plan mode: it only reads, or may be staged."""
+        """Returns the checks for a command line in plan mode.
+
+        It only reads, or runs in the scratch copy, or may be staged.
+        """
         text, why_not = request.resource, why_not_staged(permissions)
         try:
-            files = self._operands(text) if self._operands else require_read_only(self._line(text))
+            files = self._read_by(text)
         except SpecialFileRefused:
             raise
         except Refused as refused:
+            if self._takes_copy(request, permissions):
+                return copy_checks(request, permissions, self._line(text))
             if why_not is not None or not text.strip():
                 message = " ".join(filter(None, [refused.message, why_not]))
                 raise Refused(message, refused.next) from refused
-            return staged_checks(request, permissions, self._line(text), refused.message)
+            no_copy = self._why_no_copy() if permissions.shell == "rehearse" else ""
+            return staged_checks(request, permissions, self._line(text), refused.message, no_copy)
         if request.stage:
             if why_not is not None:
                 raise Refused(" ".join(filter(None, [NOTHING_STAGED, why_not])))
@@ -279,6 +290,30 @@ class RuleGate:
         return planning_checks(
             request, permissions, self._commands(text) if is_ruled else (), files
         )
+
+    def runs_in_copy(
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
+    ) -> bool:
+        """Tells whether a command line, if it is allowed, runs in the session's scratch copy."""
+        lines = [one for one in requests if one.action is Action.SHELL]
+        if permissions.mode != "plan" or len(lines) != 1:
+            return False
+        try:
+            self._read_by(lines[0].resource)
+        except SpecialFileRefused:
+            return False
+        except Refused:
+            return self._takes_copy(lines[0], permissions)
+        return False
+
+    def _takes_copy(self, request: ResourceAccess, permissions: PermissionContext) -> bool:
+        """Tells whether a line that may write runs in a copy; one is tried last."""
+        wanted = permissions.shell == "rehearse" and not request.stage
+        return wanted and bool(request.resource.strip()) and not self._why_no_copy()
+
+    def _read_by(self, text: str) -> Sequence[str]:
+        """Returns the files that a line opens; raises Refused if it is not read-only."""
+        return self._operands(text) if self._operands else require_read_only(self._line(text))
 
     def _around(
         self,
@@ -380,6 +415,8 @@ def _ruled(matter: PermissionCheck, said: RuleMatches, permissions: PermissionCo
             for one in said
             if one.rule.action != "allow" or not matches_everything(one.rule.pattern)
         ]
+    if matter.unreal:
+        said = [one for one in said if one.rule.action == "deny"]
     opinion = deciding_match(said)
     if opinion is None or _stages(opinion, matter, permissions):
         decision = matter.default

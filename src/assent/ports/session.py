@@ -145,6 +145,11 @@ class PermissionGate(Protocol):
     def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         """Returns every name in command lines that could be a file that they read."""
 
+    def runs_in_copy(
+        self, requests: Sequence[ResourceAccess], permissions: PermissionContext
+    ) -> bool:
+        """Tells whether a command line, if it is allowed, runs in the session's scratch copy."""
+
     def is_mandatory_ask(
         self, requests: Sequence[ResourceAccess], permissions: PermissionContext
     ) -> bool:

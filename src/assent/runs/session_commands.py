@@ -92,15 +92,19 @@ class SessionCommandOutput:
                 self._kept -= len(self.parts.popleft().content)
             yield part
 
-    def outcome(self, begun: CommandStarted) -> ToolOutcome:
-        """Returns all of it as a model reads it."""
-        outcome = collect_output(
+    def collected(self, line: str) -> ToolOutcome:
+        """Returns the output of a command line as a model reads it."""
+        return collect_output(
             iter((*self.parts, self.ended)),
-            begun.line,
-            begun.line,
+            line,
+            line,
             is_end=True,
             dropped=self._size - self._kept,
         )
+
+    def outcome(self, begun: CommandStarted) -> ToolOutcome:
+        """Returns all of it as a model reads it."""
+        outcome = self.collected(begun.line)
         changes, why = self.seen
         named = (
             None if changes is None else [display_path(each.path) for each in changes[:MAX_NAMED]]

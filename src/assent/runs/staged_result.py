@@ -40,6 +40,7 @@ from assent.ports.scratch import ScratchCopy
 from assent.render.diff import operation_diff
 from assent.runs.temporary_copy import refuse_denied_commands, streamed, temporary_copy
 from assent.tools.overlay import Overlay
+from assent.tools.path_patterns import PathGlob
 
 SECONDS: Final = 1800.0
 MAX_DIFF_BYTES: Final = 1 << 20  # bytes of a version that is shown in a conflict
@@ -121,10 +122,10 @@ class ResultStager:
                 commands_not_run=commands,
             )
             if ended.code == 0 or request.keep_failed:
-                result = self._staged(record, result, found, chosen, copy)
+                result = self.stage_changes(record, result, found, chosen, copy)
         yield result
 
-    def _chosen(self, record: PlanRecord, request: ResultRequest) -> "_Choice":
+    def _chosen(self, record: PlanRecord, request: ResultRequest) -> "ChangeChoice":
         """Returns the paths that the user decided about, as the workspace has them."""
         overlay = self._contents.overlay(self._plans.operations(record))
         find = [
@@ -133,17 +134,17 @@ class ResultStager:
         ]
         for path in set(find[0]) & set(find[1]):
             raise UsageError(f"{one_line(path)} is in both --mine and --theirs.", HELP)
-        return _Choice(*find)
+        return ChangeChoice(find[0], find[1])
 
-    def _staged(
+    def stage_changes(
         self,
         record: PlanRecord,
         result: StagedResult,
         found: ScratchResult,
-        chosen: "_Choice",
+        chosen: "ChangeChoice",
         copy: ScratchCopy,
     ) -> StagedResult:
-        """Stages all changes, or none and the conflicts."""
+        """Stages all chosen changes of a command that has ended, or none and the conflicts."""
         if not found.known:
             raise Refused(
                 f"The command changed more than {len(found.changes)} files, or files that are "
@@ -152,7 +153,7 @@ class ResultStager:
             )
         record = self._plans.repository().load(record.plan_id)  # others may have staged meanwhile
         overlay = self._contents.overlay(self._plans.operations(record))
-        wanted = [one for one in found.changes if not chosen.keeps(one.path)]
+        wanted = chosen.of(found)
         for one in wanted:
             self._check_size(one)
         now = {one.path: _state(overlay, one.path) for one in wanted}
@@ -210,11 +211,24 @@ class ResultStager:
         return operation_diff(DeleteFile(path, now), old, None) if now is not None else ""
 
 
-class _Choice(msgspec.Struct, frozen=True):
-    """Whose version counts where the user said so; a folder stands for all in it."""
+class ChangeChoice(msgspec.Struct, frozen=True):
+    """Whose version counts where the user said so; a folder stands for all in it.
+
+    With `only`, no other changes are taken.
+    """
 
     mine: tuple[bytes, ...] = ()
     theirs: tuple[bytes, ...] = ()
+    only: tuple[PathGlob, ...] | None = None
+
+    def of(self, found: ScratchResult) -> list[ScratchChange]:
+        """Returns the changes that are to be staged."""
+        return [
+            one
+            for one in found.changes
+            if not self.keeps(one.path)
+            and (self.only is None or any(glob.covers(one.path) for glob in self.only))
+        ]
 
     def keeps(self, path: bytes) -> bool:
         return any(is_inside(path, one) for one in self.mine)
@@ -228,7 +242,9 @@ def _state(overlay: Overlay, path: bytes) -> FileState | None:
     return None if seen == "folder" else seen  # whether a folder goes is checked with all of it
 
 
-def _not_staged(found: ScratchResult, chosen: _Choice) -> tuple[tuple[bytes, NotStagedReason], ...]:
+def _not_staged(
+    found: ScratchResult, chosen: ChangeChoice
+) -> tuple[tuple[bytes, NotStagedReason], ...]:
     """Lists what is different in the copy and never staged, and what the user keeps."""
     rows: list[tuple[bytes, NotStagedReason]] = [(one.path, one.why) for one in found.left_out]
     rows += [(path, "ignored") for path in found.ignored]

@@ -1,36 +1,52 @@
 """The tools that run command lines: `shell`, and `git` for five read-only subcommands."""
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from assent.core.errors import NotFound, NotReadOnly, Refused, UsageError
 from assent.core.paths import display_path, one_line
+from assent.core.permission.mode import PlanShell
 from assent.core.shell.process import ProcessLimits
 from assent.core.tool import (
     Action,
     CommandEffect,
     ResourceAccess,
+    ScratchCommandEffect,
     ToolOutcome,
 )
 from assent.tools.files import resolve_path
 from assent.tools.outcome import collect_output, quote_argument, with_draft_note
-from assent.tools.tool import HIDDEN_FIELD, PLAN_FIELD, OptionArgs, Tool, ToolContext
+from assent.tools.tool import (
+    HIDDEN_FIELD,
+    PLAN_FIELD,
+    PLANNING,
+    OptionArgs,
+    Tool,
+    ToolContext,
+    description,
+)
 
-# shell: runs a command line that only reads; any other is an effect, in plan mode if it is staged.
+# shell: runs a command line that only reads; any other is an effect. In plan mode that runs it in
+# the session's scratch copy, or stages it.
 
 
 MAX_READING_S = 120  # seconds of a command that only reads
+EVERYTHING = "**"
+NOTHING_TO_KEEP = "It only reads, so there is nothing to keep."
 
 
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
-    command: Annotated[str, msgspec.Meta(description="line")]
-    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="add to the plan")] = False
-    network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if needed")] = False
+    command: str
+    keep: Annotated[
+        str | bool | list[str], PLAN_FIELD, msgspec.Meta(description="true or globs")
+    ] = False
+    stage: Annotated[bool, PLAN_FIELD] = False
+    network: Annotated[bool, PLAN_FIELD] = False  # of a command that is staged
     # It implies `stage`.
-    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage it last")] = False
+    at_end: Annotated[bool, PLAN_FIELD] = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
     timeout: Annotated[float, msgspec.Meta(description="seconds")] = (
         0  # seconds; 0: as many as usual
@@ -43,14 +59,29 @@ def shell_touches(args: ShellArgs, context: ToolContext) -> Sequence[ResourceAcc
     line = args.command
     if folder:
         line = f"cd {quote_argument('./' + display_path(folder))} && {line}"
-    stage = _wants_staging(args)
-    runs = ResourceAccess(Action.SHELL, line, stage=stage, network=stage and args.network)
+    runs = ResourceAccess(
+        Action.SHELL,
+        line,
+        stage=_wants_staging(args),
+        network=args.network,
+        keep=bool(kept_globs(args.keep)),
+    )
     return (runs, ResourceAccess(Action.READ, display_path(folder))) if folder else (runs,)
 
 
 def _wants_staging(args: ShellArgs) -> bool:
     """Tells whether a call wants its command in the plan; to say where in it is to say so, too."""
     return args.stage or args.at_end
+
+
+def kept_globs(keep: str | bool | list[str]) -> tuple[str, ...]:
+    """Returns which changes a call wants to keep, as globs; a text may have several of them."""
+    if isinstance(keep, bool):
+        return (EVERYTHING,) if keep else ()
+    globs = [word for word in re.split(r"[,\s]+", keep) if word] if isinstance(keep, str) else keep
+    if len(globs) == 1 and globs[0].lower() in ("true", "false"):
+        return kept_globs(globs[0].lower() == "true")
+    return tuple(globs)
 
 
 def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
@@ -62,11 +93,19 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
         )  # it was allowed; the shell that only reads sees nothing there
     if context.posture.mode == "plan" and _wants_staging(args):
         return _wish(args, folder, context, staged=True)
+    if context.in_copy:
+        effect = ScratchCommandEffect(
+            args.command, folder, max(0, args.timeout), kept_globs(args.keep)
+        )
+        return ToolOutcome("", args.command, effect=effect)
     try:
         parts = context.shell.run(args.command, place, _limits(args))
-        return with_draft_note(
+        outcome = with_draft_note(
             collect_output(parts, args.command, args.command, is_end=True), context
         )
+        if context.posture.mode != "plan" or not kept_globs(args.keep):
+            return outcome
+        return msgspec.structs.replace(outcome, text=f"{outcome.text}\n[{NOTHING_TO_KEEP}]")
     except NotReadOnly as refused:
         if context.posture.mode == "plan":
             message = f"{refused.message} Only read-only commands run here; nothing was run."
@@ -107,6 +146,24 @@ def _folder(args: ShellArgs, context: ToolContext) -> bytes:
 
 
 SHELL = Tool("shell", ShellArgs, shell_touches, run_shell, action=Action.SHELL)
+# What is true of it while planning where `plan.shell` is not `rehearse`, and what is useless then.
+_PLANNING: Final[Mapping[PlanShell, tuple[str, tuple[str, ...]]]] = {
+    "stage": ("only read-only commands (pipes, && || ;) run; `stage` others.", ("keep",)),
+    "read-only": (
+        "only read-only commands (pipes, && || ;) run.",
+        ("keep", "stage", "network", "at_end"),
+    ),
+}
+
+
+def shell_tool(shell: PlanShell) -> Tool:
+    """Returns the tool as a setting of `plan.shell` has it."""
+    if shell not in _PLANNING:
+        return SHELL
+    told, withheld = _PLANNING[shell]
+    general, _, _ = description(SHELL).partition(f"\n\n{PLANNING}")
+    text = f"{general}\n\n{PLANNING}{told}"
+    return msgspec.structs.replace(SHELL, text=text, withheld=withheld)
 
 
 # git: five read-only subcommands, built from checked arguments and run like any command.

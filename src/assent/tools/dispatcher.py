@@ -29,6 +29,7 @@ from assent.core.tool import (
     PermissionContext,
     PresentPlanEffect,
     ResourceAccess,
+    ScratchCommandEffect,
     TaskEffect,
     ToolOutcome,
     Verdict,
@@ -136,7 +137,7 @@ def check_effect_covered(effect: Effect | None, requests: Sequence[ResourceAcces
         unseen = [p for p in paths if (Action.EDIT, display_path(p)) not in judged]
         if unseen:
             raise AssentError(f"{display_path(unseen[0])} was not checked for permission.")
-    elif isinstance(effect, CommandEffect):
+    elif isinstance(effect, CommandEffect | ScratchCommandEffect):
         if not any(a is Action.SHELL and line.endswith(effect.line) for a, line in judged):
             raise AssentError("Its command was not checked for permission.")
     elif effect is not None:
@@ -210,6 +211,7 @@ class PreparedCall(msgspec.Struct, frozen=True):
     pieces: "tuple[PreparedCall, ...]" = ()  # the calls that it stands for, in order
     number: int = 0  # which piece of another call it is, from 1; 0: it is a call of its own
     planning: bool = False  # in plan mode, where edits are staged
+    in_copy: bool = False  # its command runs in the session's scratch copy
 
 
 class ToolCallResult(msgspec.Struct, frozen=True):
@@ -450,7 +452,16 @@ class ToolDispatcher:
             decision = Decision(Verdict.DENY, outcome.text)
             return PreparedCall(call, tool, decision=decision, failure=outcome)
         rare = self.tool_sets(context.posture, agent).on_demand if tool.name == MORE else ()
-        return PreparedCall(call, tool, args, requests, decision, absent=absent, on_demand=rare)
+        return PreparedCall(
+            call,
+            tool,
+            args,
+            requests,
+            decision,
+            absent=absent,
+            on_demand=rare,
+            in_copy=tool.name == SHELL and self._gate.runs_in_copy(requests, context.posture),
+        )
 
     def _outside(
         self, context: ToolContext, tool: Tool, requests: tuple[ResourceAccess, ...]
@@ -489,6 +500,8 @@ class ToolDispatcher:
         requests = self._requests(prepared)
         is_staged = decision is not None and decision.verdict in (Verdict.STAGE, Verdict.ASK)
         level, reasons = self._gate.risk(requests, planning=prepared.planning and is_staged)
+        if prepared.in_copy:  # nothing real is at stake
+            level, reasons = "low", ()
         if decision is None:
             verdict, why = FAILED_VERDICT, prepared.failure.text if prepared.failure else ""
         else:
@@ -547,6 +560,7 @@ class ToolDispatcher:
             judged=prepared.requests,
             absent=prepared.absent,
             on_demand=prepared.on_demand,
+            in_copy=prepared.in_copy,
         )
         loop = " ".join(each.reason for each in objections if each.layer == LOOP)
         asked = _CallQuestions(ask, prepared, decision, loop)

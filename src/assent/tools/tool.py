@@ -56,6 +56,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     # Digests of files as the model saw them earlier, where it knows that changes were taken back.
     seen_before: Mapping[str, Collection[str]] = {}
     is_piece: bool = False  # of a call that stands for several
+    in_copy: bool = False  # the gate has decided that its command runs in the scratch copy
 
     def of_call(self, args: msgspec.Struct | None) -> "ToolContext":
         """Returns the context of a call: of the draft that it names, or this one."""
@@ -111,6 +112,7 @@ class Tool(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
     on_demand: str = ""  # what it is for, in 1 to 4 words: then it is offered when it is asked for
+    withheld: tuple[str, ...] = ()  # arguments that settings make useless, so none is offered them
     # The calls that a call stands for, by their arguments; each is judged and run by itself.
     pieces: Callable[[Any], Sequence[dict[str, Any]]] = lambda args: ()
 
@@ -183,6 +185,9 @@ def tool_definition(
     """
     stages = planning and not {*DRAFT_TOOLS} <= {*absent}
     own = tool.schema if tool.schema is not None else schema(tool.args, planning=stages)
+    if tool.withheld:
+        fields = {name: one for name, one in own["properties"].items() if name not in tool.withheld}
+        own = {**own, "properties": fields}
     if options and tool.schema is None:
         own = _with_options(tool, own)
     told = without_missing_tools(_fitting(description(tool), planning=stages), absent)

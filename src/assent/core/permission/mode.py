@@ -9,6 +9,10 @@ from assent.core.errors import UsageError
 
 Mode: TypeAlias = Literal["plan", "ask", "auto-edit", "yolo"]
 
+# What becomes of a planning model's command that does not only read: it runs in the session's
+# scratch copy, it is staged if the call wants that, or it is refused.
+PlanShell: TypeAlias = Literal["rehearse", "stage", "read-only"]
+
 MODES: tuple[Mode, ...] = ("plan", "ask", "auto-edit", "yolo")  # from the strictest on
 
 

@@ -193,6 +193,10 @@ def attachment_parts(files: Iterable[AttachedFile]) -> tuple[TextPart | ImagePar
     return tuple(found)
 
 
+LOST_PLANNING = (
+    "The process ended while this command ran, so it was interrupted. While planning, commands "
+    "change nothing real: run it again if you need it."
+)
 LOST = (
     "The call was interrupted and has no result. Its effects are unknown; check before you "
     "repeat it."
