@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from assent.core.errors import InvalidPlan
 from assent.core.plan.operation import FileState, WriteFile
-from assent.core.plan.plan import Plan, ReliedOnFile
+from assent.core.plan.plan import MAX_VERIFY, Plan, ReliedOnFile
 from assent.core.plan.rehearsal import (
     ChosenBy,
     Rehearsal,
@@ -15,7 +15,7 @@ from assent.core.plan.rehearsal import (
     meets_requirement,
     relied_on_hash,
 )
-from assent.core.plan.verification import MAX_VERIFY, suggested_commands, verify_commands
+from assent.core.plan.verification import suggested_commands, verify_commands
 
 FILE = FileState("a" * 64, 1, 0o644)
 PLAN = Plan(b"# Plan\n", (WriteFile(b"a", None, FILE),), relied_on=(ReliedOnFile(b"go.mod", "b"),))

@@ -24,7 +24,7 @@ FIRST = [
 ]  # fmt: skip
 RARE = [
     "list", "search", "git", "patch", "delete", "move", "notebook_edit", "options",
-    "unstage", "draft", "remember", "task",
+    "unstage", "draft", "rehearse", "remember", "task",
 ]  # fmt: skip
 
 

@@ -51,9 +51,11 @@ from assent.core.tool import (
     EnterPlanEffect,
     MemoryEffect,
     OptionsEffect,
+    PermissionContext,
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
+    RehearseEffect,
     SessionCommandRequest,
     TaskEffect,
     TodosEffect,
@@ -233,6 +235,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
     )
     option: str = ""  # the label of the draft that the call names
     presents: bool = False  # a call of the same answer presents the plan, which lists its draft
+    permissions: PermissionContext | None = None  # of the call
 
 
 class EffectDone(msgspec.Struct, frozen=True):
@@ -292,6 +295,8 @@ class EffectRunner:
                 return (yield from self._unstage(wish, ids))
             case DraftEffect() as wanted:
                 return self._draft(wish, wanted)
+            case RehearseEffect(commands):
+                return (yield from self._rehearse(wish, commands))
             case CommandEffect() as command:
                 work = self._stage_command if wish.planning else self._run
                 return (yield from work(wish, command))
@@ -410,6 +415,16 @@ class EffectRunner:
         listed = self._services.draft_results.listed(plan, wanted)
         metadata = _named(plan) if plan else {}
         return EffectDone(EffectResult(listed.text, metadata=metadata), rest=listed.rest)
+
+    def _rehearse(self, wish: EffectRequest, commands: tuple[str, ...]) -> EffectSteps:
+        """Tries the draft in a copy; its output is streamed."""
+        if why := self._tools.cancel_reason():
+            return _failed(STOPPED.format(why=why))
+        if not wish.planning or wish.record.parent or wish.permissions is None:
+            return _failed("Only the main session can rehearse its plan, in plan mode.")
+        plan, hidden = self._drafted(wish), self._tools.path_limits(wish.permissions)
+        work = self._services.draft_rehearsals.run(plan, commands, self._tools, hidden)
+        return EffectDone((yield from work))
 
     def _drafted(self, wish: EffectRequest) -> PlanRecord | None:
         """Returns the plan whose draft a call is about, as far as there is one; begins none."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from assent.agent.critic import PlanCritic
     from assent.agent.draft_results import DraftResults
     from assent.agent.options import OptionDrafts
+    from assent.agent.rehearsal import DraftRehearsals
     from assent.planning.approvals import Approvals
     from assent.planning.comments import Comments
     from assent.planning.drafts import Drafts
@@ -65,6 +66,7 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_comments: "Callable[[], Comments]"
     open_options: "Callable[[], OptionDrafts]"
     open_draft_results: "Callable[[], DraftResults]"
+    open_draft_rehearsals: "Callable[[], DraftRehearsals]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -110,6 +112,11 @@ class AgentServices(msgspec.Struct, frozen=True):
     def draft_results(self) -> "DraftResults":
         """What tells a model about its draft."""
         return self.open_draft_results()
+
+    @property
+    def draft_rehearsals(self) -> "DraftRehearsals":
+        """What tries a draft in a scratch copy, for a model."""
+        return self.open_draft_rehearsals()
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""

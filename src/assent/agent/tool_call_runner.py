@@ -17,7 +17,7 @@ from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionOutputs
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.worker import declined_children
-from assent.core.errors import AssentError, IllegalState, Interrupted
+from assent.core.errors import SCRATCH_COPY, AssentError, IllegalState, Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolResult
 from assent.core.paths import typed_line
@@ -37,6 +37,7 @@ from assent.core.session.question import NO_CALL, PermissionAnswer
 from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import LOST
 from assent.core.tool import (
+    MISSING_CAPABILITY,
     Action,
     CommandEffect,
     Decision,
@@ -124,7 +125,8 @@ NOT_PRESENTED = "Not presented: {calls} failed in this answer. Fix it and presen
 NOT_YET_PRESENTED = (
     "Not presented: {calls} in this answer waits for the user. Present again after that."
 )
-PLAN_CHANGES = ("write_plan", "unstage", "options")  # besides tools that edit files
+# Besides tools that edit files. What fails in a rehearsal is to be fixed before it is presented.
+PLAN_CHANGES = ("write_plan", "unstage", "options", "rehearse")
 MAX_NAMES, MAX_NAME_CHARS = 3, 80  # of what a call is about, where it is named
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
@@ -304,7 +306,7 @@ class ToolCallRunner:
             else:
                 end, *told = self._record(each.call, result, done, seconds)
                 ended += [end, *told]
-                if isinstance(end, CallEnded) and end.result.failed:
+                if isinstance(end, CallEnded) and _is_to_be_fixed(end):
                     self._note(each, self._failed)
         if can_wait:
             self._turn.defer_events(*ended)
@@ -478,6 +480,7 @@ class ToolCallRunner:
                 self._runner(result, now),
                 (named.option or "") if isinstance(named := prepared.args, OptionArgs) else "",
                 self._presents and not (self._failed or self._unanswered),
+                now.posture,
             )
         )
         while True:
@@ -635,6 +638,11 @@ def _changes_plan(prepared: PreparedCall, tool: Tool | None) -> bool:
     if tool is None or tool.action is Action.EDIT or tool.name in PLAN_CHANGES:
         return True
     return tool.action is Action.SHELL and bool((prepared.call.args or {}).get("stage"))
+
+
+def _is_to_be_fixed(end: CallEnded) -> bool:
+    """Tells whether a call failed, and not because this machine has no scratch copy for it."""
+    return end.result.failed and end.metadata.get(MISSING_CAPABILITY) != SCRATCH_COPY
 
 
 def _call_name(prepared: PreparedCall, tool: Tool | None) -> str:

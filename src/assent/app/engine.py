@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
+    from assent.agent.rehearsal import DraftRehearsals
     from assent.agent.rewind_files import FileRewinds
     from assent.agent.services import AgentServices, ToolEnvironment
     from assent.agent.session_context import SessionContext
@@ -351,6 +352,7 @@ class Engine(WorkspaceStatus):
             open_comments=lambda: self.comments,
             open_options=lambda: self._options,
             open_draft_results=lambda: self._draft_results,
+            open_draft_rehearsals=lambda: self._draft_rehearsals,
         )
 
     @opened_once
@@ -370,6 +372,12 @@ class Engine(WorkspaceStatus):
         from assent.agent.draft_results import DraftResults
 
         return DraftResults(self._ports, self.plans, self.drafts)
+
+    @property
+    def _draft_rehearsals(self) -> "DraftRehearsals":
+        from assent.agent.rehearsal import DraftRehearsals
+
+        return DraftRehearsals(self.rehearser, self.rehearsals)
 
     @opened_once
     def sessions(self) -> "Sessions":

@@ -28,6 +28,7 @@ from assent.core.tool import (
     GuardedCall,
     PermissionContext,
     PresentPlanEffect,
+    RehearseEffect,
     ResourceAccess,
     TaskEffect,
     ToolOutcome,
@@ -139,6 +140,11 @@ def check_effect_covered(effect: Effect | None, requests: Sequence[ResourceAcces
     elif isinstance(effect, CommandEffect):
         if not any(a is Action.SHELL and line.endswith(effect.line) for a, line in judged):
             raise AssentError("Its command was not checked for permission.")
+    elif isinstance(effect, RehearseEffect):
+        if not {(Action.SHELL, line) for line in effect.commands} <= judged:
+            raise AssentError("Its commands were not checked for permission.")
+        if Action.PLAN not in {action for action, _ in judged}:
+            raise AssentError("Its effect was not checked for permission.")
     elif effect is not None:
         needed = _NEEDED.get(type(effect), Action.PLAN)
         if needed not in {action for action, _ in judged}:
