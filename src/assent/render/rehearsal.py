@@ -35,7 +35,8 @@ def rehearsal_text(rehearsal: Rehearsal | None) -> str:
         return f"Rehearsed without commands{by}: the operations can be applied{place}"
     failed = next((one for one in rehearsal.commands if one.exit), None)
     if failed is not None:
-        return f"Rehearsal failed{_by(rehearsal)}: {_line(failed)} {_failure(failed)}{place}"
+        name = "A rehearsal by the model" if rehearsal.by == "model" else "Rehearsal"
+        return f"{name} failed: {_line(failed)} {_failure(failed)}{place}"
     ran = [one for one in rehearsal.commands if one.exit is not None]
     if rehearsal.is_partial:
         first = next(one for one in rehearsal.commands if one.exit is None)
