@@ -1,7 +1,7 @@
 """Runs the tool calls of one answer: each is checked, asked about, run and recorded."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import groupby
 from threading import Thread
 from time import perf_counter
@@ -483,16 +483,17 @@ class ToolCallRunner:
                 now.posture,
             )
         )
-        while True:
-            try:
-                event = next(work)
-            except StopIteration as end:
-                done: EffectDone = end.value
-                return done
-            if isinstance(event, StreamDelta):
-                yield event
-            else:
-                yield from self._turn.append_events(event)
+        with closing(work):  # whoever is interrupted while showing its output ends a command, too
+            while True:
+                try:
+                    event = next(work)
+                except StopIteration as end:
+                    done: EffectDone = end.value
+                    return done
+                if isinstance(event, StreamDelta):
+                    yield event
+                else:
+                    yield from self._turn.append_events(event)
 
     def _runner(self, result: ToolCallResult, now: ToolContext) -> ProcessRunner | None:
         """Returns what runs the command of a call; nothing else needs one, which takes a while."""

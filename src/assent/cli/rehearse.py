@@ -1,5 +1,7 @@
 """`assent rehearse`: tries a plan in a scratch copy and says whether its verification passes."""
 
+from contextlib import closing
+
 import click
 
 from assent.cli.invocation import Invocation, with_invocation
@@ -77,16 +79,17 @@ def _confirm_verification(call: Invocation, record: PlanRecord, request: Rehears
 def _shown(call: Invocation, record: PlanRecord, request: RehearsalRequest) -> Rehearsal:
     """Rehearses; what commands print is shown as it comes, on stderr, so that stdout is ours."""
     shown, found = CommandStream(), None
-    for part in call.engine.rehearser.rehearse(record, request):
-        match part:
-            case CommandBegins(line, number, total):
-                shown.begin(f"[{number}/{total}] {visible_line(line)}")
-            case OutputChunk(content):
-                shown.write(content)
-            case RehearsedCommand():
-                shown.end()
-            case Rehearsal():
-                found = part
+    with closing(call.engine.rehearser.rehearse(record, request)) as parts:
+        for part in parts:
+            match part:
+                case CommandBegins(line, number, total):
+                    shown.begin(f"[{number}/{total}] {visible_line(line)}")
+                case OutputChunk(content):
+                    shown.write(content)
+                case RehearsedCommand():
+                    shown.end()
+                case Rehearsal():
+                    found = part
     assert found is not None, "a rehearsal ends with what it showed"
     return found
 

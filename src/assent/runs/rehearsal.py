@@ -3,7 +3,8 @@
 Nothing real changes. What is recorded is evidence about exact operations, never an approval.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from math import inf
 from typing import Final, TypeAlias, TypeGuard
 
@@ -137,11 +138,13 @@ class PlanRehearser:
             copy = _Copy(self._ports, self._root, opened, plan.operations)
             commit, others = copy.git(self._plan_dir, plan)
             done: list[RehearsedCommand] = []
-            for part in self._commands(plan, verification, request, copy):
-                if isinstance(part, RehearsedCommand):
-                    done.append(part)
-                    _check_wanted(request)
-                yield part
+            # A command that still runs would keep the copy from being removed.
+            with closing(self._commands(plan, verification, request, copy)) as parts:
+                for part in parts:
+                    if isinstance(part, RehearsedCommand):
+                        done.append(part)
+                        _check_wanted(request)
+                    yield part
             self._check(plan)
             found = Rehearsal(
                 record.digest if record.frozen else "",
@@ -180,7 +183,7 @@ class PlanRehearser:
         verification: Sequence[VerifyCommand],
         request: RehearsalRequest,
         copy: "_Copy",
-    ) -> Iterator[RehearsalProgress]:
+    ) -> Generator[RehearsalProgress, None, None]:
         """Applies operations and runs commands, in their order, until one does not succeed."""
         segments = segment_ranges(plan.operations)
         total = len(verification) + sum(1 for one in segments if one.command)
