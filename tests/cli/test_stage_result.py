@@ -12,6 +12,8 @@ from tests.cli.terminal import Terminal
 from tests.sandbox.profiles import needs_bubblewrap
 from tests.scratch.copies import settle
 
+from assent.cli.scratch_command import DEFAULT_S
+
 pytestmark = needs_bubblewrap
 
 
@@ -274,7 +276,7 @@ def test_f61_a_command_that_takes_too_long_is_ended_and_nothing_is_staged(ready:
     assert (staged(ready), copies(ready)) == ([], [])
     assert ready.no(2, "stage", "result", "--timeout", "0", "--", "true")["error"] == "usage"
     told = b" ".join(ready.run("stage", "result", "--help").out.split())
-    assert b"Time limit for each command, in seconds. [default: 1800;" in told
+    assert f"[default: {DEFAULT_S};".encode() in told
 
 
 def test_f61_a_path_cannot_be_both_mine_and_theirs(ready: World) -> None:

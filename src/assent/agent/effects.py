@@ -422,9 +422,16 @@ class EffectRunner:
             return _failed(STOPPED.format(why=why))
         if not wish.planning or wish.record.parent or wish.permissions is None:
             return _failed("Only the main session can rehearse its plan, in plan mode.")
-        plan, hidden = self._drafted(wish), self._tools.path_limits(wish.permissions)
-        work = self._services.draft_rehearsals.run(plan, commands, self._tools, hidden)
-        return EffectDone((yield from work))
+        tools = self._tools
+        carried = yield from self._services.draft_rehearsals.run(
+            self._drafted(wish),
+            commands,
+            tools.path_limits(wish.permissions),
+            stopped=lambda: bool(tools.cancel_reason()),
+            seconds_left=tools.seconds_left,
+            mask=tools.redact,
+        )
+        return EffectDone(carried)
 
     def _drafted(self, wish: EffectRequest) -> PlanRecord | None:
         """Returns the plan whose draft a call is about, as far as there is one; begins none."""

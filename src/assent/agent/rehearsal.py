@@ -1,6 +1,6 @@
 """Rehearsals that a model asks for: tries its draft in a scratch copy, and says what passed.
 
-It is evidence for the model and for whoever reviews the plan. It meets no requirement of an
+It is evidence for the model and for the user who reviews the plan. It meets no requirement of an
 approval: only a person's rehearsal does.
 """
 
@@ -10,7 +10,6 @@ from math import inf
 from time import monotonic
 from typing import Final
 
-from assent.agent.services import ToolEnvironment
 from assent.core.errors import SCRATCH_COPY, AssentError, Refused
 from assent.core.llm import StreamDelta
 from assent.core.paths import typed_line
@@ -52,7 +51,7 @@ _CHOSEN_BY: Final[dict[ChosenBy, str]] = {
 
 
 class DraftRehearsals:
-    """Rehearses the plan of a session for its model; asks nobody and approves nothing."""
+    """Rehearses the plan of a session for its model; asks no questions and approves nothing."""
 
     def __init__(self, rehearser: PlanRehearser, rehearsals: Rehearsals) -> None:
         self._rehearser = rehearser
@@ -62,13 +61,17 @@ class DraftRehearsals:
         self,
         record: PlanRecord | None,
         commands: tuple[str, ...],
-        tools: ToolEnvironment,
         hidden: PathLimits | None,
+        *,
+        stopped: Callable[[], bool],
+        seconds_left: Callable[[], float | None],
+        mask: Callable[[str], str],
     ) -> Generator[StreamDelta, None, EffectResult]:
         """Rehearses a plan and streams what its commands print; returns the report.
 
         `commands` are the model's; without any, those that verify plans here are run. `hidden` is
-        what the model may not read: its commands do not, either.
+        what the model may not read: its commands do not, either. `seconds_left` are those of the
+        turn, and `mask` takes secrets out of what is said.
         """
         if record is None or record.state in CLOSED_STATES:
             return EffectResult(NOTHING_STAGED)
@@ -79,7 +82,15 @@ class DraftRehearsals:
             shown = ", ".join(f"`{typed_line(line)}`" for line in lines)
             return EffectResult(SUGGESTED.format(lines=shown), failed=True)
         try:
-            found = yield from self._streamed(record, _request(commands, tools, hidden), tools)
+            request = RehearsalRequest(
+                commands,
+                by="model",  # which never gets the network
+                stopped=stopped,
+                seconds=COMMAND_S,
+                left=_deadline(seconds_left),
+                path_limits=hidden,
+            )
+            found = yield from self._streamed(record, request, mask)
         except Refused as refused:
             if refused.lacks != SCRATCH_COPY:
                 raise
@@ -87,25 +98,25 @@ class DraftRehearsals:
             return EffectResult(text, failed=True, metadata=missing_capability(refused))
         metadata = {"plan": record.plan_id, "passed": found.passed}
         failed = found.passed is False
-        return EffectResult(report(found, tools.redact), failed=failed, metadata=metadata)
+        return EffectResult(report(found, mask), failed=failed, metadata=metadata)
 
     def _unconfirmed(self, plan: Plan) -> tuple[str, ...]:
-        """Returns what the project's files suggest, if nobody has chosen a command yet."""
+        """Returns what the project's files suggest, if no command is chosen yet."""
         if self._rehearsals.verification(plan.text):
             return ()
         return self._rehearsals.suggested()
 
     def _streamed(
-        self, record: PlanRecord, request: RehearsalRequest, tools: ToolEnvironment
+        self, record: PlanRecord, request: RehearsalRequest, mask: Callable[[str], str]
     ) -> Generator[StreamDelta, None, Rehearsal]:
         with closing(self._rehearser.rehearse(record, request)) as parts:
             for part in parts:
                 match part:
                     case CommandBegins(line, number, total):
-                        yield StreamDelta("output", tools.redact(f"[{number}/{total}] {line}\n"))
+                        yield StreamDelta("output", mask(f"[{number}/{total}] {line}\n"))
                     case OutputChunk(content):
                         text = content.decode("utf-8", "backslashreplace")
-                        yield StreamDelta("output", tools.redact(text))
+                        yield StreamDelta("output", mask(text))
                     case Rehearsal():
                         return part
                     case RehearsedCommand():
@@ -113,24 +124,15 @@ class DraftRehearsals:
         raise AssentError("The rehearsal ended without a result.")
 
 
-def _request(
-    commands: tuple[str, ...], tools: ToolEnvironment, hidden: PathLimits | None
-) -> RehearsalRequest:
-    """Returns what to run; it never has the network, and ends with its turn."""
+def _deadline(of_turn: Callable[[], float | None]) -> Callable[[], float]:
+    """Returns how many seconds are left for all commands, from now on."""
     began = monotonic()
 
     def left() -> float:
-        of_turn = tools.seconds_left()
-        return min(inf if of_turn is None else of_turn, TOTAL_S - (monotonic() - began))
+        seconds = of_turn()
+        return min(inf if seconds is None else seconds, TOTAL_S - (monotonic() - began))
 
-    return RehearsalRequest(
-        commands,
-        by="model",
-        stopped=lambda: bool(tools.cancel_reason()),
-        seconds=COMMAND_S,
-        left=left,
-        path_limits=hidden,
-    )
+    return left
 
 
 def report(found: Rehearsal, mask: Callable[[str], str] = lambda text: text) -> str:

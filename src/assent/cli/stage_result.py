@@ -153,7 +153,7 @@ def result_lines(found: StagedResult) -> Iterator[Line]:
 
 
 def _masked(diff: str | None) -> str | None:
-    """Returns a diff without secrets: it shows a file as it is, which nobody decides about here."""
+    """Returns a diff without secrets: it shows files as they are, and nothing is approved by it."""
     return None if diff is None else redact(diff)
 
 

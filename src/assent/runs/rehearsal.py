@@ -336,7 +336,7 @@ def _limits(request: RehearsalRequest, own: float = inf) -> ProcessLimits:
 
 
 def _check_wanted(request: RehearsalRequest) -> None:
-    """Raises if whoever asked for a rehearsal no longer wants it: the last command was ended."""
+    """Raises if the rehearsal is no longer wanted: its last command was ended."""
     if request.stopped():
         raise Interrupted(STOPPED)
 

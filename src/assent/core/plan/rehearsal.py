@@ -122,7 +122,7 @@ def shown_rehearsal(rehearsals: Sequence[Rehearsal]) -> Rehearsal | None:
 def is_approvable(rehearsals: Sequence[Rehearsal], user: Sequence[str]) -> bool:
     """Tells whether rehearsals, oldest first, allow an approval under `approve.require_rehearsal`.
 
-    One of them must meet the requirement, and none may have failed after it, whoever tried it.
+    One of them must meet the requirement, and none may have failed after it, a model's included.
     What passes for a model takes no failure away.
     """
     for one in reversed(rehearsals):
