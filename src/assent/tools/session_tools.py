@@ -29,7 +29,7 @@ from assent.core.tool import (
 )
 from assent.tools.aliases import aliases_of, normalized_name
 from assent.tools.file_edit import check_plan_text
-from assent.tools.tool import HIDDEN_FIELD, OptionArgs, Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, SELF_EXPLAINING, OptionArgs, Tool, ToolContext
 
 # todo: replaces the todo list (F127).
 
@@ -421,7 +421,7 @@ REHEARSE = Tool(
     run_rehearse,
     Action.PLAN,
     only="plan",
-    on_demand="try the draft",
+    on_demand=SELF_EXPLAINING,
 )
 
 
