@@ -106,6 +106,14 @@ def test_f136_the_plan_agent_knows_all_that_planning_takes() -> None:
     assert [word for word in needed if word not in text] == []
 
 
+def test_g12_the_plan_agent_is_to_rehearse_before_it_presents_if_it_can() -> None:
+    plan = agents()["plan"]
+    told = mode_instructions(plan)
+    assert told.index("`present_plan`") < told.index("First `rehearse` the draft; fix what fails.")
+    without = mode_instructions(plan, absent={"rehearse"})
+    assert without == told.replace(" First `rehearse` the draft; fix what fails.", "")
+
+
 def test_f136_the_system_prompt_is_the_same_whatever_agent_a_mode_chooses() -> None:
     plan, build = [prompt_layers(agents()[name], BRIEFING, "openai/x") for name in MODE_AGENTS]
     assert plan == build

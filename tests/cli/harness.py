@@ -16,6 +16,7 @@ from tests.support import forked_python
 from tests.support.sandbox_status import remember_sandbox
 
 from assent.cli.entry import run
+from assent.sandbox.status import TOOLS, find_bwrap
 
 PROGRAM = (sys.executable, "-c", "from assent.cli import main; main()")
 # Who is root reads every file, unless CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH are given up: by
@@ -201,6 +202,15 @@ class World:
             check=True,
         )
         return done.stdout
+
+
+def unsandboxed(world: World, *arguments: str) -> Answer:
+    """Runs the real program where there is no bubblewrap: an empty file lies over it."""
+    line = [*PROGRAM, *arguments]
+    if tool := find_bwrap():
+        masks = [w for t in TOOLS if os.path.exists(t) for w in (b"--ro-bind", b"/dev/null", t)]
+        line = [tool, "--dev-bind", "/", "/", *masks, "--", *line]  # type: ignore[list-item]
+    return world.start(line)
 
 
 WHO = ("NAME", "EMAIL")

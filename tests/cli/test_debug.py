@@ -20,6 +20,7 @@ PLANNERS = {
     "options",
     "unstage",
     "draft",
+    "rehearse",
     "remember",
 }
 
@@ -42,14 +43,14 @@ def test_f12_what_plan_mode_offers_and_withholds_and_why(world: World) -> None:
     text = world.run("debug", "tools").out.decode()
     row = world.ok("debug", "tools")
     rare = [tool["on_demand"] for tool in row["tools"]].count(True)
-    assert (row["mode"], row["agent"], rare, len(offered(world))) == ("plan", "plan", 12, 23)
+    assert (row["mode"], row["agent"], rare, len(offered(world))) == ("plan", "plan", 13, 24)
     assert text.startswith(next(tools_lines(row)).text)
     assert re.search(r"^task +on demand$", text, re.MULTILINE)
 
 
 def test_f12_the_strict_form_offers_no_writer(world: World) -> None:
     world.config.write_text("[plan]\nstaging = false\n", encoding="utf-8")
-    assert offered(world) == READERS | PLANNERS - {"unstage", "draft"}
+    assert offered(world) == READERS | PLANNERS - {"unstage", "draft", "rehearse"}
     assert "plan.staging" in tools(world)["write"]
     assert "plan.staging" in tools(world)["unstage"]
 

@@ -143,7 +143,7 @@ def test_f12_the_tools_of_the_draft_come_once_with_the_first_staged_operation(co
     seen = played(code, [reads], [edit("a.py", "one", "1")], [write("c.py", "c\n")], "Done.")
     before, again, with_draft, last = seen.tools
     assert before == again
-    assert with_draft == last == [*before, "unstage", "draft"]
+    assert with_draft == last == [*before, "unstage", "draft", "rehearse"]
 
 
 def test_f61_what_others_build_on_stays_and_is_named_until_it_leaves_with_them(code: World) -> None:

@@ -1,16 +1,14 @@
 """`assent -p`: the exit code says how a turn ended, and JSON and stderr say why."""
 
-import os
 from typing import Any
 
 import pytest
-from tests.cli.harness import PROGRAM, Answer, World
+from tests.cli.harness import Answer, unsandboxed
 from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
 
 from assent.agent.loop.loop import step_limit_text
 from assent.agent.loop_guard import stuck_text
 from assent.cli.goal.result import DRAFT_LEFT
-from assent.sandbox.status import TOOLS, find_bwrap
 
 READ = ("read", {"path": "script.json"})
 WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
@@ -81,15 +79,6 @@ def test_a_draft_is_named_and_0(talker: Talker) -> None:
     assert row["draft"].endswith("PLAN_greet.md")
     assert (text.code, text.out) == (0, b"More tomorrow.\n")
     assert f"assent: {DRAFT_LEFT}: 1 operation, text in ".encode() in text.err
-
-
-def unsandboxed(world: World, *arguments: str) -> Answer:
-    """Runs the real program where there is no bubblewrap: an empty file lies over it."""
-    line = [*PROGRAM, *arguments]
-    if tool := find_bwrap():
-        masks = [w for t in TOOLS if os.path.exists(t) for w in (b"--ro-bind", b"/dev/null", t)]
-        line = [tool, "--dev-bind", "/", "/", *masks, "--", *line]  # type: ignore[list-item]
-    return world.start(line)
 
 
 @pytest.mark.parametrize("mode", ["plan", "yolo"])

@@ -256,6 +256,26 @@ def test_g12_killed_in_the_middle_it_leaves_no_copy_behind(drafted: World) -> No
     assert drafted.files() == before
 
 
+def test_g12_a_command_that_takes_too_long_is_ended(drafted: World) -> None:
+    drafted.ok("stage", "run", "--timeout", "60", "--", "true")
+    found = drafted.run("rehearse", "--json", "--timeout", "1", "--", "sleep 30")
+    assert (found.code, found.json["passed"]) == (1, False)
+    assert [one.get("cut", "") for one in found.json["commands"]] == ["", "time"]
+    assert b"Rehearsal failed: sleep 30 timed out" in drafted.run("review").out
+    assert drafted.no(2, "rehearse", "--timeout", "0", "--", "true")["error"] == "usage"
+    told = b" ".join(drafted.run("rehearse", "--help").out.split())
+    assert b"Time limit for each command, in seconds. [default: 1800;" in told
+
+
+def test_g12_an_interrupted_rehearsal_leaves_no_copy_behind(drafted: World) -> None:
+    process = started(drafted, "rehearse", "--", "echo begun; sleep 30")
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    assert copies(drafted) == []
+    assert drafted.ok("review")["rehearsal"] is None
+
+
 def test_g12_secrets_in_the_output_are_masked(drafted: World) -> None:
     key = "sk-ant-" + "a1B2c3D4" * 5
     found = drafted.ok("rehearse", "--", f"echo {key}")

@@ -12,6 +12,8 @@ from tests.cli.terminal import Terminal
 from tests.sandbox.profiles import needs_bubblewrap
 from tests.scratch.copies import settle
 
+from assent.cli.scratch_command import DEFAULT_S
+
 pytestmark = needs_bubblewrap
 
 
@@ -54,10 +56,12 @@ def why(found: dict[str, Any]) -> dict[str, str]:
     return {one["path"]: one["why"] for one in found["not_staged"]}
 
 
-def started(world: World, line: str, *options: str) -> subprocess.Popen[bytes]:
+def started(
+    world: World, line: str, *options: str, form: tuple[str, ...] = ("--json",)
+) -> subprocess.Popen[bytes]:
     """Starts the real program, and waits until its command says that it has begun."""
     process = subprocess.Popen(
-        [*PROGRAM, "stage", "result", "--json", *options, "--", f"echo begun; {line}"],
+        [*PROGRAM, "stage", "result", *form, *options, "--", f"echo begun; {line}"],
         cwd=world.root, env=world.env, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
@@ -251,6 +255,28 @@ def test_f61_a_draft_that_changed_meanwhile_is_a_conflict(ready: World) -> None:
     assert (answer.code, [one["path"] for one in answer.json["conflicts"]]) == (5, ["names.txt"])
     assert "-drafted\n+theirs\n" in answer.json["conflicts"][0]["diff"]
     assert len(staged(ready)) == 1
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_f61_secrets_in_the_versions_of_a_conflict_are_masked(
+    ready: World, form: tuple[str, ...]
+) -> None:
+    mine, theirs = "sk-ant-" + "a1B2c3D4" * 5, "ghp_" + "a1B2c3D4e5" * 4
+    process = started(ready, f"sleep 0.9; echo key={theirs} > names.txt", form=form)
+    ready.put("names.txt", f"key={mine}\n".encode())
+    out, _ = process.communicate()
+    assert (process.returncode, b"-key=" in out, b"+key=" in out) == (5, True, True)
+    assert mine.encode() not in out
+    assert theirs.encode() not in out
+
+
+def test_f61_a_command_that_takes_too_long_is_ended_and_nothing_is_staged(ready: World) -> None:
+    found = tried(ready, "echo x > new.txt; sleep 30", "--timeout", "1")
+    assert (found.code, found.json["cut"], found.json["staged"]) == (1, "time", False)
+    assert (staged(ready), copies(ready)) == ([], [])
+    assert ready.no(2, "stage", "result", "--timeout", "0", "--", "true")["error"] == "usage"
+    told = b" ".join(ready.run("stage", "result", "--help").out.split())
+    assert f"[default: {DEFAULT_S};".encode() in told
 
 
 def test_f61_a_path_cannot_be_both_mine_and_theirs(ready: World) -> None:

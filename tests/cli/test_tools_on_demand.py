@@ -76,7 +76,7 @@ def test_a_call_of_a_tool_that_was_not_offered_runs_if_the_gate_lets_it(
 ) -> None:
     world.put("a.txt", b"a\n")
     say(world, server, "Look", answers=(calls("delete", path="a.txt"), DONE))
-    assert offers(server) == [FIRST, [*FIRST, "unstage", "draft", "delete"]]
+    assert offers(server) == [FIRST, [*FIRST, "unstage", "draft", "rehearse", "delete"]]
     assert [each["kind"] for each in world.ok("stage", "list")["operations"]] == ["delete"]
     assert world.files()[b"a.txt"][2] == b"a\n"
 

@@ -59,10 +59,10 @@ def test_a_call_shows_its_tool_and_what_it_asked_for() -> None:
 
 def test_the_tools_of_the_draft_come_with_the_first_operation_whoever_stages_it() -> None:
     assert after(ended("edit", operations=["3f"]), ended("write", operations=["4a"])) == (
-        "unstage", "draft", "edit", "write",
+        "unstage", "draft", "rehearse", "edit", "write",
     )  # fmt: skip
     assert after(ended("edit", operations=[])) == ("edit",)
-    assert after(said("The user staged: write a.", "staged")) == ("unstage", "draft")
+    assert after(said("The user staged: write a.", "staged")) == ("unstage", "draft", "rehearse")
 
 
 def test_a_notebook_in_a_result_takes_its_tool() -> None:

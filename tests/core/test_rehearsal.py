@@ -5,17 +5,19 @@ from msgspec.structs import replace
 
 from assent.core.errors import InvalidPlan
 from assent.core.plan.operation import FileState, WriteFile
-from assent.core.plan.plan import Plan, ReliedOnFile
+from assent.core.plan.plan import MAX_VERIFY, Plan, ReliedOnFile
 from assent.core.plan.rehearsal import (
     ChosenBy,
     Rehearsal,
     RehearsedCommand,
     VerifyCommand,
     counts_for,
+    is_approvable,
     meets_requirement,
     relied_on_hash,
+    shown_rehearsal,
 )
-from assent.core.plan.verification import MAX_VERIFY, suggested_commands, verify_commands
+from assent.core.plan.verification import suggested_commands, verify_commands
 
 FILE = FileState("a" * 64, 1, 0o644)
 PLAN = Plan(b"# Plan\n", (WriteFile(b"a", None, FILE),), relied_on=(ReliedOnFile(b"go.mod", "b"),))
@@ -53,15 +55,15 @@ def test_g12_only_what_ran_and_succeeded_has_passed(
 
 
 def test_g12_the_first_source_that_names_commands_is_taken() -> None:
-    every: dict[str, tuple[str, ...]] = {"user": ("u",), "project": ("p",), "confirmed": ("c",)}
-    assert verify_commands(["x"], VERIFIED, **every) == (VerifyCommand("x", "argument"),)
-    assert [one.line for one in verify_commands([], VERIFIED, **every)] == [
+    every = (("u",), ("p",), ("c",))
+    assert verify_commands(["x"], VERIFIED, *every) == (VerifyCommand("x", "argument"),)
+    assert verify_commands(["x"], VERIFIED, *every, "model") == (VerifyCommand("x", "model"),)
+    assert [one.line for one in verify_commands([], VERIFIED, *every)] == [
         "make lint",
         "make test",
     ]
-    assert verify_commands([], b"# Plan\n", **every) == (VerifyCommand("u", "user"),)
-    del every["user"]
-    assert verify_commands([], b"", **every) == (VerifyCommand("p", "project"),)
+    assert verify_commands([], b"# Plan\n", *every) == (VerifyCommand("u", "user"),)
+    assert verify_commands([], b"", (), *every[1:]) == (VerifyCommand("p", "project"),)
     assert verify_commands([], b"", confirmed=("c",)) == (VerifyCommand("c", "confirmed"),)
     assert verify_commands([" "], b"", user=("",)) == ()
     assert len(verify_commands([f"true {n}" for n in range(99)], b"")) == MAX_VERIFY
@@ -82,6 +84,7 @@ def test_g12_it_counts_for_the_same_operations_files_and_commands_only() -> None
     assert not counts_for(found, PLAN, [VerifyCommand("make lint", "user")])
     assert not counts_for(found, PLAN, [])
     assert counts_for(rehearsal(ran("x", source="argument")), PLAN, same)
+    assert counts_for(rehearsal(ran("x", source="model")), PLAN, same)
     assert not counts_for(rehearsal(ran("make test", source="operation")), PLAN, same)
     assert counts_for(rehearsal(ran("make test", source="operation")), PLAN, [])
 
@@ -100,6 +103,10 @@ REQUIRED = {
     "by a model": (replace(rehearsal(ran("a"), ran("b")), by="model"), False),
     "by a model, given": (
         replace(rehearsal(ran("x", source="argument")), by="model", terminal=True), False),
+    "by a model, chosen by it": (
+        replace(rehearsal(ran("x", source="model")), by="model", terminal=True), False),
+    "chosen by a model, in a person's hands": (
+        replace(rehearsal(ran("x", source="model")), terminal=True), False),
     "failed": (rehearsal(ran("a"), ran("b", 1)), False),
     "not run": (rehearsal(ran("a"), ran("b", None)), False),
     "nothing": (rehearsal(), False),
@@ -109,6 +116,35 @@ REQUIRED = {
 @pytest.mark.parametrize(("found", "met"), REQUIRED.values(), ids=REQUIRED)
 def test_g12_a_model_cannot_meet_the_requirement(found: Rehearsal, met: bool) -> None:
     assert meets_requirement(found, ["a", "b "]) == met
+
+
+PASS, FAIL, PART = rehearsal(ran("a")), rehearsal(ran("a", 1)), rehearsal(ran("a", None))
+MODEL_PASS, MODEL_FAIL = replace(PASS, by="model"), replace(FAIL, by="model")
+MODEL_TRUE = replace(rehearsal(ran("true", source="model")), by="model")
+
+# Rehearsals, oldest first: which of them a review shows, and whether they allow an approval that
+# requires one with the command `a`.
+SEVERAL: dict[str, tuple[list[Rehearsal], int | None, bool]] = {
+    "none": ([], None, False),
+    "of a person": ([FAIL, PASS], 1, True),
+    "of a model": ([MODEL_FAIL, MODEL_PASS], 1, False),
+    "a model covers up nothing": ([FAIL, MODEL_PASS], 0, False),
+    "nor by commands of its own": ([FAIL, MODEL_TRUE], 0, False),
+    "nor after an earlier success": ([PASS, FAIL, MODEL_PASS], 1, False),
+    "nor does a part of it": ([PASS, FAIL, PART], 2, False),
+    "a failure of a model is shown": ([PASS, MODEL_FAIL], 1, False),
+    "what a model mended is no news": ([PASS, MODEL_FAIL, MODEL_PASS], 0, False),
+    "a person tries it again": ([PASS, MODEL_FAIL, PASS], 2, True),
+    "a model tries it again": ([PASS, MODEL_PASS], 0, True),
+}
+
+
+@pytest.mark.parametrize(("found", "shown", "approvable"), SEVERAL.values(), ids=SEVERAL)
+def test_g12_no_model_takes_a_failure_away(
+    found: list[Rehearsal], shown: int | None, approvable: bool
+) -> None:
+    assert shown_rehearsal(found) == (None if shown is None else found[shown])
+    assert is_approvable(found, ["a"]) is approvable
 
 
 def test_g12_without_commands_of_the_user_something_chosen_by_hand_is_required() -> None:

@@ -37,6 +37,18 @@ TEXTS: dict[str, tuple[Rehearsal | None, str]] = {
                                 ran("b", None))),
         "Partly rehearsed: 2 commands were not run, the first is npm install (it needs the "
         "network)"),
+    "by a model": (
+        replace(HERE, by="model", commands=(ran("a", source="model"),)),
+        "Rehearsed by the model: a passed in 6.2 s, on exactly these operations"),
+    "failed by a model": (
+        replace(HERE, by="model", commands=(ran("a", 1, "model"),)),
+        "A rehearsal by the model failed: a ended with exit code 1"),
+    "timed out": (
+        replace(HERE, commands=(replace(ran("a", 137), cut="time"),)),
+        "Rehearsal failed: a timed out"),
+    "stopped by another limit": (
+        replace(HERE, commands=(replace(ran("a", 137), cut="memory"),)),
+        "Rehearsal failed: a was stopped (memory)"),
     "no commands": (HERE, "Rehearsed without commands: the operations can be applied"),
     "hidden characters": (
         replace(HERE, commands=(ran("a\u202eb\nc"),)),
@@ -51,17 +63,21 @@ def test_g12_one_sentence_says_it(found: Rehearsal | None, text: str) -> None:
 
 def test_g12_the_lines_name_who_chose_each_command_and_show_what_failed() -> None:
     sources: tuple[ChosenBy, ...] = (
-        "operation", "argument", "plan", "user", "project", "confirmed")  # fmt: skip
-    commands = [ran("make", source=source) for source in sources] + [ran("x", 1)]
+        "operation", "argument", "model", "plan", "user", "project", "confirmed")  # fmt: skip
+    commands = [ran("make", source=source) for source in sources]
+    commands += [replace(ran("y", 137), cut="time"), ran("x", 1)]
     found = replace(HERE, commands=(*commands,))
     assert [line.text.strip() for line in rehearsal_lines(found)] == [
-        "Rehearsal failed: x ended with exit code 1",
+        "Rehearsal failed: y timed out",
         "make: passed in 6.2 s, a command of the plan",
         "make: passed in 6.2 s, given by hand",
+        "make: passed in 6.2 s, chosen by the model",
         "make: passed in 6.2 s, chosen by the plan's text",
         "make: passed in 6.2 s, from your configuration",
         "make: passed in 6.2 s, from the project's configuration",
         "make: passed in 6.2 s, suggested by the project's files, confirmed by you",
+        "y: timed out, exit code 137 in 6.2 s, from your configuration",
+        "│ the end",
         "x: exit code 1 in 6.2 s, from your configuration",
         "│ the end",
     ]
@@ -78,4 +94,7 @@ def test_g12_programs_get_every_field() -> None:
             "changed": [{"path": "a"}], "not_run": "no network",
         }],
     }  # fmt: skip
+    cut = rehearsal_row(replace(AT, commands=(replace(ran("a", 137), cut="time"),)))
+    assert cut is not None
+    assert cut["commands"][0]["cut"] == "time"
     assert rehearsal_row(None) is None

@@ -39,6 +39,7 @@ PLANS = {
     "options",
     "unstage",
     "draft",
+    "rehearse",
     "remember",
 }
 WRITES = {"write", "edit", "patch", "delete", "move", "notebook_edit"}
@@ -59,7 +60,7 @@ def offered(desk: Desk, posture: PermissionContext, agent: Agent = AGENT) -> set
 def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
     assert offered(desk, PermissionContext("plan")) == READS | PLANS | WRITES
     without = PermissionContext("plan", staging=False)
-    assert offered(desk, without) == READS | PLANS - {"unstage", "draft"}
+    assert offered(desk, without) == READS | PLANS - {"unstage", "draft", "rehearse"}
     assert offered(
         desk, PermissionContext("plan", hosts=("example.org",))
     ) == READS | PLANS | WRITES | {"fetch"}
@@ -83,6 +84,7 @@ def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
         "fetch",
         "unstage",
         "draft",
+        "rehearse",
     }
     for tool in sorted(WRITES):
         settled = desk.settle(tool, path="a", content="y", to="b", patch="")

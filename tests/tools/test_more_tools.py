@@ -24,7 +24,7 @@ FIRST = [
 ]  # fmt: skip
 RARE = [
     "list", "search", "git", "patch", "delete", "move", "notebook_edit", "options",
-    "unstage", "draft", "remember", "task",
+    "unstage", "draft", "rehearse", "remember", "task",
 ]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
     assert told(PLAN) == (
         "Adds tools to your next answer: list (file tree), search (definitions), git (history, "
         "blame), patch (a diff), delete, move, notebook_edit (cells), options (plans to choose "
-        "from), remember (for later sessions), task (sub-agents)."
+        "from), rehearse, remember (for later sessions), task (sub-agents)."
     )
     child = told(PermissionContext("plan", child=True, deeper=False))
     assert child.endswith("answer: list (file tree), search (definitions), git (history, blame).")

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.tools.call_harness import Desk
 
+from assent.core.permission.rule import parse_rules
+from assent.core.session.agent import Agent
 from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.tool import (
     EnterPlanEffect,
@@ -13,6 +15,7 @@ from assent.core.tool import (
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
+    RehearseEffect,
     TodosEffect,
 )
 
@@ -130,3 +133,24 @@ def test_a_fact_is_one_short_line(desk: Desk) -> None:
     )
     assert "1 to 500" in desk.failing("remember", fact="x" * 501)
     assert "1 to 500" in desk.failing("remember", fact=" ")
+
+
+def test_g12_a_rehearsal_names_its_commands_and_they_are_judged(desk: Desk) -> None:
+    outcome = desk.call("rehearse", commands=[" make test ", "", "true"])
+    assert outcome.effect == RehearseEffect(("make test", "true"))
+    assert desk.call("rehearse").effect == RehearseEffect()
+    assert "16 at most" in desk.failing("rehearse", commands=["true"] * 17)
+    agent = Agent("plan", rules=parse_rules({"bash": {"make *": "deny"}}))
+    desk.posture = PermissionContext("plan", agents=(agent,))
+    denied = "A rule from the agent layer denies it."
+    assert denied in desk.failing("rehearse", commands=["true", "make test"])
+    desk.plan_text = b"---\nverify: [make test]\n---\n# Plan\n"
+    assert denied in desk.failing("rehearse")
+    assert desk.call("rehearse", commands=["true"]).effect == RehearseEffect(("true",))
+
+
+def test_g12_only_the_main_session_rehearses_while_it_plans(desk: Desk) -> None:
+    desk.posture = PermissionContext("plan", child=True)
+    assert "Only the main session" in desk.failing("rehearse", commands=["true"])
+    desk.posture = PermissionContext("ask")
+    assert "works only in plan mode" in desk.failing("rehearse", commands=["true"])

@@ -55,6 +55,7 @@ from assent.core.tool import (
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
+    RehearseEffect,
     ScratchCommandEffect,
     SessionCommandRequest,
     TaskEffect,
@@ -235,7 +236,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
     )
     option: str = ""  # the label of the draft that the call names
     presents: bool = False  # a call of the same answer presents the plan, which lists its draft
-    posture: PermissionContext | None = None  # of the call
+    permissions: PermissionContext | None = None  # of the call
 
 
 class EffectDone(msgspec.Struct, frozen=True):
@@ -295,6 +296,8 @@ class EffectRunner:
                 return (yield from self._unstage(wish, ids))
             case DraftEffect() as wanted:
                 return self._draft(wish, wanted)
+            case RehearseEffect(commands):
+                return (yield from self._rehearse(wish, commands))
             case CommandEffect() as command:
                 work = self._stage_command if wish.planning else self._run
                 return (yield from work(wish, command))
@@ -374,14 +377,18 @@ class EffectRunner:
         staged = self._services.drafts.stage(plan, edit.operations, synced=False)
         told = self._services.draft_results.staged(plan, staged, wish.text)
         text = f"{wish.text}{shaped.notes}\n{told}"
-        if self._tools.checks and wish.posture is not None and self._tools.plan_shell == "rehearse":
+        if (
+            self._tools.checks
+            and wish.permissions is not None
+            and self._tools.plan_shell == "rehearse"
+        ):
             text += self._services.edit_checks.failures(
                 wish.record.session,
                 staged.record,
                 edit.operations,
                 self._tools.checks,
                 self._tools,
-                wish.posture,
+                wish.permissions,
             )
         ids = [name for name, _ in staged.added]
         metadata = {STAGED_OPERATIONS: ids, **_named(plan), **shaped.metadata}
@@ -409,7 +416,7 @@ class EffectRunner:
 
     def _run_in_copy(self, wish: EffectRequest, command: ScratchCommandEffect) -> EffectSteps:
         """Runs a command in the session's scratch copy; what it keeps of it is staged."""
-        if not wish.planning or self._tools.plan_shell != "rehearse" or wish.posture is None:
+        if not wish.planning or self._tools.plan_shell != "rehearse" or wish.permissions is None:
             return _failed("Nothing was run: there is no scratch copy here.")
         if why := self._tools.cancel_reason():
             return _failed(STOPPED.format(why=why))
@@ -423,7 +430,7 @@ class EffectRunner:
             plan,
             lambda: self._plan(wish),
             self._tools,
-            wish.posture,
+            wish.permissions,
         )
         outcome, metadata = done.outcome, dict(done.outcome.metadata)
         if done.staged is not None and done.plan is not None:
@@ -453,6 +460,23 @@ class EffectRunner:
         listed = self._services.draft_results.listed(plan, wanted)
         metadata = _named(plan) if plan else {}
         return EffectDone(EffectResult(listed.text, metadata=metadata), rest=listed.rest)
+
+    def _rehearse(self, wish: EffectRequest, commands: tuple[str, ...]) -> EffectSteps:
+        """Tries the draft in a copy; its output is streamed."""
+        if why := self._tools.cancel_reason():
+            return _failed(STOPPED.format(why=why))
+        if not wish.planning or wish.record.parent or wish.permissions is None:
+            return _failed("Only the main session can rehearse its plan, in plan mode.")
+        tools = self._tools
+        carried = yield from self._services.draft_rehearsals.run(
+            self._drafted(wish),
+            commands,
+            tools.path_limits(wish.permissions),
+            stopped=lambda: bool(tools.cancel_reason()),
+            seconds_left=tools.seconds_left,
+            mask=tools.redact,
+        )
+        return EffectDone(carried)
 
     def _drafted(self, wish: EffectRequest) -> PlanRecord | None:
         """Returns the plan whose draft a call is about, as far as there is one; begins none."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from assent.agent.draft_results import DraftResults
     from assent.agent.edit_checks import EditChecks
     from assent.agent.options import OptionDrafts
+    from assent.agent.rehearsal import DraftRehearsals
     from assent.agent.scratch_commands import ScratchCommands
     from assent.planning.approvals import Approvals
     from assent.planning.comments import Comments
@@ -71,6 +72,7 @@ class AgentServices(msgspec.Struct, frozen=True):
     open_draft_results: "Callable[[], DraftResults]"
     open_scratch_commands: "Callable[[], ScratchCommands]"
     open_edit_checks: "Callable[[], EditChecks]"
+    open_draft_rehearsals: "Callable[[], DraftRehearsals]"
 
     @property
     def drafts(self) -> "Drafts":
@@ -126,6 +128,11 @@ class AgentServices(msgspec.Struct, frozen=True):
     def edit_checks(self) -> "EditChecks":
         """What runs the user's checks after staged edits."""
         return self.open_edit_checks()
+
+    @property
+    def draft_rehearsals(self) -> "DraftRehearsals":
+        """What tries a draft in a scratch copy, for a model."""
+        return self.open_draft_rehearsals()
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""

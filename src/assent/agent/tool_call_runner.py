@@ -9,7 +9,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import groupby
 from threading import Thread
 from time import perf_counter
@@ -25,7 +25,7 @@ from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionOutputs
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.worker import declined_children
-from assent.core.errors import AssentError, IllegalState, Interrupted
+from assent.core.errors import SCRATCH_COPY, AssentError, IllegalState, Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolResult
 from assent.core.paths import typed_line
@@ -45,6 +45,7 @@ from assent.core.session.question import NO_CALL, PermissionAnswer
 from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import LOST
 from assent.core.tool import (
+    MISSING_CAPABILITY,
     Action,
     CommandEffect,
     Decision,
@@ -136,7 +137,8 @@ NOT_PRESENTED = "Not presented: {calls} failed in this answer. Fix it and presen
 NOT_YET_PRESENTED = (
     "Not presented: {calls} in this answer waits for the user. Present again after that."
 )
-PLAN_CHANGES = ("write_plan", "unstage", "options")  # besides tools that edit files
+# Besides tools that edit files. What fails in a rehearsal is to be fixed before it is presented.
+PLAN_CHANGES = ("write_plan", "unstage", "options", "rehearse")
 MAX_NAMES, MAX_NAME_CHARS = 3, 80  # of what a call is about, where it is named
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
@@ -321,7 +323,7 @@ class ToolCallRunner:
             else:
                 end, *told = self._record(each.call, result, done, seconds)
                 ended += [end, *told]
-                if isinstance(end, CallEnded) and end.result.failed:
+                if isinstance(end, CallEnded) and _is_to_be_fixed(end):
                     self._note(each, self._failed)
         if can_wait:
             self._turn.defer_events(*ended)
@@ -498,16 +500,17 @@ class ToolCallRunner:
                 now.posture,
             )
         )
-        while True:
-            try:
-                event = next(work)
-            except StopIteration as end:
-                done: EffectDone = end.value
-                return done
-            if isinstance(event, StreamDelta):
-                yield event
-            else:
-                yield from self._turn.append_events(event)
+        with closing(work):  # whoever is interrupted while showing its output ends a command, too
+            while True:
+                try:
+                    event = next(work)
+                except StopIteration as end:
+                    done: EffectDone = end.value
+                    return done
+                if isinstance(event, StreamDelta):
+                    yield event
+                else:
+                    yield from self._turn.append_events(event)
 
     def _runner(self, result: ToolCallResult, now: ToolContext) -> ProcessRunner | None:
         """Returns what runs the command of a call; nothing else needs one, which takes a while."""
@@ -657,6 +660,11 @@ def _changes_plan(prepared: PreparedCall, tool: Tool | None) -> bool:
     if tool is None or tool.action is Action.EDIT or tool.name in PLAN_CHANGES:
         return True
     return tool.action is Action.SHELL and bool((prepared.call.args or {}).get("stage"))
+
+
+def _is_to_be_fixed(end: CallEnded) -> bool:
+    """Tells whether a call failed, and not because this machine has no scratch copy for it."""
+    return end.result.failed and end.metadata.get(MISSING_CAPABILITY) != SCRATCH_COPY
 
 
 def _call_name(prepared: PreparedCall, tool: Tool | None) -> str:

@@ -23,6 +23,7 @@ from assent.planning.ports import NoHookRunner, VerificationConfig, WorkspaceCon
 from assent.ports import BlobStore, PlanCommandRunner, ProcessRunner, WorkspaceFiles
 
 if TYPE_CHECKING:
+    from assent.core.permission.rule import PathLimits
     from assent.ports.scratch import ScratchCopy
 
 
@@ -70,12 +71,11 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, loaded: LoadedSettings) -
         cache = snapshot_cache(root, here)
         return LocalPlanCommandRunner(open_process, files, blobs, config, rules=rules, cache=cache)
 
-    def open_copy(name: str) -> "ScratchCopy":
+    def open_copy(name: str, hidden: "PathLimits | None" = None, /) -> "ScratchCopy":
         from assent.app.scratch import open_scratch_at
 
-        return open_scratch_at(os.fsdecode(root), here, here.state).open(
-            name, fence=rules.path_limits()
-        )
+        fence = hidden if hidden is not None else rules.path_limits()
+        return open_scratch_at(os.fsdecode(root), here, here.state).open(name, fence=fence)
 
     ports, config = open_ports(cwd, root, here, settings, rules, open_commander)
     hooks = open_hooks(root, here, settings, config.user) if settings.hooks else NoHookRunner()

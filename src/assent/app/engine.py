@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
     from assent.agent.project_files import AgentFileStatus, TrustLog
+    from assent.agent.rehearsal import DraftRehearsals
     from assent.agent.rewind_files import FileRewinds
     from assent.agent.scratch_commands import ScratchCommands
     from assent.agent.services import AgentServices, ToolEnvironment
@@ -355,6 +356,7 @@ class Engine(WorkspaceStatus):
             open_draft_results=lambda: self._draft_results,
             open_scratch_commands=lambda: self._scratch_commands,
             open_edit_checks=lambda: self._edit_checks,
+            open_draft_rehearsals=lambda: self._draft_rehearsals,
         )
 
     @opened_once
@@ -374,6 +376,12 @@ class Engine(WorkspaceStatus):
         from assent.agent.draft_results import DraftResults
 
         return DraftResults(self._ports, self.plans, self.drafts)
+
+    @property
+    def _draft_rehearsals(self) -> "DraftRehearsals":
+        from assent.agent.rehearsal import DraftRehearsals
+
+        return DraftRehearsals(self.rehearser, self.rehearsals)
 
     @opened_once
     def _scratch_commands(self) -> "ScratchCommands":

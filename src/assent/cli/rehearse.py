@@ -1,10 +1,18 @@
 """`assent rehearse`: tries a plan in a scratch copy and says whether its verification passes."""
 
+from contextlib import closing
+
 import click
 
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
-from assent.cli.scratch_command import CommandStream, agreed, command_line, confirm_network
+from assent.cli.scratch_command import (
+    CommandStream,
+    agreed,
+    command_line,
+    confirm_network,
+    timeout_option,
+)
 from assent.cli.terminal import has_terminal
 from assent.core.plan.record import PlanRecord
 from assent.core.plan.rehearsal import Rehearsal, RehearsedCommand
@@ -23,13 +31,14 @@ NO_VERIFICATION = (
 @click.command(
     epilog=examples(
         "assent rehearse\nassent rehearse -- pytest -q\nassent rehearse --network -- npm test\n"
-        "assent rehearse --plan rename --json"
+        "assent rehearse --timeout 300 --plan rename --json"
     )
 )
 @click.option("--network", is_flag=True, help="Allow the network; shows the commands and asks.")
+@timeout_option
 @click.argument("words", nargs=-1, metavar="[-- CMD...]", type=click.UNPROCESSED)
 @with_invocation
-def rehearse(call: Invocation, network: bool, words: tuple[str, ...]) -> int:
+def rehearse(call: Invocation, network: bool, timeout: int, words: tuple[str, ...]) -> int:
     """Try a plan, or the draft, in a scratch copy. Changes no file and approves nothing.
 
     Applies the operations, runs the plan's commands in their places, then CMD, or the commands
@@ -40,6 +49,7 @@ def rehearse(call: Invocation, network: bool, words: tuple[str, ...]) -> int:
         (command_line(words),) if words else (),
         network,
         terminal=not call.no_input and has_terminal(),
+        seconds=timeout,
     )
     _confirm_verification(call, record, request)
     if network:
@@ -69,16 +79,17 @@ def _confirm_verification(call: Invocation, record: PlanRecord, request: Rehears
 def _shown(call: Invocation, record: PlanRecord, request: RehearsalRequest) -> Rehearsal:
     """Rehearses; what commands print is shown as it comes, on stderr, so that stdout is ours."""
     shown, found = CommandStream(), None
-    for part in call.engine.rehearser.rehearse(record, request):
-        match part:
-            case CommandBegins(line, number, total):
-                shown.begin(f"[{number}/{total}] {visible_line(line)}")
-            case OutputChunk(content):
-                shown.write(content)
-            case RehearsedCommand():
-                shown.end()
-            case Rehearsal():
-                found = part
+    with closing(call.engine.rehearser.rehearse(record, request)) as parts:
+        for part in parts:
+            match part:
+                case CommandBegins(line, number, total):
+                    shown.begin(f"[{number}/{total}] {visible_line(line)}")
+                case OutputChunk(content):
+                    shown.write(content)
+                case RehearsedCommand():
+                    shown.end()
+                case Rehearsal():
+                    found = part
     assert found is not None, "a rehearsal ends with what it showed"
     return found
 

@@ -1,17 +1,25 @@
-"""Commands that a person runs in a scratch copy: asks for the network, and shows their output."""
+"""Commands that a person runs in a scratch copy: their time, the network, and their output."""
 
 import shlex
 import sys
 from collections.abc import Sequence
 
+import click
+
 from assent.cli.invocation import Invocation
 from assent.cli.output import VisibleOutput
 from assent.cli.terminal import has_terminal, read_reply
 from assent.core.errors import Declined
+from assent.core.shell.process import MAX_COMMAND_S
 from assent.core.text.hidden_chars import visible_line
 
 YES = ("y", "yes")
 NO_TERMINAL = "--network needs a person's yes on a terminal. Nothing was run."
+DEFAULT_S = 1800  # seconds of a command, if --timeout does not say otherwise
+timeout_option = click.option(
+    "--timeout", metavar="SECONDS", type=click.IntRange(1, MAX_COMMAND_S), default=DEFAULT_S,
+    show_default=True, help="Time limit for each command, in seconds.",
+)  # fmt: skip
 
 
 def command_line(words: Sequence[str]) -> str:

@@ -9,7 +9,12 @@ import click
 
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
-from assent.cli.scratch_command import CommandStream, command_line, confirm_network
+from assent.cli.scratch_command import (
+    CommandStream,
+    command_line,
+    confirm_network,
+    timeout_option,
+)
 from assent.cli.shell import LIMIT_MESSAGES
 from assent.core.errors import Drift, UsageError
 from assent.core.plan.record import PlanRecord
@@ -41,6 +46,7 @@ NO_CHANGES = "Nothing staged: the command changed no files that can be staged."
 )
 @click.argument("words", nargs=-1, metavar="-- CMD...", type=click.UNPROCESSED)
 @click.option("--network", is_flag=True, help="Allow the network; shows the command and asks.")
+@timeout_option
 @click.option("--keep-failed", is_flag=True, help="Stage the changes of a command that fails, too.")
 @click.option("--mine", metavar="PATH", multiple=True, help="Do not stage PATH: keep your version.")
 @click.option(
@@ -54,6 +60,7 @@ def result(
     call: Invocation,
     words: tuple[str, ...],
     network: bool,
+    timeout: int,
     keep_failed: bool,
     mine: tuple[str, ...],
     theirs: tuple[str, ...],
@@ -79,6 +86,7 @@ def result(
         tuple(map(os.fsencode, mine)),
         tuple(map(os.fsencode, theirs)),
         include,
+        timeout,
     )
     with nothing_staged(HELP):
         found = _shown(call, record, request)
@@ -111,7 +119,7 @@ def result_row(found: StagedResult) -> Row:
         "operations": [operation_row(name, op) for name, op in staged.added] if staged else [],
         "removed": [operation_row(name, op) for name, op in staged.gone] if staged else [],
         "conflicts": [
-            {**path_fields("path", one.path), "why": one.why, "diff": one.diff}
+            {**path_fields("path", one.path), "why": one.why, "diff": _masked(one.diff)}
             for one in found.conflicts
         ],
         "not_staged": [{**path_fields("path", path), "why": why} for path, why in found.not_staged],
@@ -130,7 +138,7 @@ def result_lines(found: StagedResult) -> Iterator[Line]:
     for one in found.conflicts:
         yield from wrapped_lines("risk", f"Conflict: {visible_path(one.path)}: {one.why}.")
         yield Line("dim", "From your version (-) to the command's (+):")
-        yield from text_diff_lines(one.diff)
+        yield from text_diff_lines(_masked(one.diff))
     if found.conflicts:
         yield Line("plain", "Nothing was staged. Run it again with a choice for each:")
         for one in found.conflicts:
@@ -142,6 +150,11 @@ def result_lines(found: StagedResult) -> Iterator[Line]:
     else:
         yield from _staged_lines(found.staged)
     yield from _not_staged_lines(found)
+
+
+def _masked(diff: str | None) -> str | None:
+    """Returns a diff without secrets: it shows files as they are, and nothing is approved by it."""
+    return None if diff is None else redact(diff)
 
 
 def _staged_lines(staged: Staged) -> Iterator[Line]:

@@ -44,6 +44,7 @@ from typing import ClassVar, Final
 STORED: Final = "Existing data is unchanged."  # true of the log, and of nothing else
 
 SANDBOX = "sandbox"
+SCRATCH_COPY = "scratch_copy"
 
 
 class AssentError(Exception):
@@ -149,6 +150,13 @@ def without_sandbox(message: str, next: str = "") -> Refused:
     """Returns the refusal of a command that only a sandbox could run."""
     refused = Refused(message, next)
     refused.lacks = SANDBOX
+    return refused
+
+
+def without_scratch_copy(message: str, next: str = "") -> Refused:
+    """Returns the refusal of what needs a scratch copy, where none is possible."""
+    refused = Refused(message, next)
+    refused.lacks = SCRATCH_COPY
     return refused
 
 

@@ -193,6 +193,12 @@ class DraftEffect(msgspec.Struct, frozen=True):
     paths: frozenset[bytes] = frozenset()
 
 
+class RehearseEffect(msgspec.Struct, frozen=True):
+    """Tries the draft in a scratch copy, where nothing real changes."""
+
+    commands: tuple[str, ...] = ()  # chosen by the model; none: those that verify plans here
+
+
 class EnterPlanEffect(msgspec.Struct, frozen=True):
     """Switches to plan mode; the user is asked."""
 
@@ -247,6 +253,7 @@ Effect: TypeAlias = (
     | OptionsEffect
     | UnstageEffect
     | DraftEffect
+    | RehearseEffect
     | EnterPlanEffect
     | MemoryEffect
     | CommandEffect
@@ -325,7 +332,8 @@ Edit, Outcome, Request = EditEffect, ToolOutcome, ResourceAccess
 TOOL_NAMES: Final = (
     "read", "list", "glob", "grep", "search", "git", "shell", "fetch", "write", "edit",
     "patch", "delete", "move", "notebook_edit", "write_plan", "todo", "question",
-    "remember", "task", "present_plan", "options", "unstage", "draft", "enter_plan", "more_tools",
+    "remember", "task", "present_plan", "options", "unstage", "draft", "rehearse", "enter_plan",
+    "more_tools",
 )  # fmt: skip
 _MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list
 _SENTENCE: Final = r"(?<=[.!?])\s+"

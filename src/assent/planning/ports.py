@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import without_scratch_copy
 from assent.core.llm import ModelSettings
 from assent.core.permission.mode import CustomModes
-from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
+from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits, PathLimits
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.ports import (
     BlobStore,
@@ -36,7 +36,7 @@ from assent.ports.external import NoPlanCommandRunner
 if TYPE_CHECKING:
     from assent.core.permission.command_analysis import CommandAnalysis
     from assent.executor.executor import Executor
-    from assent.ports.scratch import ScratchCopy
+    from assent.ports.scratch import ScratchCopy, ScratchOpener
 
 NO_HOOK_RESULT = HookResults()
 
@@ -91,9 +91,11 @@ class NoDisplacedFiles:
         return []
 
 
-def no_scratch_copy(name: str) -> "ScratchCopy":
+def no_scratch_copy(name: str, hidden: PathLimits | None = None, /) -> "ScratchCopy":
     """Opens no scratch copy: where nothing may be run."""
-    raise Refused("There is no scratch copy here, so nothing was run.", "assent doctor")
+    raise without_scratch_copy(
+        "There is no scratch copy here, so nothing was run.", "assent doctor"
+    )
 
 
 class RetentionLimits(msgspec.Struct, frozen=True):
@@ -136,7 +138,7 @@ class Ports(msgspec.Struct, frozen=True):
     )  # why no sandbox holds here, as far as that is known
     git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
     snapshot_cache: Callable[[], CacheFile] = NoCacheFile  # what snapshots need not read again
-    open_scratch: "Callable[[str], ScratchCopy]" = no_scratch_copy  # by its name
+    open_scratch: "ScratchOpener" = no_scratch_copy
     close_folders: Callable[[], None] = lambda: None  # that are open to look into; for the end
 
     @property

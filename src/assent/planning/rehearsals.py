@@ -5,16 +5,18 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import AssentError, InvalidPlan, NotRehearsed
+from assent.core.errors import AssentError, ConcurrentChange, InvalidPlan, NotRehearsed
 from assent.core.event import PlanRehearsed, VerificationConfirmed
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord
 from assent.core.plan.rehearsal import (
     Rehearsal,
+    Rehearser,
     VerifyCommand,
     counts_for,
     decode_rehearsal,
-    meets_requirement,
+    is_approvable,
+    shown_rehearsal,
 )
 from assent.core.plan.verification import PROJECT_FILES, suggested_commands, verify_commands
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -22,6 +24,7 @@ from assent.planning.repositories import WorkspaceRepository
 from assent.ports import EventBatch
 
 MAX_PROJECT_FILE: Final = 1 << 20  # bytes of a file that says how a project is tested
+MAX_TRIES: Final = 50  # of recording a rehearsal while others are recorded
 REHEARSE: Final = "assent rehearse"
 
 
@@ -42,23 +45,35 @@ class Rehearsals:
         self._ports.blobs.flush()
         event = PlanRehearsed(record.plan_id, rehearsal.operations_hash, details)
         stream, at = _stream(record), self._ports.clock.now()
-        known = len(self._ports.store.read(stream))
-        self._ports.store.append(EventBatch(stream, known, at, (event,)))
+        for _ in range(MAX_TRIES):
+            known = len(self._ports.store.read(stream))
+            try:
+                self._ports.store.append(EventBatch(stream, known, at, (event,)))
+            except ConcurrentChange:  # another rehearsal of the plan ended meanwhile: both count
+                continue
+            return
+        raise ConcurrentChange(
+            "Other rehearsals of this plan keep ending, so this one was not recorded.", REHEARSE
+        )
 
     def of(self, record: PlanRecord, plan: Plan) -> Rehearsal | None:
-        """Returns the last rehearsal of exactly these operations, files and commands."""
+        """Returns the rehearsal that counts for exactly these operations, files and commands."""
         try:
             verification = self.verification(plan.text)
         except InvalidPlan:  # a draft; proposing it is refused
             return None
-        found = [one for one in self._of(record, plan) if counts_for(one, plan, verification)]
-        return found[-1] if found else None
+        return shown_rehearsal(
+            [one for one in self._of(record, plan) if counts_for(one, plan, verification)]
+        )
 
-    def verification(self, text: bytes, given: Sequence[str] = ()) -> tuple[VerifyCommand, ...]:
-        """Returns the commands that verify a plan with this text."""
+    def verification(
+        self, text: bytes, given: Sequence[str] = (), by: Rehearser = "person"
+    ) -> tuple[VerifyCommand, ...]:
+        """Returns the commands that verify a plan with this text; `by` is who gives some."""
         home = self._workspaces.find()
         confirmed = home.verify if home else ()
-        return verify_commands(given, text, self._config.user, self._config.project, confirmed)
+        user, project = self._config.user, self._config.project
+        return verify_commands(given, text, user, project, confirmed, by)
 
     def suggested(self) -> tuple[str, ...]:
         """Returns the command that the project's files suggest, for a person to confirm."""
@@ -87,8 +102,7 @@ class Rehearsals:
         if not self._config.required or not plan.operations:
             return
         matching = [one for one in self._of(record, plan) if counts_for(one, plan)]
-        failed = bool(matching) and matching[-1].passed is False  # whoever tried it again
-        if not failed and any(meets_requirement(one, self._config.user) for one in matching):
+        if is_approvable(matching, self._config.user):
             return
         raise NotRehearsed(
             "approve.require_rehearsal is set, and these operations have not passed a rehearsal "

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Protocol
 
+from assent.core.permission.rule import PathLimits
 from assent.core.plan.operation import FileState
 from assent.core.scratch import (
     ScratchBackend,
@@ -70,3 +71,10 @@ class ScratchCopy(Protocol):
 
     def close(self) -> None:
         """Lets other processes use the copy; it stays on disk."""
+
+
+class ScratchOpener(Protocol):
+    """Opens the copy of a name, and makes it if there is none."""
+
+    def __call__(self, name: str, hidden: PathLimits | None = None, /) -> ScratchCopy:
+        """Raises Refused where no copy is possible; `hidden` None: what rules for plans hide."""

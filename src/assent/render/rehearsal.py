@@ -12,9 +12,12 @@ from assent.render.rows import Row, path_fields
 NOT_REHEARSED: Final = "Not rehearsed"
 SHORT_COMMIT: Final = 6
 LONG_S: Final = 10  # seconds from which tenths say nothing
+# Why a command was ended, by the limit that it exceeded; other limits are named.
+_CUT: Final = {"time": "timed out", "copy": "exceeded scratch.max_mb", "disk": "filled the disk"}
 _CHOSEN_BY: Final[dict[ChosenBy, str]] = {
     "operation": "a command of the plan",
     "argument": "given by hand",
+    "model": "chosen by the model",
     "plan": "chosen by the plan's text",
     "user": "from your configuration",
     "project": "from the project's configuration",
@@ -28,21 +31,25 @@ def rehearsal_text(rehearsal: Rehearsal | None) -> str:
         return NOT_REHEARSED
     place = _place(rehearsal)
     if not rehearsal.commands:
-        return f"Rehearsed without commands: the operations can be applied{place}"
+        by = _by(rehearsal)
+        return f"Rehearsed without commands{by}: the operations can be applied{place}"
     failed = next((one for one in rehearsal.commands if one.exit), None)
     if failed is not None:
-        return f"Rehearsal failed: {_line(failed)} ended with exit code {failed.exit}{place}"
+        name = "A rehearsal by the model" if rehearsal.by == "model" else "Rehearsal"
+        return f"{name} failed: {_line(failed)} {_failure(failed)}{place}"
     ran = [one for one in rehearsal.commands if one.exit is not None]
     if rehearsal.is_partial:
         first = next(one for one in rehearsal.commands if one.exit is None)
         left = len(rehearsal.commands) - len(ran)
         noun = "command was" if left == 1 else "commands were"
         why = f" ({visible_line(first.not_run)})" if first.not_run else ""
-        return f"Partly rehearsed: {left} {noun} not run, the first is {_line(first)}{why}{place}"
+        told = f"{left} {noun} not run, the first is {_line(first)}{why}"
+        return f"Partly rehearsed{_by(rehearsal)}: {told}{place}"
     shown = [one for one in ran if one.is_verification] or ran
     names = ", ".join(map(_line, shown))
     seconds = _seconds(sum(one.seconds for one in shown))
-    return f"Rehearsed: {names} passed in {seconds} s, on exactly these operations{place}"
+    told = f"{names} passed in {seconds} s, on exactly these operations"
+    return f"Rehearsed{_by(rehearsal)}: {told}{place}"
 
 
 def rehearsal_lines(rehearsal: Rehearsal | None) -> Iterator[Line]:
@@ -82,6 +89,7 @@ def _command_row(command: RehearsedCommand) -> Row:
         "output": redact(command.output),
         "changed": [path_fields("path", path) for path in command.changed],
         **({"not_run": command.not_run} if command.not_run else {}),
+        **({"cut": command.cut} if command.cut else {}),
     }
 
 
@@ -90,7 +98,20 @@ def _outcome(command: RehearsedCommand) -> str:
     if command.exit is None:
         return f"not run, {by}"
     ended = "passed" if not command.exit else f"exit code {command.exit}"
+    if command.cut:
+        ended = f"{_CUT.get(command.cut, f'stopped ({command.cut})')}, {ended}"
     return f"{ended} in {_seconds(command.seconds)} s, {by}"
+
+
+def _failure(command: RehearsedCommand) -> str:
+    """Says how a command failed."""
+    if command.cut:
+        return _CUT.get(command.cut, f"was stopped ({command.cut})")
+    return f"ended with exit code {command.exit}"
+
+
+def _by(rehearsal: Rehearsal) -> str:
+    return " by the model" if rehearsal.by == "model" else ""
 
 
 def _seconds(spent: float) -> str:

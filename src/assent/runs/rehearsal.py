@@ -3,14 +3,17 @@
 Nothing real changes. What is recorded is evidence about exact operations, never an approval.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from math import inf
 from threading import Event, Thread
 from typing import Final, Self, TypeAlias, TypeGuard
 
 import msgspec
 
-from assent.core.errors import AssentError, Refused
+from assent.core.errors import AssentError, Interrupted, Refused
 from assent.core.paths import display_path
+from assent.core.permission.rule import PathLimits
 from assent.core.plan.git_commit import is_commit
 from assent.core.plan.operation import (
     FileOperation,
@@ -37,6 +40,7 @@ from assent.core.scratch import (
     scratch_draft,
 )
 from assent.core.shell.process import (
+    MIN_SECONDS,
     PLAN_COMMAND_LIMITS,
     CommandSpec,
     OutputChunk,
@@ -55,7 +59,7 @@ from assent.planning.rehearsals import Rehearsals
 from assent.ports.scratch import ScratchCopy
 from assent.runs.temporary_copy import refuse_denied_commands, streamed, temporary_copy
 
-VERIFY_SECONDS: Final = 1800.0
+VERIFY_SECONDS: Final = 1800.0  # that each command gets, if nothing else is said
 MAX_OUTPUT: Final = 64 << 10  # bytes that are kept of a command's output: the last ones
 MAX_CHANGED: Final = 200  # paths that are recorded of one command
 # Prints the commit, then the changed files; nothing of a user's configuration runs a program here.
@@ -64,6 +68,7 @@ _GIT: Final = (
     "git -c core.fsmonitor=false status --porcelain -z --no-renames --untracked-files=all"
 )
 NOT_RUN: Final = "an earlier command did not succeed"
+STOPPED: Final = "The rehearsal was stopped. Nothing was recorded, and nothing real changed."
 
 
 class RehearsalRequest(msgspec.Struct, frozen=True):
@@ -74,6 +79,9 @@ class RehearsalRequest(msgspec.Struct, frozen=True):
     by: Rehearser = "person"
     terminal: bool = False  # they have one
     stopped: Callable[[], bool] = never_stopped
+    seconds: float = VERIFY_SECONDS  # most that any command gets
+    left: Callable[[], float] = lambda: inf  # seconds for all that is still to be run
+    path_limits: PathLimits | None = None  # what it may not see; None: as rules for plans say
 
 
 class CommandBegins(msgspec.Struct, frozen=True):
@@ -127,13 +135,18 @@ class PlanRehearser:
         verification = self._verification(plan, request)
         self._check(plan)
         self._check_allowed(plan, verification)
-        with temporary_copy(self._ports) as opened:
+        with temporary_copy(self._ports, request.path_limits) as opened:
             copy = _Copy(self._ports, self._root, opened, plan.operations)
             done: list[RehearsedCommand] = []
-            with _GitStatus(opened, self._root) as git:
-                for part in self._commands(plan, verification, request, copy):
+            # A command that still runs would keep the copy from being removed.
+            with (
+                _GitStatus(opened, self._root) as git,
+                closing(self._commands(plan, verification, request, copy)) as parts,
+            ):
+                for part in parts:
                     if isinstance(part, RehearsedCommand):
                         done.append(part)
+                        _check_wanted(request)
                     yield part
                 commit, others = git.found(self._plan_dir, plan)
             self._check(plan)
@@ -154,7 +167,7 @@ class PlanRehearser:
         yield found
 
     def _verification(self, plan: Plan, request: RehearsalRequest) -> tuple[VerifyCommand, ...]:
-        return self._log.verification(plan.text, request.given)
+        return self._log.verification(plan.text, request.given, request.by)
 
     def _check(self, plan: Plan) -> None:
         """Refuses a plan whose files are not as it saw them."""
@@ -174,7 +187,7 @@ class PlanRehearser:
         verification: Sequence[VerifyCommand],
         request: RehearsalRequest,
         copy: "_Copy",
-    ) -> Iterator[RehearsalProgress]:
+    ) -> Generator[RehearsalProgress, None, None]:
         """Applies operations and runs commands, in their order, until one does not succeed."""
         segments = segment_ranges(plan.operations)
         total = len(verification) + sum(1 for one in segments if one.command)
@@ -204,16 +217,10 @@ class PlanRehearser:
             folder = self._root + (b"/" + op.cwd if op.cwd else b"")
             spec = CommandSpec(op.script.decode("utf-8", "surrogateescape"), op.argv, op.env)
             allowed = msgspec.structs.replace(spec, network=op.network and request.network)
-            limits = msgspec.structs.replace(
-                PLAN_COMMAND_LIMITS, seconds=op.timeout, stopped=request.stopped
-            )
-            ended = yield from copy.run(allowed, folder, limits)
+            ended = yield from copy.run(allowed, folder, _limits(request, op.timeout))
             going = ended.code == 0
-            yield copy.reported(RehearsedCommand(line, "operation", ended.code, ended.seconds))
+            yield copy.reported(RehearsedCommand(line, "operation"), ended)
             copy.keep()
-        limits = msgspec.structs.replace(
-            PLAN_COMMAND_LIMITS, seconds=VERIFY_SECONDS, stopped=request.stopped
-        )
         for one in verification:
             number += 1
             if not going:
@@ -221,9 +228,10 @@ class PlanRehearser:
                 continue
             yield CommandBegins(one.line, number, total)
             network = request.network and _may_go_out(one)
-            ended = yield from copy.run(CommandSpec(one.line, network=network), self._root, limits)
+            command = CommandSpec(one.line, network=network)
+            ended = yield from copy.run(command, self._root, _limits(request))
             going = ended.code == 0
-            yield copy.reported(RehearsedCommand(one.line, one.source, ended.code, ended.seconds))
+            yield copy.reported(RehearsedCommand(one.line, one.source), ended)
 
 
 class _GitStatus:
@@ -321,14 +329,21 @@ class _Copy:
             self._cut = True
             del self._output[:-MAX_OUTPUT]
 
-    def reported(self, command: RehearsedCommand) -> RehearsedCommand:
-        """Adds the end of the output, and which files the command changed."""
+    def reported(self, command: RehearsedCommand, ended: ProcessResult) -> RehearsedCommand:
+        """Adds how a command ended, the end of its output, and which files it changed."""
         output = bytes(self._output)
         if self._cut:  # half a line could be half a secret, which nothing would mask
             output = output.partition(b"\n")[2]
         text = without_terminal_codes(output.decode("utf-8", "replace"))
         changed = tuple(one.path for one in self._result().changes)[:MAX_CHANGED]
-        return msgspec.structs.replace(command, output=redact(text), changed=changed)
+        return msgspec.structs.replace(
+            command,
+            exit=ended.code,
+            seconds=ended.seconds,
+            output=redact(text),
+            changed=changed,
+            cut=ended.cut,
+        )
 
     def keep(self) -> None:
         """Makes what a command changed a part of what later commands find."""
@@ -348,6 +363,18 @@ class _Copy:
 
     def _result(self) -> ScratchResult:
         return self._copy.changes()
+
+
+def _limits(request: RehearsalRequest, own: float = inf) -> ProcessLimits:
+    """Returns the limits of a command, which may have a limit of its own."""
+    most = max(min(request.seconds, own, request.left()), MIN_SECONDS)
+    return msgspec.structs.replace(PLAN_COMMAND_LIMITS, seconds=most, stopped=request.stopped)
+
+
+def _check_wanted(request: RehearsalRequest) -> None:
+    """Raises if the rehearsal is no longer wanted: its last command was ended."""
+    if request.stopped():
+        raise Interrupted(STOPPED)
 
 
 def _wants_network(op: Operation) -> TypeGuard[RunCommand]:

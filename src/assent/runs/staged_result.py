@@ -42,7 +42,7 @@ from assent.runs.temporary_copy import refuse_denied_commands, streamed, tempora
 from assent.tools.overlay import Overlay
 from assent.tools.path_patterns import PathGlob
 
-SECONDS: Final = 1800.0
+SECONDS: Final = 1800.0  # that a command gets, if nothing else is said
 MAX_DIFF_BYTES: Final = 1 << 20  # bytes of a version that is shown in a conflict
 HELP: Final = "assent stage result --help"
 
@@ -63,6 +63,7 @@ class ResultRequest(msgspec.Struct, frozen=True):
     mine: tuple[bytes, ...] = ()
     theirs: tuple[bytes, ...] = ()
     include: tuple[str, ...] = ()  # ignored files that are staged, too
+    seconds: float = SECONDS  # most that the command gets
 
 
 class ResultConflict(msgspec.Struct, frozen=True):
@@ -106,7 +107,7 @@ class ResultStager:
         refuse_denied_commands([self._ports.rules.command_limits(request.line)])
         operations = self._plans.operations(record)
         commands = sum(isinstance(op, RunCommand) for op in operations)
-        limits = msgspec.structs.replace(PLAN_COMMAND_LIMITS, seconds=SECONDS)
+        limits = msgspec.structs.replace(PLAN_COMMAND_LIMITS, seconds=request.seconds)
         command = CommandSpec(request.line, network=request.network)
         with temporary_copy(self._ports) as copy:
             draft = scratch_draft(operations)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from assent.core.errors import Refused
-from assent.core.permission.rule import CommandLimits
+from assent.core.permission.rule import CommandLimits, PathLimits
 from assent.core.scratch import TEMPORARY_PREFIX
 from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
 from assent.core.text.hidden_chars import visible_line
@@ -13,9 +13,12 @@ from assent.ports.scratch import ScratchCopy
 
 
 @contextmanager
-def temporary_copy(ports: Ports) -> Iterator[ScratchCopy]:
-    """Opens a fresh copy; after a crash the next start removes it."""
-    copy = ports.open_scratch(TEMPORARY_PREFIX + ports.clock.new_id())
+def temporary_copy(ports: Ports, hidden: PathLimits | None = None) -> Iterator[ScratchCopy]:
+    """Opens a fresh copy; after a crash the next start removes it.
+
+    `hidden` is what commands in it may not see; None: as the rules for plans say.
+    """
+    copy = ports.open_scratch(TEMPORARY_PREFIX + ports.clock.new_id(), hidden)
     try:
         yield copy
     finally:

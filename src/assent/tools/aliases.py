@@ -463,6 +463,7 @@ ALIASES: dict[str, str] = {
         "options": "",
         "unstage": "unstageoperations removeoperations",
         "draft": "showdraft",
+        "rehearse": "rehearseplan",
         "enter_plan": "enterplanmode planenter",
         "remember": "savememory memory addmemory",
         "task": "agent subagent delegate delegatetoagent delegatetask newtask spawnagent "

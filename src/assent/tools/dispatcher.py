@@ -28,6 +28,7 @@ from assent.core.tool import (
     GuardedCall,
     PermissionContext,
     PresentPlanEffect,
+    RehearseEffect,
     ResourceAccess,
     ScratchCommandEffect,
     TaskEffect,
@@ -55,6 +56,7 @@ from assent.tools.tool import (
 
 ENTER = "enter_plan"
 MORE = "more_tools"
+REHEARSE = "rehearse"
 OPTIONS = "options"  # once it is offered, other tools take the label of an option
 NOTHING_MORE = "Every available tool is offered at once here."
 # A child's words and wishes belong to its parent's plan, which the parent writes.
@@ -140,6 +142,11 @@ def check_effect_covered(effect: Effect | None, requests: Sequence[ResourceAcces
     elif isinstance(effect, CommandEffect | ScratchCommandEffect):
         if not any(a is Action.SHELL and line.endswith(effect.line) for a, line in judged):
             raise AssentError("Its command was not checked for permission.")
+    elif isinstance(effect, RehearseEffect):
+        if not {(Action.SHELL, line) for line in effect.commands} <= judged:
+            raise AssentError("Its commands were not checked for permission.")
+        if Action.PLAN not in {action for action, _ in judged}:
+            raise AssentError("Its effect was not checked for permission.")
     elif effect is not None:
         needed = _NEEDED.get(type(effect), Action.PLAN)
         if needed not in {action for action, _ in judged}:
@@ -278,9 +285,12 @@ class ToolDispatcher:
             modes = tuple(each for each in (*requested, now) if each in _MODE_OF)
             sets = {each: self._mode_sets(each, permissions, agent) for each in modes}
             names: dict[str, None] = {}
+            # `more_tools` keeps the list of the first mode. What the instructions of a later one
+            # name, and is not in it, is offered together with that mode's own tools.
+            named = {REHEARSE} - {*sets[modes[0]].on_demand}
             for each in (modes[0], *requested, now):
                 if each in sets:
-                    hidden = {*sets[each].unavailable, *sets[each].on_demand}
+                    hidden = {*sets[each].unavailable, *({*sets[each].on_demand} - named)}
                     names |= {name: None for name in self._tools if name not in hidden}
                 elif any(each in one.on_demand for one in sets.values()):
                     names[each] = None
@@ -358,11 +368,12 @@ class ToolDispatcher:
         """Returns a tool as a model sees it; the same object as long as it is the same."""
         note = self._notes.get(name, "")
         if name == MORE:
-            # Those of the draft come with it, so that no request pays for their names before.
+            # Those of the draft come with it, so that no request pays for their names before; one
+            # that the plan agent's instructions name can be asked for.
             rare = [
                 (each, self._tools[each].on_demand)
                 for each in sets.on_demand
-                if each not in DRAFT_TOOLS
+                if each not in DRAFT_TOOLS or each == REHEARSE
             ]
             note = ", ".join(_listed(each, purpose) for each, purpose in rare) + "."
         key = (name, frozenset(sets.unavailable), note, options, planning)

@@ -1,6 +1,6 @@
 """The tools of the session itself: `todo`, `question`, `remember`, `task`, `more_tools`.
 
-And those of its plan: `write_plan`, `present_plan`, `options` and `enter_plan`.
+And those of its plan: `write_plan`, `present_plan`, `rehearse`, `options` and `enter_plan`.
 """
 
 from typing import Annotated
@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import UsageError
+from assent.core.plan.plan import MAX_VERIFY, front_matter
 from assent.core.session.event import Question, QuestionOption, Todo, TodoStatus
 from assent.core.session.transcript import OFFERS
 from assent.core.tool import (
@@ -19,6 +20,7 @@ from assent.core.tool import (
     PlanTextEffect,
     PresentPlanEffect,
     QuestionsEffect,
+    RehearseEffect,
     ResourceAccess,
     TaskEffect,
     TodosEffect,
@@ -27,7 +29,7 @@ from assent.core.tool import (
 )
 from assent.tools.aliases import aliases_of, normalized_name
 from assent.tools.file_edit import check_plan_text
-from assent.tools.tool import HIDDEN_FIELD, OptionArgs, Tool, ToolContext
+from assent.tools.tool import HIDDEN_FIELD, SELF_EXPLAINING, OptionArgs, Tool, ToolContext
 
 # todo: replaces the todo list (F127).
 
@@ -332,7 +334,7 @@ OPTIONS = Tool(
 
 
 class UnstageArgs(OptionArgs, frozen=True):
-    ids: Annotated[list[str], msgspec.Meta(description="7 characters of each suffice")]
+    ids: Annotated[list[str], msgspec.Meta(description="7 characters each")]
 
 
 def unstage_touches(args: UnstageArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -383,6 +385,43 @@ DRAFT = Tool(
     Action.PLAN,
     only="plan",
     on_demand="list operations",
+)
+
+
+# rehearse: tries the draft in a scratch copy, before it is presented (G12).
+
+
+class RehearseArgs(OptionArgs, frozen=True):
+    commands: Annotated[tuple[str, ...], msgspec.Meta(description="tests")] = ()
+
+
+def rehearse_touches(args: RehearseArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
+    """Returns the commands that a model chose, here or in the plan's text, as if it staged them."""
+    lines = _command_lines(args) or front_matter(context.plan_text()).verify
+    own = [ResourceAccess(Action.SHELL, line.strip(), stage=True) for line in lines]
+    return (ResourceAccess(Action.PLAN, "draft", "rehearse"), *own)
+
+
+def run_rehearse(args: RehearseArgs, context: ToolContext) -> ToolOutcome:
+    """Returns the request; the engine tries the draft, and says what passed."""
+    lines = _command_lines(args)
+    if len(lines) > MAX_VERIFY:
+        raise UsageError(f"commands: {MAX_VERIFY} at most. Nothing was run.")
+    return ToolOutcome("", "; ".join(lines) or "draft", effect=RehearseEffect(lines))
+
+
+def _command_lines(args: RehearseArgs) -> tuple[str, ...]:
+    return tuple(line.strip() for line in args.commands if line.strip())
+
+
+REHEARSE = Tool(
+    "rehearse",
+    RehearseArgs,
+    rehearse_touches,
+    run_rehearse,
+    Action.PLAN,
+    only="plan",
+    on_demand=SELF_EXPLAINING,
 )
 
 

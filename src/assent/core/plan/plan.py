@@ -19,6 +19,7 @@ from assent.core.text.glob_pattern import FNMATCH, glob_matches
 
 
 KNOWN_KEYS = ("scope", "relies_on", "verify")
+MAX_VERIFY: Final = 16  # commands of one verification
 _LOOKS = {
     **dict.fromkeys(("scope", "scopes", "scop", "scopefiles", "scopecommands"), "scope"),
     **dict.fromkeys(("relieson", "relyon", "relies", "reliedon", "relieon"), "relies_on"),

@@ -12,14 +12,16 @@ import msgspec
 from assent.core.digest import pack, sha256
 from assent.core.plan.plan import Plan, ReliedOnFile
 
-# Who chose a command: an operation of the plan, whoever rehearses, the plan's front matter, the
-# user's or the project's configuration, or a person who confirmed what Assent suggested.
-ChosenBy = Literal["operation", "argument", "plan", "user", "project", "confirmed"]
+# Who chose a command: an operation of the plan, the person or the model that rehearses, the plan's
+# front matter, the user's or the project's configuration, or a person who confirmed what Assent
+# suggested.
+ChosenBy = Literal["operation", "argument", "model", "plan", "user", "project", "confirmed"]
 Rehearser = Literal["person", "model"]
 
 VERIFY_SOURCES: Final[tuple[ChosenBy, ...]] = (
-    "argument", "plan", "user", "project", "confirmed",
+    "argument", "model", "plan", "user", "project", "confirmed",
 )  # fmt: skip
+GIVEN_BY: Final[dict[Rehearser, ChosenBy]] = {"person": "argument", "model": "model"}
 
 
 class VerifyCommand(msgspec.Struct, frozen=True):
@@ -39,6 +41,7 @@ class RehearsedCommand(msgspec.Struct, frozen=True):
     output: str = ""  # its last lines
     changed: tuple[bytes, ...] = ()  # paths in the copy, ignored ones left out
     not_run: str = ""
+    cut: str = ""  # the limit that stopped it, such as `time`
 
     @property
     def is_verification(self) -> bool:
@@ -89,16 +92,45 @@ def counts_for(
 ) -> bool:
     """Tells whether a rehearsal was of this plan's operations and files, by the same commands.
 
-    `verification` is what would be run now; commands that a person gave by hand always count.
+    `verification` is what would be run now; commands that were given for it always count.
     """
     if rehearsal.operations_hash != plan.operations_hash:
         return False
     if rehearsal.relied_on != relied_on_hash(plan.relied_on):
         return False
     ran = [one for one in rehearsal.commands if one.is_verification]
-    if verification is None or (ran and all(one.source == "argument" for one in ran)):
+    if verification is None or (ran and all(one.source in GIVEN_BY.values() for one in ran)):
         return True
     return [one.line for one in ran] == [one.line for one in verification]
+
+
+def shown_rehearsal(rehearsals: Sequence[Rehearsal]) -> Rehearsal | None:
+    """Returns the one of a plan's rehearsals, oldest first, that a review shows.
+
+    It is the last of a person, so that no model can cover up what failed for them, unless one of a
+    model failed after it. Without any of a person it is the model's last.
+    """
+    of_people = [at for at, one in enumerate(rehearsals) if one.by == "person"]
+    of_models = [at for at, one in enumerate(rehearsals) if one.by != "person"]
+    if not of_people or not of_models:
+        return rehearsals[-1] if rehearsals else None
+    last = rehearsals[of_models[-1]]
+    is_bad_news = of_models[-1] > of_people[-1] and last.passed is False
+    return last if is_bad_news else rehearsals[of_people[-1]]
+
+
+def is_approvable(rehearsals: Sequence[Rehearsal], user: Sequence[str]) -> bool:
+    """Tells whether rehearsals, oldest first, allow an approval under `approve.require_rehearsal`.
+
+    One of them must meet the requirement, and none may have failed after it, a model's included.
+    What passes for a model takes no failure away.
+    """
+    for one in reversed(rehearsals):
+        if one.passed is False:
+            return False
+        if meets_requirement(one, user):
+            return True
+    return False
 
 
 def meets_requirement(rehearsal: Rehearsal, user: Sequence[str]) -> bool:

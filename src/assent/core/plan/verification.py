@@ -7,10 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from assent.core.plan.plan import front_matter
-from assent.core.plan.rehearsal import ChosenBy, VerifyCommand
-
-MAX_VERIFY: Final = 16  # commands of one verification
+from assent.core.plan.plan import MAX_VERIFY, front_matter
+from assent.core.plan.rehearsal import GIVEN_BY, ChosenBy, Rehearser, VerifyCommand
 
 
 def verify_commands(
@@ -19,10 +17,14 @@ def verify_commands(
     user: Sequence[str] = (),
     project: Sequence[str] = (),
     confirmed: Sequence[str] = (),
+    by: Rehearser = "person",
 ) -> tuple[VerifyCommand, ...]:
-    """Returns the commands that verify a plan: of the first of these sources that names any."""
+    """Returns the commands that verify a plan: of the first of these sources that names any.
+
+    `by` is who gives the first ones.
+    """
     sources: tuple[tuple[ChosenBy, Sequence[str]], ...] = (
-        ("argument", given),
+        (GIVEN_BY[by], given),
         ("plan", front_matter(text).verify if not given else ()),
         ("user", user),
         ("project", project),

@@ -443,7 +443,7 @@ def _has_results(message: ChatMessage) -> bool:
 OFFERS: Final = "offers"  # metadata of a call: the tools that it asked for
 STAGED_OPERATIONS: Final = "operations"  # metadata of a call: the ids that it staged
 # Come together, with the first staged operation: a list that changes once costs one cache.
-DRAFT_TOOLS: Final = ("unstage", "draft")
+DRAFT_TOOLS: Final = ("unstage", "draft", "rehearse")
 NOTEBOOK: Final = ".ipynb"
 # What a message of the user says, in lower case, where the work takes a tool that most work does
 # not take; or the name of a tool itself. One pattern, because compiling it is part of every start.

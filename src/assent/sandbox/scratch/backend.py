@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from assent.core.errors import Refused
+from assent.core.errors import without_scratch_copy
 from assent.core.paths import one_line
 from assent.core.permission.rule import PathLimits
 from assent.core.scratch import (
@@ -83,7 +83,7 @@ class ScratchCopies:
         self.sweep()
         choice = self._chosen()
         if choice.backend.name == "none":
-            raise Refused(f"No scratch copy is possible here: {choice.backend.reason}")
+            raise without_scratch_copy(f"No scratch copy is possible here: {choice.backend.reason}")
         folders = CopyFolders(os.fsencode(choice.backend.place))
         whole = choice.backend.name == "overlay"
         root = self._paths.root
