@@ -1,4 +1,4 @@
-"""The user's checks after a staged edit: bounded commands in the copy that report failures."""
+"""The user's checks after a staged edit: bounded commands in the scratch copy."""
 
 from pathlib import Path
 from typing import Any

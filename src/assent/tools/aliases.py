@@ -477,8 +477,7 @@ UNSUPPORTED: dict[str, str] = {
     "websearch": "Web search is not available. If you know the URL, use `fetch`.",
     "googlewebsearch": "Web search is not available. If you know the URL, use `fetch`.",
     "todoread": "The current todo list is already shown to you; `todo` replaces it.",
-    "python": "Use `shell` to run programs: in plan mode read-only ones, otherwise what is "
-    "allowed.",
+    "python": "Use `shell` to run programs.",
     "killshell": "Commands do not run in the background. `shell` returns when the command ends.",
     "bashoutput": "Commands do not run in the background. `shell` returns when the command ends.",
     "taskoutput": "You get the result of a background task as a message; continue.",
