@@ -15,13 +15,13 @@ from tests.support.session import tooling
 from tests.support.threads import PATIENCE_S
 
 from assent.agent.effects import EffectDone, EffectRequest, EffectRunner
-from assent.agent.scratch_commands import STILL_RUNS, names_ignored
+from assent.agent.scratch_commands import NOT_KEPT, STILL_RUNS, names_ignored
 from assent.agent.services import ToolEnvironment
 from assent.app.composition import open_engine
 from assent.app.engine import Engine
 from assent.app.scratch import open_scratch
 from assent.core.llm import StreamDelta, ToolCall
-from assent.core.scratch import ScratchResult
+from assent.core.scratch import CHANGED_FILE, DIFFERS, ScratchResult
 from assent.core.session.record import SessionRecord
 from assent.core.tool import Decision, PermissionContext, ScratchCommandEffect, Verdict
 from assent.sandbox.scratch.scratch import LocalScratchCopy
@@ -106,7 +106,7 @@ def test_f14_a_path_that_the_person_changed_while_it_ran_is_a_conflict(
 ) -> None:
     done = planning.run(WAITS, keep, meanwhile=lambda: planning.world.put("a.txt", b"mine\n"))
     assert done.carried.failed
-    assert "Nothing was staged: conflict: a.txt (it changed in the workspace" in text(done)
+    assert NOT_KEPT.format(why=f"conflict: a.txt ({CHANGED_FILE})") in text(done)
     assert planning.staged() == []
     assert (planning.world.root / "a.txt").read_bytes() == b"mine\n"
 
@@ -139,7 +139,7 @@ def test_f14_a_change_after_the_command_is_a_conflict_too(planning: Planning) ->
         planning.tools, open_copy=lambda name, _: LateChange(copies.open(name), save)
     )
     done = planning.run("echo two > a.txt", "**")
-    assert "conflict: a.txt (it changed in the workspace after the command ran)" in text(done)
+    assert NOT_KEPT.format(why=f"conflict: a.txt ({DIFFERS})") in text(done)
     assert planning.staged() == []
 
 
