@@ -149,6 +149,12 @@ def test_g12_a_rehearsal_names_its_commands_and_they_are_judged(desk: Desk) -> N
     assert desk.call("rehearse", commands=["true"]).effect == RehearseEffect(("true",))
 
 
+def test_g12_where_commands_may_only_read_there_is_no_rehearsal(desk: Desk) -> None:
+    desk.posture = PermissionContext("plan", shell="read-only")
+    assert "`plan.shell`" in desk.failing("rehearse")
+    assert "rehearse" in desk.toolbox.absent(desk.posture, desk.agent)
+
+
 def test_g12_only_the_main_session_rehearses_while_it_plans(desk: Desk) -> None:
     desk.posture = PermissionContext("plan", child=True)
     assert "Only the main session" in desk.failing("rehearse", commands=["true"])

@@ -103,6 +103,8 @@ def _while_planning(tool: Tool, permissions: PermissionContext) -> str:
             "Staging is off (`plan.staging`), so only the plan's text can be written; use "
             "`write_plan`."
         )
+    if tool.name == REHEARSE and permissions.shell == "read-only":
+        return "Only commands that read run while planning (`plan.shell`)."
     if tool.action is Action.TOOL:
         return "Its effects are unknown, so it cannot be staged; it works only outside plan mode."
     if tool.action is Action.FETCH and not permissions.hosts:
@@ -142,11 +144,11 @@ def check_effect_covered(effect: Effect | None, requests: Sequence[ResourceAcces
     elif isinstance(effect, CommandEffect | ScratchCommandEffect):
         if not any(a is Action.SHELL and line.endswith(effect.line) for a, line in judged):
             raise AssentError("Its command was not checked for permission.")
-    elif isinstance(effect, RehearseEffect):
-        if not {(Action.SHELL, line) for line in effect.commands} <= judged:
-            raise AssentError("Its commands were not checked for permission.")
-        if Action.PLAN not in {action for action, _ in judged}:
-            raise AssentError("Its effect was not checked for permission.")
+    elif (
+        isinstance(effect, RehearseEffect)
+        and not {(Action.SHELL, line) for line in effect.commands} <= judged
+    ):
+        raise AssentError("Its commands were not checked for permission.")
     elif effect is not None:
         needed = _NEEDED.get(type(effect), Action.PLAN)
         if needed not in {action for action, _ in judged}:
@@ -285,8 +287,7 @@ class ToolDispatcher:
             modes = tuple(each for each in (*requested, now) if each in _MODE_OF)
             sets = {each: self._mode_sets(each, permissions, agent) for each in modes}
             names: dict[str, None] = {}
-            # `more_tools` keeps the list of the first mode. What the instructions of a later one
-            # name, and is not in it, is offered together with that mode's own tools.
+            # Of a later mode, what its instructions name and `more_tools` does not list, too.
             named = {REHEARSE} - {*sets[modes[0]].on_demand}
             for each in (modes[0], *requested, now):
                 if each in sets:
