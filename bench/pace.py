@@ -35,6 +35,7 @@ class Scale(msgspec.Struct, frozen=True):
     runs: int = 500
     past: int = 10  # and either of them in one with a short past
     commands: int = 200  # in one scratch copy
+    stories: int | None = None  # that are played; all of them
 
 
 # Flags of a folder on Linux, and the one that says: what is made in here has nothing to do with
@@ -61,6 +62,7 @@ QUICK = Scale(
     runs=10,
     past=5,
     commands=25,
+    stories=2,
 )
 
 

@@ -9,7 +9,7 @@ import json
 import statistics
 import subprocess
 from collections.abc import Callable, Collection, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -72,7 +72,7 @@ def stories() -> dict[str, Story]:
 def story_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Plays every story; sizes do not depend on the machine, so each is played once."""
     costs = []
-    for name, story in stories().items():
+    for name, story in islice(stories().items(), scale.stories):
         with story_server() as server:
             folder = work / name
             env = make_machine(folder, story.code, story.files) | {"OPENAI_BASE_URL": server.url}

@@ -27,13 +27,13 @@ READS = ScriptedTurn("I read it.", calls=(ScriptedCall("read", {"path": "README.
 
 
 def played(base: Path, name: str, story: Story, server: StoryServer) -> StoryCost:
-    """Plays a story in a world of its own."""
+    """Plays a story in a world of its own, each command in a process of its own."""
     world = World(base / name, CONFIG)
     make_code_base(world.root, story.code, story.files)
     world.env |= {"OPENAI_BASE_URL": server.url}
 
     def run(words: tuple[str, ...]) -> tuple[int, bytes]:
-        answer = world.run(*words)
+        answer = world.process(*words)
         return answer.code, answer.out + answer.err if answer.code else answer.out
 
     return play(name, story, server, run)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.crash.sweep import killed
-from tests.disks.power import Machine, unshare_mounts
+from tests.disks.power import Machine, started, unshare_mounts
 
 from assent.testing.call_trace import CallListener, CallTrigger
 
@@ -26,8 +26,8 @@ def write(machine: Machine, listen: CallListener) -> None:
 
 if __name__ == "__main__":
     unshare_mounts()
-    machine = Machine(sys.argv[1], Path(sys.argv[2]))
-    assert killed(lambda listen: write(machine, listen), CallTrigger(at=0, act=machine.cut))
-    machine.restart()
-    whole = [path.name for path in machine.disk.iterdir() if path.is_file() and path.stat().st_size]
-    print(*whole)
+    with started(sys.argv[1], Path(sys.argv[2])) as machine:
+        assert killed(lambda listen: write(machine, listen), CallTrigger(at=0, act=machine.cut))
+        machine.restart()
+        found = [path for path in machine.disk.iterdir() if path.is_file()]
+        print(*[path.name for path in found if path.stat().st_size])

@@ -3,16 +3,14 @@
 python -m tests.disks.permit_power TYPE STORY FOLDER
 """
 
-import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from tests.crash.permit_sweep import PermitSweep, edit
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
-from tests.disks.power import Cuts, Machine, unshare_mounts
+from tests.disks.power import Cuts, Machine, started, unshare_mounts
 from tests.store.logs import note
 
 from assent.app.engine import Engine
@@ -35,10 +33,6 @@ class PermitCuts(PermitSweep, Cuts):
 if __name__ == "__main__":
     kind, story, folder = sys.argv[1:]
     unshare_mounts()
-    machine = Machine(kind, Path(folder))
-    try:
+    with started(kind, Path(folder)) as machine:
         found = PermitCuts(machine, Rig(machine.disk, BY_NAME[story])).cuts()
-    finally:
-        with suppress(subprocess.CalledProcessError):
-            subprocess.run(["umount", "--lazy", str(machine.disk)], check=True)
     sys.stdout.buffer.write(msgspec.json.encode(found))

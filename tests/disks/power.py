@@ -15,8 +15,8 @@ import struct
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +29,7 @@ from tests.crash.command_sweep import Report as CommandReport
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Ended, Report, Sweep, decides, killed, whole_state
+from tests.support.in_memory import in_memory
 
 from assent.executor.disk import Disk
 from assent.testing.call_trace import CallTrigger, kill_process
@@ -42,6 +43,7 @@ _SHUTDOWN: Final = 0x8004587D  # FS_IOC_SHUTDOWN of <linux/fs.h>
 _LOG_IS_LOST: Final = struct.pack("I", 2)
 _OWN_MOUNTS: Final = 0x20000  # CLONE_NEWNS of <linux/sched.h>
 PATIENCE_S: Final = 60
+ROOM: Final = 2 << 30  # bytes that are free where an image is in memory: several tests run at once
 NAME: Final = re.compile(rb"01[0-9a-hjkmnp-tv-z]{24}")  # of a run, a plan, an approval
 
 Done: TypeAlias = subprocess.CompletedProcess[bytes]
@@ -57,9 +59,9 @@ def unshare_mounts() -> None:
 class Machine:
     """A folder on a file system of its own whose power can be cut."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
+    def __init__(self, kind: str, folder: Path, images: Path) -> None:
         make, self._options, size = TYPES[kind]
-        self.disk, self._image = folder / "disk", folder / "disk.img"
+        self.disk, self._image = folder / "disk", images / "disk.img"
         self.disk.mkdir()
         with self._image.open("wb") as image:
             image.truncate(size)
@@ -99,6 +101,22 @@ class Machine:
         fd = os.open(self.disk, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.ioctl(fd, _SHUTDOWN, _LOG_IS_LOST)
         kill_process(moment, arguments)
+
+
+@contextmanager
+def started(kind: str, folder: Path) -> Iterator[Machine]:
+    """Starts a machine, and takes its disk away in the end.
+
+    Its image is in memory if there is room: what a cut keeps is what the file system had handed to
+    the device below it, whatever that is, and nobody has to wait for another disk.
+    """
+    with in_memory(folder, ROOM) as images:
+        machine = Machine(kind, folder, images)
+        try:
+            yield machine
+        finally:
+            with suppress(subprocess.CalledProcessError):
+                subprocess.run(["umount", "--lazy", str(machine.disk)], check=True)
 
 
 class Cuts(Sweep):
@@ -204,10 +222,6 @@ def cuts(machine: Machine, verb: str, story: str) -> Report | CommandReport:
 if __name__ == "__main__":
     kind, verb, story, folder = sys.argv[1:]
     unshare_mounts()
-    machine = Machine(kind, Path(folder))
-    try:
+    with started(kind, Path(folder)) as machine:
         found = cuts(machine, verb, story)
-    finally:
-        with suppress(subprocess.CalledProcessError):
-            subprocess.run(["umount", "--lazy", str(machine.disk)], check=True)
     sys.stdout.buffer.write(msgspec.json.encode(found))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.sandbox_status import remember_sandbox
 from tests.support.stored_contents import small_records, store_alone
 
 from assent.app.engine import Engine
@@ -29,6 +30,7 @@ def site(tmp_path: Path) -> EngineFixture:
     site.root.mkdir()
     for name, content in START.items():
         (site.root / name).write_bytes(content)
+    remember_sandbox(site.state)
     return site
 
 

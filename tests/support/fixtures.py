@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.engine import World
 from tests.support.pending_questions import CALL, Booth, on_disk
+from tests.support.sandbox_status import remember_sandbox
 
 from assent.testing.engine_fixture import EngineFixture
 
@@ -19,6 +20,7 @@ def site(tmp_path: Path) -> EngineFixture:
     """An empty workspace on a real disk, for real programs."""
     site = EngineFixture(tmp_path / "work", tmp_path / "state" / "assent")
     site.root.mkdir()
+    remember_sandbox(site.state)
     return site
 
 

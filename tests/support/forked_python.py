@@ -25,7 +25,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -39,7 +40,9 @@ import assent
 PROJECT = Path(__file__).resolve().parents[2]
 SERVER = "from tests.support.forked_python import serve; serve()"
 UNLOADED = ("assent.tui", "assent.sandbox.selftest.probe")  # the screen; what runs elsewhere
-DRIVERS = ("sqlite3", "ssl", "yaml", "nacl.bindings", "select", "shutil", "difflib")  # loaded late
+DRIVERS = (
+    "sqlite3", "ssl", "tomllib", "yaml", "nacl.bindings", "select", "shutil", "difflib",
+)  # loaded late  # fmt: skip
 AT_START = ("LANG", "LC_")  # variables that Python itself reads, once
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())  # number of the system call
 CLONE_PARENT, CLONE_CHILD_CLEARTID, CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x1000000
@@ -235,8 +238,18 @@ def _load() -> None:
     for module in pkgutil.walk_packages(assent.__path__, "assent."):
         if not module.name.startswith(UNLOADED):
             import_module(module.name)
+    for kind in _structs(msgspec.Struct):
+        with suppress(NameError, TypeError):  # one that is never read
+            msgspec.json.Decoder(kind)  # reads the annotations, once in a process
     gc.collect()
     gc.freeze()
+
+
+def _structs(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    """Yields all kinds of values below one."""
+    for each in kind.__subclasses__():
+        yield each
+        yield from _structs(each)
 
 
 def _fork_sibling() -> int:

@@ -47,7 +47,8 @@ def base_name(path: bytes) -> bytes:
 def ancestors(path: bytes) -> list[bytes]:
     """Returns the folders above a path, nearest first, without the root."""
     found = []
-    while path := parent(path):
+    while (end := path.rfind(b"/")) > 0:
+        path = path[:end]
         found.append(path)
     return found
 
