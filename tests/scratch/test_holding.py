@@ -428,7 +428,8 @@ def test_commands_leave_no_work_for_the_garbage_collector(tmp_path: Path) -> Non
     try:
         before = len(gc.get_objects())
         commands(10)
-        assert len(gc.get_objects()) - before < 10  # of 18 a command, if there were cycles
+        # With cycles there would be 18 a command; caches of classes are filled now and then.
+        assert len(gc.get_objects()) - before < 90
     finally:
         gc.enable()
     opened.clear()

@@ -369,8 +369,7 @@ class ToolDispatcher:
         """Returns a tool as a model sees it; the same object as long as it is the same."""
         note = self._notes.get(name, "")
         if name == MORE:
-            # Those of the draft come with it, so that no request pays for their names before; one
-            # that the plan agent's instructions name can be asked for.
+            # Those of the draft come with it, and only one is named before: instructions name it.
             rare = [
                 (each, self._tools[each].on_demand)
                 for each in sets.on_demand
@@ -421,13 +420,9 @@ class ToolDispatcher:
             return ""
         if tool.name == SHELL and permissions.mode != "plan":  # there it may write
             return ""
-        return (
-            "tasks"
-            if tool.action is Action.TASK
-            else "reads"
-            if tool.action in READ_ACTIONS
-            else ""
-        )
+        if tool.action is Action.TASK:
+            return "tasks"
+        return "reads" if tool.action in READ_ACTIONS else ""
 
     def prepare(self, call: ToolCall, context: ToolContext, agent: Agent) -> PreparedCall:
         """Parses and judges a call: known, offered, well formed, and its access allowed."""
