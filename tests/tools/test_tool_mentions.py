@@ -140,7 +140,8 @@ WORLDS = {
 def test_no_result_names_a_tool_that_was_not_offered(
     tmp_path: Path, config: str, options: tuple[str, ...]
 ) -> None:
-    stage = Stage(tmp_path, config + "[loops]\ngive_up = 0\n")
+    # An editor waits for keys until its time is over.
+    stage = Stage(tmp_path, config + "[loops]\ngive_up = 0\n[shell]\ntimeout_s = 2\n")
     stage.put("a.txt", b"one\n")
     stage.put("long.txt", b"line\n" * 40_000)
     made = [{"calls": [{"tool": tool, "args": args}]} for tool, args in CALLS]
