@@ -50,7 +50,7 @@ class Planning:
         decision = Decision(Verdict.STAGE if keep else Verdict.RUN)
         now = record or self.engine.sessions.load(self.record.session)
         call = ToolCall("c1", "shell", {"command": line})
-        wish = EffectRequest(now, call, effect, decision, "", planning=True, posture=PLANNING)
+        wish = EffectRequest(now, call, effect, decision, "", planning=True, permissions=PLANNING)
         return EffectRunner(self.engine._services, self.tools).run_effect(wish)
 
     def run(

@@ -68,7 +68,9 @@ def test_f79_in_plan_mode_nearly_all_lines_give_the_output_of_bash(
     assert {line: each for line, each in odd.items() if line not in OWN} == {}
     agreeing = sum(map(len, AGREEING.values())) + len(WAITING) - len(odd)
     assert agreeing >= SHARE * len(LINES)
-    assert bench.watch.deep_leaks() == Leaks()
+    leaks = bench.watch.deep_leaks()
+    assert {*leaks.changed} <= {str(bench.desk.world.root)}  # the session's plan file came and went
+    assert leaks.heard == ()
 
 
 def _planned(bench: Bench, lines: list[str]) -> dict[str, str]:

