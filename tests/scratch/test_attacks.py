@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from tests.disks.possible import PRIVILEGE
 from tests.sandbox.profiles import gathered, needs_bubblewrap
 from tests.scratch.copies import Place, furnished, kinds, line
 
@@ -185,7 +186,7 @@ BECOMES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"{PRIVILEGE} become another user: it takes root.")
 @pytest.mark.parametrize("only", ["overlay", "copy"])
 def test_another_user_has_copies_too(only: str) -> None:
     """Without root's rights: in a user namespace, and with a file that belongs to root."""
@@ -249,7 +250,7 @@ for name in ("enter", "shut", "list", "deep/enter"):
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"{PRIVILEGE} become another user: it takes root.")
 @pytest.mark.parametrize("only", ["overlay", "copy"])
 def test_g13_a_folder_that_cannot_be_searched_for_secrets_is_hidden(only: str) -> None:
     """A command that may write could open it, and one that may not could know a name in it."""

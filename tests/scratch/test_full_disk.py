@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 from tests.crash.apart import PATIENT, apart
 from tests.crash.test_limits import own_mounts
+from tests.disks.possible import PRIVILEGE
 from tests.sandbox.profiles import needs_bubblewrap
 from tests.scratch.full_disk import Report
 
 pytestmark = [needs_bubblewrap, PATIENT]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make such a disk larger")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason=f"{PRIVILEGE} make such a disk larger: it takes root."
+)
 @pytest.mark.parametrize("only", ["overlay", "copy"])
 def test_g13_a_full_disk_is_an_error_and_the_next_copy_is_whole(only: str, tmp_path: Path) -> None:
     report = apart(Report, "tests.scratch.full_disk", only, tmp_path, around=tuple(own_mounts()))
