@@ -10,9 +10,9 @@ from tests.tools.read_harness import Place
 from assent.tools.outline import (
     MAX_BYTES,
     MAX_ENTRIES,
+    MAX_PARSED_BYTES,
     MAX_SIGNED,
     SHORT_LINES,
-    MAX_PARSED_BYTES,
     file_outline,
     file_symbols,
     named_symbols,

@@ -358,9 +358,9 @@ def names_line(
 def first_look(
     overlay: Overlay, own: OwnFolders, readable: Callable[[bytes], bool] = lambda path: True
 ) -> str:
-    """Returns the names at the top of a workspace and those of its tests, for who knows nothing.
+    """Returns the names at the top of a workspace and those of its tests, for a first look.
 
-    Every change is tested, so that whoever plans one would list the tests first.
+    Every change is tested, so that a model would list the tests first.
     """
     told = f"Top level: {names_line(overlay, b'', own, readable) or 'empty'}."
     tests = next((each for each in TEST_FOLDERS if overlay.state(each) == "folder"), b"")
