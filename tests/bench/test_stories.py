@@ -1,6 +1,7 @@
 """Ten stories of work go as written, and what Assent adds to a request stays small."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ def played(base: Path, name: str, story: Story, server: StoryServer) -> StoryCos
     """Plays a story in a world of its own, each command in a process of its own."""
     world = World(base / name, CONFIG)
     make_code_base(world.root, story.code, story.files)
-    world.env |= {"OPENAI_BASE_URL": server.url}
+    # Without it, the python3 of a version manager does not find its own programs.
+    toolchain = {name: os.environ[name] for name in ("PYENV_ROOT",) if name in os.environ}
+    world.env |= {"OPENAI_BASE_URL": server.url, **toolchain}
 
     def run(words: tuple[str, ...]) -> tuple[int, bytes]:
         answer = world.process(*words)
