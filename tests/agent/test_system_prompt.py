@@ -109,9 +109,12 @@ def test_f136_the_plan_agent_knows_all_that_planning_takes() -> None:
 def test_g12_the_plan_agent_is_to_rehearse_before_it_presents_if_it_can() -> None:
     plan = agents()["plan"]
     told = mode_instructions(plan)
-    assert told.index("`present_plan`") < told.index("First `rehearse` the draft; fix what fails.")
-    without = mode_instructions(plan, absent={"rehearse"})
-    assert without == told.replace(" First `rehearse` the draft; fix what fails.", "")
+    tried = (
+        " Its `rehearse` first tries everything in a copy, and shows nothing that fails: no need "
+        "to probe."
+    )
+    assert told.index("`present_plan`") < told.index(tried)
+    assert mode_instructions(plan, absent={"rehearse"}) == told.replace(tried, "")
 
 
 def test_f136_the_system_prompt_is_the_same_whatever_agent_a_mode_chooses() -> None:

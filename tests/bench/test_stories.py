@@ -1,6 +1,7 @@
 """Ten stories of work go as written, and what Assent adds to a request stays small."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ def played(base: Path, name: str, story: Story, server: StoryServer) -> StoryCos
     """Plays a story in a world of its own, each command in a process of its own."""
     world = World(base / name, CONFIG)
     make_code_base(world.root, story.code, story.files)
-    world.env |= {"OPENAI_BASE_URL": server.url}
+    # Without it, the python3 of a version manager does not find its own programs.
+    toolchain = {name: os.environ[name] for name in ("PYENV_ROOT",) if name in os.environ}
+    world.env |= {"OPENAI_BASE_URL": server.url, **toolchain}
 
     def run(words: tuple[str, ...]) -> tuple[int, bytes]:
         answer = world.process(*words)
@@ -49,7 +52,8 @@ def test_what_every_request_costs_stays_within_both_limits(tmp_path: Path) -> No
     assert median_first(costs) <= FIRST_LIMIT
     assert {cost.name: cost.first for cost in costs if cost.first > LARGEST_FIRST_LIMIT} == {}
     assert median_fixed(costs) <= FIXED_LIMIT
-    assert all(cost.calls and cost.requests > 3 and cost.sent > 5_000 for cost in costs)
+    # A rename takes three: a search, what it found, and the whole plan in one answer.
+    assert all(cost.calls and cost.requests >= 3 and cost.sent > 5_000 for cost in costs)
 
 
 @pytest.mark.parametrize(

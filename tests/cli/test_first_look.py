@@ -31,6 +31,35 @@ def test_f136_the_first_message_comes_with_the_top_level(model: Model, mode: str
     assert body["messages"][0]["role"] == "system"
 
 
+def test_f136_the_first_message_names_the_tests(model: Model) -> None:
+    say(model, "Look", DONE)
+    assert f"\nTop level: {SHOP}.\nIn tests/: __init__.py, test_cart.py, test_prices.py." in str(
+        sent(model)[0]["messages"][1]["content"]
+    )
+
+
+def test_f136_many_tests_are_cut_and_counted_and_what_rules_hide_is_not_named(
+    tmp_path: Path, server: StoryServer
+) -> None:
+    model = Model(tmp_path, server, '[permission.read]\n"tests/secret/*" = "deny"\n')
+    for n in range(50):
+        model.put(f"tests/test_{n:02}.py", b"")
+    model.put("tests/secret/a.py", b"")
+    model.put("tests/unit/a.py", b"")
+    say(model, "Look", DONE)
+    [line] = [
+        line
+        for line in str(sent(model)[0]["messages"][1]["content"]).split("\n")
+        if line.startswith("In tests/: ")
+    ]
+    shown = line.removeprefix("In tests/: ").split(", ")
+    assert shown[0] == "unit/"
+    assert shown[-1] == f"… {54 - len(shown) + 1} more."
+    assert len(line) < 200
+    say(model, "Look", DONE, options=("--deny", "read:tests/*"))
+    assert "In tests/" not in str(sent(model)[-1]["messages"][1]["content"])
+
+
 def test_f136_what_was_sent_stays_when_the_files_are_others(model: Model) -> None:
     say(model, "Look", DONE)
     model.put("later/new.txt", b"")

@@ -13,7 +13,14 @@ from tests.cli.scripts import MODEL, PRESENT, WRITE_PLAN, Talker, Turn, turn, wr
 from tests.cli.terminal import Terminal
 from tests.sandbox.profiles import needs_bubblewrap
 
-from assent.agent.rehearsal import NO_COPY, NOTHING_REAL, NOTHING_STAGED, SUGGESTED
+from assent.agent.effects import EACH_OPTION, EMPTY_TEXT, NO_REHEARSAL, NOT_SHOWN
+from assent.agent.rehearsal import (
+    NO_COPY,
+    NOTHING_REAL,
+    NOTHING_STAGED,
+    ONLY_APPLIED,
+    SUGGESTED,
+)
 from assent.agent.tool_call_runner import NOT_PRESENTED
 from assent.runs.rehearsal import STOPPED
 
@@ -229,6 +236,81 @@ def test_g12_without_a_scratch_copy_it_says_so_and_the_plan_is_presented(planner
     assert tried["metadata"]["lacks"] == "scratch_copy"
     assert tried["result"]["text"].endswith(NO_COPY.removeprefix("{why}"))
     assert not presented["result"]["failed"]
+
+
+TRIED = ("present_plan", {"rehearse": True})
+
+
+def staged(command: str) -> Call:
+    return "shell", {"command": command, "stage": True, "at_end": True}
+
+
+def test_g12_one_answer_edits_checks_tries_and_presents(planner: Planner) -> None:
+    """What fails is not shown; the next answer fixes it, and no call is made only to try it."""
+    wrong = turn("", WRITE_PLAN, write("a.txt", "other\n"), staged(TEST), TRIED)
+    *_, failed, _, presented = planner.calls(wrong, turn("", CHANGE, TRIED), code=3)
+    assert (failed["result"]["failed"], failed["metadata"]["passed"]) == (True, False)
+    lead = (
+        f"{NOT_SHOWN} Failed: 1 of 1 command ran. {NOTHING_REAL}\n- {TEST} (of the draft): exit 1"
+    )
+    assert failed["result"]["text"].startswith(lead)
+    assert not presented["result"]["failed"]
+    assert f"\nPassed: 1 command. {ONLY_APPLIED} {NOTHING_REAL}\n" in presented["result"]["text"]
+    review = planner.world.ok("review")
+    found = review["rehearsal"]
+    assert (found["passed"], found["by"]) == (True, "model")
+    assert [(one["line"], one["source"]) for one in found["commands"]] == [(TEST, "operation")]
+    assert "rehearsal_failed" not in review["risks"]
+    assert planner.world.no(3, "build")["error"] == "not_approved"
+
+
+def test_g12_a_plan_that_is_tried_before_it_is_shown_runs_the_users_checks(
+    planner: Planner,
+) -> None:
+    configure(planner.world, VERIFY)
+    *_, tried = planner.calls(turn("", WRITE_PLAN, CHANGE, TRIED), code=3)
+    assert f"- {TEST} (of the user): exit 0 in " in tried["result"]["text"]
+
+
+def test_g12_a_draft_without_checks_is_only_applied_and_shown(planner: Planner) -> None:
+    """The project suggests a command; no model runs it without naming it."""
+    planner.world.put("Makefile", b"test:\n\tfalse\n")
+    *_, tried = planner.calls(turn("", WRITE_PLAN, CHANGE, TRIED), code=3)
+    assert f"\n{ONLY_APPLIED} {NOTHING_REAL}" in tried["result"]["text"]
+    assert planner.world.ok("review")["rehearsal"]["commands"] == []
+
+
+def test_g12_what_cannot_be_shown_is_not_tried(planner: Planner) -> None:
+    template, mixed = planner.calls(
+        turn("", CHANGE, staged("touch ran"), TRIED),
+        turn("", ("present_plan", {"rehearse": True, "options": ["A", "B"]})),
+    )[-2:]
+    assert [each["result"]["text"] for each in (template, mixed)] == [EMPTY_TEXT, EACH_OPTION]
+    assert "plan_rehearsed" not in [one["kind"] for one in planner.world.ok("log")["events"]]
+
+
+def test_g12_a_rule_denies_what_the_text_of_a_shown_plan_wants_to_try(planner: Planner) -> None:
+    configure(planner.world, '[permission.bash]\n"make *" = "deny"\n')
+    text = "---\nverify: [make test]\n---\n# Plan\n\nChange it.\n"
+    *_, denied = planner.calls(turn("", CHANGE, ("write_plan", {"text": text}), TRIED))
+    assert (denied["verdict"], denied["result"]["failed"]) == ("deny", True)
+    assert planner.world.ok("review")["rehearsal"] is None
+
+
+def test_g12_without_a_scratch_copy_a_plan_is_shown_untried(planner: Planner) -> None:
+    planner.script(turn("", WRITE_PLAN, CHANGE, TRIED))
+    options = ("--model", MODEL, "--output-format", "stream-json")
+    answer = unsandboxed(planner.world, "-p", "Change it", *options)
+    assert answer.code == 3, answer
+    *_, presented = ended(planner.rows(answer))
+    assert not presented["result"]["failed"]
+    assert "Not rehearsed: present the plan without it" in presented["result"]["text"]
+
+
+def test_g12_where_commands_may_only_read_nothing_is_tried(planner: Planner) -> None:
+    configure(planner.world, f'{TRUSTING}[plan]\nshell = "read-only"\n')
+    *_, refused = planner.calls(turn("", WRITE_PLAN, CHANGE, TRIED))
+    assert (refused["result"]["failed"], refused["result"]["text"]) == (True, NO_REHEARSAL)
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from assent.tools.outline import (
     MAX_BYTES,
     MAX_ENTRIES,
     MAX_PARSED_BYTES,
+    MAX_SIGNED,
+    SHORT_LINES,
     file_outline,
     file_symbols,
     named_symbols,
@@ -195,6 +197,18 @@ def test_looking_for_ends_takes_bounded_time() -> None:
 def test_f12_a_definition_is_found_by_its_name(name: str, found: list[str]) -> None:
     symbols = file_symbols(b"a.py", PYTHON.encode()).symbols
     assert [each.span for each in named_symbols(symbols, name)] == found
+
+
+def test_an_outline_of_many_definitions_names_methods_and_their_lines() -> None:
+    few = "class A:\n" + "".join(f"    def m{n}(self): ...\n" for n in range(MAX_SIGNED - 1))
+    assert file_outline(b"a.py", few.encode())[1] == "2:     def m0(self): ..."
+    long = "    def run(self):\n" + "        pass\n" * SHORT_LINES
+    many = f"{few}    def last(self): ...\n{long}"
+    head, names = file_outline(b"a.py", many.encode())
+    assert head == f"1-{many.count(chr(10))}: class A:"
+    assert names.startswith("  m0, m1, ")
+    assert names.endswith(f"last, run {MAX_SIGNED + 2}-{MAX_SIGNED + 2 + SHORT_LINES}")
+    assert "run" in file_outline(b"a.js", b"class A {\n  run() {\n  }\n}\n" * 40)[1]
 
 
 def test_an_outline_is_bounded_and_says_so() -> None:

@@ -153,6 +153,12 @@ def test_g12_where_commands_may_only_read_there_is_no_rehearsal(desk: Desk) -> N
     desk.posture = PermissionContext("plan", shell="read-only")
     assert "`plan.shell`" in desk.failing("rehearse")
     assert "rehearse" in desk.toolbox.absent(desk.posture, desk.agent)
+    [before, now] = [
+        next(each for each in desk.toolbox.available_tools(posture, desk.agent, ())
+             if each.name == "present_plan")
+        for posture in (PermissionContext("plan"), desk.posture)
+    ]  # fmt: skip
+    assert ("rehearse" in before.schema["properties"], now.schema["properties"]) == (True, {})
 
 
 def test_g12_only_the_main_session_rehearses_while_it_plans(desk: Desk) -> None:

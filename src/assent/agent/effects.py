@@ -20,7 +20,7 @@ from assent.agent.plan_updates import plan_changed_text
 from assent.agent.prompt import ModeSwitch, mode_events
 from assent.agent.services import AgentServices, ToolEnvironment
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, UsageError
+from assent.core.errors import SCRATCH_COPY, AssentError, UsageError
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.llm import StreamDelta, TextPart, ToolCall
 from assent.core.paths import one_line
@@ -42,6 +42,7 @@ from assent.core.session.transcript import STAGED_OPERATIONS
 from assent.core.shell.process import MAX_COMMAND_S, MIN_SECONDS
 from assent.core.text.secrets import redact
 from assent.core.tool import (
+    MISSING_CAPABILITY,
     CommandEffect,
     Decision,
     DraftEffect,
@@ -206,6 +207,15 @@ KEPT_NOTES = (
     "The user's notes from earlier approvals were added at its end as open items, because your "
     "text did not contain them: read them there and plan for them."
 )
+EACH_OPTION = (
+    "Options are rehearsed each for itself: call `rehearse` with `option`, then present them "
+    "together. Nothing was presented."
+)
+NO_REHEARSAL = (
+    "Only commands that read run while planning (`plan.shell`), so nothing can be rehearsed: "
+    "present it without. Nothing was presented."
+)
+NOT_SHOWN = "Not presented: fix what fails and present again."
 PRESENTED = (
     "Plan ready for review (digest {digest}). You cannot approve your own plan: the user decides. "
     "The turn ends here."
@@ -298,6 +308,8 @@ class EffectRunner:
                 return self._draft(wish, wanted)
             case RehearseEffect(commands):
                 return (yield from self._rehearse(wish, commands))
+            case PresentPlanEffect(options, True):
+                return (yield from self._present_rehearsed(wish, options))
             case CommandEffect() as command:
                 work = self._stage_command if wish.planning else self._run
                 return (yield from work(wish, command))
@@ -461,7 +473,9 @@ class EffectRunner:
         metadata = _named(plan) if plan else {}
         return EffectDone(EffectResult(listed.text, metadata=metadata), rest=listed.rest)
 
-    def _rehearse(self, wish: EffectRequest, commands: tuple[str, ...]) -> EffectSteps:
+    def _rehearse(
+        self, wish: EffectRequest, commands: tuple[str, ...], *, suggest: bool = True
+    ) -> EffectSteps:
         """Tries the draft in a copy; its output is streamed."""
         if why := self._tools.cancel_reason():
             return _failed(STOPPED.format(why=why))
@@ -475,8 +489,29 @@ class EffectRunner:
             stopped=lambda: bool(tools.cancel_reason()),
             seconds_left=tools.seconds_left,
             mask=tools.redact,
+            suggest=suggest,
         )
         return EffectDone(carried)
+
+    def _present_rehearsed(self, wish: EffectRequest, options: tuple[str, ...]) -> EffectSteps:
+        """Tries the draft in a copy and presents the plan, unless that fails.
+
+        Where no copy can be made, it is presented all the same, and the result says so.
+        """
+        if options:
+            return _failed(EACH_OPTION)
+        if why := self._why_not_presented(wish.record):
+            return _failed(why)
+        if self._tools.plan_shell == "read-only":
+            return _failed(NO_REHEARSAL)
+        tried = (yield from self._rehearse(wish, (), suggest=False)).carried
+        lacks_copy = tried.metadata.get(MISSING_CAPABILITY) == SCRATCH_COPY
+        if tried.failed and not lacks_copy:
+            text = f"{NOT_SHOWN} {tried.text}"
+            return EffectDone(msgspec.structs.replace(tried, text=text))
+        done = self._present(wish.record)
+        said = msgspec.structs.replace(done.carried, text=f"{done.carried.text}\n{tried.text}")
+        return msgspec.structs.replace(done, carried=said)
 
     def _drafted(self, wish: EffectRequest) -> PlanRecord | None:
         """Returns the plan whose draft a call is about, as far as there is one; begins none."""
@@ -539,11 +574,22 @@ class EffectRunner:
         carried = EffectResult(told, metadata=_named(plan))
         return EffectDone(carried, changed=True, wrote=sha256(whole), draft=plan.draft)
 
-    def _present(self, record: SessionRecord, options: tuple[str, ...] = ()) -> EffectDone:
+    def _why_not_presented(self, record: SessionRecord, options: tuple[str, ...] = ()) -> str:
+        """Returns why nothing can be presented now; nothing if it can."""
         if record.mode != "plan":
-            return _failed(f"A plan can only be presented in plan mode; the mode is {record.mode}.")
+            return f"A plan can only be presented in plan mode; the mode is {record.mode}."
         if record.parent:
-            return _failed("Only the main session can present a plan.")
+            return "Only the main session can present a plan."
+        if options:
+            return ""  # each of them is looked at where they are presented
+        plan = self._services.plan_of(record)
+        if plan is None or (why := self.authoring.why_not_presentable(plan)):
+            return EMPTY_PLAN if plan is None else why
+        return self._services.options.other_drafts(record, plan) if plan.option else ""
+
+    def _present(self, record: SessionRecord, options: tuple[str, ...] = ()) -> EffectDone:
+        if why := self._why_not_presented(record, options):
+            return _failed(why)
         closed = _closed_todo(record.todos)
         events = (TodosChanged(closed),) if closed != record.todos else ()
         if options:
@@ -551,10 +597,7 @@ class EffectRunner:
             presented = self._services.options.present(record, options, why_not)
             return EffectDone(presented, () if presented.failed else events, changed=True)
         plan = self._services.plan_of(record)
-        if plan is None or (why := self.authoring.why_not_presentable(plan)):
-            return _failed(EMPTY_PLAN if plan is None else why)
-        if plan.option and (why := self._services.options.other_drafts(record, plan)):
-            return _failed(why)
+        assert plan is not None, "there is something to present"
         proposed = self._services.approvals.propose(plan, record)
         text = PRESENTED.format(digest=proposed.digest)
         if self._services.plans.repository().plan(proposed).covers_nothing:

@@ -264,7 +264,7 @@ def _narrowed(mode: CustomMode) -> str:
 
 def _plan_words(plan: PlanRecord, staged: int, *, approved: bool) -> str:
     option = f" (option {plan.option})" if plan.option else ""
-    named = f"Plan: {plan.name}{option} in {one_line(plan.path)}"
+    named = f"Plan{option} in {one_line(plan.path)}"
     count = "1 operation" if staged == 1 else f"{staged} operations"
     if plan.state is PlanState.AWAITING_APPROVAL:
         consent = "approved by the user" if approved else "not approved"

@@ -66,19 +66,21 @@ class DraftRehearsals:
         stopped: Callable[[], bool],
         seconds_left: Callable[[], float | None],
         mask: Callable[[str], str],
+        suggest: bool = True,
     ) -> Generator[StreamDelta, None, EffectResult]:
         """Rehearses a plan and streams what its commands print; returns the report.
 
         `commands` are the model's; without any, those that verify plans here are run. `hidden` is
         what the model may not read: its commands do not, either. `seconds_left` are those of the
-        turn, and `mask` takes secrets out of what is said.
+        turn, and `mask` takes secrets out of what is said. With `suggest` nothing is tried where no
+        command verifies plans and the project's files suggest one; else the draft alone is.
         """
         if record is None or record.state in CLOSED_STATES:
             return EffectResult(NOTHING_STAGED)
         plan = self._rehearser.plan(record)
         if not plan.operations:
             return EffectResult(NOTHING_STAGED)
-        if not commands and (lines := self._unconfirmed(plan)):
+        if suggest and not commands and (lines := self._unconfirmed(plan)):
             shown = ", ".join(f"`{typed_line(line)}`" for line in lines)
             return EffectResult(SUGGESTED.format(lines=shown), failed=True)
         try:

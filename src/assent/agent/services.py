@@ -27,7 +27,7 @@ from assent.ports.session import AgentDriver, Asker, CallGuard, PermissionGate
 from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.run_status import LastEdit, RunStatus
 from assent.tools.dispatcher import ToolDispatcher
-from assent.tools.files import OwnFolders, names_line
+from assent.tools.files import OwnFolders, first_look
 from assent.tools.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class AgentServices(msgspec.Struct, frozen=True):
         return plan_link(plan.plan_id, plan.seq, home.seq, plan.option)
 
     def top_level(self, limits: PathLimits | None, staged: Sequence[Operation] = ()) -> str:
-        """Returns a line with what is at the top of the workspace, with a draft applied.
+        """Returns what is at the top of the workspace and in its tests, with a draft applied.
 
         A model that does not know it guesses. Names that `limits` hide are left out; nothing is
         returned if they hide everything. The others are others' words: secrets are taken out.
@@ -159,7 +159,7 @@ class AgentServices(msgspec.Struct, frozen=True):
 
         overlay = Overlay(self.ports.files, self.ports.blobs, staged)
         own = OwnFolders(self.config.plan_dir, self.config.private)
-        return redact(f"Top level: {names_line(overlay, b'', own, is_shown) or 'empty'}.")
+        return redact(first_look(overlay, own, is_shown))
 
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
         """Shows a session's todos next to its plan's tasks, for people to read."""

@@ -172,6 +172,7 @@ class PresentPlanEffect(msgspec.Struct, frozen=True):
     """Freezes the plan and shows it to the user; it ends the turn."""
 
     options: tuple[str, ...] = ()  # labels of several plans to choose from
+    rehearse: bool = False  # tries it in a scratch copy first, and shows nothing that fails
 
 
 class OptionsEffect(msgspec.Struct, frozen=True):

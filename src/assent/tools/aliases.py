@@ -222,7 +222,7 @@ def _present(args: TranslatedArgs) -> TranslatedArgs:
             "The plan's text was not saved: write it with `write_plan`, then call `present_plan` "
             "without it. Nothing was done."
         )
-    return {"options": args["options"]} if "options" in args else {}
+    return {name: args[name] for name in ("rehearse", "options") if name in args}
 
 
 def _notebook(args: TranslatedArgs) -> TranslatedArgs:

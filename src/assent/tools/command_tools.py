@@ -48,9 +48,7 @@ class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     # It implies `stage`.
     at_end: Annotated[bool, PLAN_FIELD] = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
-    timeout: Annotated[float, msgspec.Meta(description="seconds")] = (
-        0  # seconds; 0: as many as usual
-    )
+    timeout: float = 0  # seconds; 0: as many as usual
     subject: Annotated[str, HIDDEN_FIELD] = ""
 
 

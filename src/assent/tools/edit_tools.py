@@ -62,8 +62,8 @@ BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 
 class WriteArgs(OptionArgs, frozen=True):
-    path: Annotated[str, msgspec.Meta(description="file")]
-    content: Annotated[str, msgspec.Meta(description="text")]
+    path: str
+    content: str
 
 
 def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -129,7 +129,7 @@ class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EditArgs(OptionArgs, frozen=True):
-    edits: Annotated[list[TextEdit], msgspec.Meta(description="any order")]
+    edits: list[TextEdit]
 
 
 class _FileEdits(msgspec.Struct):

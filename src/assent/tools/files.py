@@ -305,6 +305,8 @@ def _names(overlay: Overlay, folder: bytes) -> dict[bytes, bool]:
 
 
 MAX_LINE_CHARS = 300
+MAX_TESTS_CHARS = 160  # of the names in a folder of tests, which come in addition
+TEST_FOLDERS = (b"tests", b"test", b"spec")  # at the top; the first that is there counts
 MAX_NAME_CHARS = 60
 MAX_LOOKED_AT = 1000  # names; of a folder with more, the others are only counted
 _PLAIN_NAME = r"[\w.+@%=~-]+"
@@ -322,11 +324,12 @@ def names_line(
     folder: bytes,
     own: OwnFolders,
     readable: Callable[[bytes], bool] = lambda path: True,
+    most: int = MAX_LINE_CHARS,
 ) -> str:
     """Returns the names in a folder, folders first: `src/, tests/, Makefile, … 12 more`.
 
     Ignored names, Assent's own, those of secrets and those that are not readable are left out. It
-    is nothing if there are no others.
+    is nothing if there are no others. `most` are the characters of the names that are shown.
     """
     ignored, prefix = IgnoreMatcher(overlay), folder + b"/" if folder else b""
     try:
@@ -345,11 +348,26 @@ def names_line(
     shown, size = list[str](), 0
     for _, name in found:
         size += len(name) + 2
-        if size > MAX_LINE_CHARS:
+        if size > most:
             break
         shown.append(name)
     more = len(found) - len(shown) + unseen
     return ", ".join([*shown, *([f"… {more} more"] if more else [])])
+
+
+def first_look(
+    overlay: Overlay, own: OwnFolders, readable: Callable[[bytes], bool] = lambda path: True
+) -> str:
+    """Returns the names at the top of a workspace and those of its tests, for a first look.
+
+    Every change is tested, so that a model would list the tests first.
+    """
+    told = f"Top level: {names_line(overlay, b'', own, readable) or 'empty'}."
+    tests = next((each for each in TEST_FOLDERS if overlay.state(each) == "folder"), b"")
+    if not tests or not readable(tests) or IgnoreMatcher(overlay).covers(tests, folder=True):
+        return told
+    names = names_line(overlay, tests, own, readable, MAX_TESTS_CHARS)
+    return f"{told}\nIn {tests.decode()}/: {names}." if names else told
 
 
 def _quoted(name: bytes) -> str:

@@ -131,8 +131,8 @@ LIST = Tool("list", ListArgs, list_touches, run_list, Action.READ, on_demand="fi
 
 
 class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(description="src/**/*.{ts,tsx}")]
-    path: Annotated[str, msgspec.Meta(description="folder")] = "."
+    pattern: str
+    path: str = "."
     limit: Annotated[int, HIDDEN_FIELD] = MAX_FILES
 
 

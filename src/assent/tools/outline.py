@@ -29,6 +29,9 @@ from assent.core.paths import base_name
 from assent.tools.definitions import definition, language_of
 
 MAX_ENTRIES: Final = 100  # definitions that are shown
+MAX_SIGNED: Final = 30  # so many each with its line; of more, nested ones are only named
+SHORT_LINES: Final = 3  # of a nested definition that is named without its lines,
+FEW_NAMES: Final = 5  # if there are more than so many beside it
 MAX_ENTRY_CHARS: Final = 100
 MAX_NESTED: Final = 300  # names of nested definitions, where there are too many to show each
 MAX_RANGES: Final = 200  # nested definitions whose lines are named, too
@@ -133,7 +136,7 @@ def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ..
     symbols = file_symbols(path, content, digest).symbols
     found, operators = _without_operators([each for each in symbols if each.is_shown])
     note = _left_out(operators)
-    if len(found) <= MAX_ENTRIES:
+    if len(found) <= MAX_SIGNED:
         return (*[outline_entry(each) for each in found], *note)
     shown = ([each for each in found if not each.depth] or found)[:MAX_ENTRIES]
     entries = []
@@ -142,12 +145,20 @@ def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ..
     has_ranges = len(inner) <= MAX_RANGES
     for each in shown:
         below = [one for one in inner if one.owner == each.qualified and one not in shown]
-        names = [one.name[:MAX_ENTRY_CHARS] + f" {one.span}" * has_ranges for one in below]
+        is_brief = len(below) > FEW_NAMES
+        names = [_named(one, has_ranges=has_ranges, is_brief=is_brief) for one in below]
         entries.append(outline_entry(each))
         entries += [f"  {', '.join(names)}"] if names else []
         named += len(names)
     more = len(found) - named
     return (*entries, *([f"[{more} more definitions]"] if more else []), *note)
+
+
+def _named(symbol: Symbol, *, has_ranges: bool, is_brief: bool) -> str:
+    """Returns the name of a nested definition; with its lines, in brief if these are several."""
+    is_short = is_brief and 0 <= symbol.last - symbol.first < SHORT_LINES
+    span = f" {symbol.span}" if has_ranges and not is_short else ""
+    return symbol.name[:MAX_ENTRY_CHARS] + span
 
 
 def inner_outline(symbols: Sequence[Symbol], around: Symbol, most: int) -> list[str]:

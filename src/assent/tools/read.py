@@ -111,9 +111,9 @@ IMAGES = {
 
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: Annotated[str, msgspec.Meta(description="file or folder")]
-    lines: Annotated[str, msgspec.Meta(description="28-67,Name,Class.method")] = ""
-    more: Annotated[list[str], msgspec.Meta(description="other files: path:Name")] = []
+    path: str
+    lines: str = ""
+    more: list[str] = []
     offset: Annotated[int, HIDDEN_FIELD] = 0
     limit: Annotated[int, HIDDEN_FIELD] = 0
     end_line: Annotated[int, HIDDEN_FIELD] = 0

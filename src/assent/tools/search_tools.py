@@ -145,10 +145,10 @@ TYPES = {
 
 
 class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(description="regular expression")]
-    path: Annotated[str, msgspec.Meta(description="file or folder")] = "."
+    pattern: str
+    path: str = "."
     include: Annotated[str, msgspec.Meta(description="file glob")] = ""
-    literal: Annotated[bool, msgspec.Meta(description="pattern is plain text")] = False
+    literal: bool = False
     context: Annotated[int | str, msgspec.Meta(description="lines around, or definition")] = 0
     ignore_case: Annotated[bool, msgspec.Meta(description="a = A")] = False
     limit: Annotated[int, HIDDEN_FIELD] = 100

@@ -44,7 +44,7 @@ class TodoItemArgs(msgspec.Struct, frozen=True):
 
 
 class TodoArgs(msgspec.Struct, frozen=True):
-    todos: Annotated[list[TodoItemArgs], msgspec.Meta(description="all items")]
+    todos: list[TodoItemArgs]
 
 
 def todo_touches(args: TodoArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -93,16 +93,14 @@ class SingleQuestionArgs(msgspec.Struct, frozen=True):
     # Offered as labels alone, which is what most questions take; an answer may be explained.
     options: Annotated[
         list[QuestionChoiceArgs],
-        msgspec.Meta(
-            description="answers to choose from", extra_json_schema={"items": {"type": "string"}}
-        ),
+        msgspec.Meta(description="to choose from", extra_json_schema={"items": {"type": "string"}}),
     ] = []
-    multiple: Annotated[bool, msgspec.Meta(description="several may be chosen")] = False
+    multiple: Annotated[bool, msgspec.Meta(description="several answers")] = False
     custom: Annotated[bool, HIDDEN_FIELD] = True  # free text, too
 
 
 class QuestionArgs(msgspec.Struct, frozen=True):
-    questions: Annotated[list[SingleQuestionArgs], msgspec.Meta(description="asked together")]
+    questions: list[SingleQuestionArgs]
 
 
 def question_touches(args: QuestionArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -251,7 +249,7 @@ TASK = Tool(
 
 
 class WritePlanArgs(OptionArgs, frozen=True):
-    text: Annotated[str, msgspec.Meta(description="the whole text")]
+    text: str
     # Starts another plan of that name; not offered, as models named their plan by it.
     name: Annotated[str, HIDDEN_FIELD] = ""
 
@@ -273,15 +271,25 @@ WRITE_PLAN = Tool(
 )
 
 
+def _rehearsed(lines: tuple[str, ...], context: ToolContext) -> tuple[ResourceAccess, ...]:
+    """Returns the commands that a model chose, here or in the plan's text, as if it staged them."""
+    chosen = lines or front_matter(context.plan_text()).verify
+    own = [ResourceAccess(Action.SHELL, line.strip(), stage=True) for line in chosen]
+    return (ResourceAccess(Action.PLAN, "draft", "rehearse"), *own)
+
+
 # present_plan: freezes the plan and shows it to the user, who decides (F35).
 
 
 class PresentPlanArgs(msgspec.Struct, frozen=True):
+    rehearse: Annotated[bool, msgspec.Meta(description="try it in a copy first")] = False
     options: Annotated[list[str], HIDDEN_FIELD] = []  # labels; without them, the session's plan
 
 
 def present_plan_touches(args: PresentPlanArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
-    return (ResourceAccess(Action.PRESENT, "plan"),)
+    """Returns what a rehearsal would run, too: commands that the plan's text names for it."""
+    own = _rehearsed((), context) if args.rehearse else ()
+    return (ResourceAccess(Action.PRESENT, "plan"), *own)
 
 
 def run_present_plan(args: PresentPlanArgs, context: ToolContext) -> ToolOutcome:
@@ -289,7 +297,7 @@ def run_present_plan(args: PresentPlanArgs, context: ToolContext) -> ToolOutcome
     return ToolOutcome(
         "The plan is presented; the user decides.",
         "plan",
-        effect=PresentPlanEffect(tuple(args.options)),
+        effect=PresentPlanEffect(tuple(args.options), args.rehearse),
     )
 
 
@@ -300,6 +308,7 @@ PRESENT_PLAN = Tool(
     run_present_plan,
     Action.PRESENT,
     only="plan",
+    includes=("rehearse",),
 )
 
 
@@ -396,10 +405,7 @@ class RehearseArgs(OptionArgs, frozen=True):
 
 
 def rehearse_touches(args: RehearseArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
-    """Returns the commands that a model chose, here or in the plan's text, as if it staged them."""
-    lines = _command_lines(args) or front_matter(context.plan_text()).verify
-    own = [ResourceAccess(Action.SHELL, line.strip(), stage=True) for line in lines]
-    return (ResourceAccess(Action.PLAN, "draft", "rehearse"), *own)
+    return _rehearsed(_command_lines(args), context)
 
 
 def run_rehearse(args: RehearseArgs, context: ToolContext) -> ToolOutcome:

@@ -113,6 +113,7 @@ class Tool(msgspec.Struct, frozen=True):
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
     on_demand: str = ""  # what it is for, in 1 to 4 words: then it is offered when it is asked for
     withheld: tuple[str, ...] = ()  # arguments that settings make useless, so none is offered them
+    includes: tuple[str, ...] = ()  # arguments that stand for a call of the tool of their name
     # The calls that a call stands for, by their arguments; each is judged and run by itself.
     pieces: Callable[[Any], Sequence[dict[str, Any]]] = lambda args: ()
 
@@ -185,8 +186,10 @@ def tool_definition(
     """
     stages = planning and not {*DRAFT_TOOLS} <= {*absent}
     own = tool.schema if tool.schema is not None else schema(tool.args, planning=stages)
-    if tool.withheld:
-        fields = {name: one for name, one in own["properties"].items() if name not in tool.withheld}
+    # What an argument has another tool do cannot be had where that tool cannot.
+    withheld = {*tool.withheld, *({*tool.includes} & {*absent})}
+    if withheld:
+        fields = {name: one for name, one in own["properties"].items() if name not in withheld}
         own = {**own, "properties": fields}
     if options and tool.schema is None:
         own = _with_options(tool, own)
