@@ -19,6 +19,7 @@ from assent.agent.rehearsal import (
     NOTHING_REAL,
     NOTHING_STAGED,
     ONLY_APPLIED,
+    OWN_ONLY,
     SUGGESTED,
 )
 from assent.agent.tool_call_runner import NOT_PRESENTED
@@ -255,7 +256,7 @@ def test_g12_one_answer_edits_checks_tries_and_presents(planner: Planner) -> Non
     )
     assert failed["result"]["text"].startswith(lead)
     assert not presented["result"]["failed"]
-    assert f"\nPassed: 1 command. {ONLY_APPLIED} {NOTHING_REAL}\n" in presented["result"]["text"]
+    assert f"\nPassed: 1 command. {OWN_ONLY} {NOTHING_REAL}\n" in presented["result"]["text"]
     review = planner.world.ok("review")
     found = review["rehearsal"]
     assert (found["passed"], found["by"]) == (True, "model")

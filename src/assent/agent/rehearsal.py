@@ -38,6 +38,7 @@ ONLY_APPLIED: Final = (
     "No command is set to verify plans here, and none was named in `commands`: it is only shown "
     "that the operations can be applied."
 )
+OWN_ONLY: Final = "Only the draft's own commands ran: none is set to verify plans here."
 NO_COPY: Final = "{why} Not rehearsed: present the plan without it, and say so in its text."
 _CHOSEN_BY: Final[dict[ChosenBy, str]] = {
     "operation": "of the draft",
@@ -151,7 +152,7 @@ def _verdict(found: Rehearsal) -> str:
     noun = "command" if total == 1 else "commands"
     if found.passed:
         unchecked = not any(command.is_verification for command in found.commands)
-        return f"Passed: {total} {noun}." + (f" {ONLY_APPLIED}" if unchecked else "")
+        return f"Passed: {total} {noun}." + (f" {OWN_ONLY}" if unchecked else "")
     return (
         f"Failed: {ran} of {total} {noun} ran."
         if found.passed is False
