@@ -1,6 +1,8 @@
 """Text that a model already sees is named and not sent again; what it no longer sees is shown."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from tests.adversarial.harness import Stage, events
 from tests.cli.harness import Answer
 
-from assent.agent.repeats import MAX_SEARCHES, VisibleText, without_repeats
+from assent.agent.repeats import MAX_SEARCHES, ShownMessages, VisibleText, without_repeats
 from assent.core.event import Event
 from assent.core.llm import StopReason, TextPart, ToolCall, ToolResult
 from assent.core.session.event import (
@@ -124,23 +126,25 @@ BLOCK = FileBlock("a.py", 2, BODY, "[a.py, lines 2-40 of 43]")
 READ = ToolCall("2", "read", {"path": "a.py", "lines": "2-40"})
 
 
+BEFORE: list[Event] = [
+    MessageAdded("m1", "", (TextPart("Hello"),)),
+    StepStarted(1, "plan", "m", "plan"),
+    PartSaid(ToolCall("0", "read", {"path": "b.py"})),
+    StepEnded(StopReason.CALLS),
+    CallEnded("0", "read", ToolResult("0", "Nothing.")),
+    MessageAdded("m2", "", (TextPart("Look"),)),
+    StepStarted(1, "plan", "m", "plan"),
+    PartSaid(ToolCall("1", "read", {"path": "a.py"})),
+    StepEnded(StopReason.CALLS),
+    CallEnded("1", "read", ToolResult("1", f"[a.py, lines 2-40 of 43]\n{BODY}")),
+]
+
+
 def conversation(*more: Event) -> VisibleText:
-    before = [
-        MessageAdded("m1", "", (TextPart("Hello"),)),
-        StepStarted(1, "plan", "m", "plan"),
-        PartSaid(ToolCall("0", "read", {"path": "b.py"})),
-        StepEnded(StopReason.CALLS),
-        CallEnded("0", "read", ToolResult("0", "Nothing.")),
-        MessageAdded("m2", "", (TextPart("Look"),)),
-        StepStarted(1, "plan", "m", "plan"),
-        PartSaid(ToolCall("1", "read", {"path": "a.py"})),
-        StepEnded(StopReason.CALLS),
-        CallEnded("1", "read", ToolResult("1", f"[a.py, lines 2-40 of 43]\n{BODY}")),
-    ]
     transcript = Transcript()
-    for event in (*before, *more):
+    for event in (*BEFORE, *more):
         transcript.add(event)
-    return VisibleText(transcript.messages, ())
+    return VisibleText(ShownMessages(transcript.messages), ())
 
 
 def told(visible: VisibleText, block: FileBlock = BLOCK, mask: str = "") -> str:
@@ -158,7 +162,7 @@ def test_f12_only_what_the_next_request_contains_counts_as_shown() -> None:
     assert told(conversation(Compacted("It read a file.", 0))) == whole
     assert told(conversation(Compacted("It read a file.", 2))) == named
     assert told(conversation(SessionRewound("m2"))) == whole
-    assert told(VisibleText((), ())) == whole
+    assert told(VisibleText(ShownMessages(), ())) == whole
 
 
 def test_f12_a_text_is_compared_as_it_would_be_shown() -> None:
@@ -172,7 +176,74 @@ def test_f12_a_text_is_compared_as_it_would_be_shown() -> None:
 def test_f12_comparing_takes_a_bounded_number_of_searches() -> None:
     lines = [f"{n % 7}" for n in range(2000)]
     shown = "\n".join(["a.py", *[f"{n % 5}" for n in range(2000)], "5", "6"])
-    visible = VisibleText((), [ToolResult("1", shown)])
+    visible = VisibleText(ShownMessages(), [ToolResult("1", shown)])
     block = FileBlock("a.py", 1, "\n".join(lines))
     assert without_repeats(block.shown, [block], READ, visible, str) == block.shown
     assert visible.searches <= MAX_SEARCHES + 1
+
+
+def test_f12_a_conversation_that_grows_is_read_as_one_that_is_read_as_a_whole() -> None:
+    """Whatever happens to the messages between two calls, what was taken in before is no less."""
+    other = [
+        StepStarted(2, "plan", "m", "plan"),
+        PartSaid(ToolCall("3", "edit", {"path": "a.py", "old": ROWS[3], "new": ROWS[30]})),
+        PartSaid(ToolCall("4", "read", {"path": "a.py", "lines": "2-40"})),
+        StepEnded(StopReason.CALLS),
+        CallEnded("3", "edit", ToolResult("3", "No such text.", failed=True)),
+        CallEnded("4", "read", ToolResult("4", f"[a.py: shown above]\n{BODY}")),
+    ]
+    cuts = [ResultsPruned(0, 1, 9), Compacted("It read a file.", 2), SessionRewound("m2")]
+    blocks = [BLOCK, FileBlock("b.py", 1, "Nothing."), FileBlock("a.py", 2, "\n".join(ROWS[:9]))]
+    for cut in cuts:
+        transcript, grown = Transcript(), ShownMessages()
+        for event in (*BEFORE, *other, cut, *BEFORE, *other):
+            transcript.add(event)
+            grown.take_in(transcript.messages)
+            whole = ShownMessages(transcript.messages)
+            for block in blocks:
+                seen = [told(VisibleText(each, ()), block) for each in (grown, whole)]
+                assert seen[0] == seen[1]
+                assert grown.has_failed_edit(block.path) == whole.has_failed_edit(block.path)
+
+
+@pytest.mark.parametrize("path", ["a.py", "other{}.py"])
+def test_f12_a_call_costs_the_same_after_many_others(path: str) -> None:
+    """Counts what Python does for one call, which no load of the machine changes."""
+    assert _work_of_call(800, path) <= 2 * _work_of_call(80, path)
+
+
+def _work_of_call(steps: int, path: str) -> int:
+    """Returns how many functions the last of many calls needs."""
+    transcript, shown, work = Transcript(), ShownMessages(), 0
+    for number in range(steps):
+        block = FileBlock(path.format(number), 2, BODY)
+        call = ToolCall(f"c{number}", "read", {"path": "a.py", "offset": number})
+        transcript.add(StepStarted(number, "plan", "m", "plan"))
+        transcript.add(PartSaid(call))
+        transcript.add(StepEnded(StopReason.CALLS))
+        work = _calls(partial(_end_call, shown, transcript, block, call))
+        transcript.add(CallEnded(call.id, "read", ToolResult(call.id, f"a.py\n{number}")))
+    return work
+
+
+def _end_call(
+    shown: ShownMessages, transcript: Transcript, block: FileBlock, call: ToolCall
+) -> None:
+    shown.take_in(transcript.messages)
+    without_repeats(block.shown, [block], call, VisibleText(shown, ()), str)
+
+
+def _calls(work: Callable[[], None]) -> int:
+    """Returns how many functions are called, of Python or built in."""
+    count = 0
+
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count

@@ -22,9 +22,11 @@ from assent.core.errors import Unavailable
 from assent.core.llm import ReasoningPart, StopReason, TextPart, TokenUsage, ToolResult
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import (
+    BatchPlanned,
     CallEnded,
     Compacted,
     PartSaid,
+    PlannedCall,
     Question,
     QuestionAnswered,
     QuestionAsked,
@@ -209,6 +211,26 @@ def test_f95_a_question_of_a_child_is_one_to_answer() -> None:
     row = turn_result_row(ending)
     assert (row["waiting"], row["next"]) == (["q1"], "assent questions list")
     assert "Answer: assent questions list" in [line.text for line in turn_result_lines(ending)]
+
+
+def batch(*calls: tuple[str, str]) -> BatchPlanned:
+    return BatchPlanned(tuple(PlannedCall(id, "shell", (touched,)) for id, touched in calls))
+
+
+def test_a_call_that_is_planned_anew_is_counted_once() -> None:
+    first, again = batch(("1", "a"), ("2", "b")), batch(("2", "c"))
+    ended = [CallEnded(id, "shell", ToolResult(id, "")) for id in ("1", "2")]
+    assert summed(first, ended[0], again).batches == (batch(("1", "a"), ("2", "c")),)
+    beside = batch(("9", "of a child"))
+    assert summed(first, beside, again).batches == (batch(("1", "a"), ("2", "c")), beside)
+
+
+def test_a_later_call_with_the_id_of_one_that_ended_is_another_one() -> None:
+    """Some models count the calls of each answer from the start."""
+    first, second = batch(("1", "a")), batch(("1", "b"))
+    ended = CallEnded("1", "shell", ToolResult("1", ""))
+    assert summed(first, ended, second, ended).batches == (first, second)
+    assert summed(first, ended, second, ended).open_batches == ()
 
 
 def test_the_whole_object() -> None:

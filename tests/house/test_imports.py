@@ -33,12 +33,15 @@ LATER = {
         "assent.planning",
         "assent.runs",
     ),
-    # Where plans stand, and what work will take: a first request shows neither.
+    # Where plans stand, and what work will take: a first request shows neither. Where runs stand: a
+    # plan that was never built is shown without that.
     "assent.app.status": (
         "assent.app.estimate",
         "assent.planning.plan_status",
         "assent.planning.steps",
         "assent.render.status",
+        "assent.runs.orphan_slots",
+        "assent.runs.run_status",
     ),
     "assent.app.composition": ("assent.runs.plan_commands", "assent.app.scratch"),
     # Only a name that is not known is compared with others.

@@ -6,6 +6,8 @@ import warnings
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.tools.call_harness import Desk
 
 from assent.tools.diagnostics import MAX_BYTES, MAX_YAML, SyntaxProblem, syntax_problem
@@ -243,3 +245,56 @@ def test_f132_what_is_wrong_only_together_is_found_in_a_long_file(first: str, la
     between = [f"value_{number} = {number}" for number in range(2000)]
     assert place("a.py", "\n".join(between)) is None
     assert place("a.py", "\n".join([first, *between, last])) is not None
+
+
+LINES = [
+    "value = {n}",
+    "def f{n}():\n    return {n}",
+    "if value:\n    x = {n}\nelse:\n    x = 0",
+    "elsewhere = {n}",
+    "text = '''\n value {n}\n'''",
+    "long = 1 + \\\n    {n}",
+    "items = [\n{n},\n]",
+    "try:\n    pass\nexcept ValueError:\n    pass",
+]
+CHANGES = [
+    "",
+    "\n",
+    "value",
+    "else: x",
+    "else:\n    x = 1\n",
+    "'''",
+    "\\",
+    "\\\n",
+    "(",
+    "    ",
+    "#",
+]
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_f132_what_is_known_of_a_file_before_an_edit_changes_no_verdict(
+    data: st.DataObject,
+) -> None:
+    """Any edits, one after the other; the whole file is parsed for comparison."""
+    text = "".join(f"{LINES[n % len(LINES)].format(n=n)}\n" for n in range(600))
+    assert syntax_problem(b"a.py", text.encode()) is None
+    for _ in range(4):
+        at = data.draw(st.integers(0, len(text)))
+        removed = data.draw(st.sampled_from([0, 0, 1, 5, 40, 3000]))
+        edited = f"{text[:at]}{data.draw(st.sampled_from(CHANGES))}{text[at + removed :]}"
+        is_valid = compiles(edited)
+        assert (syntax_problem(b"a.py", edited.encode()) is None) == is_valid
+        if is_valid or data.draw(st.booleans()):
+            text = edited
+
+
+def compiles(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "a.py", "exec")
+        except SyntaxError:
+            return False
+    return True

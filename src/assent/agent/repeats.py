@@ -1,12 +1,12 @@
 """Repeats: lines of files that the conversation already shows are named, not sent again.
 
-Nothing is remembered for this: what counts is the text that the next request contains anyway. So
-what a summary replaced, what was removed as old output, and what a rewind cut off is shown again,
-and a session that another process continues is treated like any other.
+Nothing is stored for this: what counts is the text that the next request contains anyway. So what
+a summary replaced, what was removed as old output, and what a rewind cut off is shown again, and a
+session that another process continues is treated like any other.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -19,67 +19,190 @@ MIN_PART: Final = 20  # lines of a part of a block that is named while the rest 
 MIN_RUN: Final = 3  # lines that have to follow each other in what is shown
 MAX_RUNS: Final = 6  # of which a block may consist, such as what an edit left of it and wrote
 MAX_SEARCHES: Final = 400  # in one result; what would take more is shown
+PARTS: Final = 64  # of messages whose names are searched together
+JOINED: Final = 20_000  # characters of texts that are searched together
+_MARK: Final = "\n\0\n"  # between texts: no line that is looked for goes across
 _READ: Final = "read"
 _EDITS: Final = ("edit", "write", "patch")
 
 
-class VisibleText:
-    """What the conversation shows of files: results, attached files, and what the model wrote."""
+class ShownMessages:
+    """What the messages of a conversation show of files; each message is taken in once.
 
-    def __init__(self, messages: Iterable[ChatMessage], results: Iterable[ToolResult]) -> None:
-        parts: list[MessagePart] = [part for message in messages for part in message.parts]
-        self._parts = [*parts, *results]
-        self._calls = {part.id: part for part in parts if isinstance(part, ToolCall)}
-        self._read = [part for part in parts if isinstance(part, ToolResult)]  # by the model
-        self._known: dict[str, str] = {}
+    It grows with the conversation, so that a call costs the same after a thousand others. It
+    follows the messages alone: where one that was taken in is gone, all are taken in again.
+    """
+
+    def __init__(self, messages: tuple[ChatMessage, ...] = ()) -> None:
+        self._forget()
+        self.take_in(messages)
+
+    def _forget(self) -> None:
+        self._messages: tuple[ChatMessage, ...] = ()
+        self._parts: list[_Part] = []
+        self._names: list[str] = []  # of as many parts each, together
+        self._known: dict[str, _PathText] = {}
+        self._edits: list[tuple[str, bool]] = []  # what was to be edited; whether it failed
+        self._answered: set[tuple[str, str]] = set()  # calls that have a result
+        self._told = ""  # results that name lines instead of showing them
+        self.calls: dict[str, ToolCall] = {}
+
+    def take_in(self, messages: tuple[ChatMessage, ...]) -> None:
+        """Takes in the messages that are new, or all if one is no longer what it was."""
+        known = len(self._messages)
+        if messages[:known] != self._messages:  # quick, as they are the same objects
+            self._forget()
+            known = 0
+        for message in messages[known:]:
+            for part in message.parts:
+                self._add(part)
+        self._messages = messages
+
+    def _add(self, part: MessagePart) -> None:
+        match part:
+            case TextPart(text=text):
+                self._append(_Part(text, (text,)))
+            case ToolCall(args=args):
+                self.calls[part.id] = part
+                self._append(_Part(str(args), tuple(_strings(args))))
+            case ToolResult(text=text):
+                call = self.calls.get(part.call)
+                self._append(_Part(f"{text}\0{call.args}" if call else text, (text,)))
+                if call:
+                    self._answered.add(_call_key(call))
+                    if call.tool in _EDITS:
+                        self._edits.append((str(call.args), part.failed))
+                if SHOWN_ABOVE in text:
+                    self._told += f"{text}\0"
+            case _:
+                pass
+
+    def _append(self, part: "_Part") -> None:
+        self._parts.append(part)
+        if not len(self._parts) % PARTS:
+            self._names.append("\0".join(each.names for each in self._parts[-PARTS:]))
+
+    def has_result(self, call: ToolCall) -> bool:
+        """Tells whether the same call, as the model wrote it, has a result."""
+        return _call_key(self.calls.get(call.id, call)) in self._answered
+
+    def is_told(self, line: str) -> bool:
+        """Tells whether the model has read in a result that a line is shown elsewhere."""
+        return line in self._told
+
+    def has_failed_edit(self, path: str) -> bool:
+        """Tells whether the last edit of a file failed."""
+        text = self.of(path)
+        for names, failed in self._edits[text.edits :]:
+            if path in names:
+                text.has_failed_edit = failed
+        text.edits = len(self._edits)
+        return text.has_failed_edit
+
+    def of(self, path: str) -> "_PathText":
+        """Returns what is shown where a file is named."""
+        text = self._known.setdefault(path, _PathText())
+        at = text.parts
+        while at < len(self._parts):
+            group, within = divmod(at, PARTS)
+            if not within and group < len(self._names) and path not in self._names[group]:
+                at += PARTS
+                continue
+            if path in self._parts[at].names:
+                text.add(*self._parts[at].texts)
+            at += 1
+        text.parts = at
+        return text
+
+
+class _Part(NamedTuple):
+    """A part of a message: the text in which files may be named, and the texts that it shows."""
+
+    names: str
+    texts: tuple[str, ...]
+
+
+class _PathText:
+    """The texts that are shown where a file is named, each whole between two marks."""
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self._joined: list[str] = []
+        self.lines: set[str] = set()
+        self.parts = 0  # of the conversation, and
+        self.edits = 0  # edits of it, that are taken in
+        self.has_failed_edit = False
+
+    def add(self, *texts: str) -> None:
+        for text in texts:
+            if text in self._texts:
+                continue
+            self._texts.add(text)
+            self.lines.update(text.split("\n"))
+            if not self._joined or len(self._joined[-1]) > JOINED:
+                self._joined.append(_MARK)
+            self._joined[-1] += f"{text}{_MARK}"
+
+    def shows(self, lines: str) -> bool:
+        return any(lines in joined for joined in self._joined)
+
+
+class VisibleText:
+    """What the model sees of files when a call ends: messages, and results that are not sent yet.
+
+    Messages are results, attached files, and what the model wrote.
+    """
+
+    def __init__(self, messages: ShownMessages, results: Iterable[ToolResult]) -> None:
+        self._messages = messages
+        self._results = tuple(results)
+        self._beside: dict[str, _PathText] = {}  # the results, and the one that is being made
         self.searches = 0
 
     def is_repeated(self, call: ToolCall) -> bool:
         """Tells whether the same call has a result: then the model wants to see it again."""
-        own = self._calls.get(call.id, call)  # as the model wrote it
-        others = [self._calls[each.call] for each in self._read if each.call in self._calls]
-        return any((one.tool, one.args) == (own.tool, own.args) for one in others)
+        return self._messages.has_result(call)
 
     def is_told(self, line: str) -> bool:
-        """Tells whether the model has read a line in a result."""
-        return any(line in each.text for each in self._read)
+        """Tells whether the model has read in a result that a line is shown elsewhere."""
+        return self._messages.is_told(line)
 
     def has_failed_edit(self, path: str) -> bool:
         """Tells whether the last edit of a file failed: then its text may be needed again."""
-        last = False
-        for part in self._parts:
-            call = self._calls.get(part.call) if isinstance(part, ToolResult) else None
+        last = self._messages.has_failed_edit(path)
+        for result in self._results:
+            call = self._messages.calls.get(result.call)
             if call and call.tool in _EDITS and path in str(call.args):
-                last = isinstance(part, ToolResult) and part.failed
+                last = result.failed
         return last
 
     def shows(self, path: str, text: str) -> bool:
         """Tells whether whole lines are shown where a file is named."""
         self.searches += 1
-        return f"\n{text}\n" in self.of(path)
+        lines = f"\n{text}\n"
+        return self._messages.of(path).shows(lines) or self._near(path).shows(lines)
 
-    def of(self, path: str) -> str:
-        if path not in self._known:
-            self._known[path] = "\n\0\n".join(["", *self._texts(path), ""])
-        return self._known[path]
+    def lines(self, path: str) -> tuple[Set[str], Set[str]]:
+        """Returns the lines that are shown where a file is named: in messages, and beside them."""
+        return self._messages.of(path).lines, self._near(path).lines
 
     def add(self, path: str, text: str) -> None:
         """Takes in what the result shows that is being made."""
-        self._known[path] = f"{self.of(path)}{text}\n\0\n"
+        self._near(path).add(text)
 
-    def _texts(self, path: str) -> Iterator[str]:
-        for part in self._parts:
-            match part:
-                case TextPart(text=text) if path in text:
-                    yield text
-                case ToolCall(args=args) if path in str(args):
-                    yield from _strings(args)
-                case ToolResult(text=text):
-                    call = self._calls.get(part.call)
-                    if path in text or (call and path in str(call.args)):
-                        yield text
-                case _:
-                    pass
+    def _near(self, path: str) -> _PathText:
+        if path not in self._beside:
+            self._beside[path] = near = _PathText()
+            for result in self._results:
+                call = self._messages.calls.get(result.call)
+                if path in result.text or (call and path in str(call.args)):
+                    near.add(result.text)
+        return self._beside[path]
+
+
+def _call_key(call: ToolCall) -> tuple[str, str]:
+    """Returns what two calls have in common that ask for the same."""
+    return call.tool, str(sorted(call.args.items()) if call.args else call.args)
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -163,12 +286,12 @@ def _runs(path: str, lines: Sequence[str], visible: VisibleText) -> list[_Run]:
     """
     if visible.shows(path, "\n".join(lines)):
         return [_Run(0, len(lines) - 1, is_shown=True)]
-    known = {*visible.of(path).split("\n")}
+    before, beside = visible.lines(path)
     found: list[_Run] = []
     at = 0
     while at < len(lines):
         most = at
-        while most < len(lines) and lines[most] in known:
+        while most < len(lines) and (lines[most] in before or lines[most] in beside):
             most += 1
         least = min(MIN_RUN, len(lines) - at)
         count = 0

@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from itertools import groupby
 from threading import Thread
 from time import perf_counter
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
@@ -79,6 +79,9 @@ from assent.tools.outcome import (
 )
 from assent.tools.read import READ
 from assent.tools.tool import OptionArgs, Tool, ToolContext
+
+if TYPE_CHECKING:
+    from assent.agent.repeats import ShownMessages
 
 # Runs several read-only pieces of work in parallel threads.
 
@@ -205,6 +208,7 @@ class ToolCallRunner:
         self._failed: list[str] = []
         self._unanswered: list[str] = []
         self._results: list[ToolResult] = []  # of the answer so far
+        self._shown: ShownMessages | None = None  # what the messages show of files
         self.ending: TurnEndReason | None = None
         self.words = ""
 
@@ -577,9 +581,11 @@ class ToolCallRunner:
         blocks = result.outcome.blocks
         if not blocks or result.outcome.failed:
             return text
-        from assent.agent.repeats import VisibleText, without_repeats
+        from assent.agent.repeats import ShownMessages, VisibleText, without_repeats
 
-        visible = VisibleText(self._turn.messages, self._results)
+        self._shown = self._shown or ShownMessages()
+        self._shown.take_in(self._turn.messages)
+        visible = VisibleText(self._shown, self._results)
         return without_repeats(text, blocks, call, visible, self._tools.redact)
 
     def _kept(self, text: str, cut: CutOutput) -> tuple[str, dict[str, str]]:

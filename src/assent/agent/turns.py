@@ -72,6 +72,7 @@ class SessionTurn:
         self._surroundings = SessionContext(services, tools)
         self._transcript = Transcript()
         self._offered = OfferedTools()
+        self._offered_for: tuple[SessionRecord, PlanRecord | None, PermissionContext] | None = None
         self._seen: dict[str, str] = {}  # digests of files as the model last saw them, by path;
         self._seen_in: dict[str, dict[str, str]] = {"": self._seen}  # and so in each option
         self._ever_seen: dict[str, set[str]] = {}  # all of their digests, and those to which they
@@ -117,12 +118,12 @@ class SessionTurn:
     def available_tools(self) -> tuple[ToolDefinition, ...]:
         """Returns the tools that the model sees in this mode, as this agent, at this point."""
         return self._tools.dispatcher.available_tools(
-            self._permissions(), self.agent, self._offered.names
+            self._offering(), self.agent, self._offered.names
         )
 
     def absent_tools(self) -> frozenset[str]:
         """Returns Assent's own tools that the model can neither call nor ask for here."""
-        return self._tools.dispatcher.absent(self._permissions(), self.agent)
+        return self._tools.dispatcher.absent(self._offering(), self.agent)
 
     def append_events(self, *events: SessionEvent, synced: bool = True) -> tuple[StoredEvent, ...]:
         """Appends events to the session, after those that others appended."""
@@ -398,6 +399,17 @@ class SessionTurn:
 
     def _permissions(self) -> PermissionContext:
         return self._surroundings.permission_context(self._record, self._current_plan())
+
+    def _offering(self) -> PermissionContext:
+        """Returns what decides which tools are offered; it is found out once for a stored event.
+
+        No call is judged by it: what another process has revoked counts at once there.
+        """
+        about = (self._record, self._current_plan())
+        known = self._offered_for
+        if known is None or known[0] is not about[0] or known[1] is not about[1]:
+            known = self._offered_for = (*about, self._permissions())
+        return known[2]
 
     def _current_plan(self) -> PlanRecord | None:
         if not self._plan_is_known:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from assent.app.status import WorkspaceStatus
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.repositories import WorkspaceMemory
-from assent.runs.run_status import LastEdit
 
 if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
@@ -100,7 +99,7 @@ class Engine(WorkspaceStatus):
         approvals.check_rehearsal = lambda record, plan: self.rehearsals.check_required(
             record, plan
         )
-        approvals.next_after_run = self.run_status.next_after_run
+        approvals.next_after_run = self._next_after_run
         return approvals
 
     @opened_once
@@ -137,7 +136,7 @@ class Engine(WorkspaceStatus):
         from assent.planning.reviews import Reviews
 
         reviews = Reviews(
-            self._ports, self.plans, self._config, self.run_status.next_after_run, self.plan_steps
+            self._ports, self.plans, self._config, self._next_after_run, self.plan_steps
         )
         reviews.rehearsed = self.rehearsals.of
         return reviews
@@ -332,6 +331,7 @@ class Engine(WorkspaceStatus):
     def _services(self) -> "AgentServices":
         """What sessions work with."""
         from assent.agent.services import AgentServices
+        from assent.runs.run_status import LastEdit
 
         return AgentServices(
             self._ports,

@@ -16,13 +16,15 @@ from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.repositories import WorkspaceRepository
-from assent.runs.orphan_slots import OrphanSlots
-from assent.runs.run_status import RunStatus
 
 if TYPE_CHECKING:
+    from assent.core.plan.plan import Plan
+    from assent.core.run.journal import RunResults
     from assent.core.session.estimate import WorkEstimate
     from assent.planning.plan_status import PlanStatus
     from assent.planning.steps import PlanSteps
+    from assent.runs.orphan_slots import OrphanSlots
+    from assent.runs.run_status import RunStatus
 
 STREAM_NAMES = (
     "workspace", "session", "plan", "run", "permit", "grant", "reading", "comment", "options",
@@ -42,25 +44,45 @@ class WorkspaceStatus:
         self._projections = PlanProjections(ports)
         self._projections.warnings = self._workspaces.warnings  # one list for all of them
         self.plans = Plans(ports, self._workspaces, self._projections)
-        self.orphan_slots = OrphanSlots(ports, config, self._workspaces)
-        self.run_status = RunStatus(ports, self.plans)
         self.session_list = SessionLookup(ports, self._workspaces, config.modes)
         sessions = self.session_list.repository
         self.question_list = PendingQuestionList(ports, self._workspaces, sessions)
+
+    @cached_property
+    def orphan_slots(self) -> "OrphanSlots":
+        """Slots that no run accounts for."""
+        from assent.runs.orphan_slots import OrphanSlots
+
+        return OrphanSlots(self._ports, self._config, self._workspaces)
+
+    @cached_property
+    def run_status(self) -> "RunStatus":
+        """Where runs stand."""
+        from assent.runs.run_status import RunStatus
+
+        return RunStatus(self._ports, self.plans)
 
     @cached_property
     def plan_status(self) -> "PlanStatus":
         """Where plans stand."""
         from assent.planning.plan_status import PlanStatus
 
-        return PlanStatus(self._ports, self.plans, self.run_status.next_after_run)
+        return PlanStatus(self._ports, self.plans, self._next_after_run)
 
     @property
     def plan_steps(self) -> "PlanSteps":
         """How far the steps of plans are."""
         from assent.planning.steps import PlanSteps
 
-        return PlanSteps(self.plans, self.run_status.results, self.session_list.todos_of)
+        return PlanSteps(self.plans, self._run_results, self.session_list.todos_of)
+
+    # Most plans that are shown have had no run.
+
+    def _next_after_run(self, run: str) -> str:
+        return self.run_status.next_after_run(run)
+
+    def _run_results(self, record: PlanRecord, plan: "Plan") -> "RunResults | None":
+        return self.run_status.results(record, plan)
 
     @property
     def root(self) -> bytes:

@@ -6,7 +6,7 @@ Texts that a model reads lose their advice about tools that it does not have.
 import re
 from collections.abc import Collection, Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -336,6 +336,7 @@ TOOL_NAMES: Final = (
     "remember", "task", "present_plan", "options", "unstage", "draft", "rehearse", "enter_plan",
     "more_tools",
 )  # fmt: skip
+_TEXTS: Final = 64  # that are remembered without the tools they name
 _MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list
 _SENTENCE: Final = r"(?<=[.!?])\s+"
 _TURNS: Final = r"[:;] | \("  # where the reason ends and the advice begins
@@ -356,9 +357,14 @@ def without_missing_tools(text: str, absent: Collection[str]) -> str:
 
     In a list only their names are removed; otherwise the advice is removed and its reason stays.
     """
+    return _without_tools(text, frozenset(absent))
+
+
+@lru_cache(_TEXTS)  # the same few at every step
+def _without_tools(text: str, absent: frozenset[str]) -> str:
     if not mentions_tool(text, absent):
         return text
-    lines = [_fitting(line, frozenset(absent)) for line in text.split("\n")]
+    lines = [_fitting(line, absent) for line in text.split("\n")]
     return "\n".join(line for line in lines if line is not None)
 
 

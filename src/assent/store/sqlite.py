@@ -341,12 +341,13 @@ def _cut_off(follower: ChainVerifier, anchor: LogAnchor, given: int, *, ends: bo
 def _added(connection: sqlite3.Connection, batch: EventBatch, end: _LogEnd) -> list[StoredEvent]:
     last = connection.execute(_LAST, (batch.stream,)).fetchone()[0]
     require_last_seq(batch, last)
-    added = []
+    added, rows = [], []
     for seq, event in enumerate(batch.events, batch.after + 1):
         row = (batch.stream, seq, batch.at, *encode_event(event))
         position, chain = end.add(hashed_fields(*row))
-        connection.execute(_ADD, (position, *row, chain))
+        rows.append((position, *row, chain))
         added.append(StoredEvent(position, batch.stream, seq, batch.at, event))
+    connection.executemany(_ADD, rows)
     if batch.head is not None:
         connection.execute(_KEEP_HEAD, (batch.stream, batch.after + len(added), batch.head))
     return added

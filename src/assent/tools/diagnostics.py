@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
@@ -168,22 +169,57 @@ class _KnownPieces:
 
     def __init__(self) -> None:
         self._valid: dict[int, bool] = {}  # by the hash of a piece
+        # Valid files, the newest first, and where their pieces begin.
+        self._files: list[tuple[str, list[int]]] = []
 
     def are_valid(self, text: str) -> bool:
         """Tells whether a file is surely valid."""
         if any(word in text for word in _DEPENDENT):
             return False
-        found = [match for match in _OUTERMOST.finditer(text) if not hash(match[0]) % _EVERY]
-        cuts = [0, *(match.start() for match in found), len(text)]
-        pieces = {hash(piece := text[start:end]): piece for start, end in pairwise(cuts)}
+        before, after = self._unchanged(text)
+        start, end = before[-1], after[0] if after else len(text)
+        lines = _OUTERMOST.finditer(text, start + 1, end)
+        between = [line.start() for line in lines if not hash(line[0]) % _EVERY]
         if len(self._valid) > _MOST:
             self._valid.clear()
-        for key, piece in pieces.items():
+        for first, last in pairwise([start, *between, end]):
+            key = hash(piece := text[first:last])
             if key not in self._valid:
                 self._valid[key] = _is_valid(piece)
             if not self._valid[key]:
                 return False
+        self._files = [(text, [*before, *between, *after]), *self._files[: _FILES - 1]]
         return True
+
+    def _unchanged(self, text: str) -> tuple[list[int], list[int]]:
+        """Returns where pieces begin above a change of a known file, and where below it.
+
+        The piece that begins last above it, and ends where the first one below it begins, has to be
+        looked at; there is always one. A line is only a beginning by what is just above it, too.
+        """
+        for known, cuts in self._files:
+            if known[:_ALIKE] != text[:_ALIKE] and known[-_ALIKE:] != text[-_ALIKE:]:
+                continue
+            grown = len(text) - len(known)
+            same = _same_start(known, text)
+            rest = min(len(known), len(text)) - same
+            tail = _same_start(known[: -rest - 1 : -1], text[: -rest - 1 : -1])
+            before = cuts[: max(1, bisect_right(cuts, same) - 1)]
+            below = bisect_left(cuts, len(known) - tail + _ABOVE)
+            return before, [cut + grown for cut in cuts[max(below, len(before)) :]]
+        return [0], []
+
+
+def _same_start(one: str, other: str) -> int:
+    """Returns how many characters two texts have in common before they differ."""
+    same, most = 0, min(len(one), len(other))
+    while same < most:
+        middle = (same + most + 1) // 2
+        if one[same:middle] == other[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same
 
 
 def _is_valid(piece: str) -> bool:
@@ -198,6 +234,9 @@ _PIECES: Final = _KnownPieces()
 _LONG: Final = 1 << 13  # characters of a file that is worth cutting
 _EVERY: Final = 32  # statements in a piece, about; which one begins it depends on its own line only
 _MOST: Final = 10_000  # pieces that are remembered
+_FILES: Final = 4  # that are remembered as a whole
+_ALIKE: Final = 64  # characters at the start or the end by which one is recognised
+_ABOVE: Final = 3  # characters above a line that say whether it may begin a statement
 _DEPENDENT: Final = ("__future__", "global ", "global\t", "global\\", "global\f")
 # A line that probably begins a statement of the module.
 _OUTERMOST: Final = re.compile(

@@ -84,6 +84,9 @@ class TurnTotals(msgspec.Struct, frozen=True):
     ] = ()  # calls that were not made, because no one could be asked
     unrun: tuple[str, ...] = ()  # commands that were neither run nor staged: no sandbox holds here
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
+    open_batches: tuple[
+        tuple[int, frozenset[str]], ...
+    ] = ()  # with their calls that have not ended
     compacted: bool = False  # older messages were replaced by a summary
     attached: tuple[AttachedFile, ...] = ()  # what became of the user's `@path`
     critiques: tuple[CritiqueEnded, ...] = ()  # of the plans that were presented
@@ -133,9 +136,7 @@ def add_child_event(tally: TurnTotals, event: Event) -> TurnTotals:
             | CompactionRejected(usage=usage, cost=cost)
         ):
             return _counted(tally, usage, cost)
-        case QuestionAsked() | QuestionAnswered() | BatchPlanned():
-            return _closed(tally, event)
-        case CallEnded(tool=tool) if tool != QUESTION_TOOL:
+        case QuestionAsked() | QuestionAnswered() | BatchPlanned() | CallEnded():
             return _closed(tally, event)
         case _:
             return tally
@@ -174,7 +175,10 @@ def _closed(tally: TurnTotals, event: Event) -> TurnTotals:
             return changed(tally, asked=(*tally.asked, *asked))
         case QuestionAnswered(id, answers) if answers is not None:
             return _answered(tally, id, said=any(answers))
-        case CallEnded(call, tool, metadata=metadata) if tool != QUESTION_TOOL:
+        case CallEnded(call, tool, metadata=metadata):
+            tally = _ended(tally, call)
+            if tool == QUESTION_TOOL:
+                return tally
             if metadata.get(MISSING_CAPABILITY) == SANDBOX:
                 tally = changed(tally, unrun=(*tally.unrun, event.title))
             # The question whether a call may run is over once the call has ended.
@@ -182,23 +186,29 @@ def _closed(tally: TurnTotals, event: Event) -> TurnTotals:
             asked = [one for one in tally.asked if one.call != call]
             return changed(tally, asked=tuple(asked), refused=(*tally.refused, *over))
         case BatchPlanned():
-            return changed(tally, batches=_with_batch(tally.batches, event))
+            return _planned(tally, event)
         case TurnEnded(why, words):
             return changed(_spoken(tally), why=why, words=words)
         case _:
             return tally
 
 
-def _with_batch(
-    batches: tuple[BatchPlanned, ...], planned: BatchPlanned
-) -> tuple[BatchPlanned, ...]:
-    """Returns the batches with one more, or with what the calls of one will do instead."""
+def _planned(tally: TurnTotals, planned: BatchPlanned) -> TurnTotals:
+    """Returns the sum with one more batch, or with what the calls of an open one do instead."""
+    changed, batches = msgspec.structs.replace, tally.batches
     instead = {call.call: call for call in planned.calls}
-    for at, batch in enumerate(batches):
-        if any(call.call in instead for call in batch.calls):
-            calls = tuple(instead.get(call.call, call) for call in batch.calls)
-            return (*batches[:at], BatchPlanned(calls), *batches[at + 1 :])
-    return (*batches, planned)
+    for at, calls in tally.open_batches:
+        if calls & instead.keys():
+            now = BatchPlanned(tuple(instead.get(one.call, one) for one in batches[at].calls))
+            return changed(tally, batches=(*batches[:at], now, *batches[at + 1 :]))
+    opened = (len(batches), frozenset(instead))
+    return changed(tally, batches=(*batches, planned), open_batches=(*tally.open_batches, opened))
+
+
+def _ended(tally: TurnTotals, call: str) -> TurnTotals:
+    """Returns the sum after the end of a call: what it was to do is settled."""
+    left = [(at, calls - {call}) for at, calls in tally.open_batches]
+    return msgspec.structs.replace(tally, open_batches=tuple([each for each in left if each[1]]))
 
 
 def _answered(tally: TurnTotals, id: str, *, said: bool) -> TurnTotals:

@@ -153,7 +153,7 @@ class EncodingCache(Generic[Made]):
 class JoinedItems:
     """Joins encoded items with commas; a conversation that only grows is joined once.
 
-    Items are compared by identity, as they come from an EncodingCache.
+    Comparing costs little, as items that come from an EncodingCache are the same objects.
     """
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ class JoinedItems:
         at = 0
         for block in self._blocks:
             end = at + len(block[0])
-            if end > len(items) or not all(map(is_, block[0], items[at:end])):
+            if block[0] != items[at:end]:
                 break
             blocks.append(block)
             at = end
