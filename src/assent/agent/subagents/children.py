@@ -174,7 +174,7 @@ class ChildSessions:
 
     def stop(self) -> None:
         """Ends all children and waits a little for them; calling it again does nothing."""
-        going = [child for child in self._all if child.begun and not child.over]
+        going = stopped = [child for child in self._all if child.begun and not child.over]
         # Counted, not timed: while this process is suspended, they would get no time.
         for _ in range(round(GRACE_S / CANCEL_AGAIN_S)):
             if not going:
@@ -184,6 +184,8 @@ class ChildSessions:
                 self._hang_up(child)
             going[0].join(CANCEL_AGAIN_S)
             going = [child for child in going if not child.over]
+        for child in stopped:  # it may have asked, and ended before it could take that back
+            self._hang_up(child)
         open_ones = unfinished_children(self._events()) if self._all else set()
         ended = [c for c in self._all if c not in going and c.errand.record.session in open_ones]
         if ended:
