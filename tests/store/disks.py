@@ -65,8 +65,8 @@ class DyingDisk(WatchedDisk):
 class SlowDisk(BlobDisk):
     """Writes no more than a few bytes at once, as a disk may."""
 
-    write = staticmethod(lambda fd, content: os.write(fd, bytes(content)[:3]))
-    pwrite = staticmethod(lambda fd, content, at: os.pwrite(fd, bytes(content)[:3], at))
+    write = staticmethod(lambda fd, content: os.write(fd, content[:3]))
+    pwrite = staticmethod(lambda fd, content, at: os.pwrite(fd, content[:3], at))
 
 
 class OldDisk(WatchedDisk):

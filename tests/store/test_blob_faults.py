@@ -3,7 +3,8 @@
 import errno
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import count
+from functools import cache
+from itertools import count, islice
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.store.disks import DyingDisk, FailingDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blobs import FileBlobStore
+from assent.store.blobs import MAX_PACKED_BLOB_BYTES, FileBlobStore
 from assent.store.files import NO_SPACE
 from assent.store.packs import SYNCFS_THRESHOLD, BlobDisk
 from assent.testing.memory_workspace import SimulatedCrash
@@ -26,8 +27,12 @@ WORDS = {
 }
 
 
-def contents(amount: int) -> list[bytes]:
-    return [b"", b"old", b"long " * 150_000, *[b"small %d" % n for n in range(amount)]]
+@cache
+def contents(amount: int) -> dict[bytes, str]:
+    """Returns contents, one of them too large to share a file, with their digests."""
+    long = b"long " * (MAX_PACKED_BLOB_BYTES // 5 + 1)
+    all_ = [b"", b"old", long, *[b"small %d" % n for n in range(amount)]]
+    return {content: sha256(content) for content in all_}
 
 
 def pieces(content: bytes) -> Iterator[bytes]:
@@ -41,9 +46,9 @@ def work(root: Path, disk: BlobDisk, amount: int) -> None:
     for content in contents(amount):
         blobs.keep(pieces(content) if len(content) > 100 else [content])
     blobs.flush()
-    for content in contents(amount)[:4]:
-        assert blobs.has(sha256(content))
-        assert blobs.read(sha256(content)) == b"".join(blobs.chunks(sha256(content))) == content
+    for content, digest in islice(contents(amount).items(), 4):
+        assert blobs.has(digest)
+        assert blobs.read(digest) == b"".join(blobs.chunks(digest)) == content
 
 
 def said_at_work(root: Path, disk: BlobDisk, amount: int) -> str:
@@ -67,8 +72,8 @@ def prepared(root: Path) -> Path:
 def expect_whole(root: Path, amount: int) -> int:
     """Checks that each content is there as a whole or not at all; returns how many are."""
     blobs = FileBlobStore(root)
-    there = [content for content in contents(amount) if blobs.has(sha256(content))]
-    assert [blobs.read(sha256(content)) for content in there] == there
+    there = {content: digest for content, digest in contents(amount).items() if blobs.has(digest)}
+    assert [blobs.read(digest) for digest in there.values()] == [*there]
     return len(there)
 
 
@@ -115,7 +120,7 @@ def test_failed_flush_forgets_what_was_pending(tmp_path: Path) -> None:
         blobs.keep(pieces(content) if len(content) > 100 else [content])
     with pytest.raises(StoreError):
         blobs.flush()
-    assert [blobs.has(sha256(content)) for content in contents(0)] == [False] * 3
+    assert [blobs.has(digest) for digest in contents(0).values()] == [False] * 3
     assert list((tmp_path / "wet" / "tmp").iterdir()) == []
     for content in contents(0):
         blobs.keep([content])

@@ -1,6 +1,7 @@
 """Every event survives the way into the log and back."""
 
 from enum import Enum
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -33,6 +34,7 @@ LEAVES: dict[object, st.SearchStrategy[Any]] = {
 }
 
 
+@cache  # hypothesis prepares a strategy when it first draws from it
 def values(wanted: Any) -> st.SearchStrategy[Any]:
     """Values of any type that an event is made of."""
     if wanted in LEAVES:

@@ -4,27 +4,29 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from functools import cache
 from itertools import count
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from tests.store.logs import note, texts
+from tests.store.processes import child
 
 from assent.store.files import NO_SPACE
 from assent.store.sqlite import SqliteEventStore
 
 WRITER = """
-    import sys
+    import ctypes, sys
     from contextlib import closing
     from assent.core.errors import StoreError
     from assent.core.event import PlanSelected
     from assent.ports import EventBatch
     from assent.store.sqlite import SqliteEventStore
 
+    ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0)  # PR_SET_PTRACER: anybody
+    print("ready", flush=True)
+    sys.stdin.readline()
     try:
         with closing(SqliteEventStore(sys.argv[1])) as store:
             for n in range(2):
@@ -59,18 +61,25 @@ pytestmark = [
 ]
 
 
-def traced(path: Path, injected: str) -> tuple[int, list[str], bool]:
-    """Runs the writer under strace; returns its exit code, what it printed, whether it was hit."""
+def traced(path: Path, call: str, fault: str) -> tuple[int, list[str], bool]:
+    """Runs the writer under strace; returns its exit code, what it printed, whether it was hit.
+
+    The writer is forked and waits until strace is there: to start it anew would take ten times as
+    long as what it does.
+    """
     trace = path.parent.parent / f"{path.parent.name}.trace"
-    command = ["strace", "-o", str(trace), "-e", f"inject={injected}"]
-    writer = [sys.executable, "-B", "-c", dedent(WRITER), str(path)]
-    done = subprocess.run([*command, *writer], capture_output=True, encoding="utf-8")
+    line = ["strace", "-o", str(trace), "-e", f"trace={call}", "-e", f"inject={call}:{fault}"]
+    with child(WRITER, path) as writer:
+        assert writer.hear() == "ready"
+        with subprocess.Popen(
+            [*line, "-p", str(writer.process.pid)], stderr=subprocess.PIPE, encoding="utf-8"
+        ) as strace:
+            assert strace.stderr
+            assert "attached" in strace.stderr.readline()
+            printed, _ = writer.process.communicate("go\n")
     seen = trace.read_text("utf-8", "replace")
-    return (
-        done.returncode,
-        done.stdout.splitlines(),
-        "(INJECTED)" in seen or "killed by SIGKILL" in seen,
-    )
+    hit = "(INJECTED)" in seen or "killed by SIGKILL" in seen
+    return writer.process.returncode, printed.splitlines(), hit
 
 
 def expect_sound(path: Path, stored: int) -> None:
@@ -89,7 +98,7 @@ def expect_sound(path: Path, stored: int) -> None:
 def test_killed_writer_leaves_a_sound_log(tmp_path: Path, call: str, first: int, step: int) -> None:
     for moment in count(first, step):
         path = tmp_path / str(moment) / "store.db"
-        code, printed, hit = traced(path, f"{call}:signal=KILL:when={moment}")
+        code, printed, hit = traced(path, call, f"signal=KILL:when={moment}")
         if not hit:
             break
         assert code == -9
@@ -104,7 +113,7 @@ def test_failing_disk_is_said_and_survived(
 ) -> None:
     for moment in count(1, step):
         path = tmp_path / str(moment) / "store.db"
-        code, printed, hit = traced(path, f"{call}:error={error}:when={moment}")
+        code, printed, hit = traced(path, call, f"error={error}:when={moment}")
         assert code == 0
         if not hit:
             break

@@ -12,6 +12,7 @@ from assent.config.paths import AppPaths
 from assent.executor.disk import Disk
 from assent.executor.displaced_files import LocalDisplacedFiles
 from assent.executor.executor import Executor
+from assent.executor.file_states import DigestCache
 from assent.executor.file_writer import LocalFileWriter
 from assent.executor.projection import LocalProjection
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -50,12 +51,13 @@ def open_engine_fixture(
     def disk(who: str) -> Disk:
         return trace_calls(Disk(), who, listen)
 
-    files = LocalWorkspaceFiles(root, root, disk("files"))
+    digests = DigestCache()
+    files = LocalWorkspaceFiles(root, root, disk("files"), digests=digests)
     config = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
     blobs = FileBlobStore(site.state / "blobs", trace_calls(BlobDisk(), "blobs", listen))
     commander = _commander(site, files, blobs, config)
     spares = LocalDisplacedFiles(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
-    writer = LocalFileWriter(root, disk("hands"), spares=spares)
+    writer = LocalFileWriter(root, disk("hands"), digests=digests, spares=spares)
     ports = Ports(
         store=trace_calls(store or SqliteEventStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
