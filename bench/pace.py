@@ -46,23 +46,23 @@ _GET_FLAGS, _SET_FLAGS, _TOP_FOLDER = 0x80086601, 0x40086602, 0x00020000
 ENOUGH = 60.0  # seconds for the rounds of one figure
 
 FULL = Scale()
-QUICK = Scale(
-    starts=2,
+QUICK = Scale(  # as little as every figure can be computed from
+    starts=1,
     rounds=1,
     few=10,
     many=100,
     large=1 << 24,
     records=20,
-    steps=5,
-    long=30,
+    steps=3,
+    long=12,
     long_rounds=1,
     history=8_000,
-    files=1_000,
-    sessions=20,
-    runs=10,
-    past=5,
-    commands=25,
-    stories=2,
+    files=200,
+    sessions=4,
+    runs=4,
+    past=2,
+    commands=22,
+    stories=1,
 )
 
 

@@ -2,12 +2,16 @@
 
 import json
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from tests.cli.harness import World
 from tests.cli.scripts import Talker, turn
 from tests.support import forked_python
 
+from assent.config.config_file import parse_toml
+from assent.core.errors import UsageError
 from assent.core.json_depth import TOO_DEEP
 
 DEEP = 10_000
@@ -80,6 +84,19 @@ def test_files_of_a_project(
     world.put(name, text.encode())
     asked = (("status",), ("rules", "list"), ("trust", "show"), ("modes", "list"))
     assert {*codes(world, *asked)} <= {0, 1, 2, 7}
+
+
+@pytest.mark.parametrize("key", ["a{} = 1", "b = {{ a{} = 1 }}", '[a{}."b"]', '"="{} = 1'])
+def test_a_key_of_very_many_parts_costs_little(key: str) -> None:
+    began = time.process_time()
+    with pytest.raises(UsageError, match="nested too deeply"):
+        parse_toml(Path("assent.toml"), key.format(" . a" * 5 * DEEP).encode())
+    assert time.process_time() - began < 1
+
+
+def test_many_dots_in_strings_are_no_key() -> None:
+    globs = [f"*.{number}.py" for number in range(DEEP)]
+    assert parse_toml(Path("assent.toml"), f"deny = {globs}\n".encode()) == {"deny": globs}
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

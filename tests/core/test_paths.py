@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.properties import examples
 
 from assent.core.errors import Refused
 from assent.core.paths import (
@@ -79,6 +80,16 @@ def test_a_path_has_a_parent_a_name_and_ancestors(
 )
 def test_inside_compares_parts_and_not_letters(path: bytes, folder: bytes, wanted: bool) -> None:
     assert is_inside(path, folder) is wanted
+
+
+_SLASHED = st.text("/ab", max_size=8).map(str.encode)
+
+
+@settings(max_examples=examples(500))
+@given(_SLASHED, _SLASHED)
+def test_a_path_is_inside_its_ancestors_itself_and_nothing_else(path: bytes, folder: bytes) -> None:
+    """The sandbox asks by a set of these what a program inside sees."""
+    assert is_inside(path, folder) is (folder in {b"", path, *ancestors(path)})
 
 
 @pytest.mark.parametrize(

@@ -137,5 +137,7 @@ def _attributes(path: bytes) -> tuple[tuple[str, bytes], ...]:
 
 
 def _differences(before: Picture, now: Picture) -> tuple[str, ...]:
+    if before == now:  # as almost always
+        return ()
     paths = sorted(before.keys() | now.keys())
     return tuple(os.fsdecode(p) for p in paths if before.get(p) != now.get(p))

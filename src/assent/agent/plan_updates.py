@@ -14,6 +14,7 @@ from assent.core.event import (
     DraftChanged,
     DraftEdited,
     Event,
+    EventBody,
     JournalWritten,
     OperationsDeclined,
     PlanApproved,
@@ -353,7 +354,7 @@ class PlanUpdates:
         partly = {one.seq - 1 for one in said}
         last = _last_decision(events)
         for recorded in events:
-            match recorded.event:
+            match recorded.body:
                 case DraftChanged() | DraftEdited() if recorded.seq in partly:
                     pass  # what comes next says it better
                 case DraftChanged() | DraftEdited() as change if (
@@ -515,7 +516,7 @@ def _last_decision(events: Sequence[StoredEvent]) -> int:
     return max([one.seq for one in events if isinstance(one.event, decisions)], default=0)
 
 
-def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:
+def _decided(plan: PlanRecord, event: EventBody) -> Iterable[UpdateText]:
     """Reports what the user decided about a plan."""
     match event:
         case PlanRejected() as no:

@@ -81,7 +81,7 @@ _KEPT = ("seen", OFFERS)  # metadata of calls: what the model saw, and which too
 def fork_events(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[SessionEvent]:
     """Yields what a fork inherits: messages and todos, never permissions, plan or cost."""
     for recorded in events:
-        match recorded.event:
+        match recorded.body:
             case StepEnded() | Compacted() as paid:
                 yield msgspec.structs.replace(paid, usage=TokenUsage(), cost=0.0)
             case CallEnded() as ended:

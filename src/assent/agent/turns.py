@@ -18,7 +18,7 @@ from assent.agent.subagents.ancestry import requested_end
 from assent.agent.subagents.children import ChildSessions
 from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
 from assent.core.errors import AssentError, IllegalState, Interrupted, StoreError
-from assent.core.event import Event, StoredEvent
+from assent.core.event import EventBody, StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, TextPart, ToolCall, ToolDefinition
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.agent import Agent
@@ -426,7 +426,7 @@ class SessionTurn:
             if id(recorded.event) not in counted:
                 self._count(recorded.event)
 
-    def _count(self, event: Event) -> None:
+    def _count(self, event: EventBody) -> None:
         self._transcript.add(event)
         self._offered.add(event)
         match event:
@@ -487,7 +487,7 @@ MAX_ERROR_CHARS = 500  # characters of each
 def last_turn_end(events: Sequence[StoredEvent]) -> TurnEnded | None:
     """Returns how the last turn of a session ended, if it did."""
     for recorded in reversed(events):
-        match recorded.event:
+        match recorded.body:
             case TurnEnded() as end:
                 return end
             case TurnStarted():
@@ -519,7 +519,7 @@ def _errors(events: Sequence[StoredEvent]) -> list[str]:
     """Returns the errors of the last failed calls of the last turn."""
     found: list[str] = []
     for recorded in events:
-        match recorded.event:
+        match recorded.body:
             case TurnStarted():
                 found.clear()
             case CallEnded(tool=tool, result=result) if result.failed:

@@ -10,7 +10,7 @@ from assent.cli.options import StatusCall, examples, with_status
 from assent.core.errors import UsageError
 from assent.core.event import (
     CommandStarted,
-    Event,
+    EventBody,
     KeyRevoked,
     KeyTrusted,
     OperationsDeclined,
@@ -85,7 +85,7 @@ def decision_lines(rows: Iterable[Row]) -> Iterator[Line]:
 
 
 def _session(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
-    match recorded.event:
+    match recorded.body:
         case PermitGiven(permit=permit):
             return permit.session
         case CommandStarted(session=session):
@@ -96,7 +96,7 @@ def _session(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
             return session_of(recorded, sessions)
 
 
-def _told(event: Event, asked: Mapping[str, QuestionAsked]) -> _DecisionFields | None:
+def _told(event: EventBody, asked: Mapping[str, QuestionAsked]) -> _DecisionFields | None:
     match event:
         case CallEnded(verdict=verdict) if verdict:
             return "gate", _titled(event.tool, event.title), "", verdict, event.decided
@@ -112,7 +112,7 @@ def _told(event: Event, asked: Mapping[str, QuestionAsked]) -> _DecisionFields |
             return _about_a_plan(event)
 
 
-def _about_a_plan(event: Event) -> _DecisionFields | None:
+def _about_a_plan(event: EventBody) -> _DecisionFields | None:
     match event:
         case PlanApproved(approval=yes):
             who = f"{yes.approver.user} ({yes.approver.channel})"
@@ -128,7 +128,7 @@ def _about_a_plan(event: Event) -> _DecisionFields | None:
             return _remembered(event)
 
 
-def _remembered(event: Event) -> _DecisionFields | None:
+def _remembered(event: EventBody) -> _DecisionFields | None:
     match event:
         case GrantGiven(grant=grant):
             why = f"answer to question {grant.question}" if grant.question else ""

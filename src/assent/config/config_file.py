@@ -23,10 +23,12 @@ from assent.core.paths import display_path
 Opener: TypeAlias = Callable[[bytes, int], int]
 
 LIMIT = 64 * 1024
+MAX_KEY_PARTS = 500  # of a dotted key in TOML
 _AT_ONCE = os.O_NONBLOCK | os.O_NOCTTY  # a pipe with no writer must not block
 NOT_REGULAR = "it is not a regular file"
 IN_WORKSPACE = "it is in the workspace, where plans and agents can write"
 OTHERS_CAN_WRITE = "others can write to it"
+_STRING = re.compile(r'"[^"\\\n]*"|\'[^\'\n]*\'')  # of TOML, if it is short and plain
 _SAID = {
     errno.EISDIR: "it is a folder",
     errno.ELOOP: "it is a symlink, which is not followed here",
@@ -104,7 +106,10 @@ def parse_toml(path: Path, text: bytes) -> dict[str, Any]:
     import tomllib
 
     try:
-        table = tomllib.loads(text.decode("utf-8"))
+        said = text.decode("utf-8")
+        if _has_endless_key(said):
+            raise config_error(path, "it is nested too deeply")
+        table = tomllib.loads(said)
     except UnicodeDecodeError as error:
         raise config_error(path, f"byte {error.start} is not UTF-8") from None
     except ValueError as error:
@@ -114,6 +119,13 @@ def parse_toml(path: Path, text: bytes) -> dict[str, Any]:
     if is_too_deep(table):
         raise config_error(path, "it is nested too deeply")
     return table
+
+
+def _has_endless_key(text: str) -> bool:
+    """Tells whether a key has very many parts; the parser takes time by the square of them."""
+    if text.count(".") <= MAX_KEY_PARTS:
+        return False
+    return any(line.count(".") > MAX_KEY_PARTS for line in _STRING.sub("", text).split("\n"))
 
 
 def _is_empty(folder: Path) -> bool:

@@ -78,7 +78,7 @@ class _ReferenceCollector:
     def _note(self, one: StoredEvent) -> None:
         if one.stream.startswith("plan/"):
             self.plans[_last(one.stream)] = fold_plan(self.plans.get(_last(one.stream)), one)
-        match one.event:
+        match one.body:
             case DraftChanged():
                 self._edits.pop(one.stream, None)
             case DraftEdited() as edit:
@@ -123,7 +123,7 @@ class _ReferenceCollector:
         self.needed.update(_digests(msgspec.json.encode(now)))
 
     def add_event(self, one: StoredEvent) -> None:
-        match one.event:
+        match one.body:
             case DraftEdited():
                 pass  # what is staged in the end is kept with its plan
             case TextRevised() | DraftChanged() | PlanProposed() | ReviewShown() as event:

@@ -468,6 +468,9 @@ Event: TypeAlias = (
     | KeyRevoked
     | JournalWritten
 )
+# An event of any kind, for code that looks for a few: mypy takes a hundred times as long to check
+# a `match` whose subject is the union of all kinds.
+EventBody: TypeAlias = msgspec.Struct
 
 
 class StoredEvent(msgspec.Struct, frozen=True):
@@ -478,6 +481,11 @@ class StoredEvent(msgspec.Struct, frozen=True):
     seq: int
     at: str
     event: Event
+
+    @property
+    def body(self) -> EventBody:
+        """Returns the event, to be matched with a few kinds."""
+        return self.event
 
 
 def event_tag(event: Event) -> str:

@@ -22,6 +22,7 @@ from assent.core.event import (
     DraftChanged,
     DraftEdited,
     Event,
+    EventBody,
     FactForgotten,
     FactRemembered,
     NotesCarried,
@@ -505,7 +506,7 @@ def _folded(home: WorkspaceRecord | None, event: Event) -> WorkspaceRecord:
     return msgspec.structs.replace(home, seq=home.seq + 1, **_changes(home, event))
 
 
-def _changes(home: WorkspaceRecord, event: Event) -> dict[str, object]:
+def _changes(home: WorkspaceRecord, event: EventBody) -> dict[str, object]:
     """Returns the fields that an event changes."""
     match event:
         case WorkspaceMoved(root):

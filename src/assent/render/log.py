@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from assent.core.event import Event, JournalWritten, StoredEvent, event_tag
+from assent.core.event import EventBody, JournalWritten, StoredEvent, event_tag
 from assent.core.llm import ImagePart, StreamDelta, TextPart, ToolCall
 from assent.core.session.event import (
     AttachedFile,
@@ -217,7 +217,7 @@ class ChildNames:
 
     def add_event(self, recorded: StoredEvent) -> None:
         """Adds an event; one that starts a child gives it a name, which it keeps."""
-        match recorded.event:
+        match recorded.body:
             case ChildStarted(child=child, agent=agent):
                 parent = recorded.stream.rpartition("/")[2]
                 count = self._counts.get(parent, 0) + 1
@@ -283,7 +283,7 @@ class RepeatedCallFilter:
             yield held, count
 
     def _key(self, heard: StoredEvent) -> tuple[object, ...] | None:
-        match heard.event:
+        match heard.body:
             case StepStarted():
                 self._calls.clear()
                 return None
@@ -381,7 +381,7 @@ def critique_text(event: CritiqueEnded) -> str:
     )
 
 
-def activity_lines(event: Event, kin: ChildNames | None = None) -> Iterator[Line]:
+def activity_lines(event: EventBody, kin: ChildNames | None = None) -> Iterator[Line]:
     """Renders what a model does apart from messages, on one line each; `kin` names children."""
     match event:
         case CallEnded(tool=tool, title=title, result=result):
@@ -448,7 +448,7 @@ def child_lines(recorded: StoredEvent, kin: ChildNames) -> Iterator[Line]:
         yield Line(line.style, f"  {name} {line.text}")
 
 
-def _child_lines(event: Event, kin: ChildNames) -> Iterator[Line]:
+def _child_lines(event: EventBody, kin: ChildNames) -> Iterator[Line]:
     match event:
         case ChildStarted(child=child, title=title, background=background):
             behind = ", in the background" if background else ""

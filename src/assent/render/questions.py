@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.event import Event, RunHalted, StoredEvent
+from assent.core.event import EventBody, RunHalted, StoredEvent
 from assent.core.session.event import Question, QuestionAsked, TurnEnded, TurnStarted
 from assent.core.session.question import PendingQuestion, is_permission
 from assent.core.text.hidden_chars import visible_line
@@ -347,7 +347,7 @@ _BETWEEN_TERMS: Final = ("tmux", "screen")
 _NO_TERMINAL: Final = ("", "dumb")
 
 
-def notification_text(event: Event, took_s: float = 0, after_s: float = AFTER_S) -> str | None:
+def notification_text(event: EventBody, took_s: float = 0, after_s: float = AFTER_S) -> str | None:
     """Returns the notification for an event, for a user who may look elsewhere; else None.
 
     `took_s` is the duration of the turn that ended.

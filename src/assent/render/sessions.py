@@ -209,7 +209,7 @@ def _all_said(events: Iterable[StoredEvent]) -> Iterator[tuple[str, str]]:
 
 def _said(recorded: StoredEvent) -> Iterator[tuple[str, str]]:
     """Yields who speaks, and what; nothing for events that users need not see."""
-    match recorded.event:
+    match recorded.body:
         case MessageAdded(parts=parts, synthetic=about):
             texts = [p.text if isinstance(p, TextPart) else _picture(p) for p in parts]
             yield f"Assent ({about})" if about else "User", "\n\n".join(texts)
@@ -249,7 +249,7 @@ def _came(event: object) -> Iterator[tuple[str, str]]:
 def _of_children(recorded: StoredEvent, kin: ChildNames) -> Iterator[tuple[str, str]]:
     """Yields which child begins or ends, and its task."""
     kin.add_event(recorded)
-    match recorded.event:
+    match recorded.body:
         case ChildStarted(child=child, title=title, background=background):
             yield f"{kin.name(child)} starts{', in the background' if background else ''}", title
         case ChildEnded(child=child, why=why, words=words):

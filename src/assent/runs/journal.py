@@ -287,7 +287,7 @@ class AppliedChanges:
         """Every command of a session, oldest first."""
         found: dict[str, SessionCommand] = {}
         for recorded in self.permit_events:
-            match recorded.event:
+            match recorded.body:
                 case CommandStarted(id=id) as started:
                     found[id] = SessionCommand(started)
                 case CommandEnded(id=id) as ended if id in found:

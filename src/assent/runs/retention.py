@@ -54,7 +54,7 @@ class StoreGarbageCollection:
         """Refuses while a session's command runs: what it may yet change is on no record."""
         books: dict[str, CommandStarted | None] = {}
         for one in events:
-            match one.event:
+            match one.body:
                 case CommandStarted() as begun:
                     books[one.stream] = begun
                 case CommandEnded():

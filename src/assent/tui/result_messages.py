@@ -5,6 +5,7 @@ from typing import Final
 
 from assent.core.event import (
     Event,
+    EventBody,
     PlanApproved,
     PlanDiscarded,
     PlanRejected,
@@ -91,7 +92,7 @@ def undone_text(run: str, name: str, what: str, by: "tuple[PlanRecord, PlanRun] 
     return f"In another terminal, {told}."
 
 
-def _decided(plan: PlanRecord, event: Event, named: str) -> str:
+def _decided(plan: PlanRecord, event: EventBody, named: str) -> str:
     match event:
         case PlanApproved(approval):
             who = _by(approval.approver.user, approval.approver.channel)

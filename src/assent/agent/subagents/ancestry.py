@@ -58,7 +58,7 @@ def unfinished_children(events: Sequence[StoredEvent]) -> set[str]:
     """Returns the children whose end is not recorded in the session."""
     found: set[str] = set()
     for recorded in events:
-        match recorded.event:
+        match recorded.body:
             case ChildStarted(child=child):
                 found.add(child)
             case ChildEnded(child=child):
@@ -78,7 +78,7 @@ def waiting_tasks(
     begun: dict[str, ChildStarted] = {}
     asking = asking_children(events) | left
     for recorded in events:
-        match recorded.event:
+        match recorded.body:
             case ChildStarted(call=call, background=False) as started:
                 begun[call] = started
             case CallEnded(call=call):
@@ -96,7 +96,7 @@ def asking_children(events: Sequence[StoredEvent]) -> set[str]:
     """Returns the children that stopped with a question, and were not resumed."""
     found: set[str] = set()
     for recorded in events:
-        match recorded.event:
+        match recorded.body:
             case ChildEnded(child=child, why="waiting"):
                 found.add(child)
             case ChildStarted(child=child) | ChildEnded(child=child):

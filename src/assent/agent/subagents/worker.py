@@ -344,7 +344,7 @@ def final_message(events: Sequence[StoredEvent]) -> str:
     """Returns the model's last message in some events, shortened if very long."""
     said, saying = "", list[str]()
     for recorded in events:
-        match recorded.event:
+        match recorded.body:
             case StepStarted() | StepRetried():
                 saying.clear()
             case PartSaid(part=TextPart(text)) if text.strip():

@@ -21,7 +21,7 @@ from assent.cli.output import (
     ignore_closed_stdout,
 )
 from assent.cli.terminal import ScreenLock
-from assent.core.event import Event, StoredEvent
+from assent.core.event import Event, EventBody, StoredEvent
 from assent.core.llm import StreamDelta, TextPart
 from assent.core.session.event import (
     BatchPlanned,
@@ -204,7 +204,7 @@ class TextTurnOutput:
         if ending.error is None:
             self._output.lines(turn_result_lines(ending))
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: EventBody) -> None:
         match event:
             case PartSaid(part=TextPart(text)):
                 self._parts.append(text)

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import SANDBOX, AssentError, LimitReached, SandboxRequired
-from assent.core.event import Event, StoredEvent
+from assent.core.event import EventBody, StoredEvent
 from assent.core.llm import TextPart, TokenUsage
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import (
@@ -127,7 +127,7 @@ def is_of_session(recorded: StoredEvent, session: str) -> bool:
     return recorded.stream.rpartition("/")[2] == session
 
 
-def add_child_event(tally: TurnTotals, event: Event) -> TurnTotals:
+def add_child_event(tally: TurnTotals, event: EventBody) -> TurnTotals:
     """Returns the sum with what a child cost; its words are its parent's to tell."""
     match event:
         case (
@@ -142,7 +142,7 @@ def add_child_event(tally: TurnTotals, event: Event) -> TurnTotals:
             return tally
 
 
-def add_event(tally: TurnTotals, event: Event) -> TurnTotals:
+def add_event(tally: TurnTotals, event: EventBody) -> TurnTotals:
     """Returns the sum with one more event."""
     changed = msgspec.structs.replace
     match event:
@@ -167,7 +167,7 @@ def add_event(tally: TurnTotals, event: Event) -> TurnTotals:
             return _closed(tally, event)
 
 
-def _closed(tally: TurnTotals, event: Event) -> TurnTotals:
+def _closed(tally: TurnTotals, event: EventBody) -> TurnTotals:
     changed = msgspec.structs.replace
     match event:
         case QuestionAsked(id, call, questions):

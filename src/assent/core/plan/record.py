@@ -11,7 +11,7 @@ from assent.core.errors import IllegalState
 from assent.core.event import (
     DraftChanged,
     DraftEdited,
-    Event,
+    EventBody,
     OperationsDeclined,
     OptionNamed,
     PlanApproved,
@@ -309,7 +309,7 @@ def fold_plan_events(record: PlanRecord | None, events: Iterable[StoredEvent]) -
 
 def _changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
     """Returns the fields that an event changes."""
-    event = recorded.event
+    event = recorded.body
     match event:
         case OptionNamed(option, options):
             return {"option": option, "options": options}
@@ -331,7 +331,7 @@ def _changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
 
 
 def _consent_changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
-    match recorded.event:
+    match recorded.body:
         case PlanProposed(digest=digest, frozen=frozen, root=root):
             named = {"digest": digest, "frozen": frozen, "root": root}
             return {**named, **_moved(record, PlanAction.PROPOSE)}
@@ -351,7 +351,7 @@ def _consent_changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, obj
             return {}
 
 
-def _run_changes(record: PlanRecord, event: Event) -> dict[str, object]:
+def _run_changes(record: PlanRecord, event: EventBody) -> dict[str, object]:
     match event:
         case RunStarted(run, approval, digest, session):
             spent = tuple(

@@ -43,7 +43,7 @@ class PermitLog(msgspec.Struct, frozen=True):
 
 def fold_permit(permits: PermitLog, recorded: StoredEvent) -> PermitLog:
     """Returns the log after one more event."""
-    match recorded.event:
+    match recorded.body:
         case CommandStarted() as command:
             return PermitLog(recorded.seq, permits.last, command)
         case CommandEnded(id=id):
@@ -66,7 +66,7 @@ def permit_runs(events: Iterable[StoredEvent]) -> list[PermitRun]:
 
 
 def _changed(last: PermitRun | None, recorded: StoredEvent) -> PermitRun:
-    event = recorded.event
+    event = recorded.body
     if isinstance(event, PermitGiven):
         return PermitRun(event.permit, event.run, event.operations)
     assert last is not None, "a permit comes before what becomes of it"

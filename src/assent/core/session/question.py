@@ -15,7 +15,7 @@ from assent.core.errors import (
     Refused,
     UsageError,
 )
-from assent.core.event import Event, StoredEvent
+from assent.core.event import EventBody, StoredEvent
 from assent.core.llm import ToolCall
 from assent.core.permission.rule import Grant, GrantScope, PermissionPattern
 from assent.core.session.event import (
@@ -310,7 +310,7 @@ def _fold_questions(events: Iterable[StoredEvent]) -> _QuestionFold:
 
 
 def _add_event(board: _QuestionFold, recorded: StoredEvent) -> None:
-    match recorded.event:
+    match recorded.body:
         case PartSaid(part=ToolCall() as call):
             board.calls.setdefault(call.id, call)  # two with one id are indistinguishable
         case QuestionAsked(id=id, call=about) as asked:
@@ -325,7 +325,7 @@ def _add_event(board: _QuestionFold, recorded: StoredEvent) -> None:
             _end_questions(board, event)
 
 
-def _end_questions(board: _QuestionFold, event: Event) -> None:
+def _end_questions(board: _QuestionFold, event: EventBody) -> None:
     """Ends questions with what they were asked for: a call, a step, or a turn."""
     match event:
         case CallEnded(call=call):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assent.core.event import Event
+from assent.core.event import Event, EventBody
 from assent.core.llm import TokenUsage
 from assent.core.permission.mode import CustomModes, Mode, missing_mode
 from assent.core.session.event import (
@@ -91,7 +91,7 @@ def fold_session(record: SessionRecord | None, event: Event, seq: int, at: str) 
     return msgspec.structs.replace(record, seq=seq, updated_at=at, **changes)
 
 
-def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
+def _changes(record: SessionRecord, event: EventBody) -> dict[str, object]:
     match event:
         case MessageAdded(agent=agent, synthetic=synthetic, model=model):
             said = record.messages + (not synthetic)
@@ -115,7 +115,7 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return _work_changes(record, event)
 
 
-def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
+def _work_changes(record: SessionRecord, event: EventBody) -> dict[str, object]:
     match event:
         case TurnStarted(turn, build):
             return {"turns": turn, "working": True, "build": build, "halt": "", "ended": ""}
@@ -138,7 +138,7 @@ def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return _other_changes(record, event)
 
 
-def _other_changes(record: SessionRecord, event: Event) -> dict[str, object]:
+def _other_changes(record: SessionRecord, event: EventBody) -> dict[str, object]:
     """Folds the events in between: questions, children, and a user's stop request."""
     match event:
         case QuestionAsked(id=id):

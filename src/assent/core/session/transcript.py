@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import NotFound
-from assent.core.event import Event, StoredEvent
+from assent.core.event import EventBody, StoredEvent
 from assent.core.llm import (
     ChatMessage,
     ImagePart,
@@ -88,7 +88,7 @@ class _UserMessageFold:
         self._working = False
 
     def take(self, one: StoredEvent) -> None:
-        match one.event:
+        match one.body:
             case MessageAdded(synthetic="") as said:
                 self._hear(one, said)
             case TodosChanged(todos):
@@ -242,7 +242,7 @@ class Transcript:
         """The calls that have no result yet."""
         return tuple(call for call in self._open if call.id not in self._results)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: EventBody) -> None:
         """Adds one more event."""
         match event:
             case MessageAdded() as said:
@@ -268,7 +268,7 @@ class Transcript:
             case _:
                 self._turn_to(event)
 
-    def _turn_to(self, event: Event) -> None:
+    def _turn_to(self, event: EventBody) -> None:
         """Takes in where a step begins or ends, or where the past became a summary."""
         match event:
             case StepStarted(model=model):
@@ -481,7 +481,7 @@ class OfferedTools:
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
 
-    def add(self, event: Event) -> None:
+    def add(self, event: EventBody) -> None:
         """Takes in one more event of the session."""
         match event:
             case SessionStarted(mode=mode) | ModeChanged(mode=mode):

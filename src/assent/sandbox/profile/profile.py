@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import casefolded, display_path, is_inside, one_line
+from assent.core.paths import ancestors, casefolded, display_path, is_inside, one_line
 from assent.core.permission.rule import PathLimits
 from assent.core.permission.sensitive_paths import configures_agents
 from assent.sandbox.profile.exposure import exposure_limits
@@ -75,9 +75,10 @@ class SandboxProfile(msgspec.Struct, frozen=True):
 
     def shows(self, path: bytes) -> bool:
         """Tells whether a path exists inside under this exact name; symlinks are not followed."""
-        if any(is_inside(path, mask) for mask in self.masks):
+        inside = {b"", path, *ancestors(path)}  # all folders that `is_inside` holds for
+        if not inside.isdisjoint(self.masks):
             return False
-        return any(is_inside(path, folder) for folder in (self.root, *self.shown))
+        return self.root in inside or not inside.isdisjoint(self.shown)
 
     def hidden_below(self, folder: bytes) -> bytes | None:
         """Returns the first masked path in a folder; the mask over it, if it is masked itself."""

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.event import Event
+from assent.core.event import EventBody
 from assent.core.llm import TextPart, TokenUsage, ToolCall
 from assent.core.session.event import (
     AttachedFile,
@@ -248,7 +248,7 @@ def seconds_between(start: str, end: str) -> float:
     return max(took.total_seconds(), 0.0)
 
 
-def event_note(event: Event) -> tuple[NoteKind, str, str] | None:
+def event_note(event: EventBody) -> tuple[NoteKind, str, str] | None:
     """Returns kind, words and full text of a note about an event; None for most events."""
     match event:
         case ModeChanged(mode=mode, reason=reason, custom=custom):
@@ -271,7 +271,7 @@ def event_note(event: Event) -> tuple[NoteKind, str, str] | None:
             return _other(event)
 
 
-def _other(event: Event) -> tuple[NoteKind, str, str] | None:
+def _other(event: EventBody) -> tuple[NoteKind, str, str] | None:
     match event:
         case SessionRenamed(title, "person"):
             return "title", f"Session renamed to {first_line(title)}", ""

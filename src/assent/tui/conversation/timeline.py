@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.event import Event, StoredEvent
+from assent.core.event import Event, EventBody, StoredEvent
 from assent.core.llm import ReasoningPart, StreamDelta, TextPart, TokenUsage, ToolCall
 from assent.core.session.event import (
     BatchPlanned,
@@ -234,7 +234,7 @@ class Timeline:
         block = self.blocks[key]
         return isinstance(block, ToolCallBlock) and block.state == "running"
 
-    def _take(self, event: Event, at: str) -> None:
+    def _take(self, event: EventBody, at: str) -> None:
         match event:
             case MessageAdded(id=id, parts=parts, synthetic=""):
                 texts = [part.text for part in parts if isinstance(part, TextPart)]
@@ -254,7 +254,7 @@ class Timeline:
             case _:
                 self._take_step(event)
 
-    def _take_step(self, event: Event) -> None:
+    def _take_step(self, event: EventBody) -> None:
         match event:
             case StepStarted():
                 self._let_go()
@@ -286,7 +286,7 @@ class Timeline:
             if words := compaction_notice(self._compactions):
                 self._put(NoteBlock(self._new(), "compacted", words, 0))
 
-    def _take_call(self, event: Event) -> None:
+    def _take_call(self, event: EventBody) -> None:
         match event:
             case CallStarted(call, tool):
                 self._put(_with(self._call(call, tool), state="running"))
@@ -310,7 +310,7 @@ class Timeline:
             case _:
                 self._note(event)
 
-    def _take_child(self, session: str, event: Event) -> None:
+    def _take_child(self, session: str, event: EventBody) -> None:
         """Adds an event of a child: its settled calls are lines of its block."""
         match event:
             case CallEnded():
@@ -397,7 +397,7 @@ class Timeline:
             state = "unanswered" if answers is None else "answered"
             self._put(_with(block, state=state, answers=answers or (), by=by))
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: EventBody) -> None:
         found = event_note(event)
         if found is not None:
             kind, words, text = found
