@@ -92,6 +92,9 @@ def test_g12_what_fails_is_a_risk_at_the_top(drafted: World) -> None:
     assert found.json["digest"] == drafted.ok("plan", "show")["digest"]
     review = drafted.ok("review")
     assert review["risks"][0] == "rehearsal_failed"
+    lines = drafted.run("review").out.decode().splitlines()
+    at = lines.index("Risks: rehearsal failed; none found in 1 operation")
+    assert lines[at + 1].startswith("rehearsal_failed: ")
     assert b"Rehearsal failed: make test ended with exit code 2" in drafted.run("review").out
     assert drafted.ok("log")["events"][-1]["kind"] == "plan_rehearsed"
 
@@ -167,6 +170,7 @@ def test_g12_without_a_known_verification_the_operations_are_only_applied(drafte
     found = drafted.run("rehearse", "--json")
     assert (found.json["passed"], found.json["commands"]) == (None, [])
     assert b"No command verifies plans here" in found.err
+    assert b"`assent rehearse -- make test`" in found.err  # what the project's files suggest
 
 
 def test_g12_a_suggested_command_is_asked_about_once_and_remembered(drafted: World) -> None:

@@ -221,6 +221,7 @@ def test_a_mount_in_the_workspace_chooses_the_copy(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from tests.scratch.copies import Place, line;"
         f"p = Place(Path({str(tmp_path)!r})); b = p.copies().backend(); print(b.name, b.reason);"
+        "assert p.copies().known_backend() == b;"  # also before the first copy
         "c = p.open(); print(line(c, p, 'cat mounted/x').output.decode())"
     )
     mounts = f"mount -t tmpfs t {made.root}/mounted && echo below > {made.root}/mounted/x"
