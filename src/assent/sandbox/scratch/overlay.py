@@ -200,7 +200,9 @@ class OverlayLayer:
         self._take_out(draft, rules, coming)
         self._draft = draft
         for path, state in draft.files.items():
-            if state is None and path not in self._put and not self._replaced(path, coming):
+            covered = any(draft.files.get(above) for above in ancestors(path))  # by a file
+            known = covered or path in self._put or self._replaced(path, coming)
+            if state is None and not known:
                 self._hide(path)
         new = {path: state for path, state in draft.files.items() if path not in self._put}
         files = {path: state for path, state in new.items() if state is not None}
