@@ -8,8 +8,9 @@ from tests.cli.scripts import MODEL, PRESENT, WRITE_PLAN, Talker, Turn, turn, wr
 from tests.sandbox.profiles import needs_bubblewrap
 from tests.scratch.copies import settle
 
-from assent.agent.scratch_commands import NOT_KEPT
+from assent.agent.scratch_commands import IN_COPY, NOT_KEPT, WITH_DRAFT
 from assent.agent.tool_call_runner import NOT_PRESENTED
+from assent.permissions.check import NO_COPY
 
 pytestmark = needs_bubblewrap
 
@@ -110,7 +111,7 @@ def test_f14_a_command_finds_the_draft_of_the_option_that_it_names(talker: Talke
     )
     assert "Staged in option First: " in text(first)
     assert "Staged in option Second: " in text(second)
-    assert text(other).startswith("one\n[Ran in a scratch copy with the staged changes")
+    assert text(other).startswith(f"one\n[{IN_COPY.format(draft=WITH_DRAFT)}")
     assert missing["result"]["failed"]
     assert text(missing) == "There is no option 'Third'. Nothing was done."
     world = talker.world
@@ -125,7 +126,7 @@ def test_f14_a_change_of_one_option_is_no_conflict_in_another(talker: Talker) ->
         turn("", shell("echo one > a.txt", keep=True, option="First")),
         turn("", shell("cat a.txt; echo two > a.txt", keep=True, option="Second")),
     )
-    assert text(second).startswith("old\n[Ran in a scratch copy: nothing real changed.")
+    assert text(second).startswith(f"old\n[{IN_COPY.format(draft='')}")
     assert not second["result"]["failed"]
 
 
@@ -149,7 +150,7 @@ def test_f14_without_a_sandbox_nothing_runs_and_staging_goes_on(
     wrote, plain, kept, later = ended(Talker.rows(answer))
     assert [end["verdict"] for end in (wrote, plain, kept, later)] == [
         "stage", "deny", "deny", "stage"]  # fmt: skip
-    assert ["It cannot run in a scratch copy: " in text(end) for end in (plain, kept)] == [True] * 2
+    assert [NO_COPY.format(why="") in text(end) for end in (plain, kept)] == [True] * 2
     kinds = [row["kind"] for row in talker.world.ok("stage", "list")["operations"]]
     assert kinds == ["write", "run"]
     assert talker.world.files() == before
