@@ -50,6 +50,15 @@ def test_f133_a_check_that_passes_and_one_for_other_files_say_nothing(tmp_path: 
     assert "two\n[" not in told
 
 
+@pytest.mark.parametrize("line", ["grep -q three {path}", "test -f missing", "! true"])
+def test_f133_a_check_fails_by_its_exit_code_whatever_that_means_elsewhere(
+    tmp_path: Path, line: str
+) -> None:
+    """For a model that searches, `grep` without a match is an answer; as a check it is not."""
+    stage = furnished(tmp_path, f'[check]\n"*.py" = "{line}"\n')
+    assert "[Check failed: " in edited(stage)
+
+
 def test_f133_checks_are_bounded_in_number_time_and_output(tmp_path: Path) -> None:
     rows = [f'"*.p{"?" * n}" = "echo {n}; exit 1"' for n in range(1, 2)]
     rows += [f'"{"*" * n}.py" = "echo run {n}; exit 1"' for n in range(2, 8)]

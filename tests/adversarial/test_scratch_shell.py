@@ -260,6 +260,87 @@ def test_f14_what_is_kept_passes_the_checks_of_every_staged_change(
     assert (stage.staged(), real(stage)) == ([], before)
 
 
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("ln -s . y; ln -s y/../s x", "x"),
+        ("ln -s src/.. y; ln -s ../y/../s src/x", "src/x"),
+        ("ln -s docs y; ln -s y/../../s x", "x"),
+        ("ln -s b a; ln -s c b; ln -s ../s c", "a, b, c"),
+        ("ln -s loop loop", "loop"),
+        ("ln -s /etc/passwd x", "x"),
+        ("ln -s $PWD/src x", "x"),
+    ],
+)
+def test_f14_a_symlink_that_leads_out_by_other_symlinks_is_not_kept(
+    stage: Stage, line: str, named: str
+) -> None:
+    end = ran(stage, f"{line}; true > n.txt", keep=True)
+    assert f"a symlink leads out of the workspace: {named}. Name what" in text(end)
+    assert stage.staged() == []
+
+
+def test_f14_a_symlink_that_stays_inside_by_other_symlinks_is_kept(stage: Stage) -> None:
+    (stage.root / "deep/er").mkdir(parents=True)
+    (stage.root / "old").symlink_to("deep/er")
+    end = ran(stage, "ln -s old/../../src x; ln -s missing z; cat x/app.py", keep=True)
+    assert not end["result"]["failed"], text(end)
+    assert text(end).startswith("one\n")
+    assert [row["path"] for row in stage.staged()] == ["x", "z"]
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        "",  # the symlinks are in the workspace
+        "rm -f y x; ln -s docs/.. y; ln -s y/src x; ",  # the command makes its own
+    ],
+)
+@pytest.mark.parametrize("keep", [True, ["x/**", "y/**", "**"], ["src/**"]])
+def test_f14_what_is_written_through_symlinks_is_judged_and_staged_where_it_is(
+    tmp_path: Path, ways: str, keep: object
+) -> None:
+    stage = furnished(tmp_path, '[permission.edit]\n"src/*" = "deny"\n')
+    (stage.root / "y").symlink_to(".")
+    (stage.root / "x").symlink_to("y/src")
+    settle()
+    before = real(stage)
+    end = ran(stage, f"{ways}f=app.py; echo two > x/$f; echo two > y/docs/a.md", keep=keep)
+    assert "Nothing was staged: src/app.py: " in text(end)
+    assert (stage.staged(), real(stage)) == ([], before)
+
+
+def test_f14_a_glob_names_a_file_by_where_it_is(stage: Stage) -> None:
+    (stage.root / "x").symlink_to("src")
+    settle()
+    end = ran(stage, "f=app.py; echo two > x/$f", keep=["x/**"])
+    assert "Nothing was staged: it changed no file that `keep` names" in text(end)
+    end = ran(stage, "f=app.py; echo two > x/$f", keep=["src/**"])
+    assert [row["path"] for row in stage.staged()] == ["src/app.py"]
+
+
+def test_f14_through_kept_symlinks_no_tool_reaches_another_path_than_was_judged(
+    stage: Stage,
+) -> None:
+    """Two symlinks that are harmless alone lead out together: the way is followed each time."""
+    before = real(stage)
+    *ends, wrote, read, shown = stage.called(
+        ("shell", {"command": "mkdir d; true > d/f; ln -s d/../../s x", "keep": ["d/**"]}),
+        ("shell", {"command": "ln -s src y", "keep": True}),
+        ("shell", {"command": "ln -s y/../docs z", "keep": True}),
+        ("shell", {"command": "rm y; ln -s . y", "keep": True}),  # so that z leads out
+        ("write", {"path": "z/a.md", "content": "pwned"}),
+        ("read", {"path": "z/a.md"}),
+        ("shell", {"command": "f=z/a.md; echo pwned > $f; cat $f", "keep": True}),
+    )
+    assert [end["result"]["failed"] for end in ends] == [False] * 4, [*map(text, ends)]
+    assert (wrote["verdict"], wrote["result"]["failed"]) == ("deny", True)
+    assert read["verdict"] != "run"
+    assert shown["result"]["failed"]
+    assert [row["path"] for row in stage.staged()] == ["d/f", "y", "z"]
+    assert real(stage) == before
+
+
 def test_f14_files_that_rules_hide_are_hidden_in_the_copy(tmp_path: Path) -> None:
     stage = furnished(tmp_path, '[permission.read]\n"private/*" = "deny"\n')
     stage.put("private/plan.txt", f"{SECRET}\n".encode())

@@ -92,6 +92,9 @@ def test_g12_what_fails_is_a_risk_at_the_top(drafted: World) -> None:
     assert found.json["digest"] == drafted.ok("plan", "show")["digest"]
     review = drafted.ok("review")
     assert review["risks"][0] == "rehearsal_failed"
+    lines = drafted.run("review").out.decode().splitlines()
+    at = lines.index("Risks: rehearsal failed; none found in 1 operation")
+    assert lines[at + 1].startswith("rehearsal_failed: ")
     assert b"Rehearsal failed: make test ended with exit code 2" in drafted.run("review").out
     assert drafted.ok("log")["events"][-1]["kind"] == "plan_rehearsed"
 
@@ -167,6 +170,7 @@ def test_g12_without_a_known_verification_the_operations_are_only_applied(drafte
     found = drafted.run("rehearse", "--json")
     assert (found.json["passed"], found.json["commands"]) == (None, [])
     assert b"No command verifies plans here" in found.err
+    assert b"`assent rehearse -- make test`" in found.err  # what the project's files suggest
 
 
 def test_g12_a_suggested_command_is_asked_about_once_and_remembered(drafted: World) -> None:
@@ -209,12 +213,12 @@ def test_g12_a_rule_denies_it_here_too(drafted: World) -> None:
 
 
 def test_g12_an_approval_can_require_a_rehearsal_that_no_model_chose(drafted: World) -> None:
-    configure(drafted, f"{TRUSTING}require_rehearsal = true\n{VERIFY}")
+    configure(drafted, f"{TRUSTING}require_rehearsal = true\n")
     text = drafted.text().read_bytes()
     drafted.text().write_bytes(b"---\nverify: ['true']\n---\n" + text)
     digest = drafted.propose()
     refused = drafted.no(7, "approve", "--digest", digest)
-    assert (refused["error"], refused["next"]) == ("not_rehearsed", "assent rehearse")
+    assert (refused["error"], refused["next"]) == ("not_rehearsed", "assent rehearse -- CMD")
     assert drafted.ok("rehearse")["passed"] is True  # by what the plan's text names
     assert drafted.no(7, "approve", "--digest", digest)["error"] == "not_rehearsed"
     assert (
@@ -225,6 +229,36 @@ def test_g12_an_approval_can_require_a_rehearsal_that_no_model_chose(drafted: Wo
     assert typed.json["passed"] is True
     drafted.ok("approve", "--digest", digest)
     assert drafted.ok("build")["outcome"] == "done"
+
+
+def test_g12_the_users_own_commands_run_beside_those_of_the_text_if_they_are_required(
+    drafted: World,
+) -> None:
+    """Otherwise the command that the refusal names would never lead to an approval."""
+    configure(drafted, f"{TRUSTING}require_rehearsal = true\n{VERIFY}")
+    text = drafted.text().read_bytes()
+    drafted.text().write_bytes(b"---\nverify: ['true']\n---\n" + text)
+    digest = drafted.propose()
+    refused = drafted.no(7, "approve", "--digest", digest)
+    assert refused["next"] == "assent rehearse"
+    found = drafted.ok("rehearse")
+    assert [(one["line"], one["source"]) for one in found["commands"]] == [
+        ("true", "plan"), ("grep -q new a.txt", "user")]  # fmt: skip
+    assert drafted.ok("review")["rehearsal"]["passed"] is True
+    drafted.ok("approve", "--digest", digest)
+
+
+def test_g12_what_a_text_names_covers_up_no_failure_of_the_users_own_commands(
+    drafted: World,
+) -> None:
+    own = VERIFY.replace("new", "other")
+    configure(drafted, f"{TRUSTING}require_rehearsal = true\n{own}")
+    text = drafted.text().read_bytes()
+    drafted.text().write_bytes(b"---\nverify: ['true']\n---\n" + text)
+    digest = drafted.propose()
+    failed = drafted.run("rehearse", "--json")
+    assert (failed.code, [one["exit"] for one in failed.json["commands"]]) == (1, [0, 1])
+    assert drafted.no(7, "approve", "--digest", digest)["error"] == "not_rehearsed"
 
 
 def test_g12_the_users_own_commands_meet_the_requirement(drafted: World) -> None:

@@ -2,10 +2,11 @@
 
 import os
 
-from tests.cli.harness import PROGRAM, World
+from tests.cli.harness import PROGRAM, World, _environment
 from tests.sandbox.profiles import needs_bubblewrap
 
 from assent.app.ports import folder_name
+from assent.app.scratch import open_scratch
 
 pytestmark = needs_bubblewrap
 
@@ -101,3 +102,42 @@ def test_without_namespaces_there_is_no_copy_and_an_old_one_can_be_cleared(world
     assert world.start([*NO_NAMESPACES, "scratch", "clear", "--json", name]).code == 0
     assert world.ok("scratch", "list")["copies"] == []
     assert real_files(world) == before
+    assert refused.error["next"] == "assent doctor"
+    assert refused.error["message"].endswith(".")
+
+
+def test_an_empty_command_is_a_mistake_and_nothing_runs(world: World) -> None:
+    world.plan()
+    for words in (("shell", "run", "--scratch"), ("stage", "result", "--"), ("rehearse", "--")):
+        assert world.no(2, *words, " ")["error"] == "usage"
+    assert world.ok("scratch", "list")["copies"] == []
+    assert [row["kind"] for row in world.ok("log")["events"]].count("plan_rehearsed") == 0
+
+
+def test_a_list_says_when_copies_were_used(world: World) -> None:
+    world.process("shell", "run", "--scratch", "true")
+    _, row = world.run("scratch", "list").out.decode().splitlines()
+    assert row.endswith("(just now)") or " s ago)" in row
+
+
+def test_copies_in_use_stay_and_the_others_are_removed(world: World) -> None:
+    world.process("shell", "run", "--scratch", "true")
+    with _environment(world.env):
+        used = open_scratch(str(world.root)).open("busy")
+    try:
+        refused = world.no(1, "scratch", "clear", "busy")
+        assert (refused["error"], refused["next"]) == ("busy", "assent scratch list")
+        answer = world.run("scratch", "clear", "--all", "--json")
+        assert (answer.code, answer.json) == (1, {"removed": ["shell"], "in_use": ["busy"]})
+        assert b"In use by another process: busy." in world.run("scratch", "clear", "--all").err
+        assert b"(just now)  in use" in world.run("scratch", "list").out
+    finally:
+        used.close()
+    assert world.ok("scratch", "clear", "--all") == {"removed": ["busy"]}
+
+
+def test_an_editor_that_a_command_starts_does_not_wait_for_a_terminal(repo: World) -> None:
+    line = "git -c user.name=x -c user.email=x@y commit --allow-empty"
+    answer = repo.process("shell", "run", "--scratch", "--json", "--seconds", "60", line)
+    assert answer.json["exit_code"] == 1
+    assert "empty commit message" in answer.json["stderr"]

@@ -179,7 +179,10 @@ def test_f61_of_a_command_that_fails_nothing_is_staged(ready: World) -> None:
     assert (answer.code, answer.json["exit_code"], answer.json["staged"]) == (1, 3, False)
     assert answer.json["changed"] == 1
     assert staged(ready) == []
-    assert b"--keep-failed" in ready.run("stage", "result", "--", "exit 3").out
+    told = ready.run("stage", "result", "--", "echo half > half.txt; exit 3").out
+    assert b"ended with exit code 3." in told
+    assert b"Nothing was staged (1 changed file). --keep-failed stages it anyway." in told
+    assert b"--keep-failed" not in ready.run("stage", "result", "--", "exit 3").out
     kept = tried(ready, "echo half > half.txt; exit 3", "--keep-failed")
     assert (kept.code, kinds(kept.json)) == (1, [("write", "half.txt")])
     assert len(staged(ready)) == 1

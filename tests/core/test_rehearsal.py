@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from assent.core.errors import InvalidPlan
 from assent.core.plan.operation import FileState, WriteFile
-from assent.core.plan.plan import MAX_VERIFY, Plan, ReliedOnFile
+from assent.core.plan.plan import MAX_VERIFY, Plan, ReliedOnFile, front_matter
 from assent.core.plan.rehearsal import (
     ChosenBy,
     Rehearsal,
@@ -72,6 +72,19 @@ def test_g12_the_first_source_that_names_commands_is_taken() -> None:
 def test_g12_a_declaration_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(InvalidPlan):
         verify_commands([], b"---\nverify: make test\n---\n")
+
+
+def test_g12_what_a_plan_names_does_not_replace_commands_that_an_approval_requires() -> None:
+    own = ("make lint", "make docs")
+    named = tuple(VerifyCommand(line, "plan") for line in front_matter(VERIFIED).verify)
+    assert verify_commands([], VERIFIED, own) == named
+    both = verify_commands([], VERIFIED, own, required=True)
+    assert both == (*named, VerifyCommand("make docs", "user"))  # and no line twice
+    given = verify_commands(["x"], VERIFIED, own, required=True)
+    assert given == (VerifyCommand("x", "argument"),)
+    many = b"---\nverify: [%s]\n---\n" % b", ".join(b"true %d" % n for n in range(MAX_VERIFY))
+    assert verify_commands([], many, own, required=True)[MAX_VERIFY:] == (
+        VerifyCommand("make lint", "user"), VerifyCommand("make docs", "user"))  # fmt: skip
 
 
 def test_g12_it_counts_for_the_same_operations_files_and_commands_only() -> None:

@@ -187,6 +187,45 @@ def test_a_rule_denies_what_would_be_staged_and_none_asks_about_it(
     assert (unasked.layer == "user") is (wanted is DENY)
 
 
+@pytest.mark.parametrize(
+    ("table", "wanted"),
+    [
+        ({"bash": {"make *": "deny"}}, DENY),
+        ({"bash": {"git push *": "deny"}}, DENY),
+        ({"edit": {"out/*": "deny"}}, DENY),
+        ({"bash": "ask"}, ASK),
+        ({"bash": {"make *": "ask"}}, ASK),
+        ({"edit": {"out/*": "ask"}}, RUN),
+        ({"bash": "allow", "edit": "allow"}, RUN),
+        ({"bash": {"npm *": "deny"}}, RUN),
+    ],
+)
+def test_g12_what_a_rehearsal_tries_runs_in_a_copy_unless_rules_deny_or_ask(
+    table: object, wanted: Verdict
+) -> None:
+    policy = PermissionPolicy((RuleLayer("user", parse_rules(table)),))
+    gate = RuleGate(policy, classify_command_line, files_read_by)
+    text = "make all > out/log && git push"
+    tried = ResourceAccess(Action.SHELL, text, stage=True, tries=True)
+    assert gate.decide([tried], PermissionContext("plan", auto=True)).verdict is wanted
+
+
+@pytest.mark.parametrize("text", [DANGER, "", "make > out", "cat a", UNCERTAIN])
+@pytest.mark.parametrize("posture", [
+    PermissionContext("plan"), PermissionContext("plan", staging=False),
+    PermissionContext("plan", child=True), PermissionContext("plan", agents=(DENIES,)),
+    PermissionContext("plan", custom=(CustomMode("docs", "plan", edit=("docs/*",)),)),
+])  # fmt: skip
+def test_g12_what_could_not_be_staged_is_not_rehearsed_either(
+    text: str, posture: PermissionContext
+) -> None:
+    staged, tried = (
+        GATE.decide([ResourceAccess(Action.SHELL, text, stage=True, tries=tries)], posture).verdict
+        for tries in (False, True)
+    )
+    assert tried is (RUN if staged is STAGE else staged)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_f91_what_nobody_should_run_is_denied_in_every_mode(mode: Mode) -> None:
     assert verdict(Action.SHELL, DANGER, PermissionContext(mode, auto=True)) is DENY

@@ -97,6 +97,10 @@ def test_f14_what_is_hidden_is_explained_with_the_setting_that_shows_it(machine:
     (note,) = hidden.notes("cd x && FOO=1 far --now | sort", root)
     assert f"far is {os.fsdecode(tools)}/bin/far, which commands do not see." in note
     assert f'sandbox.show = ["{os.fsdecode(tools)}/bin"]' in note
+    for whole in ("/", "/var", "/etc/shadow"):  # no advice to show too much, or passwords
+        (note,) = hidden.notes(f"ls {whole}", root)
+        assert "commands do not see it" in note
+        assert "sandbox.show" not in note
     (note,) = hidden.notes(f"sort {os.fsdecode(tools)}/lib/data", root)
     assert "exists, but commands do not see it. Commands see the workspace" in note
     shown = Visibility(builder(machine, "tools").profile(), env, (*FOLDERS, tools + b"/bin"))

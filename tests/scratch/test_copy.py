@@ -237,6 +237,36 @@ def test_the_draft_is_on_top(copy: LocalScratchCopy, place: Place) -> None:
     assert ended.output == b"again\n#!/bin/sh\necho run\none\n"
 
 
+def test_a_folder_of_the_draft_is_no_empty_folder(copy: LocalScratchCopy, place: Place) -> None:
+    """It is new, but the draft makes it, with a file in it."""
+    made = Contents()
+    copy.apply(draft({b"new/deep/file": made.file(b"1\n")}), made.read)
+    line(copy, place, "mkdir -p other/inner new/bare")
+    found = copy.changes()
+    assert {one.path: one.why for one in found.left_out} == {
+        b"other": "folder", b"new/bare": "folder"}  # fmt: skip
+    line(copy, place, "rm new/deep/file")
+    assert kinds(copy.changes()) == {"new/deep/file": "deleted"}
+    assert copy.changes().left_out == ()
+
+
+def test_what_a_command_leaves_in_a_folder_of_the_draft_is_taken_out(
+    copy: LocalScratchCopy, place: Place
+) -> None:
+    """The workspace does not have these folders, so that nothing there is compared with it."""
+    made = Contents()
+    files = {
+        b"new/deep/file": made.file(b"1\n"), b"run.sh": None, b"run.sh/inner": made.file(b"2\n"),
+    }  # fmt: skip
+    copy.apply(draft(files), made.read)
+    junk = "new/junk", "new/deep/junk", "run.sh/junk", "new/x.pyc"
+    line(copy, place, f"touch {' '.join(junk)}; mkdir -p new/bare/more; ln -s / new/deep/way")
+    ended = line(copy, place, "find new run.sh | sort")
+    assert ended.output.decode().split() == [
+        "new", "new/deep", "new/deep/file", "new/x.pyc", "run.sh", "run.sh/inner"]  # fmt: skip
+    assert kinds(copy.changes()) == {}
+
+
 def test_a_draft_replaces_whatever_is_there(copy: LocalScratchCopy, place: Place) -> None:
     made = Contents()
     files = {b"a.txt": made.link(b"run.sh"), b"link": made.file(b"text\n"), b"docs/one.md": None}

@@ -187,6 +187,26 @@ def test_the_quota_ends_a_command(place: Place) -> None:
     opened.clear()
 
 
+@pytest.mark.parametrize("where", [".", "out", "/tmp"])
+def test_the_quota_counts_files_that_are_open_and_have_no_name(place: Place, where: str) -> None:
+    """No listing shows them, but they fill the disk; what is in memory is limited there."""
+    small = msgspec.structs.replace(
+        place, limits=ScratchLimits(max_bytes=24 * MEBIBYTE, reserve_bytes=MEBIBYTE)
+    )
+    opened = small.open()
+    text = (
+        f"mkdir -p out; exec 3> {where}/big; rm {where}/big; "
+        "for i in 1 2 3 4 5 6; do head -c 8M /dev/zero >&3; sleep 0.3; done; echo done"
+    )
+    ended = line(opened, small, text)
+    if where == "/tmp":
+        assert (ended.cut, ended.output) == ("", b"done\n")
+    else:
+        assert (ended.cut, b"scratch.max_mb" in ended.errors) == ("copy", True)
+    assert line(opened, small, "echo next").output == b"next\n"
+    opened.clear()
+
+
 def test_too_little_free_space_ends_a_command(place: Place) -> None:
     free = shutil.disk_usage(place.base).free
     full = msgspec.structs.replace(place, limits=ScratchLimits(reserve_bytes=2 * free))
@@ -221,6 +241,7 @@ def test_a_mount_in_the_workspace_chooses_the_copy(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from tests.scratch.copies import Place, line;"
         f"p = Place(Path({str(tmp_path)!r})); b = p.copies().backend(); print(b.name, b.reason);"
+        "assert p.copies().known_backend() == b;"  # also before the first copy
         "c = p.open(); print(line(c, p, 'cat mounted/x').output.decode())"
     )
     mounts = f"mount -t tmpfs t {made.root}/mounted && echo below > {made.root}/mounted/x"

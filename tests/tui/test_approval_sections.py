@@ -7,7 +7,9 @@ from assent.core.digest import sha256
 from assent.core.plan.comment import Comment, CommentAnchor, CommentState, PlacedComment
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.core.plan.record import PlanState
+from assent.core.plan.rehearsal import Rehearsal, RehearsedCommand
 from assent.render.lines import BLANK, Line
+from assent.render.rehearsal import rehearsal_lines
 from assent.render.review import OperationReview, Review
 from assent.render.review_changes import ReviewChanges
 from assent.tui.line_view import LinePosition, Section
@@ -65,6 +67,19 @@ def test_risks_come_first_and_the_end_says_so() -> None:
 def test_a_file_that_differs_is_said_before_everything() -> None:
     first, *_ = review_sections(review(), (), "It changed.")
     assert first == Section("live", (Line("risk", "It changed."),))
+
+
+def test_g12_a_rehearsal_is_shown_with_who_chose_each_command() -> None:
+    commands = (
+        RehearsedCommand("make test", "user", 0, 1.0), RehearsedCommand("true", "plan", 0, 0.1),
+    )  # fmt: skip
+    found = Rehearsal("", "0" * 64, "", commands, "overlay", "person", "2026-01-01T00:00:00.000Z")
+    assert "rehearsal" not in keys(review(rehearsable=True))  # said in a line below
+    shown = review(rehearsable=True, rehearsal=found)
+    assert keys(shown)[:2] == ["risks", "rehearsal"]
+    [lines] = [each.lines for each in review_sections(shown) if each.key == "rehearsal"]
+    assert lines == (*rehearsal_lines(found), BLANK)
+    assert sum("configuration" in line.text for line in lines) == 1
 
 
 def test_what_to_know_of_the_place_is_said_before_the_risks() -> None:

@@ -68,7 +68,7 @@ class EditChecks:
                 for line in lines[:MAX_COMMANDS]:
                     limits = command_limits(max(end - monotonic(), 0.1), tools)
                     outcome = self._commands.collected(copy, line, limits)
-                    if outcome.failed:
+                    if outcome.failed or outcome.metadata.get("exit"):  # of `grep`, too
                         text = last_part(outcome.text)
                         told.append(f"[Check failed: {visible_line(line)}]\n{text}")
         except AssentError as error:

@@ -433,9 +433,9 @@ class EffectRunner:
         if why := self._tools.cancel_reason():
             return _failed(STOPPED.format(why=why))
         find = self._services.options.find
-        plan = (
-            find(wish.record, wish.option) if wish.option else self._services.plan_of(wish.record)
-        )
+        # An option that does not exist yet begins with what is kept; else it is a mistake.
+        begins = wish.option and command.keep
+        plan = find(wish.record, wish.option) if begins else self._drafted(wish)
         done = yield from self._services.scratch_commands.run(
             wish.record.session,
             command,

@@ -1,6 +1,5 @@
 """Runs a planning model's commands in the session's scratch copy, and stages what it keeps."""
 
-import os
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -12,7 +11,7 @@ import msgspec
 from assent.agent.draft_results import DraftResults
 from assent.core.errors import AssentError, Refused
 from assent.core.llm import StreamDelta
-from assent.core.paths import display_path, normalize, one_line, parent
+from assent.core.paths import display_path, normalize, one_line
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.record import CLOSED_STATES, PlanRecord
 from assent.core.scratch import ScratchChange, ScratchResult, scratch_draft
@@ -40,6 +39,7 @@ from assent.ports.session import PermissionGate
 from assent.render.scratch import LEFT_OUT
 from assent.runs.session_commands import SessionCommandOutput
 from assent.runs.staged_result import ChangeChoice, ResultStager, StagedResult
+from assent.tools.overlay import Overlay
 from assent.tools.path_patterns import PathGlob
 
 MAX_LISTED: Final = 20  # changed paths that a result names
@@ -129,7 +129,7 @@ class ScratchCommands:
         stager: ResultStager,
         results: DraftResults,
     ) -> None:
-        self._config, self._plans = config, plans
+        self._ports, self._config, self._plans = ports, config, plans
         self._stager, self._results = stager, results
         self._contents = PlanContents(ports)
         self._copies = SessionCopies()
@@ -170,7 +170,8 @@ class ScratchCommands:
                 return ScratchCommandDone(outcome)
             chosen = ChangeChoice(only=globs)
             changes = chosen.of(found)
-            why = _why_not_kept(heard.ended, found, changes, copy)
+            links = CopyLinks(self._ports, operations, found.changes, copy)
+            why = _why_not_kept(heard.ended, found, changes, links)
             why = why or kept_denial([one.path for one in changes], tools.gate, permissions)
             if why:
                 return ScratchCommandDone(_with_error(outcome, why))
@@ -263,7 +264,7 @@ def _why_not_kept(
     ended: ProcessResult,
     found: ScratchResult,
     changes: Sequence[ScratchChange],
-    copy: ScratchCopy,
+    links: "CopyLinks",
 ) -> str:
     """Says why nothing can be staged; nothing if it can."""
     if ended.code or ended.cut:
@@ -272,20 +273,47 @@ def _why_not_kept(
         return STILL_RUNS
     if not changes and found.known:
         return "it changed no file that `keep` names"
-    outside = [one.path for one in changes if _leads_out(one, copy)]
+    outside = [one.path for one in changes if links.lead_out(one)]
     if outside:
         rows = ", ".join(map(one_line, outside[:MAX_LISTED]))
         return f"a symlink leads out of the workspace: {rows}. Name what to keep by globs"
     return ""
 
 
-def _leads_out(change: ScratchChange, copy: ScratchCopy) -> bool:
-    """Tells whether a change is a symlink to somewhere outside the workspace."""
-    if change.after is None or change.after.kind != "link":
-        return False
-    target = b"".join(copy.content(change.path))
-    whole = os.path.normpath(b"/" + b"w/" + parent(change.path) + b"/" + target)
-    return target.startswith(b"/") or not (whole + b"/").startswith(b"/w/")
+class CopyLinks(Overlay):
+    """Where symlinks lead in a copy: in the workspace with the draft, and with what changed."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        operations: Sequence[Operation],
+        changes: Sequence[ScratchChange],
+        copy: ScratchCopy,
+    ) -> None:
+        super().__init__(ports.files, ports.blobs, operations)
+        self._changed = {one.path: one.after for one in changes}
+        self._copy = copy
+
+    def link_target(self, path: bytes) -> bytes | None:
+        if path not in self._changed:
+            return super().link_target(path)
+        after = self._changed[path]
+        is_link = after is not None and after.kind == "link"
+        return b"".join(self._copy.content(path)) if is_link else None
+
+    def lead_out(self, change: ScratchChange) -> bool:
+        """Tells whether a change is a symlink to somewhere outside the workspace, or in a circle.
+
+        The way there may be other symlinks, so that the text of this one says nothing.
+        """
+        if change.after is None or change.after.kind != "link":
+            return False
+        target = self.link_target(change.path) or b""
+        try:
+            self.follow(change.path)
+        except Refused:
+            return True
+        return target.startswith(b"/")
 
 
 def _said(

@@ -61,6 +61,7 @@ from assent.ports import ProcessRunner
 from assent.ports.session import CallGuard
 from assent.tools.dispatcher import (
     FAILED_VERDICT,
+    REHEARSE,
     SHELL,
     AskPermission,
     PreparedCall,
@@ -142,6 +143,7 @@ NOT_YET_PRESENTED = (
 )
 # Besides tools that edit files. What fails in a rehearsal is to be fixed before it is presented.
 PLAN_CHANGES = ("write_plan", "unstage", "options", "rehearse")
+SHELL_STAGES = ("stage", "at_end", "keep")  # arguments by which a command changes the plan
 MAX_NAMES, MAX_NAME_CHARS = 3, 80  # of what a call is about, where it is named
 ASK_LATER = PermissionAnswer(why="asked later")
 ASKED_EARLIER = PermissionAnswer(
@@ -315,16 +317,18 @@ class ToolCallRunner:
         else:
             results = self._run_parallel(batch)
         yield from self._heard_meanwhile()
-        seconds = perf_counter() - began
+        together = perf_counter() - began
         ended, parked = list[SessionEvent](), list[ToolCall]()
         can_wait = True
         for each, result in zip(batch, results, strict=True):
+            began = perf_counter()
             done = None if _is_parked(result) else (yield from self._perform(each, result))
             can_wait = can_wait and _can_wait(result, done, last=self._is_last)
             if done is None or done.later:
                 parked.append(each.call)
                 self._note(each, self._unanswered)
             else:
+                seconds = together + perf_counter() - began  # a command is the effect of its call
                 end, *told = self._record(each.call, result, done, seconds)
                 ended += [end, *told]
                 if isinstance(end, CallEnded) and _is_to_be_fixed(end):
@@ -610,8 +614,8 @@ class ToolCallRunner:
 
     def _abandon(self, calls: Collection[ToolCall], why: str) -> None:
         planning = why == INTERRUPTED and self._context.posture.mode == "plan"
-        shell = [call.id for call in calls if self._tools.dispatcher.name(call) == SHELL]
-        unreal = shell if planning else ()
+        name = self._tools.dispatcher.name
+        unreal = [call.id for call in calls if planning and name(call) in (SHELL, REHEARSE)]
         told = [(call, INTERRUPTED_IN_PLAN if call.id in unreal else why) for call in calls]
         if ended := [abandoned_call(call, words) for call, words in told]:
             with suppress(AssentError):  # what stopped the calls is more important
@@ -665,7 +669,13 @@ def _changes_plan(prepared: PreparedCall, tool: Tool | None) -> bool:
     """Tells whether a call was to stage something or to write the plan; an unknown one may be."""
     if tool is None or tool.action is Action.EDIT or tool.name in PLAN_CHANGES:
         return True
-    return tool.action is Action.SHELL and bool((prepared.call.args or {}).get("stage"))
+    if tool.action is not Action.SHELL:
+        return False
+    judged = [one for one in prepared.requests if one.action is Action.SHELL]
+    given = prepared.call.args or {}  # of a call that was refused before it was judged
+    if not judged:
+        return any(given.get(name) for name in SHELL_STAGES)
+    return any(one.stage or one.keep for one in judged)
 
 
 def _is_to_be_fixed(end: CallEnded) -> bool:

@@ -22,9 +22,10 @@ from assent.render.lines import Line
 from assent.render.rehearsal import rehearsal_lines, rehearsal_row
 from assent.runs.rehearsal import CommandBegins, RehearsalRequest
 
+HELP = "assent rehearse --help"
 NO_VERIFICATION = (
     "No command verifies plans here, so the operations are only applied. Name one: "
-    "`assent rehearse -- CMD`, or `[verify] commands` in your configuration."
+    "`assent rehearse -- {command}`, or `[verify] commands` in your configuration."
 )
 
 
@@ -46,7 +47,7 @@ def rehearse(call: Invocation, network: bool, timeout: int, words: tuple[str, ..
     """
     record = call.record()
     request = RehearsalRequest(
-        (command_line(words),) if words else (),
+        (command_line(words, HELP),) if words else (),
         network,
         terminal=not call.no_input and has_terminal(),
         seconds=timeout,
@@ -73,7 +74,8 @@ def _confirm_verification(call: Invocation, record: PlanRecord, request: Rehears
         if agreed(f"Verify plans in this workspace with `{shown}`? [y/N] "):
             rehearsals.confirm(suggested)
             return
-    call.output.warn([NO_VERIFICATION])
+    named = visible_line(suggested[0]) if suggested else "CMD"
+    call.output.warn([NO_VERIFICATION.format(command=named)])
 
 
 def _shown(call: Invocation, record: PlanRecord, request: RehearsalRequest) -> Rehearsal:

@@ -1,20 +1,22 @@
 """`assent scratch …`: lists, shows and removes scratch copies of the workspace."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import click
 
 from assent.app.scratch import open_scratch
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
+from assent.cli.output import current_time
 from assent.cli.runs import size_text
-from assent.core.errors import NotFound, UsageError
+from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.scratch import ScratchInfo
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import Line, table_lines
+from assent.render.lines import Line, relative_time, table_lines
 from assent.render.scratch import backend_lines, backend_row, scratch_info_row
 
 LIST = "assent scratch list"
+IN_USE = "In use by another process: {names}."
 TITLE = ("NAME", "BACKEND", "SIZE", "LAST USED", "")
 
 
@@ -63,21 +65,38 @@ def show(call: Invocation, name: str | None) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--all", "everything", is_flag=True, help="Remove all copies of this workspace.")
 @with_invocation
-def clear(call: Invocation, names: Sequence[str], everything: bool) -> None:
+def clear(call: Invocation, names: Sequence[str], everything: bool) -> int:
     """Remove scratch copies from the disk. Nothing in the workspace changes.
 
-    Copies that were not used for scratch.keep_days are removed by themselves.
+    Copies that were not used for scratch.keep_days are removed by themselves. Exits with 1 if a
+    process still uses one; the others are removed.
     """
     if everything == bool(names):
         raise UsageError("Name scratch copies, or pass --all.", LIST)
     copies = open_scratch(call.folder)
     swept = copies.sweep()
     chosen = [info.name for info in copies.infos(sizes=False)] if everything else list(names)
-    for name in chosen:
-        copies.remove(name)
-    removed = sorted({*swept, *chosen})
-    text = f"Removed: {', '.join(map(visible_line, removed))}" if removed else "Nothing to remove."
-    call.output.answer({"removed": removed}, [Line("plain", text)])
+    used = [name for name in chosen if not _removed(copies.remove, name)]
+    removed = sorted({*swept, *chosen}.difference(used))
+    if used and not removed:
+        raise Busy(IN_USE.format(names=_listed(used)), LIST)
+    lines = [Line("plain", f"Removed: {_listed(removed)}" if removed else "Nothing to remove.")]
+    lines += [Line("risk", IN_USE.format(names=_listed(used)))] if used else []
+    call.output.answer({"removed": removed, **({"in_use": used} if used else {})}, lines)
+    return 1 if used else 0
+
+
+def _removed(remove: Callable[[str], None], name: str) -> bool:
+    """Removes a copy; tells whether no process uses it."""
+    try:
+        remove(name)
+    except Busy:
+        return False
+    return True
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(visible_line, names))
 
 
 def copy_lines(infos: Sequence[ScratchInfo]) -> Iterator[Line]:
@@ -85,12 +104,13 @@ def copy_lines(infos: Sequence[ScratchInfo]) -> Iterator[Line]:
     if not infos:
         yield Line("plain", "No scratch copies.")
         return
+    now = current_time()
     rows = [
         (
             info.name,
             info.backend,
             size_text(info.size),
-            str(scratch_info_row(info)["used_at"]),
+            relative_time(str(scratch_info_row(info)["used_at"]), now),
             "in use" if info.busy else "",
         )
         for info in infos

@@ -9,12 +9,13 @@ import click
 from assent.cli.invocation import Invocation
 from assent.cli.output import VisibleOutput
 from assent.cli.terminal import has_terminal, read_reply
-from assent.core.errors import Declined
+from assent.core.errors import Declined, UsageError
 from assent.core.shell.process import MAX_COMMAND_S
 from assent.core.text.hidden_chars import visible_line
 
 YES = ("y", "yes")
-NO_TERMINAL = "--network needs a person's yes on a terminal. Nothing was run."
+NO_TERMINAL = "--network asks on a terminal, and there is none. Nothing was run."
+NO_COMMAND = "The command is missing."
 DEFAULT_S = 1800  # seconds of a command, if --timeout does not say otherwise
 timeout_option = click.option(
     "--timeout", metavar="SECONDS", type=click.IntRange(1, MAX_COMMAND_S), default=DEFAULT_S,
@@ -22,9 +23,12 @@ timeout_option = click.option(
 )  # fmt: skip
 
 
-def command_line(words: Sequence[str]) -> str:
+def command_line(words: Sequence[str], help: str) -> str:
     """Returns the line for a shell: one word is a line already, several are quoted."""
-    return words[0] if len(words) == 1 else shlex.join(words)
+    line = words[0] if len(words) == 1 else shlex.join(words)
+    if not line.strip():
+        raise UsageError(NO_COMMAND, help)
+    return line
 
 
 def confirm_network(call: Invocation, lines: Sequence[str], next: str) -> None:

@@ -16,6 +16,7 @@ from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import CliOutput, VisibleOutput
+from assent.cli.scratch_command import command_line
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import NotReadOnly, Refused, UsageError
 from assent.core.shell.process import (
@@ -32,6 +33,7 @@ from assent.render.lines import Line, wrapped_lines
 from assent.render.scratch import scratch_result_lines, scratch_result_row
 from assent.sandbox.read_only_shell import ReadOnlyVerdict, classify_read_only
 
+RUN_HELP = "assent shell run --help"
 COPY = "shell"  # the name of the scratch copy for lines of the user
 OUTPUT = 64 << 20  # bytes that a line in a scratch copy may print
 MAX_LINE_BYTES = 1 << 20  # bytes of a line of `check --stdin`
@@ -109,9 +111,9 @@ def run(call: Invocation, words: tuple[str, ...], seconds: float, scratch: bool)
     command was refused and did not run.
     """
     if not math.isfinite(seconds):
-        raise UsageError("--seconds must be a finite number.", "assent shell run --help")
+        raise UsageError("--seconds must be a finite number.", RUN_HELP)
     if scratch:
-        return _run_in_copy(call, _one(words, "run"), seconds)
+        return _run_in_copy(call, command_line([_one(words, "run")], RUN_HELP), seconds)
     opened = open_shell(call.folder)
     try:
         process = opened.run(

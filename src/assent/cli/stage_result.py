@@ -16,7 +16,7 @@ from assent.cli.scratch_command import (
     timeout_option,
 )
 from assent.cli.shell import LIMIT_MESSAGES
-from assent.core.errors import Drift, UsageError
+from assent.core.errors import Drift
 from assent.core.plan.record import PlanRecord
 from assent.core.shell.process import OutputChunk
 from assent.core.text.hidden_chars import visible_line, visible_path
@@ -72,9 +72,7 @@ def result(
     own files are not staged. Exits with 1 if CMD fails and 5 if your files changed meanwhile; then
     nothing is staged.
     """
-    if not words:
-        raise UsageError("Name the command after `--`.", HELP)
-    line = command_line(words)
+    line = command_line(words, HELP)
     record = call.record()
     if network:
         confirm_network(call, [line], f"assent stage result -- {line}")
@@ -133,7 +131,9 @@ def result_lines(found: StagedResult) -> Iterator[Line]:
     """Renders what was staged, or why nothing was, and what was not."""
     if found.ended.code:
         shown = visible_line(redact(found.line))
-        why = LIMIT_MESSAGES.get(found.ended.cut, f"`{shown}` ended with {found.ended.code}.")
+        why = LIMIT_MESSAGES.get(
+            found.ended.cut, f"`{shown}` ended with exit code {found.ended.code}."
+        )
         yield from wrapped_lines("risk", why)
     for one in found.conflicts:
         yield from wrapped_lines("risk", f"Conflict: {visible_path(one.path)}: {one.why}.")
@@ -145,11 +145,17 @@ def result_lines(found: StagedResult) -> Iterator[Line]:
             path = quote(visible_path(one.path))
             yield from wrapped_lines("plain", f"  --mine {path}  or  --theirs {path}")
     elif found.staged is None:
-        left = f"{found.changed} changed {'file' if found.changed == 1 else 'files'}"
-        yield Line("plain", f"Nothing was staged ({left}). --keep-failed stages it anyway.")
+        yield Line("plain", _nothing_staged(found.changed))
     else:
         yield from _staged_lines(found.staged)
     yield from _not_staged_lines(found)
+
+
+def _nothing_staged(changed: int) -> str:
+    if not changed:
+        return "Nothing was staged: the command changed no files."
+    left = f"{changed} changed {'file' if changed == 1 else 'files'}"
+    return f"Nothing was staged ({left}). --keep-failed stages it anyway."
 
 
 def _masked(diff: str | None) -> str | None:

@@ -66,8 +66,9 @@ class ResourceAccess(msgspec.Struct, frozen=True):
     `key` is the name that rules use for it, where that is not the action's own. `link` is the name
     by which it was reached through a symlink; rules ignore it. `stage`: the call wants this command
     line to be part of the plan; without it, plan mode stages none. `network`: with the network,
-    where it is staged. `keep`: what it changes in a scratch copy is to be staged. `deletes`: the
-    edit removes the file.
+    where it is staged. `keep`: what it changes in a scratch copy is to be staged. `tries`: it runs
+    in a rehearsal, so nothing is staged, and is judged as if it was. `deletes`: the edit removes
+    the file.
     """
 
     action: Action
@@ -78,6 +79,7 @@ class ResourceAccess(msgspec.Struct, frozen=True):
     network: bool = False
     deletes: bool = False
     keep: bool = False
+    tries: bool = False
 
     @property
     def permission(self) -> str:

@@ -397,17 +397,22 @@ def staged_checks(
 
     `why` says why it is not read-only; empty if it is. Its parts are not asked about: the user who
     approves the plan reads the whole line. `no_copy` says why it cannot run in a copy, if it might.
+    What a rehearsal tries runs in a copy: as there, rules for commands deny it or ask.
     """
     whole = request.resource
     if line.danger:
         yield denied_check(PermissionCheck(request), line.danger, "defaults")
         return
     staged = Decision(Verdict.STAGE, f"The call asks to stage it. {why}".rstrip())
+    if request.tries:
+        staged = Decision(RUN, IN_COPY)
     for text in dict.fromkeys((*line.commands, whole)):
         yield PermissionCheck(_part(request, text), staged, staged, whole=whole)
     for path in (*line.writes, *line.perhaps):
-        edit = ResourceAccess(Action.EDIT, path)
-        yield PermissionCheck(edit, staged, edit_floor(path, permissions), whole=whole)
+        edit, floor = ResourceAccess(Action.EDIT, path), edit_floor(path, permissions)
+        if request.tries and floor is STAGED:
+            floor = None
+        yield PermissionCheck(edit, staged, floor, whole=whole, unreal=request.tries)
     if not request.stage:  # last, so that what forbids it in any case is the reason that is given
         is_code = any(reason in why for reason in CODE_REASONS)
         words = CODE_NOT_STAGED if is_code else NOT_STAGED.format(why=why)

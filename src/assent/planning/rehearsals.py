@@ -26,6 +26,7 @@ from assent.ports import EventBatch
 MAX_PROJECT_FILE: Final = 1 << 20  # bytes of a file that says how a project is tested
 MAX_TRIES: Final = 50  # of recording a rehearsal while others are recorded
 REHEARSE: Final = "assent rehearse"
+REHEARSE_WITH: Final = "assent rehearse -- CMD"
 
 
 class Rehearsals:
@@ -72,8 +73,8 @@ class Rehearsals:
         """Returns the commands that verify a plan with this text; `by` is who gives some."""
         home = self._workspaces.find()
         confirmed = home.verify if home else ()
-        user, project = self._config.user, self._config.project
-        return verify_commands(given, text, user, project, confirmed, by)
+        user, project, required = self._config.user, self._config.project, self._config.required
+        return verify_commands(given, text, user, project, confirmed, by, required=required)
 
     def suggested(self) -> tuple[str, ...]:
         """Returns the command that the project's files suggest, for a person to confirm."""
@@ -108,8 +109,15 @@ class Rehearsals:
             "approve.require_rehearsal is set, and these operations have not passed a rehearsal "
             "with your own verify.commands, or with commands that you gave on a terminal. Nothing "
             "was approved.",
-            REHEARSE,
+            self._next_for(plan),
         )
+
+    def _next_for(self, plan: Plan) -> str:
+        """Returns the command that leads to a rehearsal which counts for an approval."""
+        chosen = self.verification(plan.text)
+        own = any(line.strip() for line in self._config.user)
+        others = any(one.source in ("plan", "project") for one in chosen)
+        return REHEARSE_WITH if others and not own else REHEARSE
 
     def _of(self, record: PlanRecord, plan: Plan) -> list[Rehearsal]:
         """Returns the rehearsals of these operations, oldest first."""

@@ -349,8 +349,9 @@ def risk_lines(
     hints = {*MODEL_RISKS, *_WHOLE}
     text = "; found in plan text" if set(review.risks) - hints else ""
     model = "model changes; " if set(review.risks) & set(MODEL_RISKS) else ""
+    tried = "rehearsal failed; " if REHEARSAL_FAILED in review.risks else ""
     noun = "operation" if len(operations) == 1 else "operations"
-    yield Line("heading", f"Risks: {model}{found} {new}{noun}{text}")
+    yield Line("heading", f"Risks: {tried}{model}{found} {new}{noun}{text}")
     if REHEARSAL_FAILED in review.risks:
         yield from wrapped_lines("risk", f"{REHEARSAL_FAILED}: {RISK_CODES[REHEARSAL_FAILED]}")
     for code, places in risky.items():

@@ -375,7 +375,8 @@ class _ShellRun:
         """Says that a path is outside, and how it can be seen, if it is there at all."""
         if not os.path.lexists(real) or any(is_covered(real, (one,)) for one in MACHINE):
             return OUTSIDE_WORKSPACE
-        return f"{OUTSIDE_WORKSPACE}; {INSTEAD} {how_to_show(real).removesuffix('.')}"
+        how = how_to_show(real).removesuffix(".")
+        return f"{OUTSIDE_WORKSPACE}; {INSTEAD} {how}" if how else OUTSIDE_WORKSPACE
 
     def _check_reads(self, reading: ReadOnlyCommand, *, fed: bool) -> None:
         """Applies the sandbox's read limits if it is off; `fed` means the command reads a pipe."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from assent.core.paths import display_path, is_inside
+from assent.sandbox.profile.exposure import TOO_WIDE
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.profile.toolchains import path_folders
 
@@ -28,6 +29,7 @@ _BEFORE_COMMAND: Final = (
     "!", "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "}",
 )  # fmt: skip
 
+ETC: Final = b"/etc"
 NOT_SEEN = "exists, but commands do not see it."
 
 
@@ -78,13 +80,20 @@ class Visibility:
         return self._profile.visible(path) and os.access(path, os.X_OK) and os.path.isfile(path)
 
     def _how(self, path: bytes) -> str:
-        return f"{VISIBLE}. {how_to_show(path)}"
+        return f"{VISIBLE}. {how_to_show(path)}".rstrip()
 
 
 def how_to_show(path: bytes) -> str:
-    """Returns what the user can do so that commands see a path; the model cannot do it."""
+    """Returns what the user can do so that commands see a path; the model cannot do it.
+
+    Nothing, if that is never shown as a whole, or is of the machine's own configuration.
+    """
     real = os.path.realpath(path)
     folder = real if os.path.isdir(real) else os.path.dirname(real)
+    if folder in TOO_WIDE:
+        folder = real
+    if folder in TOO_WIDE or is_inside(folder, ETC):
+        return ""
     return f'The user can show it in their own config: sandbox.show = ["{display_path(folder)}"].'
 
 

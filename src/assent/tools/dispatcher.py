@@ -507,7 +507,7 @@ class ToolDispatcher:
         requests = self._requests(prepared)
         is_staged = decision is not None and decision.verdict in (Verdict.STAGE, Verdict.ASK)
         level, reasons = self._gate.risk(requests, planning=prepared.planning and is_staged)
-        if prepared.in_copy:  # nothing real is at stake
+        if prepared.in_copy or any(one.tries for one in requests):  # nothing real is at stake
             level, reasons = "low", ()
         if decision is None:
             verdict, why = FAILED_VERDICT, prepared.failure.text if prepared.failure else ""

@@ -274,7 +274,7 @@ WRITE_PLAN = Tool(
 def _rehearsed(lines: tuple[str, ...], context: ToolContext) -> tuple[ResourceAccess, ...]:
     """Returns the commands that a model chose, here or in the plan's text, as if it staged them."""
     chosen = lines or front_matter(context.plan_text()).verify
-    own = [ResourceAccess(Action.SHELL, line.strip(), stage=True) for line in chosen]
+    own = [ResourceAccess(Action.SHELL, line.strip(), stage=True, tries=True) for line in chosen]
     return (ResourceAccess(Action.PLAN, "draft", "rehearse"), *own)
 
 

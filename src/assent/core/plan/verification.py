@@ -18,10 +18,13 @@ def verify_commands(
     project: Sequence[str] = (),
     confirmed: Sequence[str] = (),
     by: Rehearser = "person",
+    *,
+    required: bool = False,
 ) -> tuple[VerifyCommand, ...]:
     """Returns the commands that verify a plan: of the first of these sources that names any.
 
-    `by` is who gives the first ones.
+    `by` is who gives the first ones. If an approval requires the user's own commands, they follow
+    those of the plan's text: what a model wrote there must not keep them from running.
     """
     sources: tuple[tuple[ChosenBy, Sequence[str]], ...] = (
         (GIVEN_BY[by], given),
@@ -31,9 +34,18 @@ def verify_commands(
         ("confirmed", confirmed),
     )
     for source, lines in sources:
-        if named := [line.strip() for line in lines if line.strip()]:
-            return tuple(VerifyCommand(line, source) for line in named[:MAX_VERIFY])
+        found = _named(lines, source)
+        if found and source == "plan" and required:
+            known = {one.line for one in found}
+            found += tuple(one for one in _named(user, "user") if one.line not in known)
+        if found:
+            return found
     return ()
+
+
+def _named(lines: Sequence[str], source: ChosenBy) -> tuple[VerifyCommand, ...]:
+    named = [line.strip() for line in lines if line.strip()]
+    return tuple(VerifyCommand(line, source) for line in named[:MAX_VERIFY])
 
 
 # Suggestions: what the files of a project say about how it is tested.

@@ -127,7 +127,7 @@ def credential_paths(home: bytes) -> tuple[bytes, ...]:
 MACHINE: Final = (b"/proc", b"/sys", b"/dev")
 
 # What nobody means as a whole: others' homes, the machine's state, what programs put aside.
-_TOO_WIDE: Final = (b"/", b"/etc", b"/home", b"/run", b"/var", b"/boot", b"/tmp", b"/var/tmp")
+TOO_WIDE: Final = (b"/", b"/etc", b"/home", b"/run", b"/var", b"/boot", b"/tmp", b"/var/tmp")
 _SHALLOW: Final = 2  # `/opt` is a folder of folders; a program's own folder lies deeper
 _WINDOWS: Final = re.compile(rb"/mnt/[a-z](?:/.*)?", re.DOTALL)  # its programs would run outside
 
@@ -182,7 +182,7 @@ class ExposureLimits(msgspec.Struct, frozen=True):
         if not steps:
             return "it does not exist"
         *links, path = steps
-        if path in _TOO_WIDE or any(is_covered(step, MACHINE) for step in steps):
+        if path in TOO_WIDE or any(is_covered(step, MACHINE) for step in steps):
             return "it is too much of this machine; name what is needed in it"
         if is_inside(self.home, path):
             return "it is your home folder or contains it; name what is needed in it"

@@ -46,6 +46,11 @@ BASE_ENVIRONMENT = {
     b"GIT_PAGER": b"cat",
     b"MANPAGER": b"cat",
     b"GIT_TERMINAL_PROMPT": b"0",
+    # There is no terminal: an editor that a program starts would wait for one. It leaves texts as
+    # they are, so that `git commit` without a message ends at once, and a merge has its own.
+    b"EDITOR": b"true",
+    b"VISUAL": b"true",
+    b"GIT_EDITOR": b"true",
     b"PYTHONDONTWRITEBYTECODE": b"1",
 }
 

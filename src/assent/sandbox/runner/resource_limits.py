@@ -3,6 +3,8 @@
 import os
 import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from stat import S_ISREG
 
 import msgspec
 
@@ -50,6 +52,7 @@ def _allowed(which: int, wanted: int) -> int:
 # The kernel does not limit the number of processes of root, so it is counted here.
 
 
+_BLOCK = 512
 _KIBIBYTE = 1024
 _COUNTED = (b"RssAnon:", b"RssShmem:", b"Threads:")
 _HOST = "/proc"
@@ -86,6 +89,35 @@ def confined_limit_exceeded(leaders: Sequence[int], limits: ProcessLimits) -> st
     if sum(len(pids) for _, pids in listed) > limits.processes:
         return "processes"
     return _first_over((_usage(proc, pid) for proc, pids in listed for pid in pids), limits)
+
+
+def unlinked_bytes(leaders: Sequence[int], top: bytes) -> int:
+    """Counts what open files without a name take on the disk of a folder, in some sandboxes.
+
+    No listing shows them. A file that is only mapped is not found here.
+    """
+    found: dict[tuple[int, int], int] = {}
+    for init in [init for leader in leaders for init in child_pids(leader)]:
+        for proc in _own_proc(init):
+            with suppress(OSError):  # processes and files come and go
+                disk = os.stat(os.fsencode(f"{_HOST}/{init}/root") + top).st_dev
+                found |= {
+                    (seen.st_dev, seen.st_ino): seen.st_blocks * _BLOCK
+                    for pid in _pids(proc)
+                    for seen in _open_files(f"{proc}/{pid}/fd")
+                    if not seen.st_nlink and S_ISREG(seen.st_mode) and seen.st_dev == disk
+                }
+    return sum(found.values())
+
+
+def _open_files(descriptors: str) -> Iterator[os.stat_result]:
+    try:
+        names = os.listdir(descriptors)
+    except OSError:
+        return
+    for name in names:
+        with suppress(OSError):
+            yield os.stat(f"{descriptors}/{name}")
 
 
 def unconfined_limit_exceeded(leaders: Sequence[int], limits: ProcessLimits) -> str:

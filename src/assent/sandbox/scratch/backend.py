@@ -5,6 +5,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from assent.core.errors import without_scratch_copy
@@ -41,6 +42,7 @@ from assent.sandbox.scratch.overlay import (
 from assent.sandbox.scratch.scratch import CopyPaths, LocalScratchCopy
 
 _TRIAL: Final = b'cd "$0" && : > "$1" && mkdir "$1.d" && rmdir "$1.d" && mv "$1" "$1.kept"'
+DOCTOR: Final = "assent doctor"
 _SECONDS: Final = 20
 _LONGEST: Final = 200
 
@@ -83,7 +85,8 @@ class ScratchCopies:
         self.sweep()
         choice = self._chosen()
         if choice.backend.name == "none":
-            raise without_scratch_copy(f"No scratch copy is possible here: {choice.backend.reason}")
+            why = choice.backend.reason.rstrip(".")
+            raise without_scratch_copy(f"No scratch copy is possible here: {why}.", DOCTOR)
         folders = CopyFolders(os.fsencode(choice.backend.place))
         whole = choice.backend.name == "overlay"
         root = self._paths.root
@@ -141,6 +144,8 @@ class ScratchCopies:
             known = None if self._only else known_choice(self._paths.root, self._places)
             self._choice = known or self._tried()
             if not known and not self._only and self._choice.backend.name != "none":
+                with suppress(OSError):  # then the next process tries again
+                    make_private_folder(self._places.disk)
                 keep_choice(self._paths.root, self._places, self._choice)
         return self._choice
 

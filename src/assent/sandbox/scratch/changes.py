@@ -284,6 +284,7 @@ def scratch_result(
         if seen is not None and S_ISREG(seen.st_mode) and seen.st_nlink > 1:
             linked.append(path)
     made = {folder for change in changes if change.after for folder in ancestors(change.path)}
+    made |= {above for path, state in sides.files.items() if state for above in ancestors(path)}
     aside |= dict.fromkeys(_empty(found.folders, made), "folder")
     return ScratchResult(
         tuple(changes),

@@ -211,7 +211,7 @@ class CopiedLayer:
                     if is_folder and path not in rules.hidden:
                         waiting.append((path, out))
                 if not ignored:
-                    self._take_out(folder, ours, there, rules)
+                    waiting += self._take_out(folder, ours, there, rules)
         self._known, self._had = known, True
         self._progress(self._count, time.monotonic() - self._began)
 
@@ -224,15 +224,25 @@ class CopiedLayer:
         self._warm.add(path)
         return known
 
-    def _take_out(self, folder: bytes, ours: int, there: set[bytes], rules: CopyRules) -> None:
-        """Removes what the workspace does not have, and the draft neither; ignored files stay."""
+    def _take_out(
+        self, folder: bytes, ours: int, there: set[bytes], rules: CopyRules
+    ) -> list[tuple[bytes, bool]]:
+        """Removes what the workspace does not have, and the draft neither; ignored files stay.
+
+        Returns folders that only the draft has: commands may have left something in them.
+        """
+        inner: list[tuple[bytes, bool]] = []
         for path, name, found in entries_in(ours, folder):
-            if name in there or path in self._draft.files or self._made(path):
+            drafted = path in self._draft.files
+            if name in there and not drafted:
                 continue
-            if left_out(path, rules.own) or not rules.ignored.covers(
-                path, folder=S_ISDIR(found.st_mode)
-            ):
+            is_folder = S_ISDIR(found.st_mode)
+            ignored = not left_out(path, rules.own) and rules.ignored.covers(path, folder=is_folder)
+            if drafted or self._made(path):
+                inner += [(path, False)] if is_folder and not ignored else []
+            elif not ignored:
                 take_out_of_copy(name, ours)
+        return inner
 
     def _bring(
         self,

@@ -237,7 +237,9 @@ class CopyFolders:
                 raise BlockingIOError  # another process removed it, and made it again
         except OSError as error:
             os.close(lock)
-            raise Busy("The scratch copy is in use by another process.") from error
+            raise Busy(
+                "The scratch copy is in use by another process.", "assent scratch list"
+            ) from error
         return lock, _read_record(path)
 
     def _discard(self, path: bytes, lock: int | None) -> None:

@@ -194,10 +194,15 @@ class OverlayLayer:
         self._put.update(dict.fromkeys(paths, _UNKNOWN))
 
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
-        self._take_out(draft, rules)
+        coming = {
+            above for path, state in draft.files.items() if state for above in ancestors(path)
+        }
+        self._take_out(draft, rules, coming)
         self._draft = draft
         for path, state in draft.files.items():
-            if state is None and path not in self._put:
+            covered = any(draft.files.get(above) for above in ancestors(path))  # by a file
+            known = covered or path in self._put or self._replaced(path, coming)
+            if state is None and not known:
                 self._hide(path)
         new = {path: state for path, state in draft.files.items() if path not in self._put}
         files = {path: state for path, state in new.items() if state is not None}
@@ -251,6 +256,11 @@ class OverlayLayer:
         self._upper.close()
         self._lower.close()
 
+    def _replaced(self, path: bytes, coming: set[bytes]) -> bool:
+        """Tells whether a folder of the draft is already in the place of a file."""
+        found = self._upper.lstat(path) if path in coming else None
+        return found is not None and S_ISDIR(found.st_mode)
+
     def _hide(self, path: bytes) -> None:
         if self._lower.lstat(path) is not None:
             self._put[path] = (None, self._upper.hide_in_copy(path, self._lower))
@@ -273,11 +283,11 @@ class OverlayLayer:
         else:
             self._upper.empty_in_copy(folder)
 
-    def _take_out(self, draft: ScratchDraft, rules: CopyRules) -> None:
-        """Removes from the upper folder what is not ignored, and is not the draft as it was put."""
-        coming = {
-            above for path, state in draft.files.items() if state for above in ancestors(path)
-        }
+    def _take_out(self, draft: ScratchDraft, rules: CopyRules, coming: set[bytes]) -> None:
+        """Removes from the upper folder what is not ignored, and is not the draft as it was put.
+
+        Folders in which files of the draft are to be are `coming`.
+        """
         for path in self._put.keys() - draft.files.keys():
             self._upper.empty_in_copy(path)  # also in ignored folders, where nothing else goes
         kept: dict[bytes, tuple[FileState | None, Stamp]] = {}

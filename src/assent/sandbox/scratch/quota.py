@@ -10,7 +10,11 @@ import msgspec
 
 from assent.core.scratch import ScratchLimits
 from assent.core.shell.process import ProcessLimits
-from assent.sandbox.runner.resource_limits import UsageCheck, confined_limit_exceeded
+from assent.sandbox.runner.resource_limits import (
+    UsageCheck,
+    confined_limit_exceeded,
+    unlinked_bytes,
+)
 
 COPY_FULL: Final = "copy"  # how a command ends whose copy has become larger than allowed
 DISK_FULL: Final = "disk"  # or that leaves too little free on the disk
@@ -74,27 +78,33 @@ class CopyQuota:
         places: Sequence[bytes],
         limits: ScratchLimits,
         size: Callable[[], DiskUsage],
+        root: bytes = b"",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`root` is where commands see the copy."""
+        self._root = root
         self._places, self._limits, self._size, self._clock = places, limits, size, clock
         self._known = 0  # bytes when the files were last counted
         self._free = 0  # bytes free at that time
         self._due = 0.0
 
-    def exceeded(self) -> str:
-        """Returns the limit that the copy exceeds now, or an empty string."""
+    def exceeded(self, leaders: Sequence[int] = ()) -> str:
+        """Returns the limit that the copy exceeds now, or an empty string.
+
+        Files that commands of `leaders` have open count, too, if they have no name any more.
+        """
         free = min(map(free_bytes, self._places))
         if free < self._limits.reserve_bytes:
             return DISK_FULL
         if not self._due or self._clock() >= self._due or self._grown(free) > self._most:
-            self._count(free)
+            self._count(free, leaders)
         return COPY_FULL if self._known > self._most else ""
 
     def check(self, usual: UsageCheck = confined_limit_exceeded) -> UsageCheck:
         """Returns what a runner calls again and again, for these limits and the usual ones."""
 
         def checked(leaders: Sequence[int], limits: ProcessLimits) -> str:
-            return usual(leaders, limits) or self.exceeded()
+            return usual(leaders, limits) or self.exceeded(leaders)
 
         return checked
 
@@ -105,10 +115,11 @@ class CopyQuota:
     def _grown(self, free: int) -> int:
         return self._known + (max(0, self._free - free) if self._due else 0)
 
-    def _count(self, free: int) -> None:
+    def _count(self, free: int, leaders: Sequence[int]) -> None:
         began = self._clock()
         counted = self._size()
-        self._known = counted.size if counted.whole else max(counted.size, self._grown(free))
+        size = counted.size + (unlinked_bytes(leaders, self._root) if self._root else 0)
+        self._known = size if counted.whole else max(size, self._grown(free))
         self._free = free
         took = self._clock() - began
         self._due = began + took + max(_EVERY, took * _SHARE)

@@ -94,7 +94,7 @@ class LocalScratchCopy:
         self._limits, self._environment = limits, dict(environment or {})
         self._real = FolderTree(paths.root)
         self._holder = CopyHolder(layer)
-        self._quota = CopyQuota(layer.places(), limits, layer.size)
+        self._quota = CopyQuota(layer.places(), limits, layer.size, paths.root)
         if isinstance(layer, CopiedLayer):
             layer.watched_by(self._quota)
         self._complete = folder.record.complete

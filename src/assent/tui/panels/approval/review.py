@@ -43,6 +43,7 @@ from assent.render.review import (
     operation_lines,
     operation_part,
     progress_lines,
+    rehearsed_lines,
     reviewed_mark,
     risk_lines,
     text_part,
@@ -88,6 +89,7 @@ def review_sections(
     yield from _filled("denied", build_blocked_lines(review))
     yield from _filled("warnings", warning_lines(review.warnings))
     yield Section(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
+    yield from _filled("rehearsal", rehearsed_lines(review) if review.rehearsal else ())
     yield from _filled("drifted", drift_lines(tuple(map(_drifted, review.drifted))))
     yield from _filled("since", review_changes_lines(review.since) if review.since else ())
     yield from _filled("declined", excluded_lines(review.declined, unsure=review.unsure))
