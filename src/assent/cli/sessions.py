@@ -8,7 +8,7 @@ from assent.app.exports import write_new_export
 from assent.app.scratch import clear_session_copy
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option, with_limit
-from assent.cli.output import CliOutput, encoded
+from assent.cli.output import CliOutput
 from assent.cli.rewind import rewind
 from assent.cli.stdin import argument_text
 from assent.core.errors import IllegalState
@@ -16,7 +16,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.estimate import dollars_text, estimate_text
 from assent.render.lines import Line, more_lines
-from assent.render.rows import Row, estimate_row, session_row
+from assent.render.rows import Row, encoded, estimate_row, session_row
 from assent.render.sessions import (
     compacted_lines,
     compacted_row,

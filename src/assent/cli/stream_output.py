@@ -10,8 +10,6 @@ from typing import Final, TypeAlias, assert_never
 from assent.cli.output import (
     CliOutput,
     current_time,
-    encoded,
-    error_row,
     flush_run_output,
     ignore_closed_stdout,
 )
@@ -20,7 +18,7 @@ from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdat
 from assent.render.command_output import CommandOutputChunk, CommandOutputRedactor, progress_brief
 from assent.render.lines import Line
 from assent.render.log import live_row, stream_result_row
-from assent.render.rows import Row
+from assent.render.rows import Row, encoded, error_row
 
 # JSON lines of a run in progress: its steps, and the output of its commands.
 

@@ -4,6 +4,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from assent.core.access import AccessEvent
 from assent.core.permission.rule import GrantEvent
 from assent.core.plan.approval import Approval
 from assent.core.plan.comment import Comment
@@ -466,6 +467,7 @@ Event: TypeAlias = (
     | PlanRehearsed
     | KeyTrusted
     | KeyRevoked
+    | AccessEvent
     | JournalWritten
 )
 

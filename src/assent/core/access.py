@@ -1,0 +1,142 @@
+"""Access to the server: who may do what with a cookie or a token, as a fold of its events.
+
+Secrets are never stored: a code, a cookie and a token are known by their SHA-256 only.
+"""
+
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+Role: TypeAlias = Literal["viewer", "author", "approver"]
+ROLES: Final[tuple[Role, ...]] = (
+    "viewer",
+    "author",
+    "approver",
+)  # each may do what those before may
+AccessKind: TypeAlias = Literal["cookie", "token"]
+
+CODE_S: Final = 300  # in which a one-time code can be exchanged
+COOKIE_S: Final = 30 * 24 * 3600
+ACCESS_STREAM: Final = "access"
+
+
+class AccessCodeIssued(msgspec.Struct, frozen=True, tag="access_code_issued"):
+    """A one-time code was shown to a user on their terminal."""
+
+    code: str  # its hash
+    role: Role
+    expires_at: str
+    user: str
+
+
+class AccessGranted(msgspec.Struct, frozen=True, tag="access_granted"):
+    """A code was exchanged for a cookie, or a user created a token for a program."""
+
+    access: str
+    kind: AccessKind
+    secret: str  # its hash
+    role: Role
+    name: str
+    user: str
+    code: str = ""  # the hash of the code that it was exchanged for
+    expires_at: str = ""  # empty: never
+
+
+class AccessRevoked(msgspec.Struct, frozen=True, tag="access_revoked"):
+    """A user revoked a cookie or a token, or logged out with it."""
+
+    access: str
+    user: str
+
+
+class PasswordChanged(msgspec.Struct, frozen=True, tag="password_changed"):
+    """A user set the password that logins from other machines need; empty: there is none."""
+
+    password: str  # salted and hashed by a slow function
+    user: str
+
+
+class WorkspaceServed(msgspec.Struct, frozen=True, tag="workspace_served"):
+    """A user added a folder to those that the server shows, or removed it."""
+
+    root: bytes
+    served: bool
+    user: str
+
+
+AccessEvent: TypeAlias = (
+    AccessCodeIssued | AccessGranted | AccessRevoked | PasswordChanged | WorkspaceServed
+)
+
+
+class Access(msgspec.Struct, frozen=True):
+    """What a cookie or a token allows, and since when."""
+
+    access: str
+    kind: AccessKind
+    role: Role
+    name: str
+    granted_at: str
+    expires_at: str = ""
+
+    def is_expired(self, now: str) -> bool:
+        return bool(self.expires_at) and now >= self.expires_at
+
+    def may(self, role: Role, *, decides: bool, tokens_decide: bool) -> bool:
+        """Tells whether it may do something that needs a role.
+
+        What `decides` needs a person: a token may do it only if the user's configuration says so.
+        """
+        if decides and self.kind == "token" and not tokens_decide:
+            return False
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+class AccessList(msgspec.Struct):
+    """Everything that was issued and not revoked, found by the hash of its secret."""
+
+    codes: dict[str, AccessCodeIssued] = {}
+    granted: dict[str, Access] = {}
+    password: str = ""
+    roots: tuple[bytes, ...] = ()  # of the workspaces that are served, wherever it is started
+    seq: int = 0
+
+    def add(self, events: Iterable[AccessEvent], at: str) -> None:
+        """Takes in events, in their order."""
+        for event in events:
+            self.seq += 1
+            match event:
+                case AccessCodeIssued():
+                    self.codes[event.code] = event
+                case AccessGranted():
+                    self.codes.pop(event.code, None)
+                    self.granted[event.secret] = Access(
+                        event.access, event.kind, event.role, event.name, at, event.expires_at
+                    )
+                case AccessRevoked():
+                    self.granted = {
+                        secret: each
+                        for secret, each in self.granted.items()
+                        if each.access != event.access
+                    }
+                case PasswordChanged():
+                    self.password = event.password
+                case WorkspaceServed():
+                    others = tuple(root for root in self.roots if root != event.root)
+                    self.roots = (*others, event.root) if event.served else others
+
+    def find_code(self, code: str, now: str) -> AccessCodeIssued | None:
+        """Returns the code of a hash, unless it was used or is too old."""
+        found = self.codes.get(code)
+        return found if found is not None and now < found.expires_at else None
+
+    def find(self, secret: str, now: str) -> Access | None:
+        """Returns what the hash of a secret allows now; None: nothing."""
+        found = self.granted.get(secret)
+        return found if found is not None and not found.is_expired(now) else None
+
+    def current(self, now: str) -> list[Access]:
+        """Returns everything that is valid now, oldest first."""
+        valid = [each for each in self.granted.values() if not each.is_expired(now)]
+        return sorted(valid, key=lambda each: each.granted_at)

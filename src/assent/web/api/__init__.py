@@ -1,0 +1,6 @@
+"""The API's endpoints by noun; `endpoints` is the whole table."""
+
+from assent.web.api import plans, server
+from assent.web.endpoint import Endpoint
+
+ENDPOINTS: tuple[Endpoint, ...] = (*server.ENDPOINTS, *plans.ENDPOINTS)

@@ -1,0 +1,28 @@
+"""The host: what the server needs from the program that starts it."""
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # loading these takes longer than the server needs to be ready
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
+    from assent.ports.session import Asker
+
+
+class ServerHost(Protocol):
+    """Opens engines and models for the workspaces of this machine; its methods may be slow."""
+
+    @property
+    def user(self) -> str:
+        """The user of this process, as records name them."""
+
+    def roots(self) -> list[str]:
+        """Returns the folders of the workspaces that are served now."""
+
+    def engine(self, root: str) -> "Engine":
+        """Returns the engine of a workspace, opened once."""
+
+    def runtime(self, root: str, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
+        """Opens what a turn needs; raises UsageError without a model."""
+
+    def close(self) -> None:
+        """Releases everything."""

@@ -1,0 +1,124 @@
+"""The server: the workspaces, who may use them, and the threads in which the engine works."""
+
+import asyncio
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from assent.core.errors import NotFound, WorkspaceMismatch
+from assent.web.access import AccessControl, LoginLimiter
+from assent.web.errors import NotReviewed, TooBusy
+from assent.web.event_feed import EventFeed
+from assent.web.host import ServerHost
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.core.plan.record import PlanRecord
+    from assent.core.session.record import SessionRecord
+
+T = TypeVar("T")
+THREADS: Final = 16  # that answer requests; turns have their own
+MAX_QUEUED: Final = 512  # requests that may wait for one of them
+MAX_SHOWN: Final = 10_000  # reviews that are remembered
+
+
+class ServerOptions(msgspec.Struct, frozen=True):
+    """How the server was started, and what the user's configuration says about it."""
+
+    port: int
+    origins: Collection[str]  # under which it answers
+    remote: bool = False  # others than this machine can reach it, so a login needs the password
+    tokens_decide: bool = False
+
+
+class ReviewMemory:
+    """Which digests were shown to the end, by cookie or token: only those can be approved.
+
+    After a restart a plan has to be shown again.
+    """
+
+    def __init__(self) -> None:
+        self._shown: dict[tuple[str, str], None] = {}
+        self._lock = Lock()
+
+    def note(self, access: str, digest: str) -> None:
+        """Notes that all of a plan was served."""
+        with self._lock:
+            self._shown.pop((access, digest), None)
+            self._shown[access, digest] = None
+            if len(self._shown) > MAX_SHOWN:
+                del self._shown[next(iter(self._shown))]
+
+    def check(self, access: str, digest: str) -> None:
+        """Raises NotReviewed unless this digest was served for this cookie or token."""
+        with self._lock:
+            if (access, digest) in self._shown:
+                return
+        raise NotReviewed(
+            "This digest was not shown to you to its end. Nothing was approved.",
+            "GET the plan's review, then approve its digest",
+        )
+
+
+class Server:
+    """Everything that a request may need."""
+
+    def __init__(
+        self, host: ServerHost, access: AccessControl, feed: EventFeed, options: ServerOptions
+    ) -> None:
+        self.host = host
+        self.access = access
+        self.feed = feed
+        self.options = options
+        self.logins = LoginLimiter()
+        self.reviewed = ReviewMemory()
+        self._threads = ThreadPoolExecutor(THREADS, "request")
+        self._queued = 0
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: servers on other ports of a machine get each other's."""
+        return f"assent-{self.options.port}"
+
+    async def run(self, act: Callable[[], T]) -> T:
+        """Runs something that may wait in a thread; raises TooBusy if too many do already."""
+        if self._queued >= THREADS + MAX_QUEUED:
+            raise TooBusy("The server is overloaded. Nothing was done.", "try again")
+        self._queued += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, act)
+        finally:
+            self._queued -= 1
+
+    def engines(self, workspace: str = "") -> "list[Engine]":
+        """Returns the engines of the workspaces, or of one by its id."""
+        found = [self.host.engine(root) for root in self.host.roots()]
+        if not workspace:
+            return found
+        for engine in found:
+            if engine.workspace == workspace:
+                return [engine]
+        raise NotFound(f"No workspace {workspace!a} is served here.", "assent serve add DIR")
+
+    def find_plan(self, plan_id: str) -> "tuple[Engine, PlanRecord]":
+        """Returns a plan by its full id, with the engine of its workspace."""
+        return self._find(lambda engine: engine.plans.repository().load(plan_id), "plan", plan_id)
+
+    def find_session(self, session: str) -> "tuple[Engine, SessionRecord]":
+        """Returns a session by its full id, with the engine of its workspace."""
+        return self._find(lambda engine: engine.sessions.load(session), "session", session)
+
+    def _find(self, load: "Callable[[Engine], T]", noun: str, id: str) -> "tuple[Engine, T]":
+        for engine in self.engines():
+            try:
+                return engine, load(engine)
+            except (NotFound, WorkspaceMismatch):
+                continue
+        raise NotFound(f"There is no {noun} {id!a} in the workspaces that are served.")
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.host.close()
