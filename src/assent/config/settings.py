@@ -42,6 +42,16 @@ class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     require_rehearsal: bool = False
 
 
+class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[serve]`, only from the user's file: what programs may do, and the server's public name.
+
+    `public_url` is the address of a proxy in front of the server.
+    """
+
+    token_may_decide: bool = False
+    public_url: str = ""
+
+
 class VerifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[verify]`: how a rehearsal checks a plan; a project's commands never get the network."""
 
@@ -187,6 +197,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     plan: PlanSettings = PlanSettings()
     approve: ApproveSettings = ApproveSettings()
+    serve: ServeSettings = ServeSettings()
     verify: VerifySettings = VerifySettings()
     model: str = ""
     mode: Mode = "plan"

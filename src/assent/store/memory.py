@@ -66,6 +66,9 @@ class MemoryEventStore:
     def stamp(self) -> tuple[int, ...]:
         return (len(self._log),)
 
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        return [one for one in self._log if one.position > position][:limit]
+
     def last(self) -> int:
         return len(self._log)
 

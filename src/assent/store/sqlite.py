@@ -108,6 +108,7 @@ _READ_ALL = f"""
     JOIN events ON stream >= prefix.value AND stream < prefix.value || char(0x10FFFF)
     WHERE position > ?{{}} ORDER BY position
 """
+_READ_AFTER = f"SELECT {_EVENT} FROM events WHERE position > ? ORDER BY position LIMIT ?"
 _OF_KINDS = " AND kind IN (SELECT value FROM json_each(?))"
 _STREAMS = """
     SELECT stream FROM events
@@ -182,6 +183,10 @@ class SqliteEventStore:
             names = [str(kind.__struct_config__.tag) for kind in kinds]
             question, values = _READ_ALL.format(_OF_KINDS), [*values, _json(names)]
         return [decode_event(row) for row in self._rows(question, values)]
+
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        """Returns the next events of all streams after a position of the log."""
+        return [decode_event(row) for row in self._rows(_READ_AFTER, (position, limit))]
 
     def last(self) -> int:
         return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)

@@ -26,6 +26,7 @@ from assent.core.access import (
     AccessRevoked,
     PasswordChanged,
     Role,
+    WorkspaceServed,
 )
 from assent.core.digest import sha256
 from assent.core.errors import ConcurrentChange, NotFound, UsageError
@@ -186,6 +187,15 @@ class AccessControl:
     @property
     def has_password(self) -> bool:
         return bool(self._current().password)
+
+    @property
+    def roots(self) -> tuple[bytes, ...]:
+        """The folders of workspaces that are served wherever the server is started."""
+        return self._current().roots
+
+    def serve_workspace(self, root: bytes, user: str, *, served: bool = True) -> None:
+        """Adds a workspace to those that are served, or removes it."""
+        self._append(WorkspaceServed(root, served, user))
 
     def find(self, secret: str) -> Access | None:
         """Returns what a cookie or a token allows now; None: nothing."""

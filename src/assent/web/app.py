@@ -33,7 +33,7 @@ def make_app(server: Server, endpoints: Sequence[Endpoint]) -> ASGIApp:
     described = document(endpoints)
     about = Endpoint("GET", "/openapi.json", "This document", "viewer", lambda call: described)
     routes = [
-        Route(f"{API}{each.path}", _Handler(server, each), methods=[each.method])
+        Route(f"{API}{each.path}", _Handler(server, each).handle, methods=[each.method])
         for each in (*endpoints, about)
     ]
     routes.append(Route(f"{API}/events", partial(_events, server), methods=["GET"]))
@@ -88,7 +88,7 @@ class _Handler:
         self._server = server
         self._endpoint = endpoint
 
-    async def __call__(self, request: Request) -> Response:
+    async def handle(self, request: Request) -> Response:
         try:
             return await self._answer(request)
         except AssentError as error:
