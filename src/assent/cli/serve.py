@@ -253,7 +253,11 @@ def _list(call: Invocation, access: AccessControl) -> None:
         (each.kind, each.name, each.role, local_time(each.granted_at), each.expires_at[:10])
         for each in found
     ]
-    lines = [*table_lines("plain", [title, *table])] if found else [Line("plain", "No tokens or logins.")]
+    lines = (
+        [*table_lines("plain", [title, *table])]
+        if found
+        else [Line("plain", "No tokens or logins.")]
+    )
     call.output.answer({"access": rows}, lines)
 
 

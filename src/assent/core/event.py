@@ -12,6 +12,7 @@ from assent.core.plan.operation import FileOperation, Operation
 from assent.core.run.journal import JournalEntry, RunOutcome
 from assent.core.run.permit import CommandSource, Permit
 from assent.core.session.event import SessionEvent
+from assent.core.session.queue import QueueEvent
 
 
 class WorkspaceMinted(msgspec.Struct, frozen=True, tag="workspace_minted"):
@@ -468,6 +469,7 @@ Event: TypeAlias = (
     | KeyTrusted
     | KeyRevoked
     | AccessEvent
+    | QueueEvent
     | JournalWritten
 )
 
