@@ -6,17 +6,14 @@ from typing import TypeVar
 import msgspec
 
 from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
-from assent.core.session.queue import (
-    MAX_QUEUED,
-    MAX_TEXT_CHARS,
+from assent.core.session.event import (
     MessageFinished,
-    MessageQueue,
     MessageQueued,
     MessageRemoved,
     MessageTaken,
     QueueEvent,
-    fold_queue,
 )
+from assent.core.session.queue import MAX_QUEUED, MAX_TEXT_CHARS, MessageQueue, fold_queue
 from assent.core.session.record import SessionRecord
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import EventBatch

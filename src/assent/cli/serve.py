@@ -14,8 +14,9 @@ from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.terminal import has_terminal, read_reply, write_line
-from assent.core.access import ROLES, Role
+from assent.core.access import ROLES
 from assent.core.errors import AssentError, Busy, Declined, UsageError
+from assent.core.event import Role
 from assent.core.paths import display_path
 from assent.render.lines import Line, local_time, table_lines
 from assent.render.rows import Row, encoded, path_fields

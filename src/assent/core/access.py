@@ -4,70 +4,30 @@ Secrets are never stored: a code, a cookie and a token are known by their SHA-25
 """
 
 from collections.abc import Iterable
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import msgspec
 
-Role: TypeAlias = Literal["viewer", "author", "approver"]
+from assent.core.event import (
+    AccessCodeIssued,
+    AccessEvent,
+    AccessGranted,
+    AccessKind,
+    AccessRevoked,
+    PasswordChanged,
+    Role,
+    WorkspaceServed,
+)
+
 ROLES: Final[tuple[Role, ...]] = (
     "viewer",
     "author",
     "approver",
 )  # each may do what those before may
-AccessKind: TypeAlias = Literal["cookie", "token"]
 
 CODE_S: Final = 300  # in which a one-time code can be exchanged
 COOKIE_S: Final = 30 * 24 * 3600
 ACCESS_STREAM: Final = "access"
-
-
-class AccessCodeIssued(msgspec.Struct, frozen=True, tag="access_code_issued"):
-    """A one-time code was shown to a user on their terminal."""
-
-    code: str  # its hash
-    role: Role
-    expires_at: str
-    user: str
-
-
-class AccessGranted(msgspec.Struct, frozen=True, tag="access_granted"):
-    """A code was exchanged for a cookie, or a user created a token for a program."""
-
-    access: str
-    kind: AccessKind
-    secret: str  # its hash
-    role: Role
-    name: str
-    user: str
-    code: str = ""  # the hash of the code that it was exchanged for
-    expires_at: str = ""  # empty: never
-
-
-class AccessRevoked(msgspec.Struct, frozen=True, tag="access_revoked"):
-    """A user revoked a cookie or a token, or logged out with it."""
-
-    access: str
-    user: str
-
-
-class PasswordChanged(msgspec.Struct, frozen=True, tag="password_changed"):
-    """A user set the password that logins from other machines need; empty: there is none."""
-
-    password: str  # salted and hashed by a slow function
-    user: str
-
-
-class WorkspaceServed(msgspec.Struct, frozen=True, tag="workspace_served"):
-    """A user added a folder to those that the server shows, or removed it."""
-
-    root: bytes
-    served: bool
-    user: str
-
-
-AccessEvent: TypeAlias = (
-    AccessCodeIssued | AccessGranted | AccessRevoked | PasswordChanged | WorkspaceServed
-)
 
 
 class Access(msgspec.Struct, frozen=True):

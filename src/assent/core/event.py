@@ -1,18 +1,16 @@
 """Events: everything durable that happens, as plain data. State is their fold (law 8)."""
 
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.access import AccessEvent
 from assent.core.permission.rule import GrantEvent
 from assent.core.plan.approval import Approval
 from assent.core.plan.comment import Comment
 from assent.core.plan.operation import FileOperation, Operation
 from assent.core.run.journal import JournalEntry, RunOutcome
 from assent.core.run.permit import CommandSource, Permit
-from assent.core.session.event import SessionEvent
-from assent.core.session.queue import QueueEvent
+from assent.core.session.event import QueueEvent, SessionEvent
 
 
 class WorkspaceMinted(msgspec.Struct, frozen=True, tag="workspace_minted"):
@@ -86,6 +84,54 @@ class KeyRevoked(msgspec.Struct, frozen=True, tag="key_revoked"):
 
     key: str
     name: str
+    user: str
+
+
+Role: TypeAlias = Literal["viewer", "author", "approver"]
+AccessKind: TypeAlias = Literal["cookie", "token"]
+
+
+class AccessCodeIssued(msgspec.Struct, frozen=True, tag="access_code_issued"):
+    """A one-time code was shown to a user on their terminal."""
+
+    code: str  # its hash
+    role: Role
+    expires_at: str
+    user: str
+
+
+class AccessGranted(msgspec.Struct, frozen=True, tag="access_granted"):
+    """A code was exchanged for a cookie, or a user created a token for a program."""
+
+    access: str
+    kind: AccessKind
+    secret: str  # its hash
+    role: Role
+    name: str
+    user: str
+    code: str = ""  # the hash of the code that it was exchanged for
+    expires_at: str = ""  # empty: never
+
+
+class AccessRevoked(msgspec.Struct, frozen=True, tag="access_revoked"):
+    """A user revoked a cookie or a token, or logged out with it."""
+
+    access: str
+    user: str
+
+
+class PasswordChanged(msgspec.Struct, frozen=True, tag="password_changed"):
+    """A user set the password that logins from other machines need; empty: there is none."""
+
+    password: str  # salted and hashed by a slow function
+    user: str
+
+
+class WorkspaceServed(msgspec.Struct, frozen=True, tag="workspace_served"):
+    """A user added a folder to those that the server shows, or removed it."""
+
+    root: bytes
+    served: bool
     user: str
 
 
@@ -448,6 +494,9 @@ WorkspaceEvent: TypeAlias = (
     | VerificationConfirmed
     | RunsDeleted
     | RunsWeighed
+)
+AccessEvent: TypeAlias = (
+    AccessCodeIssued | AccessGranted | AccessRevoked | PasswordChanged | WorkspaceServed
 )
 OptionEvent: TypeAlias = OptionAdded | OptionChosen
 CommentEvent: TypeAlias = (

@@ -13,23 +13,19 @@ from threading import Lock
 from time import monotonic
 from typing import Final, TypeVar
 
-from assent.core.access import (
-    ACCESS_STREAM,
-    CODE_S,
-    COOKIE_S,
-    Access,
+from assent.core.access import ACCESS_STREAM, CODE_S, COOKIE_S, Access, AccessList
+from assent.core.digest import sha256
+from assent.core.errors import ConcurrentChange, NotFound, UsageError
+from assent.core.event import (
     AccessCodeIssued,
     AccessEvent,
     AccessGranted,
     AccessKind,
-    AccessList,
     AccessRevoked,
     PasswordChanged,
     Role,
     WorkspaceServed,
 )
-from assent.core.digest import sha256
-from assent.core.errors import ConcurrentChange, NotFound, UsageError
 from assent.ports.storage import Clock, EventBatch, EventStore
 from assent.web.errors import LoginFailed, LoginSlowed
 

@@ -12,8 +12,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from assent.core.access import Access, Role
+from assent.core.access import Access
 from assent.core.errors import AssentError, NotFound, UsageError
+from assent.core.event import Role
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, decoded_query
 from assent.web.errors import Forbidden, NotLoggedIn, TooBusy
 from assent.web.event_feed import FeedFilter

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeV
 
 import msgspec
 
-from assent.core.access import Access, Role
+from assent.core.access import Access
 from assent.core.errors import UsageError
+from assent.core.event import Role
 from assent.render.rows import Row
 
 if TYPE_CHECKING:

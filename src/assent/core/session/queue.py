@@ -5,46 +5,20 @@ between: what was taken and not finished is gone on with.
 """
 
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
+from assent.core.session.event import (
+    MessageFinished,
+    MessageQueued,
+    MessageRemoved,
+    MessageTaken,
+    QueueEvent,
+)
+
 MAX_QUEUED: Final = 100  # messages of one session
 MAX_TEXT_CHARS: Final = 1_000_000
-
-
-class MessageQueued(msgspec.Struct, frozen=True, tag="message_queued"):
-    """Something was said to a session that is at work; without text, it only goes on."""
-
-    message: str
-    text: str = ""
-    user: str = ""
-    plan_mode: bool = False  # decided when it is taken
-    model: str = ""
-    agent: str = ""
-
-
-class MessageTaken(msgspec.Struct, frozen=True, tag="message_taken"):
-    """The turn of a queued message began."""
-
-    message: str
-
-
-class MessageFinished(msgspec.Struct, frozen=True, tag="message_finished"):
-    """The turn of a queued message ended, or could not begin: then `error` says why."""
-
-    message: str
-    error: str = ""
-
-
-class MessageRemoved(msgspec.Struct, frozen=True, tag="message_removed"):
-    """A user removed a message before its turn."""
-
-    message: str
-    user: str = ""
-
-
-QueueEvent: TypeAlias = MessageQueued | MessageTaken | MessageFinished | MessageRemoved
 
 
 class MessageQueue(msgspec.Struct, frozen=True):
