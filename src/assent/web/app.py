@@ -103,7 +103,9 @@ class _Handler:
         check_role(server, access, endpoint.role, decides=endpoint.decides)
         query: object = decoded_query(endpoint.query, request.query_params.multi_items())
         body: object = decoded_body(endpoint.body, await request.body())
-        call = ApiCall(server, access, dict(request.path_params), query, body)
+        secret = request.cookies.get(server.cookie, "") if access.kind == "cookie" else ""
+        csrf = csrf_token(secret) if secret else ""
+        call = ApiCall(server, access, dict(request.path_params), query, body, csrf)
         found = await server.run(partial(endpoint.run, call))
         if isinstance(found, Answer):
             return json_response(found.row, found.status)

@@ -33,6 +33,7 @@ class ApiCall(msgspec.Struct, Generic[Query, Body], frozen=True):
     path: dict[str, str]
     query: Query
     body: Body
+    csrf: str = ""  # what changes by this cookie must carry
 
 
 class Answer(msgspec.Struct, frozen=True):

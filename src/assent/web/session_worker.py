@@ -86,4 +86,6 @@ class SessionWorker:
     def _tell(self, workspace: str, session: str, heard: StreamDelta) -> None:
         body = {"kind": heard.kind, "text": heard.text}
         row = {**live_row("delta", session, "", body), "workspace": workspace}
-        self._feed.tell(FeedMessage(0, workspace, session, encode_message(encoded(row), 0, "delta")))
+        self._feed.tell(
+            FeedMessage(0, workspace, session, encode_message(encoded(row), 0, "delta"))
+        )

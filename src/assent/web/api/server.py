@@ -24,6 +24,7 @@ def access(call: ApiCall[Nothing, Nothing]) -> Row:
     """Who you are: a cookie or a token, its role and its name."""
     mine = call.access
     return {
+        "csrf": call.csrf or None,  # for changes by cookie
         "kind": mine.kind,
         "name": mine.name,
         "role": mine.role,
