@@ -12,6 +12,7 @@ HEADERS_S: Final = 10.0  # for a connection to send the whole head of a request
 KEEP_ALIVE_S: Final = 30
 MAX_HEAD: Final = 32 << 10
 MAX_CONNECTIONS: Final = 5_000
+BACKLOG: Final = 2_048  # connections that wait to be accepted
 
 
 class BoundedProtocol(H11Protocol):
@@ -37,6 +38,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(BACKLOG)  # now: who reads the URL may connect at once
     except OSError:
         listening.close()
         raise
