@@ -2,9 +2,10 @@
 
 import http.client
 import signal
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -12,6 +13,8 @@ from tests.cli.harness import PROGRAM, World
 from tests.support import forked_python
 
 WAIT_S = 60
+TICK_S = 0.02
+Found = TypeVar("Found")
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -139,3 +142,14 @@ def served(world: World, *options: str) -> Iterator[Served]:
             process.wait()
             process.stdout.close()
             process.stderr.close()
+
+
+def wait_for(found: Callable[[], Found | None], what: str = "what was waited for") -> Found:
+    """Returns what a look finds, as soon as it finds it."""
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        value = found()
+        if value:
+            return value
+        time.sleep(TICK_S)
+    raise AssertionError(f"{what} did not come in {WAIT_S} s")

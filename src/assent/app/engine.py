@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
     from assent.agent.draft_results import DraftResults
     from assent.agent.edit_checks import EditChecks
+    from assent.agent.message_queue import MessageQueues
     from assent.agent.options import OptionDrafts
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
@@ -403,6 +404,13 @@ class Engine(WorkspaceStatus):
         from assent.agent.sessions import Sessions
 
         return Sessions(self._services)
+
+    @property
+    def message_queues(self) -> "MessageQueues":
+        """Messages that wait for their turn in sessions."""
+        from assent.agent.message_queue import MessageQueues
+
+        return MessageQueues(self._ports, self._config)
 
     @property
     def file_rewinds(self) -> "FileRewinds":

@@ -62,10 +62,14 @@ class LocalServerHost(ServerHost):
                     self._engines[root].warn(words)
             return self._engines[root]
 
-    def runtime(self, root: str, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
+    def runtime(self, root: str, asker: "Asker") -> "SessionRuntime":
         from assent.app.session import SessionOptions, open_session_runtime
 
-        return open_session_runtime(root, asker, SessionOptions(model, agent), self.engine(root))
+        return open_session_runtime(root, asker, SessionOptions(None), self.engine(root))
+
+    def default_mode(self, root: str) -> str:
+        loaded = load_settings(locate_workspace(root)[1], user_paths(), lenient=True)
+        return loaded.settings.mode
 
     def close(self) -> None:
         with self._lock:
@@ -141,6 +145,7 @@ def _serve(
         _tell(call, {"url": url, "pid": os.getpid()}, f"Serving at {url}", remote=remote)
         _show_code(access, local.user, url)
         with closing(server):
+            server.resume()
             listener = make_listener(make_app(server, ENDPOINTS))
             asyncio.run(serve(listener, listening, feed.run()))
     return 0

@@ -14,7 +14,6 @@ from starlette.types import ASGIApp
 
 from assent.core.access import Access
 from assent.core.errors import AssentError, NotFound, UsageError
-from assent.core.event import Role
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, decoded_query
 from assent.web.errors import Forbidden, NotLoggedIn, TooBusy
 from assent.web.event_feed import FeedFilter
@@ -70,18 +69,6 @@ def find_access(server: Server, request: Request) -> Access:
     return found
 
 
-def check_role(server: Server, access: Access, role: Role, *, decides: bool) -> None:
-    """Raises Forbidden if a role, or being a token, does not allow something."""
-    if access.may(role, decides=decides, tokens_decide=server.options.tokens_decide):
-        return
-    if decides and access.kind == "token" and not server.options.tokens_decide:
-        raise Forbidden(
-            "A token may not decide this: a person does, in the page or on the command line.",
-            "assent waiting",
-        )
-    raise Forbidden(f"This needs the role {role}; yours is {access.role}.", "assent serve code")
-
-
 class _Handler:
     """One endpoint as Starlette calls it: checks access, decodes, runs in a thread, answers."""
 
@@ -100,7 +87,7 @@ class _Handler:
     async def _answer(self, request: Request) -> Response:
         server, endpoint = self._server, self._endpoint
         access = await asyncio.to_thread(find_access, server, request)
-        check_role(server, access, endpoint.role, decides=endpoint.decides)
+        server.check_role(access, endpoint.role, decides=endpoint.decides)
         query: object = decoded_query(endpoint.query, request.query_params.multi_items())
         body: object = decoded_body(endpoint.body, await request.body())
         secret = request.cookies.get(server.cookie, "") if access.kind == "cookie" else ""
@@ -121,7 +108,7 @@ class EventQuery(FeedFilter, frozen=True):
 async def _events(server: Server, request: Request) -> Response:
     try:
         access = await asyncio.to_thread(find_access, server, request)
-        check_role(server, access, "viewer", decides=False)
+        server.check_role(access, "viewer", decides=False)
         wanted = decoded_query(EventQuery, request.query_params.multi_items())
         if server.feed.subscribers >= MAX_STREAMS:
             raise TooBusy("Too many event streams are open.", "close some, and connect again")

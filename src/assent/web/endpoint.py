@@ -35,6 +35,15 @@ class ApiCall(msgspec.Struct, Generic[Query, Body], frozen=True):
     body: Body
     csrf: str = ""  # what changes by this cookie must carry
 
+    @property
+    def by(self) -> str:
+        """Who calls, as records name them."""
+        return f"web, {self.access.name}"
+
+    def check(self, role: Role, *, decides: bool) -> None:
+        """Raises Forbidden unless the caller may do what needs this role."""
+        self.server.check_role(self.access, role, decides=decides)
+
 
 class Answer(msgspec.Struct, frozen=True):
     """An answer with another status than 200."""

@@ -47,6 +47,12 @@ class NotReviewed(AssentError):
     word, exit = "not_reviewed", 5
 
 
+class NotConfirmed(AssentError):
+    """Something that asks for a second confirmation, and came without it."""
+
+    word, exit = "not_confirmed", 4
+
+
 class TooBusy(AssentError):
     word = "overloaded"
 
@@ -77,6 +83,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "needs_you": 409,
     "interrupted": 409,
     "not_reviewed": 409,
+    "not_confirmed": 409,
     "too_large": 413,
     "refused": 422,
     "may_write": 422,

@@ -21,8 +21,11 @@ class ServerHost(Protocol):
     def engine(self, root: str) -> "Engine":
         """Returns the engine of a workspace, opened once."""
 
-    def runtime(self, root: str, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
-        """Opens what a turn needs; raises UsageError without a model."""
+    def runtime(self, root: str, asker: "Asker") -> "SessionRuntime":
+        """Opens what a turn needs, with the configuration as it is now."""
+
+    def default_mode(self, root: str) -> str:
+        """Returns the mode of new sessions in a workspace."""
 
     def close(self) -> None:
         """Releases everything."""

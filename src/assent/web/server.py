@@ -1,6 +1,7 @@
 """The server: the workspaces, who may use them, and the threads in which the engine works."""
 
 import asyncio
+import os
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -8,11 +9,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from assent.core.errors import NotFound, WorkspaceMismatch
+from assent.core.access import Access
+from assent.core.errors import NotFound, UsageError, WorkspaceMismatch
+from assent.core.event import Role
 from assent.web.access import AccessControl, LoginLimiter
-from assent.web.errors import NotReviewed, TooBusy
+from assent.web.errors import Forbidden, NotReviewed, TooBusy
 from assent.web.event_feed import EventFeed
 from assent.web.host import ServerHost
+from assent.web.session_worker import SessionWorker
+from assent.web.turn_pool import TurnPool
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -75,6 +80,9 @@ class Server:
         self.options = options
         self.logins = LoginLimiter()
         self.reviewed = ReviewMemory()
+        self._worker = SessionWorker(host, feed)
+        self.turns = TurnPool(self._worker.work)
+        self.starting = Lock()  # sessions get their names one after the other
         self._threads = ThreadPoolExecutor(THREADS, "request")
         self._queued = 0
 
@@ -82,6 +90,18 @@ class Server:
     def cookie(self) -> str:
         """The name of the cookie: servers on other ports of a machine get each other's."""
         return f"assent-{self.options.port}"
+
+    def check_role(self, access: Access, role: Role, *, decides: bool) -> None:
+        """Raises Forbidden if a role, or being a token, does not allow something."""
+        tokens_decide = self.options.tokens_decide
+        if access.may(role, decides=decides, tokens_decide=tokens_decide):
+            return
+        if decides and access.kind == "token" and not tokens_decide:
+            raise Forbidden(
+                "A token may not decide this: a person does, in the page or on the command line.",
+                "assent waiting",
+            )
+        raise Forbidden(f"This needs the role {role}; yours is {access.role}.", "assent serve code")
 
     async def run(self, act: Callable[[], T]) -> T:
         """Runs something that may wait in a thread; raises TooBusy if too many do already."""
@@ -93,6 +113,18 @@ class Server:
         finally:
             self._queued -= 1
 
+    def resume(self) -> None:
+        """Goes on with every session in which something waits, or was at work before."""
+        for engine in self.engines():
+            for session in engine.message_queues.pending(engine.workspace):
+                self.turns.submit(self.root_of(engine), session)
+
+    def work(self, engine: "Engine", record: "SessionRecord") -> None:
+        """Has a session's queue worked on; a person wants it, even if the session was stopped."""
+        if record.halt:
+            self._worker.restart(record.session)
+        self.turns.submit(self.root_of(engine), record.session)
+
     def engines(self, workspace: str = "") -> "list[Engine]":
         """Returns the engines of the workspaces, or of one by its id."""
         found = [self.host.engine(root) for root in self.host.roots()]
@@ -102,6 +134,19 @@ class Server:
             if engine.workspace == workspace:
                 return [engine]
         raise NotFound(f"No workspace {workspace!a} is served here.", "assent serve add DIR")
+
+    def choose_engine(self, workspace: str) -> "Engine":
+        """Returns the engine of a workspace by its id; without one, of the only one."""
+        found = self.engines(workspace)
+        if len(found) != 1:
+            raise UsageError(
+                "Several workspaces are served: name one as `workspace`.", "GET /api/v1/workspaces"
+            )
+        return found[0]
+
+    def root_of(self, engine: "Engine") -> str:
+        """Returns the folder of an engine's workspace."""
+        return os.fsdecode(engine.root)
 
     def find_plan(self, plan_id: str) -> "tuple[Engine, PlanRecord]":
         """Returns a plan by its full id, with the engine of its workspace."""
@@ -120,5 +165,6 @@ class Server:
         raise NotFound(f"There is no {noun} {id!a} in the workspaces that are served.")
 
     def close(self) -> None:
+        self.turns.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.host.close()

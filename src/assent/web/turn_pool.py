@@ -4,16 +4,20 @@ Everything that is to be done is on record in the session's queue before a threa
 process that ends in between loses no message: the next one goes on.
 """
 
+import sys
 from collections.abc import Callable
 from queue import SimpleQueue
-from threading import Lock, Thread
-from typing import Final
+from threading import Lock, Thread, Timer
+from traceback import print_exc
+from typing import Final, TypeAlias
 
 from assent.core.errors import AssentError
 
 WORKERS: Final = 32
 
-Work = Callable[[str, str], bool]  # root and session; tells whether more waits there
+# Works on a session of a workspace, by its folder; returns in how many seconds to look there again,
+# or None if nothing waits there.
+Work: TypeAlias = Callable[[str, str], float | None]
 
 
 class TurnPool:
@@ -44,11 +48,6 @@ class TurnPool:
                 thread.start()
         self._due.put(key)
 
-    def is_queued(self, root: str, session: str) -> bool:
-        """Tells whether a session is at work, or waits for a thread."""
-        with self._lock:
-            return (root, session) in self._known
-
     def close(self) -> None:
         """Takes no more; what is at work is not waited for."""
         with self._lock:
@@ -58,16 +57,22 @@ class TurnPool:
 
     def _run(self) -> None:
         while (key := self._due.get()) is not None:
-            more = False
+            again: float | None = None
             try:
-                more = self._work(*key)
-            except AssentError:
-                pass  # it is on record, or nothing of it is
+                again = self._work(*key)
+            except AssentError as error:
+                print(f"assent serve: {error.message}", file=sys.stderr)
+            except Exception:  # a fault of ours must not end the thread: other sessions need it
+                print_exc()
             finally:
-                self._done(key, more=more)
+                self._done(key, again)
 
-    def _done(self, key: tuple[str, str], *, more: bool) -> None:
+    def _done(self, key: tuple[str, str], again: float | None) -> None:
         with self._lock:
-            again = self._known.pop(key, False) or more
-        if again:
+            asked = self._known.pop(key, False)
+        if asked or again == 0:
             self.submit(*key)
+        elif again is not None:
+            later = Timer(again, self.submit, key)
+            later.daemon = True
+            later.start()

@@ -76,6 +76,12 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
     depth: int = 0  # how many parents it has
 
 
+class ModelChosen(msgspec.Struct, frozen=True, tag="model_chosen"):
+    """A user chose the model of the turns to come."""
+
+    model: str
+
+
 class SessionRenamed(msgspec.Struct, frozen=True, tag="session_renamed"):
     """The session has a title; `by` is model or person."""
 
@@ -402,6 +408,7 @@ class TurnEnded(msgspec.Struct, frozen=True, tag="turn_ended"):
 SessionEvent: TypeAlias = (
     SessionStarted
     | SessionRenamed
+    | ModelChosen
     | SessionDeleted
     | ModeChanged
     | PlanLinked
@@ -460,6 +467,7 @@ class MessageQueued(msgspec.Struct, frozen=True, tag="message_queued"):
     plan_mode: bool = False  # decided when it is taken
     model: str = ""
     agent: str = ""
+    typed: bool = False  # by a person, so that `@file` in it attaches
 
 
 class MessageTaken(msgspec.Struct, frozen=True, tag="message_taken"):
