@@ -138,7 +138,8 @@ class Sessions(SessionLookup):
     ) -> SessionRecord:
         """Starts a session in a mode with the goal as its message; plan mode adds a plan file."""
         mode, custom = resolve_mode(name, self._services.config.modes)
-        diary = SessionRepository(self._services.ports, self._services.workspaces.open().workspace)
+        self._services.workspaces.open()
+        diary = self.repository()
         aim, session = _aim(goal), self._clock.new_id()
         heard = (
             fire_prompt_hooks(self._services, session, mode, agent or default_agent(mode), goal)

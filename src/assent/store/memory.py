@@ -63,6 +63,9 @@ class MemoryEventStore:
         found = [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
         return [one for one in found if not kinds or isinstance(one.event, tuple(kinds))]
 
+    def changed_streams(self, prefix: str, after: int) -> list[str]:
+        return sorted({one.stream for one in self._log[after:] if one.stream.startswith(prefix)})
+
     def stamp(self) -> tuple[int, ...]:
         return (len(self._log),)
 
