@@ -107,7 +107,7 @@ class AccessControl:
         self._store = store
         self._clock = clock
         self._list = AccessList()
-        self._stamp: tuple[int, ...] = ()
+        self._position = 0  # of the log, up to which it was read
         self._lock = Lock()
 
     def issue_code(self, role: Role, user: str) -> tuple[str, str]:
@@ -230,9 +230,9 @@ class AccessControl:
     def _current(self) -> AccessList:
         """Returns the list as it is now; it is read again only if something was recorded."""
         with self._lock:
-            stamp = self._store.stamp()
-            if stamp != self._stamp:
+            last = self._store.last()
+            if last != self._position:
                 for stored in self._store.read(ACCESS_STREAM, self._list.seq):
                     self._list.add((stored.event,), stored.at)  # type: ignore[arg-type]
-                self._stamp = stamp
+                self._position = last
             return self._list

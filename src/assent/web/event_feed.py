@@ -24,7 +24,6 @@ RESUME: Final = b"event: resume\ndata: {}\n\n"  # it was too slow, and connects 
 class FeedSource(Protocol):
     """The log, as the feed reads it."""
 
-    def stamp(self) -> tuple[int, ...]: ...
     def last(self) -> int: ...
     def read_after(self, position: int, limit: int) -> list[StoredEvent]:
         """Returns the next events after a position of the log."""
@@ -95,7 +94,6 @@ class EventFeed:
         self._rendered = rendered
         self._subscribers: set[_Subscriber] = set()
         self._position = 0
-        self._stamp: tuple[int, ...] = ()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -112,10 +110,8 @@ class EventFeed:
                 beat_at += HEARTBEAT_S
                 for each in self._subscribers:
                     each.beat()
-            stamp = self._source.stamp()
-            if stamp != self._stamp:
+            if self._source.last() > self._position:
                 await self._deliver()
-                self._stamp = stamp
             await asyncio.sleep(POLL_S)
 
     async def _deliver(self) -> None:
