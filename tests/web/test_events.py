@@ -122,11 +122,10 @@ def test_a_reader_who_never_reads_slows_nobody(world: World) -> None:
         idle_readers = [socket.create_connection((host, int(port))) for _ in range(20)]
         try:
             head = "".join(f"{name}: {value}\r\n" for name, value in browser.headers.items())
+            asked = f"GET /api/v1/events?after=0 HTTP/1.1\r\nHost: {browser.address}\r\n{head}\r\n"
             for each in idle_readers:
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                each.sendall(
-                    f"GET /api/v1/events?after=0 HTTP/1.1\r\nHost: {browser.address}\r\n{head}\r\n".encode()
-                )
+                each.sendall(asked.encode())
             session = start(browser)["session"]
             for n in range(7):
                 browser.post(f"/sessions/{session}/messages", {"text": f"again {n}"}, 202)
