@@ -1,6 +1,13 @@
 """The API's endpoints by noun; `endpoints` is the whole table."""
 
-from assent.web.api import plans, server
+from assent.web.api import comments, decisions, operations, plans, runs, server
 from assent.web.endpoint import Endpoint
 
-ENDPOINTS: tuple[Endpoint, ...] = (*server.ENDPOINTS, *plans.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *server.ENDPOINTS,
+    *plans.ENDPOINTS,
+    *decisions.ENDPOINTS,
+    *operations.ENDPOINTS,
+    *comments.ENDPOINTS,
+    *runs.ENDPOINTS,
+)
