@@ -213,7 +213,7 @@ class WorkQueued(msgspec.Struct, frozen=True, tag="work_queued"):
     access: str  # the name of the cookie or token that asked
 
 
-class WorkEnded(msgspec.Struct, frozen=True, tag="work_ended"):
+class WorkEnded(msgspec.Struct, frozen=True, tag="work_ended", omit_defaults=True):
     """Long work is over: with an outcome, or with the error that kept it from beginning."""
 
     plan_id: str
