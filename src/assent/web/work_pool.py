@@ -28,8 +28,9 @@ class Work(msgspec.Struct, frozen=True):
 class WorkPool:
     """Runs work as threads become free; what waits is known by its id."""
 
-    def __init__(self, workers: int = WORKERS) -> None:
-        self._workers = workers
+    def __init__(self, workers: int = WORKERS, most: int = MAX_QUEUED) -> None:
+        """`most` is how much may wait for one of the threads."""
+        self._workers, self._most = workers, most
         self._changed = Condition()
         self._queued: dict[str, Work] = {}
         self._running: dict[str, Work] = {}
@@ -39,7 +40,7 @@ class WorkPool:
     def check_room(self) -> None:
         """Raises TooBusy if no more work is taken now."""
         with self._changed:
-            if self._closed or len(self._queued) >= MAX_QUEUED:
+            if self._closed or len(self._queued) >= self._most:
                 raise TooBusy("Too much work is waiting already. Nothing was begun.", "try again")
 
     def submit(self, work: Work) -> None:

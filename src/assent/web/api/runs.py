@@ -242,11 +242,11 @@ def _apply(
     engine.runs.check_decided()
     look = f"GET {API}/runs/{call.path['run']}/{subject.partition('/')[0]}"
     found = preview()
-    if found.plan.operations and digest != found.plan.digest:
-        raise DigestMismatch(
-            f"It now has digest {found.plan.digest}; you named {digest}. Nothing was changed.", look
-        )
-    if not found.plan.operations:
+    now = found.plan.digest if found.plan.operations else ""
+    if digest != now:
+        told = f"It now has digest {now}" if now else "There is nothing left to do"
+        raise DigestMismatch(f"{told}; you named {digest}. Nothing was changed.", look)
+    if not now:
         return nothing_undone_row(found)
     call.server.reviewed.check(call.access.access, subject, digest, look)
     steps = engine.undo.apply(found, WEB, by=WebApprover(call.access.name))
