@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.cli.harness import TRUSTING, World
+from tests.cli.scripts import Talker, turn
 from tests.web.harness import Client, Served, served
 from tests.web.plan_calls import approved, built, ended, proposed
 
@@ -308,3 +309,32 @@ def test_g20_either_side_approves_and_the_other_sees_it(server: Served, first: s
     again = browser.post(f"{plan}/build", {"digest": digest}, 409)
     assert again["error"] == "spent"
     assert browser.post(f"{plan}/approve", {"digest": digest}, 409)["error"] == "illegal_step"
+
+
+def test_of_several_options_one_is_approved_and_the_others_are_discarded(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    talker = Talker(world)
+    world.put("db.txt", b"sqlite\n")
+    drafts = [
+        call
+        for label in ("Keep", "Move")
+        for call in (
+            ("write_plan", {"text": f"# {label}\n\nEdit db.txt.\n", "option": label}),
+            ("edit", {"path": "db.txt", "old": "sqlite", "new": label, "option": label}),
+        )
+    ]
+    both = ("present_plan", {"options": ["Keep", "Move"]})
+    talker.script(turn("Two ways.", *drafts), turn("Choose.", both), turn("I see."))
+    talker.json("Pick a database", code=3)
+    with served(world) as server:
+        browser = server.browser()
+        rows = {row["option"]: row["plan_id"] for row in browser.get("/plans")["plans"]}
+        first, second = f"/plans/{rows['Keep']}", f"/plans/{rows['Move']}"
+        shown = browser.get(f"{first}/review")
+        assert shown["discards"] == ["Move"]
+        row = browser.post(f"{first}/approve", {"digest": shown["digest"]})
+        assert row["discarded"] == [rows["Move"]]
+        other = browser.get(f"{second}/review")["digest"]
+        told = browser.post(f"{second}/approve", {"digest": other or shown["digest"]}, 409)
+        assert told["error"] == "illegal_step"
+        assert browser.get(second)["state"] == "DISCARDED"

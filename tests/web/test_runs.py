@@ -1,11 +1,14 @@
 """Runs over HTTP: built, shown, undone, redone, and recovered after a crash."""
 
+import http.client
 import os
 import time
 from pathlib import Path
 from typing import Any
 
-from tests.cli.harness import World
+import msgspec
+from tests.cli.harness import TRUSTING, World
+from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
 from tests.web.harness import Client, Served, served
 from tests.web.plan_calls import approved, built, ended, proposed, wait_until
 
@@ -262,3 +265,71 @@ def test_g21_a_server_that_is_stopped_leaves_what_it_did_to_be_recovered(tmp_pat
     assert world.no(6, "build")["error"] == "needs_you"
     world.ok("recover", "--accept")
     assert world.files().keys() == {b"a.txt", b"began"}
+
+
+def test_g20_what_happens_in_a_build_comes_as_events(server: Served) -> None:
+    world, browser = server.world, server.browser()
+    plan, digest = halting(world, "while ! test -e go; do sleep 0.05; done; echo said; touch began")
+    approved(browser, plan, digest)
+    connection = http.client.HTTPConnection(browser.address, timeout=60)
+    connection.request("GET", "/api/v1/events?after=0", headers=browser.headers)
+    response = connection.getresponse()
+    work = browser.post(f"{plan}/build", {"digest": digest}, 202)
+    heard: list[dict[str, Any]] = []
+    while not heard or heard[-1]["kind"] != "work_ended":
+        line = response.readline()
+        if not line.startswith(b"data: "):
+            continue
+        heard.append(msgspec.json.decode(line.removeprefix(b"data: ")))
+        if heard[-1]["kind"] == "doing":
+            world.put("go")
+    connection.close()
+    kinds = [row["kind"] for row in heard]
+    assert kinds.index("work_queued") < kinds.index("run_started") < kinds.index("work_ended")
+    said = [row["body"] for row in heard if row["kind"] == "delta"]
+    assert "".join(body["text"] for body in said) == "said\n"
+    assert {body["work"] for body in said} == {work["id"]}
+    last = heard[-1]["body"]
+    assert (last["work"], last["outcome"]) == (work["id"], "done")
+    assert next(row["seq"] for row in heard if row["kind"] in ("delta", "progress")) is None
+
+
+TEXT = """---
+scope:
+  files: [src/*]
+---
+# Greet
+
+## Proposed changes
+
+- [ ] Write the greeting
+"""
+
+
+def test_a_text_plan_is_built_by_a_model(tmp_path: Path) -> None:
+    world = World(tmp_path, config=f'model = "{MODEL}"\n{TRUSTING}')
+    talker = Talker(world)
+    talker.script(
+        turn("A plan.", ("write_plan", {"text": TEXT})),
+        turn("Here.", PRESENT),
+        turn("Writing.", write("src/hello.txt", "hello\n")),
+        turn("All done."),
+    )
+    digest = str(talker.json("Greet", code=3)["digest"])
+    with served(world) as server:
+        browser = server.browser()
+        (row,) = browser.get("/plans")["plans"]
+        plan = f"/plans/{row['plan_id']}"
+        assert browser.post(f"{plan}/build", {"digest": digest}, 409)["error"] == "not_approved"
+        approved(browser, plan, digest)
+        body = {"digest": digest, "agent": "nobody"}
+        work = browser.post(f"{plan}/build", body, 202)
+        failed = ended(browser, plan, work["id"])
+        assert (failed["state"], failed["error"]) == ("failed", "usage")
+        assert browser.get(plan)["approved"] is True, "the approval is not used up"
+        work = browser.post(f"{plan}/build", {"digest": digest}, 202)
+        done = ended(browser, plan, work["id"])
+        assert (done["state"], done["outcome"]) == ("ended", "done"), done
+        assert world.files()[b"src/hello.txt"][2] == b"hello\n"
+        assert browser.get(plan)["state"] == "COMPLETED"
+        assert browser.post(f"{plan}/build", {"digest": digest}, 409)["error"] == "spent"

@@ -17,7 +17,6 @@ from assent.core.run.journal import RunUpdate
 from assent.render.log import live_row
 from assent.render.rows import Row, encoded
 from assent.render.run_stream import RunStream
-from assent.web.endpoint import API
 from assent.web.event_feed import EventFeed, FeedMessage, encode_message
 from assent.web.host import ServerHost
 from assent.web.session_worker import RecordedAsker
@@ -74,7 +73,7 @@ class PlanWorker:
         """Raises Busy if the same was asked for already and is not over."""
         for known in engine.plan_work.of(record):
             if known.queued.kind == kind and self._pool.state(known.id):
-                look = f"GET {API}/plans/{record.plan_id}/work/{known.id}"
+                look = f"GET /api/v1/plans/{record.plan_id}/work/{known.id}"
                 raise Busy(f"This is under way already, as {known.id}.", look)
 
     def row(self, work: "PlanWork") -> Row:

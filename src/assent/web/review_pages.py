@@ -9,7 +9,7 @@ from assent.render.rows import Row
 
 PAGE_OPERATIONS: Final = 100
 PAGE_CHARS: Final = 1 << 20  # of diffs, from which a page is full with fewer operations
-MAX_KEPT_CHARS: Final = 64 << 20  # of the reviews that are kept while somebody reads them
+MAX_KEPT_CHARS: Final = 64 << 20  # of the reviews that are kept while they are read
 MAX_KEPT: Final = 32
 ALWAYS: Final = ("plan_id", "name", "state", "digest", "approved")  # what every page has
 
@@ -62,7 +62,7 @@ class ReviewPages:
         with self._lock:
             self._kept.pop(key, None)
             if len(review[1]) == 1:
-                return  # nobody asks for a second page
+                return  # there is no second page
             self._kept[key] = review
             while len(self._kept) > MAX_KEPT or (
                 sum(size for _, _, size in self._kept.values()) > MAX_KEPT_CHARS

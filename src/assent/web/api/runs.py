@@ -264,7 +264,7 @@ def _restore_todos(engine: "Engine", undo: "UndoPlan", *, whole: bool) -> None:
 
 
 def _check_free(engine: "Engine") -> None:
-    """Refuses at once what would wait for another run: a thread of the server waits for nobody."""
+    """Refuses at once what would wait for another run: no thread of the server waits."""
     if holder := engine.runs.holder():
         raise Busy(f"Busy: in use by {holder}. Nothing was changed.", "assent status")
 
