@@ -32,6 +32,9 @@ def test_g3_an_approval_names_what_was_shown_to_this_very_cookie(server: Served)
     assert browser.post(f"{plan}/approve", {}, 400)["error"] == "usage"
     assert browser.post(f"{plan}/approve", {**body, "note": "x" * 70_000}, 400)["error"] == "usage"
     assert browser.post(f"{plan}/approve", {**body, "expires_s": 0}, 400)["error"] == "usage"
+    assert browser.post(f"{plan}/approve", {**body, "model": "x"}, 400)["error"] == "usage"
+    model = {**body, "model": "x", "build": True}
+    assert browser.post(f"{plan}/approve", model, 400)["error"] == "usage"
     assert approvals(world) == []
 
     row = browser.post(f"{plan}/approve", {**body, "note": "Checked"})
@@ -94,6 +97,8 @@ def test_pages_count_from_the_first_to_the_last(server: Served) -> None:
     kinds = [e["kind"] for e in world.ok("log")["events"]]
     assert "review_shown" not in kinds, "what was skipped was not read"
     browser.get(f"{plan}/review?page=3")
+    browser.post(f"{plan}/approve", skipped)
+    assert approvals(world)[-1]["skipped"] is True, "the page knows how far a person read"
     browser.post(f"{plan}/approve", body)
     assert "skipped" not in approvals(world)[-1]
     assert "review_shown" in [e["kind"] for e in world.ok("log")["events"]]

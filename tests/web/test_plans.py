@@ -132,4 +132,44 @@ def test_many_callers_at_once_get_whole_answers(server: Served) -> None:
     with ThreadPoolExecutor(4) as threads:
         digests = list(threads.map(work, zip(callers, plans, strict=True)))
     assert [callers[0].get(plan)["digest"] for plan in plans] == digests
+    listed = [without_workspace(row) for row in callers[0].get("/plans")["plans"]]
+    assert listed == world.ok("plan", "list")["plans"]
     assert world.ok("log", "--verify")["holds"] is True
+
+
+def test_odd_addresses_and_numbers_are_no_faults_of_the_server(server: Served) -> None:
+    world, browser = server.world, server.browser()
+    for path in ("/runs", "/plans", "/waiting"):
+        browser.get(path)  # of a folder that is no workspace yet
+    plan = f"/plans/{world.plan()['plan_id']}"
+    for odd in ("%00", "%ff", "%2e%2e", "%25", "x" * 5000, "%F0%9F%98%80", "-"):
+        for path in (
+            f"/plans/{odd}", f"/plans/{odd}/review", f"{plan}/revisions/{odd}",
+            f"{plan}/operations/{odd}/content", f"{plan}/work/{odd}", f"/runs/{odd}",
+            f"/runs/{odd}/undo", f"/runs/{odd}/evidence",
+        ):  # fmt: skip
+            reply = browser.request("GET", f"/api/v1{path}")
+            assert (reply.status, reply.json["error"]) == (404, "not_found"), path
+        for path in (f"{plan}/operations/{odd}", f"{plan}/comments/{odd}"):
+            reply = browser.request("DELETE", f"/api/v1{path}")
+            assert reply.status == 404, path
+    many = "9" * 5000
+    for path in (
+        f"{plan}/revisions/{many}", f"{plan}/diff?from={many}&to=1", f"{plan}/review?page={many}",
+        f"/runs?limit={many}", f"{plan}/review?page=1&page=2",
+    ):  # fmt: skip
+        assert browser.request("GET", f"/api/v1{path}").status in (400, 404), path
+    huge = 10**40
+    for path, body in (
+        (f"{plan}/operations", {"kind": "patch", "content": "x", "strip": huge}),
+        (f"{plan}/operations", {"kind": "run", "argv": ["x"], "timeout": huge}),
+        (f"{plan}/operations", {"kind": "run", "argv": ["a\0b"]}),
+        (f"{plan}/operations", {"kind": "run", "argv": ["x"], "env": {"a=b": "c"}}),
+        (f"{plan}/operations", {"kind": "write", "path": "a\0b", "content": ""}),
+        (f"{plan}/operations", {"kind": "write", "path": "a", "content": "", "mode": huge}),
+        (f"{plan}/rehearse", {"timeout": huge}),
+        (f"{plan}/approve", {"digest": "", "expires_s": huge}),
+    ):
+        reply = browser.request("POST", f"/api/v1{path}", body)
+        assert reply.status in (400, 422), (body, reply)
+    assert "/api/v1/plans/{plan}/approve" in browser.get("/openapi.json")["paths"]

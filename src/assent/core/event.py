@@ -223,6 +223,7 @@ class WorkEnded(msgspec.Struct, frozen=True, tag="work_ended", omit_defaults=Tru
     error: str = ""  # its word
     message: str = ""
     next: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class VerificationConfirmed(msgspec.Struct, frozen=True, tag="verification_confirmed"):

@@ -4,6 +4,7 @@ What the work does has events of its own. These only say that it was asked for, 
 work that neither ended nor is under way was interrupted.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -42,14 +43,17 @@ class PlanWorkLog:
         event = WorkQueued(record.plan_id, work, kind, record.digest, access)
         return PlanWork(event, self._append(record, event))
 
-    def end(self, record: PlanRecord, work: str, outcome: str, run: str = "") -> None:
-        """Records that work came to an end."""
-        self._append(record, WorkEnded(record.plan_id, work, outcome, run))
+    def end(
+        self, record: PlanRecord, work: str, outcome: str, run: str, warnings: Sequence[str]
+    ) -> None:
+        """Records that work came to an end, and what a person should know although it did."""
+        ended = WorkEnded(record.plan_id, work, outcome, run, warnings=tuple(warnings))
+        self._append(record, ended)
 
     def fail(self, record: PlanRecord, work: str, error: AssentError) -> None:
         """Records why work could not be done."""
         told = (error.word, error.message, error.next)
-        self._append(record, WorkEnded(record.plan_id, work, "failed", "", *told))
+        self._append(record, WorkEnded(record.plan_id, work, "", "", *told))
 
     def of(self, record: PlanRecord) -> list[PlanWork]:
         """Returns the work on a plan, oldest first."""

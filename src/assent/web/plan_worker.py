@@ -93,6 +93,8 @@ class PlanWorker:
             "outcome": ended.outcome or None if ended else None,
             "run": ended.run or None if ended else None,
         }
+        if ended is not None and ended.warnings:
+            row["warnings"] = list(ended.warnings)
         if ended is not None and ended.error:
             row |= {"error": ended.error, "message": ended.message, "next": ended.next}
         return row
@@ -148,7 +150,7 @@ class PlanWorker:
         try:
             try:
                 outcome, run = act(id)
-                engine.plan_work.end(record, id, outcome, run)
+                engine.plan_work.end(record, id, outcome, run, engine.take_warnings())
             except AssentError as error:
                 engine.plan_work.fail(record, id, error)
             except Exception:

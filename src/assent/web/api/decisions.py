@@ -121,6 +121,8 @@ def approve(call: ApiCall[Nothing, ApproveRequest]) -> Row | Answer:
     note = check_note(wanted.note)
     if wanted.expires_s is not None and not 0 < wanted.expires_s <= MAX_LIFETIME_S:
         raise UsageError(f"expires_s must be 1 to {MAX_LIFETIME_S} seconds.")
+    if wanted.model or wanted.agent:
+        _check_builder(engine, record, then_build=wanted.build)
     if wanted.build:
         call.server.plan_worker.check_room()
         engine.runs.check_decided()  # otherwise the plan is approved, but not built
@@ -132,7 +134,7 @@ def approve(call: ApiCall[Nothing, ApproveRequest]) -> Row | Answer:
     served = call.server.reviewed.check(
         access.access, record.plan_id, wanted.digest, look, skipped=wanted.skipped
     )
-    by = WebApprover(access.name, not served.whole)
+    by = WebApprover(access.name, wanted.skipped or not served.whole)
     if served.without:
         approved, more = _approve_part(engine, record, wanted, served, note, by)
     else:
@@ -141,7 +143,7 @@ def approve(call: ApiCall[Nothing, ApproveRequest]) -> Row | Answer:
             record, wanted.digest, note, WEB, expires_s=wanted.expires_s, by=by
         )
         more = {}
-    if served.whole:
+    if not by.skipped:
         engine.review_history.record(approved)
     row = {**row_of_plan(engine, approved), **more, **_approved(engine, approved)}
     if not wanted.build:
@@ -180,7 +182,7 @@ def build(call: ApiCall[Nothing, BuildRequest]) -> Row:
         engine.text_plan_builds.check(record, wanted.digest)
     else:
         if wanted.model or wanted.agent:
-            raise UsageError("A plan with operations is built without a model and an agent.")
+            _check_builder(engine, record, then_build=True)
         engine.runs.check_decided()
         engine.approvals.usable(record)
         engine.approvals.check_live(record)
@@ -255,6 +257,14 @@ def _approve_part(
         )
     approved = engine.partial_approvals.approve(preview, note, WEB, wanted.expires_s, by)
     return approved, excluded_rows(preview.excluded)
+
+
+def _check_builder(engine: "Engine", record: "PlanRecord", *, then_build: bool) -> None:
+    """Refuses a model and an agent where none is used."""
+    if not then_build:
+        raise UsageError("model and agent are for an approval with build. Nothing was approved.")
+    if record.frozen and not engine.runs.is_text_plan(record):
+        raise UsageError("A plan with operations is built without a model and an agent.")
 
 
 def _approved(engine: "Engine", record: "PlanRecord") -> Row:

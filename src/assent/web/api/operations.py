@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_CONTENT: Final = 16 << 20  # bytes of a file that is served in one answer
 MAX_MODE: Final = 0o7777
+MAX_STRIP: Final = 99  # leading folders of a patch's paths
 STAGE_HELP: Final = "assent stage --help"
 
 
@@ -89,6 +90,8 @@ def stage(call: ApiCall[Nothing, StageRequest]) -> Row:
     path = _exact("path", wanted.path, wanted.path_b64)
     match wanted.kind:
         case "patch":
+            if wanted.strip is not None and not 0 <= wanted.strip <= MAX_STRIP:
+                raise UsageError(f"strip must be 0 to {MAX_STRIP}.", STAGE_HELP)
             found = engine.patches.stage(record, _content(wanted), wanted.strip)
             row = _several(found.staged)
             return warned(engine, {**row, "notes": list(found.notes)})

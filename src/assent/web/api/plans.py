@@ -1,6 +1,6 @@
 """Endpoints about plans: reading them, proposing, selecting, rebasing and discarding them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.core.plan.record import PlanRecord
     from assent.web.server import Server
+
+
+MAX_DIGITS: Final = 10  # of a revision's number
 
 
 class PlanListQuery(msgspec.Struct, frozen=True):
@@ -55,12 +58,14 @@ class RebaseRequest(PlanDigest, frozen=True, forbid_unknown_fields=True):
 
 def list_plans(call: ApiCall[PlanListQuery, Nothing]) -> Row:
     """Lists plans, newest first."""
+    engines = call.server.engines(call.query.workspace)
     found: list[tuple[Engine, PlanRecord]] = [
         (engine, record)
-        for engine in call.server.engines(call.query.workspace)
+        for engine in engines
         for record in engine.plans.all(everything=call.query.all)
     ]
-    found.sort(key=lambda pair: pair[1].changed_at, reverse=True)
+    if len(engines) > 1:
+        found.sort(key=lambda pair: pair[1].created_at, reverse=True)
     return {"plans": [row_of_plan(engine, record) for engine, record in found]}
 
 
@@ -84,7 +89,7 @@ def revision(call: ApiCall[Nothing, Nothing]) -> Row:
     """Shows one revision of a plan's text."""
     engine, record = call.server.find_plan(call.path["plan"])
     number = call.path["n"]
-    if not (number.isascii() and number.isdecimal()):
+    if not (number.isascii() and number.isdecimal() and len(number) < MAX_DIGITS):
         raise NotFound(f"There is no revision {number!a}.", "assent plan history")
     return {"n": int(number), "text": display_path(_text(engine, record, int(number)))}
 
