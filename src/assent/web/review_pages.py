@@ -35,16 +35,17 @@ class ReviewPages:
         self._kept: dict[tuple[str, str], tuple[Row, list[list[Any]], int]] = {}
         self._lock = Lock()
 
-    def page(self, access: str, digest: str, number: int, render: Callable[[], Row]) -> Row:
+    def page(self, access: str, name: str, number: int, render: Callable[[], Row]) -> Row:
         """Returns a page of a review by its number; the first one is always rendered anew.
 
-        It has how many `pages` there are, and how many operations at most are on each.
+        `name` stands for a plan and its digest; a draft has none, and is rendered for each page. It
+        has how many `pages` there are, and how many operations at most are on each.
         """
         if number < 1:
             raise UsageError("Pages are counted from 1.")
-        key = access, digest
+        key = access, name
         with self._lock:
-            kept = self._kept.get(key) if number > 1 and digest else None
+            kept = self._kept.get(key) if number > 1 and name else None
         if kept is None:
             row = render()
             operations: Any = row["operations"]
@@ -61,8 +62,8 @@ class ReviewPages:
     def _keep(self, key: tuple[str, str], review: tuple[Row, list[list[Any]], int]) -> None:
         with self._lock:
             self._kept.pop(key, None)
-            if len(review[1]) == 1:
-                return  # there is no second page
+            if len(review[1]) == 1 or not key[1]:
+                return  # there is no second page, or it may be of another draft
             self._kept[key] = review
             while len(self._kept) > MAX_KEPT or (
                 sum(size for _, _, size in self._kept.values()) > MAX_KEPT_CHARS

@@ -104,7 +104,8 @@ def without(call: ApiCall[Nothing, WithoutRequest]) -> Row:
     if not call.body.page:
         found = rendered()
     else:
-        found = call.server.pages.page(access, digest, call.body.page, rendered)
+        name = f"{record.plan_id}/{digest}"
+        found = call.server.pages.page(access, name, call.body.page, rendered)
         pages = int(str(found["pages"]))
         served = msgspec.structs.replace(served, page=call.body.page, pages=pages)
     call.server.reviewed.note(access, record.plan_id, digest, served)

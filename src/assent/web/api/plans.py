@@ -117,7 +117,8 @@ def review(call: ApiCall[ReviewQuery, Nothing]) -> Row:
     if not number:
         found, served = rendered(), ALL
     else:
-        found = call.server.pages.page(access, record.digest, number, rendered)
+        name = f"{record.plan_id}/{record.digest}" if record.digest else ""
+        found = call.server.pages.page(access, name, number, rendered)
         served = Served(number, int(str(found["pages"])))
     if record.digest and found["digest"] == record.digest:
         call.server.reviewed.note(access, record.plan_id, record.digest, served)
