@@ -9,7 +9,7 @@ def test_a_browser_logs_in_and_sees_a_plan(server: Served) -> None:
     digest = server.world.propose()
     browser = server.browser()
     (plan,) = browser.get("/plans")["plans"]
-    assert browser.get(f"/plans/{plan['plan']}/review")["digest"] == digest
+    assert browser.get(f"/plans/{plan['plan_id']}/review")["digest"] == digest
 
 
 def test_nobody_sees_anything(server: Served) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from assent.runs.evidence import RunEvidence
     from assent.runs.history import RunHistory
     from assent.runs.permits import Permits
+    from assent.runs.plan_work import PlanWorkLog
     from assent.runs.rehearsal import PlanRehearser
     from assent.runs.retention import RunRetention
     from assent.runs.runs import Runs
@@ -256,6 +257,13 @@ class Engine(WorkspaceStatus):
         from assent.runs.history import RunHistory
 
         return RunHistory(self._ports, self.run_status)
+
+    @property
+    def plan_work(self) -> "PlanWorkLog":
+        """Long work on plans that a server was asked for."""
+        from assent.runs.plan_work import PlanWorkLog
+
+        return PlanWorkLog(self._ports)
 
     @property
     def retention(self) -> "RunRetention":

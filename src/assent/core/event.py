@@ -200,6 +200,32 @@ class PlanRehearsed(msgspec.Struct, frozen=True, tag="plan_rehearsed"):
     details: str  # the blob with everything that is known of it
 
 
+WorkKind: TypeAlias = Literal["build", "rehearse"]
+
+
+class WorkQueued(msgspec.Struct, frozen=True, tag="work_queued"):
+    """Long work on a plan was asked of the server; what it does has events of its own."""
+
+    plan_id: str
+    work: str
+    kind: WorkKind
+    digest: str
+    access: str  # the name of the cookie or token that asked
+
+
+class WorkEnded(msgspec.Struct, frozen=True, tag="work_ended", omit_defaults=True):
+    """Long work is over: with an outcome, or with the error that kept it from beginning."""
+
+    plan_id: str
+    work: str
+    outcome: str = ""
+    run: str = ""
+    error: str = ""  # its word
+    message: str = ""
+    next: str = ""
+    warnings: tuple[str, ...] = ()
+
+
 class VerificationConfirmed(msgspec.Struct, frozen=True, tag="verification_confirmed"):
     """A user confirmed which commands verify plans here; Assent had suggested them."""
 
@@ -362,6 +388,9 @@ class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
     approval: Approval
     branch: str = ""  # that was checked out; `HEAD`: none; empty: not known
     root: bytes = b""  # of the workspace
+    # Over HTTP: the name of the cookie or token, and whether it did not read to the end.
+    access: str | msgspec.UnsetType = msgspec.UNSET
+    skipped: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
@@ -502,6 +531,7 @@ OptionEvent: TypeAlias = OptionAdded | OptionChosen
 CommentEvent: TypeAlias = (
     CommentAdded | CommentRemoved | CommentsSent | CritiqueRequested | CritiqueRecorded
 )
+WorkEvent: TypeAlias = WorkQueued | WorkEnded
 OutputEvent: TypeAlias = OutputKept | OutputsDeleted
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (
@@ -515,6 +545,7 @@ Event: TypeAlias = (
     | OutputEvent
     | ReviewShown
     | PlanRehearsed
+    | WorkEvent
     | KeyTrusted
     | KeyRevoked
     | AccessEvent

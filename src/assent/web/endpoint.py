@@ -78,7 +78,7 @@ def decoded_query(kind: type[Query], pairs: Sequence[tuple[str, str]]) -> Query:
     given = dict(pairs)
     if len(given) != len(pairs):
         raise UsageError("A query parameter was given twice.", DOCS_COMMAND)
-    unknown = sorted(given.keys() - {field.name for field in msgspec.structs.fields(kind)})  # type: ignore[arg-type]
+    unknown = sorted(given.keys() - {field.encode_name for field in msgspec.structs.fields(kind)})  # type: ignore[arg-type]
     if unknown:
         raise UsageError(f"Unknown query parameter {unknown[0]!a}.", DOCS_COMMAND)
     try:
@@ -89,10 +89,8 @@ def decoded_query(kind: type[Query], pairs: Sequence[tuple[str, str]]) -> Query:
 
 def decoded_body(kind: type[Body], sent: bytes) -> Body:
     """Returns the body of a request as a value; raises UsageError if it is not one."""
-    if kind is Nothing and not sent.strip():
-        return kind()
     try:
-        return msgspec.json.decode(sent, type=kind)
+        return msgspec.json.decode(sent.strip() or b"{}", type=kind)
     except msgspec.ValidationError as error:
         raise UsageError(f"The body is not valid: {error}.", DOCS_COMMAND) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -13,9 +13,12 @@ from assent.core.access import Access
 from assent.core.errors import NotFound, UsageError, WorkspaceMismatch
 from assent.core.event import Role
 from assent.web.access import AccessControl, LoginLimiter
-from assent.web.errors import Forbidden, NotReviewed, TooBusy
+from assent.web.errors import Forbidden, TooBusy
 from assent.web.event_feed import EventFeed
 from assent.web.host import ServerHost
+from assent.web.plan_worker import PlanWorker
+from assent.web.review_memory import ReviewMemory
+from assent.web.review_pages import ReviewPages
 from assent.web.session_worker import SessionWorker
 from assent.web.turn_pool import TurnPool
 
@@ -23,11 +26,11 @@ if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.core.plan.record import PlanRecord
     from assent.core.session.record import SessionRecord
+    from assent.runs.history import PastRun
 
 T = TypeVar("T")
 THREADS: Final = 16  # that answer requests; turns have their own
 MAX_QUEUED: Final = 512  # requests that may wait for one of them
-MAX_SHOWN: Final = 10_000  # reviews that are remembered
 
 
 class ServerOptions(msgspec.Struct, frozen=True):
@@ -37,35 +40,6 @@ class ServerOptions(msgspec.Struct, frozen=True):
     origins: Collection[str]  # under which it answers
     remote: bool = False  # others than this machine can reach it, so a login needs the password
     tokens_decide: bool = False
-
-
-class ReviewMemory:
-    """Which digests were shown to the end, by cookie or token: only those can be approved.
-
-    After a restart a plan has to be shown again.
-    """
-
-    def __init__(self) -> None:
-        self._shown: dict[tuple[str, str], None] = {}
-        self._lock = Lock()
-
-    def note(self, access: str, digest: str) -> None:
-        """Notes that all of a plan was served."""
-        with self._lock:
-            self._shown.pop((access, digest), None)
-            self._shown[access, digest] = None
-            if len(self._shown) > MAX_SHOWN:
-                del self._shown[next(iter(self._shown))]
-
-    def check(self, access: str, digest: str) -> None:
-        """Raises NotReviewed unless this digest was served for this cookie or token."""
-        with self._lock:
-            if (access, digest) in self._shown:
-                return
-        raise NotReviewed(
-            "This digest was not shown to you to its end. Nothing was approved.",
-            "GET the plan's review, then approve its digest",
-        )
 
 
 class Server:
@@ -83,6 +57,8 @@ class Server:
         self._worker = SessionWorker(host, feed)
         self.turns = TurnPool(self._worker.work)
         self.starting = Lock()  # sessions get their names one after the other
+        self.pages = ReviewPages()
+        self.plan_worker = PlanWorker(host, feed)
         self._threads = ThreadPoolExecutor(THREADS, "request")
         self._queued = 0
 
@@ -152,6 +128,18 @@ class Server:
         """Returns a plan by its full id, with the engine of its workspace."""
         return self._find(lambda engine: engine.plans.repository().load(plan_id), "plan", plan_id)
 
+    def find_run(self, run: str) -> "tuple[Engine, PastRun]":
+        """Returns a run by its full id or name, with the engine of its workspace."""
+
+        def load(engine: "Engine") -> "PastRun":
+            engine.runs.record_lost_command()
+            found = engine.history.find(run)
+            if run not in (found.unit.name, found.unit.whole, *found.unit.runs):
+                raise NotFound(f"Run {run!a} not found.")
+            return found
+
+        return self._find(load, "run", run)
+
     def find_session(self, session: str) -> "tuple[Engine, SessionRecord]":
         """Returns a session by its full id, with the engine of its workspace."""
         return self._find(lambda engine: engine.sessions.load(session), "session", session)
@@ -167,4 +155,5 @@ class Server:
     def close(self) -> None:
         self.turns.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self.plan_worker.close()
         self.host.close()
