@@ -1,7 +1,7 @@
 """The server: the workspaces, who may use them, and the threads in which the engine works."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -13,6 +13,7 @@ from assent.web.access import AccessControl, LoginLimiter
 from assent.web.errors import NotReviewed, TooBusy
 from assent.web.event_feed import EventFeed
 from assent.web.host import ServerHost
+from assent.web.origins import Origins
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -29,9 +30,10 @@ class ServerOptions(msgspec.Struct, frozen=True):
     """How the server was started, and what the user's configuration says about it."""
 
     port: int
-    origins: Collection[str]  # under which it answers
+    origins: Origins  # under which it answers
     remote: bool = False  # others than this machine can reach it, so a login needs the password
     tokens_decide: bool = False
+    streams: int = 4_000  # of events that may be open at once
 
 
 class ReviewMemory:
@@ -82,6 +84,18 @@ class Server:
     def cookie(self) -> str:
         """The name of the cookie: servers on other ports of a machine get each other's."""
         return f"assent-{self.options.port}"
+
+    @property
+    def secure_cookie(self) -> str:
+        """The name of a cookie that browsers only send, and only take, encrypted."""
+        return f"__Host-{self.cookie}"
+
+    @property
+    def needs_password(self) -> bool:
+        """Whether a login needs the password: others than this machine can reach the server."""
+        if self.options.remote:
+            return True
+        return bool(self.options.origins.public) and self.access.has_password
 
     async def run(self, act: Callable[[], T]) -> T:
         """Runs something that may wait in a thread; raises TooBusy if too many do already."""
