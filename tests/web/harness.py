@@ -85,6 +85,7 @@ class Served:
         self.world = world
         self.url = url
         self.process = process
+        self.stdout = self.stderr = b""  # all that it printed, once it has ended
 
     @property
     def nobody(self) -> Client:
@@ -128,7 +129,11 @@ def served(world: World, *options: str) -> Iterator[Served]:
         first = process.stdout.readline()
         if not first:
             raise AssertionError(process.stderr.read())
-        yield Served(world, msgspec.json.decode(first)["url"], process)
+        found = Served(world, msgspec.json.decode(first)["url"], process)
+        yield found
+        process.send_signal(signal.SIGTERM)
+        found.stdout, found.stderr = process.communicate(timeout=WAIT_S)
+        found.stdout = first + found.stdout
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
