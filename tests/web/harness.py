@@ -85,6 +85,7 @@ class Served:
         self.world = world
         self.url = url
         self.process = process
+        self.first = b""  # line of its stdout
         self.stdout = self.stderr = b""  # all that it printed, once it has ended
 
     @property
@@ -117,9 +118,9 @@ class Served:
 
 
 @contextmanager
-def served(world: World, *options: str) -> Iterator[Served]:
+def served(world: World, *options: str, opens: bool = False) -> Iterator[Served]:
     """Starts the server of a world, and stops it in the end."""
-    line = [*PROGRAM, "serve", "--json", "--no-open", *options]
+    line = [*PROGRAM, "serve", "--json", *([] if opens else ["--no-open"]), *options]
     pipe = forked_python.subprocess.PIPE
     process = forked_python.Popen(
         line, cwd=world.root, env=world.env, stdin=forked_python.subprocess.DEVNULL,
@@ -130,6 +131,7 @@ def served(world: World, *options: str) -> Iterator[Served]:
         if not first:
             raise AssertionError(process.stderr.read())
         found = Served(world, msgspec.json.decode(first)["url"], process)
+        found.first = first
         yield found
         process.send_signal(signal.SIGTERM)
         found.stdout, found.stderr = process.communicate(timeout=WAIT_S)

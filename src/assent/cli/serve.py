@@ -138,7 +138,7 @@ def _serve(
     from assent.web.app import make_app, watch_access
     from assent.web.event_feed import EventFeed
     from assent.web.feed_messages import FeedRenderer
-    from assent.web.listener import connection_limits, make_listener, serve
+    from assent.web.listener import connection_limits, delay_signals, make_listener, serve
 
     access = AccessControl(state.store, state.clock)
     remote = not is_loopback(host)
@@ -148,7 +148,8 @@ def _serve(
             "assent serve password",
         )
     settings = _settings(call.folder)
-    roots = [os.fsdecode(locate_workspace(each)[1]) for each in workspace or (call.folder,)]
+    named = [os.path.join(call.folder, each) for each in workspace or ("",)]
+    roots = [os.fsdecode(locate_workspace(each)[1]) for each in named]
     local = LocalServerHost(roots, access)
     with state.locks.hold(FOLDER, "assent serve"):
         state.page.remove()  # of a server that was killed
@@ -171,6 +172,7 @@ def _serve(
                     int(limits.connections * STREAMS_SHARE),
                 ),
             )
+            delay_signals()
             _tell(call, url, _remarks(server))
             listener = make_listener(make_app(server, ENDPOINTS), limits)
             greeting = _greet(state, server, url, opens=not no_open)
@@ -399,12 +401,12 @@ def _typed_password(call: Invocation) -> str:
 
 
 @serve.command(epilog=examples("assent serve add ~/src/shop\nassent serve add . --remove"))
-@click.argument("folder", metavar="DIR")
+@click.argument("served", metavar="DIR")
 @click.option("--remove", is_flag=True, help="Don't serve it any more.")
 @with_invocation
-def add(call: Invocation, folder: str, remove: bool) -> None:
+def add(call: Invocation, served: str, remove: bool) -> None:
     """Serve another workspace, now and after every start."""
-    named = os.path.join(call.folder, folder)
+    named = os.path.join(call.folder, served)
     # One that was deleted since can still be removed, by the path that it had.
     gone = remove and not os.path.isdir(named)
     root = os.fsencode(os.path.abspath(named)) if gone else locate_workspace(named)[1]

@@ -174,6 +174,7 @@ class Listener(uvicorn.Server):
         wanted = [each for each in STOPPING if signal.getsignal(each) is not signal.SIG_IGN]
         for each in wanted:
             loop.add_signal_handler(each, self.stop)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
         try:
             yield
         finally:
@@ -184,6 +185,11 @@ class Listener(uvicorn.Server):
         """Ends serving; a second call does not wait for open connections."""
         self.force_exit = self.should_exit
         self.should_exit = True
+
+
+def delay_signals() -> None:
+    """Has signals that end the server wait until it serves: then it ends in good order."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
 
 
 def make_listener(app: ASGIApp, limits: ConnectionLimits | None = None) -> Listener:
