@@ -5,7 +5,6 @@ import re
 import socket
 import stat
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -102,14 +101,14 @@ def test_a_project_cannot_make_codes_visible_or_tokens_decide(strict: World) -> 
 
 
 @pytest.fixture
-def browser_log(strict: World) -> Iterator[Path]:
+def browser_log(strict: World) -> Path:
     """A browser that notes its arguments and the page that it was opened on."""
     log = strict.base / "opened"
     program = strict.base / "browser"
     program.write_text(f'#!/bin/sh\necho "$@" > {log}.part\nmv {log}.part {log}\n', "utf-8")
     program.chmod(0o755)
     strict.env["BROWSER"] = str(program)
-    yield log
+    return log
 
 
 def opened(log: Path) -> str:

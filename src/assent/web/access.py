@@ -40,6 +40,9 @@ MAX_NAME_CHARS: Final = 60
 MIN_PASSWORD_CHARS: Final = 10
 MAX_TRIES: Final = 20  # at a log that others append to as well
 SCRYPT: Final = {"n": 1 << 14, "r": 8, "p": 1, "dklen": 32}
+# A store's file changes before others see what is new: it is synced to disk in between.
+VISIBLE_S: Final = 2.0
+UNREAD_S: Final = 5.0  # after which it is read again in any case
 FREE_FAILURES: Final = 5  # before a failed login makes the next one wait
 FORGET_S: Final = 60.0  # after which a failed login no longer counts
 MAX_WAIT_S: Final = 30.0
@@ -124,6 +127,7 @@ class AccessControl:
         self._clock = clock
         self._list = AccessList()
         self._stamp: tuple[int, ...] = ()
+        self._changed = self._read = -UNREAD_S  # when the store did, and when it was read
         self._lock = Lock()
         self._tries: dict[str, int] = {}  # passwords that were tried, by the hash of a right code
 
@@ -276,11 +280,13 @@ class AccessControl:
         raise ConcurrentChange("The list of tokens keeps changing.", "assent serve token --list")
 
     def _current(self) -> AccessList:
-        """Returns the list as it is now; it is read again only if something was recorded."""
+        """Returns the list as it is now; it is read again only if something may be new in it."""
         with self._lock:
-            stamp = self._store.stamp()
+            stamp, now = self._store.stamp(), monotonic()
             if stamp != self._stamp:
+                self._stamp, self._changed = stamp, now
+            if now < self._changed + VISIBLE_S or now > self._read + UNREAD_S:
                 for stored in self._store.read(ACCESS_STREAM, self._list.seq):
                     self._list = self._list.after(stored.event, stored.at)  # type: ignore[arg-type]
-                self._stamp = stamp
+                self._read = now
             return self._list

@@ -127,10 +127,10 @@ async def _while_allowed(
 
 async def watch_access(server: Server) -> None:
     """Has event streams look whether they may go on, whenever something was revoked."""
-    known = server.access.revision()
+    known = await asyncio.to_thread(server.access.revision)
     while True:
         await asyncio.sleep(WATCH_S)
-        found = server.access.revision()
+        found = await asyncio.to_thread(server.access.revision)
         if found != known:
             known = found
             server.feed.tell(WAKE)

@@ -5,6 +5,7 @@ import logging
 import resource
 import signal
 import socket
+import struct
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
@@ -125,7 +126,15 @@ class BoundedProtocol(H11Protocol):
 
     def _start(self, name: str, seconds: float) -> None:
         if name not in self._timers:
-            self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
+            end = self._drop if name == "stalled" else self.transport.abort
+            self._timers[name] = self.loop.call_later(seconds, end)
+
+    def _drop(self) -> None:
+        """Ends a connection at once: the system does not keep for it what was sent, either."""
+        with suppress(OSError):
+            socket_of = self.transport.get_extra_info("socket")
+            socket_of.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _stop(self, *names: str) -> None:
         for name in names:
