@@ -361,7 +361,7 @@ def test_an_upgrade_is_not_one(server: Served) -> None:
 
 
 def test_what_is_not_http_is_answered_in_our_form(server: Served) -> None:
-    for sent in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    for sent in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
                  b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n"):  # fmt: skip
         with connect(server.url) as sock:
             sock.sendall(sent)
