@@ -87,7 +87,7 @@ def _scrypt(password: str, salt: bytes) -> bytes:
 class LoginLimiter:
     """Slows failed logins down. A code that is right always counts, however many were wrong.
 
-    Else whoever sends wrong codes would keep the user out. A code has 50 bits: a thousand guesses
+    Else a program that sends wrong codes would keep the user out. A code has 50 bits: a thousand guesses
     a second, for all of the five minutes that it lives, find it in one of three billion cases.
     """
 
