@@ -87,8 +87,8 @@ def _scrypt(password: str, salt: bytes) -> bytes:
 class LoginLimiter:
     """Slows failed logins down. A code that is right always counts, however many were wrong.
 
-    Else a program that sends wrong codes would keep the user out. A code has 50 bits: a thousand guesses
-    a second, for all of the five minutes that it lives, find it in one of three billion cases.
+    Else a program that sends wrong codes would keep the user out. A code has 50 bits: a thousand
+    guesses a second, for the five minutes that it lives, find it in one of three billion cases.
     """
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
