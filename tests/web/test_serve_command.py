@@ -226,7 +226,7 @@ def test_a_stale_address_never_ends_another_process(world: World) -> None:
         real = msgspec.json.decode(file.read(), type=ServerAddress)
         assert real.started == process_start(server.process.pid)
         file.write(msgspec.json.encode(ServerAddress(real.url, real.port, os.getpid(), "1")))
-        assert world.no(1, "serve", "code")["error"] == "error"  # and this process goes on
+        assert world.no(1, "serve", "code")["error"] == "not_found"  # and this process goes on
         file.write(msgspec.json.encode(real))
 
 

@@ -22,7 +22,7 @@ from assent.cli.stdin import read_piped
 from assent.cli.terminal import has_terminal, read_reply, read_secret, write_line
 from assent.config.settings import ServeSettings
 from assent.core.access import ROLES, Access
-from assent.core.errors import AssentError, Busy, Declined, UsageError
+from assent.core.errors import AssentError, Busy, Declined, NotFound, UsageError
 from assent.core.event import Role
 from assent.core.paths import display_path
 from assent.core.text.hidden_chars import visible_line
@@ -264,7 +264,7 @@ def code(call: Invocation, role: Role) -> None:
     with open_server_state() as state:
         running = state.running()
         if running is None or not running.url:
-            raise AssentError("No server is running.", "assent serve")
+            raise NotFound("No server is running.", "assent serve")
         access = AccessControl(state.store, state.clock)
         row: Row = {"url": running.url, "code": None, "role": role}
         if openly:
