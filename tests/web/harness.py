@@ -88,6 +88,8 @@ class Served:
         self.world = world
         self.url = url
         self.process = process
+        self.first = b""  # line of its stdout
+        self.stdout = self.stderr = b""  # all that it printed, once it has ended
 
     @property
     def nobody(self) -> Client:
@@ -119,9 +121,9 @@ class Served:
 
 
 @contextmanager
-def served(world: World, *options: str) -> Iterator[Served]:
+def served(world: World, *options: str, opens: bool = False) -> Iterator[Served]:
     """Starts the server of a world, and stops it in the end."""
-    line = [*PROGRAM, "serve", "--json", "--no-open", *options]
+    line = [*PROGRAM, "serve", "--json", *([] if opens else ["--no-open"]), *options]
     pipe = forked_python.subprocess.PIPE
     process = forked_python.Popen(
         line, cwd=world.root, env=world.env, stdin=forked_python.subprocess.DEVNULL,
@@ -131,7 +133,12 @@ def served(world: World, *options: str) -> Iterator[Served]:
         first = process.stdout.readline()
         if not first:
             raise AssertionError(process.stderr.read())
-        yield Served(world, msgspec.json.decode(first)["url"], process)
+        found = Served(world, msgspec.json.decode(first)["url"], process)
+        found.first = first
+        yield found
+        process.send_signal(signal.SIGTERM)
+        found.stdout, found.stderr = process.communicate(timeout=WAIT_S)
+        found.stdout = first + found.stdout
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

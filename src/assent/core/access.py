@@ -3,7 +3,6 @@
 Secrets are never stored: a code, a cookie and a token are known by their SHA-256 only.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -53,8 +52,8 @@ class Access(msgspec.Struct, frozen=True):
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-class AccessList(msgspec.Struct):
-    """Everything that was issued and not revoked, found by the hash of its secret."""
+class AccessList(msgspec.Struct, frozen=True):
+    """Everything that was issued and is not revoked, found by the hash of its secret."""
 
     codes: dict[str, AccessCodeIssued] = {}
     granted: dict[str, Access] = {}
@@ -62,29 +61,27 @@ class AccessList(msgspec.Struct):
     roots: tuple[bytes, ...] = ()  # of the workspaces that are served, wherever it is started
     seq: int = 0
 
-    def add(self, events: Iterable[AccessEvent], at: str) -> None:
-        """Takes in events, in their order."""
-        for event in events:
-            self.seq += 1
-            match event:
-                case AccessCodeIssued():
-                    self.codes[event.code] = event
-                case AccessGranted():
-                    self.codes.pop(event.code, None)
-                    self.granted[event.secret] = Access(
-                        event.access, event.kind, event.role, event.name, at, event.expires_at
-                    )
-                case AccessRevoked():
-                    self.granted = {
-                        secret: each
-                        for secret, each in self.granted.items()
-                        if each.access != event.access
-                    }
-                case PasswordChanged():
-                    self.password = event.password
-                case WorkspaceServed():
-                    others = tuple(root for root in self.roots if root != event.root)
-                    self.roots = (*others, event.root) if event.served else others
+    def after(self, event: AccessEvent, at: str) -> "AccessList":
+        """Returns the list after an event; what had expired when it happened is gone."""
+        codes = {key: code for key, code in self.codes.items() if at < code.expires_at}
+        granted = {key: each for key, each in self.granted.items() if not each.is_expired(at)}
+        password, roots = self.password, self.roots
+        match event:
+            case AccessCodeIssued():
+                codes[event.code] = event
+            case AccessGranted():
+                codes.pop(event.code, None)
+                granted[event.secret] = Access(
+                    event.access, event.kind, event.role, event.name, at, event.expires_at
+                )
+            case AccessRevoked():
+                granted = {k: each for k, each in granted.items() if each.access != event.access}
+            case PasswordChanged():
+                password = event.password
+            case WorkspaceServed():
+                roots = tuple(root for root in roots if root != event.root)
+                roots = (*roots, event.root) if event.served else roots
+        return AccessList(codes, granted, password, roots, self.seq + 1)
 
     def find_code(self, code: str, now: str) -> AccessCodeIssued | None:
         """Returns the code of a hash, unless it was used or is too old."""

@@ -8,10 +8,13 @@ processes try it.
 import hashlib
 import hmac
 import secrets
-from base64 import b32encode
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from threading import Lock
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Final
 
 from assent.core.access import ACCESS_STREAM, CODE_S, COOKIE_S, Access, AccessList
 from assent.core.digest import sha256
@@ -27,11 +30,10 @@ from assent.core.event import (
     WorkspaceServed,
 )
 from assent.ports.storage import Clock, EventBatch, EventStore
-from assent.web.errors import LoginFailed, LoginSlowed
+from assent.web.errors import LoginFailed
 
-Found = TypeVar("Found")
-
-CODE_BYTES: Final = 5  # 40 bits: guessing is slowed, and a code is gone after five minutes
+CODE_CHARS: Final = 10  # of 5 bits each
+CODE_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 SECRET_BYTES: Final = 32
 TOKEN_PREFIX: Final = "assent_"  # so that scanners for leaked secrets can know one
 MAX_NAME_CHARS: Final = 60
@@ -39,13 +41,17 @@ MIN_PASSWORD_CHARS: Final = 10
 MAX_TRIES: Final = 20  # at a log that others append to as well
 SCRYPT: Final = {"n": 1 << 14, "r": 8, "p": 1, "dklen": 32}
 FREE_FAILURES: Final = 5  # before a failed login makes the next one wait
+FORGET_S: Final = 60.0  # after which a failed login no longer counts
 MAX_WAIT_S: Final = 30.0
+MAX_HELD_S: Final = 2.0  # for which the answer to a failed login is held back
+MAX_HELD: Final = 64  # such answers at a time: more would be connections that others need
+MAX_PASSWORD_TRIES: Final = 5  # with one code
 
 
 def new_code() -> str:
-    """Returns a one-time code that people can read and type, such as `K7QM-2XPD`."""
-    letters = b32encode(secrets.token_bytes(CODE_BYTES)).decode("ascii")
-    return f"{letters[:4]}-{letters[4:]}"
+    """Returns a one-time code that people can read and type, such as `K7QMA-2XPDV`."""
+    letters = "".join(secrets.choice(CODE_ALPHABET) for _ in range(CODE_CHARS))
+    return f"{letters[:5]}-{letters[5:]}"
 
 
 def code_hash(code: str) -> str:
@@ -64,7 +70,9 @@ def hash_password(password: str) -> str:
 
 
 def is_password(password: str, stored: str) -> bool:
-    """Tells whether a password is the one that was stored."""
+    """Tells whether a password is the one that was stored; without one, none is."""
+    if not stored:
+        return False
     _, salt, digest = stored.split("$")
     return hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(digest))
 
@@ -74,30 +82,38 @@ def _scrypt(password: str, salt: bytes) -> bytes:
 
 
 class LoginLimiter:
-    """Slows logins down after a few that failed; a successful one forgets them."""
+    """Slows failed logins down. A code that is right always counts, however many were wrong.
 
-    def __init__(self) -> None:
-        self._failures = 0
-        self._until = 0.0
+    Else a program that sends wrong codes would keep the user out. A code has 50 bits: a thousand
+    guesses a second, for the five minutes that it lives, find it in one of three billion cases.
+    """
+
+    def __init__(self, now: Callable[[], float] = monotonic) -> None:
+        self._now = now
+        self._failed: deque[float] = deque(maxlen=64)  # when
+        self._held = 0
         self._lock = Lock()
 
-    def check(self) -> None:
-        """Raises LoginSlowed while nobody may try."""
+    def failed(self) -> float:
+        """Notes a failed login; returns how many seconds to wait before the next one."""
         with self._lock:
-            wait = self._until - monotonic()
-        if wait > 0:
-            raise LoginSlowed(wait)
+            while self._failed and self._failed[0] < self._now() - FORGET_S:
+                self._failed.popleft()
+            self._failed.append(self._now())
+            over = len(self._failed) - FREE_FAILURES
+        return float(min(2.0**over, MAX_WAIT_S)) if over > 0 else 0.0
 
-    def failed(self) -> None:
+    @contextmanager
+    def holding(self, wait: float) -> Iterator[float]:
+        """Yields how long the answer to a failed login is held back; not if many are already."""
         with self._lock:
-            self._failures += 1
-            over = self._failures - FREE_FAILURES
-            if over >= 0:
-                self._until = monotonic() + min(2.0**over, MAX_WAIT_S)
-
-    def succeeded(self) -> None:
-        with self._lock:
-            self._failures, self._until = 0, 0.0
+            held = self._held < MAX_HELD
+            self._held += held
+        try:
+            yield min(wait, MAX_HELD_S) if held else 0.0
+        finally:
+            with self._lock:
+                self._held -= held
 
 
 class AccessControl:
@@ -109,6 +125,7 @@ class AccessControl:
         self._list = AccessList()
         self._position = 0  # of the log, up to which it was read
         self._lock = Lock()
+        self._tries: dict[str, int] = {}  # passwords that were tried, by the hash of a right code
 
     def issue_code(self, role: Role, user: str) -> tuple[str, str]:
         """Returns a new one-time code, and when it expires."""
@@ -116,32 +133,52 @@ class AccessControl:
         self._append(AccessCodeIssued(code_hash(code), role, expires, user))
         return code, expires
 
-    def exchange(self, code: str, name: str, user: str, password: str | None = None) -> str:
-        """Exchanges a one-time code for the secret of a cookie; raises LoginFailed.
+    def is_open(self, code: str) -> bool:
+        """Tells whether a one-time code can still be used."""
+        return self._current().find_code(code_hash(code), self._clock.now()) is not None
 
-        With a `password`, that is checked, too: the login comes from another machine.
+    def log_in(self, code: str, name: str, user: str, password: str | None = None) -> str:
+        """Uses a one-time code up, and returns the secret of a cookie; raises LoginFailed.
+
+        With a `password`, that has to be right, too, and can be tried a few times.
         """
         digest = code_hash(code)
-        for _ in range(MAX_TRIES):
+        for attempt in range(MAX_TRIES):
             known = self._current()
             found = known.find_code(digest, self._clock.now())
-            if password is not None:  # in any case, so that nobody learns which one was wrong
-                right = bool(known.password) and is_password(password, known.password)
-                found = found if right else None
             if found is None:
                 raise LoginFailed
+            if password is not None and attempt == 0:
+                self._check_password(digest, password, known)
             try:
                 return self._grant("cookie", found.role, name, user, digest, known.seq)
             except ConcurrentChange:
                 continue  # maybe this code was used right now
         raise LoginFailed
 
+    def _check_password(self, code: str, password: str, known: AccessList) -> None:
+        """Raises LoginFailed; only a few passwords can be tried with one code."""
+        with self._lock:
+            self._tries = {each: self._tries[each] for each in self._tries if each in known.codes}
+            tries = self._tries[code] = self._tries.get(code, 0) + 1
+        if tries > MAX_PASSWORD_TRIES or not is_password(password, known.password):
+            raise LoginFailed
+
+    def free_name(self) -> str:
+        """Returns a name that no token has."""
+        taken = {each.name for each in self.current()}
+        return next(name for n in count(1) if (name := f"token-{n}") not in taken)
+
     def create_token(self, name: str, role: Role, user: str) -> str:
         """Returns a new token for a program; it is shown once and stored by its hash."""
-        if not 0 < len(name) <= MAX_NAME_CHARS or any(each.name == name for each in self.current()):
+        if not 0 < len(name) <= MAX_NAME_CHARS or not name.isprintable():
             raise UsageError(
-                f"A token needs a name of its own with 1 to {MAX_NAME_CHARS} characters.",
+                f"The name of a token has 1 to {MAX_NAME_CHARS} printable characters.",
                 "assent serve token --name NAME",
+            )
+        if any(each.name == name for each in self.current()):
+            raise UsageError(
+                f"There is a token or a login with the name {name!a}.", "assent serve token --list"
             )
         for _ in range(MAX_TRIES):
             try:
@@ -162,8 +199,12 @@ class AccessControl:
                 f"{reference!a} matches {len(found)} cookies and tokens; it must match one.",
                 "assent serve token --list",
             )
-        self._append(AccessRevoked(found[0].access, user))
-        return found[0]
+        return self.end(found[0], user)
+
+    def end(self, access: Access, user: str) -> Access:
+        """Revokes exactly one cookie or token."""
+        self._append(AccessRevoked(access.access, user))
+        return access
 
     def revoke_all(self, kind: AccessKind, user: str) -> list[Access]:
         """Revokes all cookies, or all tokens."""
@@ -197,13 +238,20 @@ class AccessControl:
         """Returns what a cookie or a token allows now; None: nothing."""
         return self._current().find(secret_hash(secret), self._clock.now()) if secret else None
 
-    def is_valid(self, access: Access) -> bool:
-        """Tells whether a cookie or token that was found before is still valid."""
-        return access in self.current()
+    def is_valid(self, secret: str) -> bool:
+        """Tells whether a cookie or token was valid when something was last looked up.
+
+        It reads nothing: many event streams ask for every event.
+        """
+        return self._list.find(secret_hash(secret), self._clock.now()) is not None
 
     def current(self) -> list[Access]:
         """Returns all cookies and tokens that are valid now, oldest first."""
         return self._current().current(self._clock.now())
+
+    def revision(self) -> int:
+        """Returns a number that grows whenever something is issued or revoked, by any process."""
+        return self._current().seq
 
     def _grant(
         self, kind: AccessKind, role: Role, name: str, user: str, code: str, after: int
@@ -228,11 +276,11 @@ class AccessControl:
         raise ConcurrentChange("The list of tokens keeps changing.", "assent serve token --list")
 
     def _current(self) -> AccessList:
-        """Returns the list as it is now; it is read again only if something was recorded."""
+        """Returns the list as it is now; it is read again only if something may be new in it."""
         with self._lock:
-            last = self._store.last()
+            last = self._store.last()  # what is recorded afterwards is read the next time
             if last != self._position:
                 for stored in self._store.read(ACCESS_STREAM, self._list.seq):
-                    self._list.add((stored.event,), stored.at)  # type: ignore[arg-type]
+                    self._list = self._list.after(stored.event, stored.at)  # type: ignore[arg-type]
                 self._position = last
             return self._list

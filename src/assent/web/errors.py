@@ -25,12 +25,23 @@ class LoginFailed(AssentError):
         )
 
 
+class PasswordNeeded(AssentError):
+    word, exit = "password_needed", 4
+
+    def __init__(self) -> None:
+        super().__init__("This server needs its password, too.", "assent serve password")
+
+
 class LoginSlowed(AssentError):
     word = "slowed"
 
     def __init__(self, wait: float) -> None:
         self.wait = ceil(wait)
-        super().__init__(f"Too many failed logins. Try again in {self.wait} s.", CODE_COMMAND)
+        super().__init__(
+            "The code or the password is wrong, was used already, or is too old. This failed too "
+            f"often; wait {self.wait} s.",
+            CODE_COMMAND,
+        )
 
 
 class Forbidden(AssentError):
@@ -42,7 +53,7 @@ class TooLarge(AssentError):
 
 
 class NotReviewed(AssentError):
-    """An approval of something that was not shown to whoever approves it."""
+    """An approval of something that was not shown to the caller who approves it."""
 
     word, exit = "not_reviewed", 5
 
@@ -65,6 +76,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "impossible": 400,
     "not_logged_in": 401,
     "login_failed": 401,
+    "password_needed": 401,
     "forbidden": 403,
     "not_found": 404,
     "illegal_step": 409,

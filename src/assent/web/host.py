@@ -21,8 +21,13 @@ class ServerHost(Protocol):
     def engine(self, root: str) -> "Engine":
         """Returns the engine of a workspace, opened once."""
 
-    def runtime(self, root: str, asker: "Asker") -> "SessionRuntime":
-        """Opens what a turn needs, with the configuration as it is now."""
+    def runtime(
+        self, root: str, asker: "Asker", model: str | None = None, agent: str = ""
+    ) -> "SessionRuntime":
+        """Opens what a turn needs, with the configuration as it is now.
+
+        A session knows its model and agent; others are named for what has no session yet.
+        """
 
     def default_mode(self, root: str) -> str:
         """Returns the mode of new sessions in a workspace."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -16,6 +16,7 @@ from assent.web.access import AccessControl, LoginLimiter
 from assent.web.errors import Forbidden, TooBusy
 from assent.web.event_feed import EventFeed
 from assent.web.host import ServerHost
+from assent.web.origins import Origins
 from assent.web.plan_worker import PlanWorker
 from assent.web.review_memory import ReviewMemory
 from assent.web.review_pages import ReviewPages
@@ -37,9 +38,10 @@ class ServerOptions(msgspec.Struct, frozen=True):
     """How the server was started, and what the user's configuration says about it."""
 
     port: int
-    origins: Collection[str]  # under which it answers
+    origins: Origins  # under which it answers
     remote: bool = False  # others than this machine can reach it, so a login needs the password
     tokens_decide: bool = False
+    streams: int = 4_000  # of events that may be open at once
 
 
 class Server:
@@ -77,7 +79,22 @@ class Server:
                 "A token may not decide this: a person does, in the page or on the command line.",
                 "assent waiting",
             )
-        raise Forbidden(f"This needs the role {role}; yours is {access.role}.", "assent serve code")
+        raise Forbidden(
+            f"This needs the role {role}; yours is {access.role}.",
+            f"assent serve code --role {role}",
+        )
+
+    @property
+    def secure_cookie(self) -> str:
+        """The name of a cookie that browsers only send, and only take, encrypted."""
+        return f"__Host-{self.cookie}"
+
+    @property
+    def needs_password(self) -> bool:
+        """Whether a login needs the password: others than this machine can reach the server."""
+        if self.options.remote:
+            return True
+        return bool(self.options.origins.public) and self.access.has_password
 
     async def run(self, act: Callable[[], T]) -> T:
         """Runs something that may wait in a thread; raises TooBusy if too many do already."""
