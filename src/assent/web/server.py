@@ -13,12 +13,8 @@ from assent.core.access import Access
 from assent.core.errors import NotFound, UsageError, WorkspaceMismatch
 from assent.core.event import Role
 from assent.web.access import AccessControl, LoginLimiter
-<<<<<<< HEAD
-from assent.web.errors import Forbidden, NotReviewed, TooBusy
-=======
 from assent.web.answer_cache import AnswerCache
-from assent.web.errors import NotReviewed, TooBusy
->>>>>>> 6da70a85 (Serve models, agents, modes, rules, settings and a file finder)
+from assent.web.errors import Forbidden, NotReviewed, TooBusy
 from assent.web.event_feed import EventFeed
 from assent.web.host import ServerHost
 from assent.web.session_worker import SessionWorker
@@ -85,13 +81,10 @@ class Server:
         self.options = options
         self.logins = LoginLimiter()
         self.reviewed = ReviewMemory()
-<<<<<<< HEAD
         self._worker = SessionWorker(host, feed)
         self.turns = TurnPool(self._worker.work)
         self.starting = Lock()  # sessions get their names one after the other
-=======
         self.answers = AnswerCache()
->>>>>>> 6da70a85 (Serve models, agents, modes, rules, settings and a file finder)
         self._threads = ThreadPoolExecutor(THREADS, "request")
         self._queued = 0
 
