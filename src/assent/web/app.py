@@ -16,7 +16,7 @@ from assent.core.access import Access
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, decoded_query
 from assent.web.errors import Forbidden, NotLoggedIn, TooBusy
-from assent.web.event_feed import FeedFilter
+from assent.web.event_feed import EventQuery, FeedFilter
 from assent.web.guard import CHANGING, Guard
 from assent.web.login import csrf_token, login_routes
 from assent.web.openapi import document
@@ -97,12 +97,6 @@ class _Handler:
         if isinstance(found, Answer):
             return json_response(found.row, found.status)
         return json_response(found, endpoint.status)
-
-
-class EventQuery(FeedFilter, frozen=True):
-    """Which events a client wants, and after which position of the log."""
-
-    after: int | None = None
 
 
 async def _events(server: Server, request: Request) -> Response:

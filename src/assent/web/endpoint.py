@@ -78,7 +78,7 @@ def decoded_query(kind: type[Query], pairs: Sequence[tuple[str, str]]) -> Query:
     given = dict(pairs)
     if len(given) != len(pairs):
         raise UsageError("A query parameter was given twice.", DOCS_COMMAND)
-    unknown = sorted(given.keys() - {field.name for field in msgspec.structs.fields(kind)})  # type: ignore[arg-type]
+    unknown = sorted(given.keys() - {field.encode_name for field in msgspec.structs.fields(kind)})  # type: ignore[arg-type]
     if unknown:
         raise UsageError(f"Unknown query parameter {unknown[0]!a}.", DOCS_COMMAND)
     try:

@@ -7,7 +7,7 @@ from the last event that it got: nobody waits for it, and nothing is lost.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
 import msgspec
 
@@ -17,6 +17,7 @@ POLL_S: Final = 0.02  # between two looks whether anything was recorded
 HEARTBEAT_S: Final = 15.0
 MAX_WAITING: Final = 2_000  # messages that a subscriber may be behind
 PAGE: Final = 500  # events that are read at once
+MAX_POSITION: Final = 2**62  # of the log; what is larger can only be a mistake
 HEARTBEAT: Final = b": still here\n\n"
 RESUME: Final = b"event: resume\ndata: {}\n\n"  # it was too slow, and connects again by its last id
 
@@ -46,6 +47,12 @@ class FeedFilter(msgspec.Struct, frozen=True):
 
     def wants(self, message: FeedMessage) -> bool:
         return self.workspace in ("", message.workspace) and self.session in ("", message.session)
+
+
+class EventQuery(FeedFilter, frozen=True):
+    """Which events a client wants, and after which position of the log."""
+
+    after: Annotated[int, msgspec.Meta(ge=0, le=MAX_POSITION)] | None = None
 
 
 def encode_message(body: bytes, position: int = 0, kind: str = "") -> bytes:
