@@ -18,25 +18,20 @@ WAIT_S = 20
 
 
 class Log:
-    """A log whose files change before what was written can be read, as those of a database."""
+    """A log in memory that only knows how many events it has."""
 
     def __init__(self) -> None:
-        self.written = 0
-        self.visible = 0
-
-    def stamp(self) -> tuple[int, ...]:
-        return (self.written,)
+        self.count = 0
 
     def last(self) -> int:
-        return self.visible
+        return self.count
 
     def read_after(self, position: int, limit: int) -> list[StoredEvent]:
-        end = min(self.visible, position + limit)
+        end = min(self.count, position + limit)
         return [_stored(each) for each in range(position + 1, end + 1)]
 
     def write(self, count: int = 1) -> None:
-        self.written += count
-        self.visible += count
+        self.count += count
 
 
 def _stored(position: int) -> StoredEvent:
@@ -75,30 +70,6 @@ async def ids(sent: AsyncIterator[bytes], count: int) -> list[int]:
 async def subscribed(feed: EventFeed, count: int) -> None:
     while feed.subscribers < count:
         await asyncio.sleep(0.001)
-
-
-def test_what_cannot_be_read_yet_when_it_is_noticed_is_not_lost() -> None:
-    async def story(log: Log, feed: EventFeed) -> None:
-        heard = asyncio.ensure_future(ids(feed.subscribe(FeedFilter(), None), 1))
-        await subscribed(feed, 1)
-        log.written = 1  # the file has changed,
-        await asyncio.sleep(0.1)  # the feed has looked,
-        log.visible = 1  # and only now is it readable
-        assert await heard == [1]
-
-    run(story)
-
-
-def test_what_takes_long_to_become_readable_is_not_lost_either() -> None:
-    async def story(log: Log, feed: EventFeed) -> None:
-        heard = asyncio.ensure_future(ids(feed.subscribe(FeedFilter(), None), 1))
-        await subscribed(feed, 1)
-        log.written = 1
-        await asyncio.sleep(0.8)
-        log.visible = 1
-        assert await heard == [1]
-
-    run(story)
 
 
 def test_everybody_gets_what_they_want_once_and_in_order() -> None:
