@@ -2,7 +2,7 @@
 
 The log is read once for all of them, and what those with the same filter get is made once. The
 more there are, the less often something is sent: turns need the processor, too. A subscriber that
-is too slow is dropped, and told to resume from the last event that it got: nobody waits for it, and
+is too slow is dropped, and resumes from the last event that it got: others do not wait for it, and
 nothing is lost.
 """
 
@@ -75,7 +75,7 @@ class FeedBatch(msgspec.Struct, frozen=True):
     first: int  # the lowest position in it; 0: all are live
 
     def after(self, reached: int) -> bytes:
-        """Returns what is sent of it to somebody who has everything up to a position."""
+        """Returns what is sent of it to a subscriber that has everything up to a position."""
         if not self.first or self.first > reached:
             return self.sent
         new = [each for each in self.messages if not each.position or each.position > reached]

@@ -22,7 +22,7 @@ class FeedRenderer:
         self._looked = 0.0
 
     def render(self, stored: StoredEvent) -> FeedMessage | None:
-        """Returns the message of an event; None if nobody gets it."""
+        """Returns the message of an event; None if it is not sent."""
         noun, _, rest = stored.stream.partition("/")
         workspace = rest.partition("/")[0]
         if noun in HIDDEN or not self._is_served(workspace):

@@ -135,7 +135,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[str, Any]) -> Row:
 
 
 def _events(schemas: Mapping[str, Any]) -> Row:
-    """The stream of events, which is no row of the table: it never ends."""
+    """The stream of events; it is not a row of the table because it never ends."""
     about = (
         "What happens, as server-sent events: recorded events have their position in the log as "
         "`id`, and live text of models has none. A client that was too slow gets the event "
