@@ -15,7 +15,7 @@ from assent.core.errors import AssentError, NotFound, UsageError
 from assent.web.caller import caller_secret, cookie_secret, csrf_token, find_access
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, decoded_query
 from assent.web.errors import TooBusy
-from assent.web.event_feed import HEARTBEAT, FeedFilter, FeedMessage
+from assent.web.event_feed import HEARTBEAT, EventQuery, FeedFilter, FeedMessage
 from assent.web.guard import Guard
 from assent.web.login import login_routes
 from assent.web.openapi import document
@@ -80,12 +80,6 @@ class _Handler:
         if isinstance(found, Answer):
             return json_response(found.row, found.status)
         return json_response(found, endpoint.status)
-
-
-class EventQuery(FeedFilter, frozen=True):
-    """Which events a client wants, and after which position of the log."""
-
-    after: int | None = None
 
 
 async def _events(server: Server, request: Request) -> Response:

@@ -13,6 +13,7 @@ from assent.core.access import Access
 from assent.core.errors import NotFound, UsageError, WorkspaceMismatch
 from assent.core.event import Role
 from assent.web.access import AccessControl, LoginLimiter
+from assent.web.answer_cache import AnswerCache
 from assent.web.errors import Forbidden, TooBusy
 from assent.web.event_feed import EventFeed
 from assent.web.host import ServerHost
@@ -61,6 +62,7 @@ class Server:
         self.starting = Lock()  # sessions get their names one after the other
         self.pages = ReviewPages()
         self.plan_worker = PlanWorker(host, feed)
+        self.answers = AnswerCache()
         self._threads = ThreadPoolExecutor(THREADS, "request")
         self._queued = 0
 
