@@ -35,6 +35,8 @@ class Scale(msgspec.Struct, frozen=True):
     runs: int = 500
     past: int = 10  # and either of them in one with a short past
     commands: int = 200  # in one scratch copy
+    together: int = 200  # sessions of a server with a turn each at once,
+    listeners: int = 1_000  # and subscribers to its events
     stories: int | None = None  # that are played; all of them
 
 
@@ -62,6 +64,8 @@ QUICK = Scale(  # as little as every figure can be computed from
     runs=4,
     past=2,
     commands=22,
+    together=5,
+    listeners=20,
     stories=1,
 )
 

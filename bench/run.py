@@ -19,6 +19,7 @@ from bench.pace import FULL, QUICK, Scale, spread
 from bench.run_history import run_history_figures
 from bench.sandbox import sandbox_figures
 from bench.scratch import scratch_figures
+from bench.server import server_figures
 from bench.staging import staging_figures
 from bench.startup import startup_figures
 from bench.step import step_figures
@@ -49,6 +50,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "step": step_figures,
     "stories": story_figures,
     "terminal": terminal_figures,
+    "server": server_figures,
 }
 
 

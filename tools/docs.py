@@ -38,6 +38,11 @@ from assent.sandbox.selftest.limit_tests import LIMIT_TESTS
 from assent.tools.aliases import ALIASES
 from assent.tools.registry import TOOLS
 from assent.tools.tool import tool_definition
+from assent.web.api import ENDPOINTS
+from assent.web.endpoint import Nothing
+from assent.web.errors import STATUSES
+from assent.web.openapi import error_words as error_words_of
+from assent.web.openapi import needs, statuses
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -284,6 +289,40 @@ def aliases() -> str:
     return _table(("Tool", "Also called"), rows)
 
 
+def endpoints() -> str:
+    """A row per endpoint of the HTTP API."""
+    rows = [
+        (
+            f"`{each.method} {each.path}`",
+            each.summary,
+            needs(each),
+            f"`{each.body.__name__}`" if each.body is not Nothing else "",
+            " ".join(map(str, (each.status, *statuses(each)))),
+        )
+        for each in ENDPOINTS
+    ]
+    rows.append(("`GET /events`", "What happens, live", "viewer", "", "200 400 401 403 503"))
+    return _table(("Endpoint", "", "Role", "Body", "Statuses"), rows)
+
+
+def api_bodies() -> str:
+    """A row per body that an endpoint takes."""
+    kinds = {each.body for each in ENDPOINTS} - {Nothing}
+    rows = []
+    for kind in sorted(kinds, key=lambda kind: kind.__name__):
+        fields = msgspec.structs.fields(kind)
+        names = [f"`{f.encode_name}`" if f.required else f"[`{f.encode_name}`]" for f in fields]
+        rows.append((f"`{kind.__name__}`", ", ".join(names), _sentence(kind.__doc__ or "")))
+    return _table(("Body", "Fields", "Meaning"), rows)
+
+
+def api_errors() -> str:
+    """A row per status, with the error words that have it."""
+    found = sorted(set(STATUSES.values()))
+    rows = [(str(each), " ".join(f"`{word}`" for word in error_words_of(each))) for each in found]
+    return _table(("Status", "`error`"), rows)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "map": module_map,
     "floors": floors,
@@ -303,6 +342,9 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "catalog": catalog,
     "tools": tools,
     "aliases": aliases,
+    "endpoints": endpoints,
+    "api-bodies": api_bodies,
+    "api-errors": api_errors,
 }
 
 

@@ -70,6 +70,10 @@ ROWS = (
     "memory of one turn",
     "first request of the plan agent, tokens",
     "fixed part at its largest, median story",
+    "ready: first answer of `assent serve` / bare Python",
+    "5 sessions at once: turns/s / opencode serve",
+    "delivery p95, 20 subscribers / 2",
+    "turns/s with 20 subscribers / without",
 )
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping
+from typing import Any
 
 from tests.cli.harness import Answer, World
 from tests.support import forked_python
@@ -78,6 +79,11 @@ class Terminal:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def stdout(self) -> Any:
+        """What a program that goes on has printed so far; it is not on the terminal."""
+        return self._process.stdout
 
     def type(self, keys: bytes) -> None:
         """Types keys, whether anybody reads them or not."""

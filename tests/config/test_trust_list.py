@@ -185,6 +185,7 @@ def test_without_trust_each_such_table_is_ignored_with_the_next_step(sources: So
 
 NEVER = {
     "approve": "[approve]\nwithout_terminal = true\n",
+    "serve": "[serve]\ntoken_may_decide = true\npublic_url = 'https://evil.example'\n",
     "preset": "preset = 'full'\n",
     "loops": "[loops]\nblock = 99\n",
     "budget": "[budget]\nsteps = 99\n",

@@ -85,6 +85,9 @@ LATER = {
     # The first paint does not wait for the engine, commands, panels and sidebar.
     "assent.cli.tui": ("assent.app", "assent.cli.root"),
     "assent.tui.app": ("assent.tui.parts",),
+    # The first answer of a server does not wait for what reads the configuration and the files.
+    "assent.web.api.configuration": ("assent.app", "assent.config.settings"),
+    "assent.web.api.files": ("assent.app.workspace_files",),
 }
 DRIVERS = (
     "textual", "sqlite3", "ssl", "yaml", "tomllib", "ctypes", "nacl", "tree_sitter",

@@ -39,6 +39,7 @@ CHAPTERS: dict[str, Chapter] = {
     "permissions": story_machine.permissions,
     "surroundings": story_machine.surroundings,
     "sandbox": story_machine.sandboxed,
+    "serve": story_machine.serving,
 }
 GOLDEN = Path(__file__).with_name("json")
 AGAIN = ".venv/bin/python -m tests.record.story --write"

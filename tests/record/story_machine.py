@@ -140,6 +140,25 @@ def surroundings(tell: Record) -> None:
     tell("version", "--version", form="text")
 
 
+def serving(tell: Record) -> None:
+    """Who may use the server, and which workspaces it shows; tests/web has it at work."""
+    tell("token", "serve", "token")
+    tell("token-named", "serve", "token", "--name", "ci", "--role", "author")
+    tell("token-taken", "serve", "token", "--name", "ci", code=2)
+    tell("token-list", "serve", "token", "--list")
+    tell("token-list-text", "serve", "token", "--list", form="text")
+    tell("token-revoke", "serve", "token", "--revoke", "ci")
+    tell("token-revoke-missing", "serve", "token", "--revoke", "ci", code=1)
+    tell("logout", "serve", "logout", "--tokens")
+    tell("password", "serve", "password", "--stdin", stdin="a long password")
+    tell("password-remove", "serve", "password", "--remove")
+    tell("remote", "serve", "--host", "0.0.0.0", code=2)
+    tell("add", "serve", "add", ".")
+    tell("add-remove", "serve", "add", ".", "--remove")
+    tell("code", "serve", "code", code=1)
+    tell("stop", "serve", "stop")
+
+
 def sandboxed(tell: Record) -> None:
     """The shell of a planning model, and commands of plans, in the sandbox."""
     here = tell.machine

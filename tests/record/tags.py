@@ -25,7 +25,6 @@ from msgspec import inspect as shape
 
 import assent
 from assent.app.models import AvailableModel
-from assent.cli.stream_output import RunStream
 from assent.cli.text_plan_build import RefusedCall
 from assent.config.custom_commands import CommandFile
 from assent.config.front_matter import AgentFile
@@ -36,6 +35,7 @@ from assent.core.llm import MessagePart
 from assent.core.plan.operation import Operation
 from assent.core.run.journal import JournalEntry, RunStep, StepProgress
 from assent.doctor.report import DoctorReport
+from assent.render.run_stream import RunStream
 from assent.tools.registry import TOOLS
 
 Json = dict[str, Any]

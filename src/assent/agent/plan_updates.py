@@ -233,13 +233,25 @@ class PlanUpdates:
 
         `known` is a position that the log had already reached: the next read starts there.
         """
-        events = [*self._unread, *self._store.read_all(self._streams, self._position)]
+        events = [*self._unread, *self._since(record)]
         self._unread = []
         self._position = max([self._position, known, *[one.position for one in events[-1:]]])
         if not events:
             return []
         told, link = self._told(record, events, own)
         return [*[self._message(record, about, words) for about, words in told], link]
+
+    def _since(self, record: SessionRecord) -> list[StoredEvent]:
+        """Returns what was recorded about the session's plans and the workspace, and all undos."""
+        if self._store.last() == self._position:
+            return []
+        plans, home = self._streams
+        own = [self._repository.stream(plan) for plan in (record.plan_id, *record.others) if plan]
+        events = self._store.read_all([*own, home], self._position)
+        known = {one.position for one in events}
+        ended = self._store.read_all([plans], self._position, [RunEnded])
+        events += [one for one in ended if one.position not in known]
+        return sorted(events, key=lambda one: one.position)
 
     def take_in(self, plan: PlanRecord) -> bool:
         """Makes a revision of what the user wrote into a draft's file; tells whether they did."""

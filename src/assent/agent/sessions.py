@@ -34,6 +34,7 @@ from assent.core.session.event import (
     FilesAttached,
     FilesMentioned,
     MessageAdded,
+    ModelChosen,
     PartSaid,
     ResultsPruned,
     SessionEvent,
@@ -137,7 +138,8 @@ class Sessions(SessionLookup):
     ) -> SessionRecord:
         """Starts a session in a mode with the goal as its message; plan mode adds a plan file."""
         mode, custom = resolve_mode(name, self._services.config.modes)
-        diary = SessionRepository(self._services.ports, self._services.workspaces.open().workspace)
+        self._services.workspaces.open()
+        diary = self.repository()
         aim, session = _aim(goal), self._clock.new_id()
         heard = (
             fire_prompt_hooks(self._services, session, mode, agent or default_agent(mode), goal)
@@ -164,10 +166,14 @@ class Sessions(SessionLookup):
         model: str = "",
         images: Sequence[ImagePart] = (),
         typed: UserTyped = NOTHING_TYPED,
+        id: str = "",
     ) -> SessionRecord:
-        """Adds a user message; the default agent is the mode's, or the special one used before."""
+        """Adds a user message; the default agent is the mode's, or the special one used before.
+
+        A message that waited for its turn has an `id` already.
+        """
         record = self._require(record)
-        said = self._message(record, text, agent, model, images)
+        said = self._message(record, text, agent, model, images, id)
         heard = fire_prompt_hooks(self._services, record.session, record.mode, said.agent, text)
         if record.messages and not record.rewound and not self.missing_mode(record):
             return self._append(record, *heard, *self._with_files(said, typed))
@@ -191,6 +197,10 @@ class Sessions(SessionLookup):
             return record
         switch = ModeSwitch(mode, reason, staging=place.staging, custom=custom, modes=place.modes)
         return self._append(record, *mode_events(record, switch, self._clock.new_id()))
+
+    def choose_model(self, record: SessionRecord, model: str) -> SessionRecord:
+        """Sets the model that the next turns use."""
+        return self._append(self._require(record), ModelChosen(model))
 
     def load(self, session: str) -> SessionRecord:
         """Returns a session by its full id, in its current state."""
@@ -459,12 +469,18 @@ class Sessions(SessionLookup):
         return current
 
     def _message(
-        self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[ImagePart]
+        self,
+        record: SessionRecord,
+        text: str,
+        agent: str,
+        model: str,
+        images: Sequence[ImagePart],
+        id: str = "",
     ) -> MessageAdded:
         mode = with_current_mode(record, self.modes).mode
         usual = default_agent(mode) if record.agent in _USUAL else record.agent
         parts: tuple[TextPart | ImagePart, ...] = (TextPart(text), *images)
-        new = self._clock.new_id()
+        new = id or self._clock.new_id()
         return MessageAdded(new, agent or usual, parts, model=model)
 
     def _with_files(self, said: MessageAdded, typed: UserTyped) -> list[SessionEvent]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assent.agent.attachments import Attachments
     from assent.agent.draft_results import DraftResults
     from assent.agent.edit_checks import EditChecks
+    from assent.agent.message_queue import MessageQueues
     from assent.agent.options import OptionDrafts
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import Grants, PendingQuestions
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from assent.runs.evidence import RunEvidence
     from assent.runs.history import RunHistory
     from assent.runs.permits import Permits
+    from assent.runs.plan_work import PlanWorkLog
     from assent.runs.rehearsal import PlanRehearser
     from assent.runs.retention import RunRetention
     from assent.runs.runs import Runs
@@ -256,6 +258,13 @@ class Engine(WorkspaceStatus):
         return RunHistory(self._ports, self.run_status)
 
     @property
+    def plan_work(self) -> "PlanWorkLog":
+        """Long work on plans that a server was asked for."""
+        from assent.runs.plan_work import PlanWorkLog
+
+        return PlanWorkLog(self._ports)
+
+    @property
     def retention(self) -> "RunRetention":
         """What is kept of runs for an undo."""
         from assent.runs.retention import RunRetention
@@ -403,6 +412,13 @@ class Engine(WorkspaceStatus):
         from assent.agent.sessions import Sessions
 
         return Sessions(self._services)
+
+    @property
+    def message_queues(self) -> "MessageQueues":
+        """Messages that wait for their turn in sessions."""
+        from assent.agent.message_queue import MessageQueues
+
+        return MessageQueues(self._ports, self._config)
 
     @property
     def file_rewinds(self) -> "FileRewinds":

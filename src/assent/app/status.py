@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STREAM_NAMES = (
     "workspace", "session", "plan", "run", "permit", "grant", "reading", "comment", "options",
-    "rehearsal",
+    "rehearsal", "work",
 )  # fmt: skip
 USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
 
@@ -115,6 +115,13 @@ class WorkspaceStatus:
         from assent.render.status import removed_folders_text
 
         return (removed_folders_text(self.swept), *found)
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """Returns the warnings and forgets them, where one process answers many times."""
+        known = self._projections.warnings
+        found = tuple(known)
+        del known[: len(found)]  # another thread may have added one
+        return found
 
     def warn(self, words: str) -> None:
         """Adds a warning for the user."""

@@ -9,9 +9,12 @@ import shlex
 from collections.abc import Mapping
 from itertools import islice
 
+from assent.app.ports import PlanRulesReader
 from assent.app.settings import locate_workspace, user_paths
 from assent.core.errors import UsageError
 from assent.core.paths import STATE, display_path, is_inside
+from assent.core.permission.rule import PathLimits
+from assent.core.permission.sensitive_paths import secret_reason
 from assent.ports import SourceFolder
 from assent.tools.files import walk_files
 from assent.tools.overlay import Overlay
@@ -21,14 +24,23 @@ DEFAULT_EDITOR = "vi"
 
 
 def list_files(folder: str) -> list[str]:
-    """Returns the files of the workspace around a folder that no rule excludes, sorted."""
+    """Returns the files of the workspace around a folder that can be named to a model, sorted.
+
+    Ignored files, secrets and what rules hide are left out: a model could not read them anyway.
+    """
     from assent.store.blobs import FileBlobStore
     from assent.workspace.files import LocalWorkspaceFiles
 
     cwd, root = locate_workspace(folder)
-    overlay = Overlay(LocalWorkspaceFiles(root, cwd), FileBlobStore(user_paths().state / "blobs"))
+    here = user_paths()
+    overlay = Overlay(LocalWorkspaceFiles(root, cwd), FileBlobStore(here.state / "blobs"))
+    limits = PlanRulesReader(root, here).path_limits() or PathLimits()
     found = islice(walk_files(overlay, b""), MAX_FILES)
-    return sorted(display_path(path) for path in found if not is_inside(path, STATE))
+    return sorted(
+        display_path(path)
+        for path in found
+        if not is_inside(path, STATE) and not secret_reason(path) and not limits.hides_path(path)
+    )
 
 
 def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:

@@ -27,7 +27,7 @@ from assent.core.plan.record import PlanAction, PlanRecord, next_state
 from assent.core.text.hidden_chars import visible_line
 from assent.planning.partial_approval import PartialApproval
 from assent.planning.plans import check_note
-from assent.render.approval import excluded_lines, excluded_rows
+from assent.render.approval import approved_fields, excluded_lines, excluded_rows
 from assent.render.comments import comments_sent_lines
 from assent.render.lines import Line, wrapped_lines
 from assent.render.review import review_json, review_lines
@@ -281,14 +281,12 @@ def answer_approved(
     row = plan_row(record, approved=call.engine.approvals.is_approved(record))
     of = call.engine.plans.reference(record, current=False)
     reasons, way_out = call.engine.reviews.denied(record)
-    denied: Row = {}
     if reasons:
         call.output.warn(f"{APPROVED_ONLY} {reason}" for reason in reasons)
-        denied = {"cannot_be_built": list(reasons), "next": [of_plan(way_out, of)]}
     command = way_out or call.engine.reviews.next_command(record)
     gone = call.engine.approvals.options.discarded_with(record)
+    denied = approved_fields(reasons, of_plan(way_out, of), [one.plan_id for one in gone])
     if gone:
-        denied |= {"discarded": [one.plan_id for one in gone]}
         labels = ", ".join(visible_line(one.option) for one in gone)
         lines = [*lines, *wrapped_lines("plain", f"Discarded the other options: {labels}.")]
     call.output.answer({**row, **extra, **denied}, [*lines, *plan_lines(row, command, of)])

@@ -1,14 +1,12 @@
 """`assent comment …`: comments on lines of a plan, sent when it is rejected."""
 
-import re
-
 import click
 
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.stdin import argument_text
 from assent.core.errors import UsageError
-from assent.core.plan.comment import Comment, PlacedComment
+from assent.core.plan.comment import Comment, PlacedComment, comment_location
 from assent.core.plan.operation import matching_operations
 from assent.core.plan.record import PlanRecord
 from assent.render.comments import (
@@ -20,8 +18,6 @@ from assent.render.comments import (
 )
 from assent.render.lines import Line
 
-LOCATION_PATTERN = re.compile(r"([^:]+)(?::([0-9]{1,7})(?:-([0-9]{1,7}))?)?")
-HELP = "assent comment add --help"
 SEND = "assent reject"  # takes all comments along
 
 
@@ -52,7 +48,7 @@ def add(call: Invocation, where: str, words: str) -> None:
     until `assent reject` sends it.
     """
     record, comments = call.record(), call.engine.comments
-    anchor = comments.anchor(record, *_where(argument_text(where)))
+    anchor = comments.anchor(record, *comment_location(argument_text(where)))
     added = comments.add(record, anchor, argument_text(words))
     _answer(call, added, len(comments.listed(record)))
 
@@ -144,18 +140,6 @@ def _decide(call: Invocation, references: tuple[str, ...], every: bool, *, kept:
     if kept and done:
         lines.append(Line("plain", f"Next: {call.of_plan(SEND)}"))
     call.output.answer({"comments": rows}, lines)
-
-
-def _where(where: str) -> tuple[str, int, int]:
-    """Reads where a comment belongs: a part, and lines of it; 0 and 0 is all of it."""
-    found = LOCATION_PATTERN.fullmatch(where)
-    if found is None or (found[2] and not int(found[2])):
-        raise UsageError(f"{where!a} is not a valid location. No comment was added.", HELP)
-    first = int(found[2] or 0)
-    last = int(found[3] or first)
-    if last < first:
-        raise UsageError(f"{where!a} ends before it starts. No comment was added.", HELP)
-    return found[1], first, last
 
 
 def _number(call: Invocation, record: PlanRecord, reference: str) -> int:

@@ -114,8 +114,9 @@ def _told(event: EventBody, asked: Mapping[str, QuestionAsked]) -> _DecisionFiel
 
 def _about_a_plan(event: EventBody) -> _DecisionFields | None:
     match event:
-        case PlanApproved(approval=yes):
-            who = f"{yes.approver.user} ({yes.approver.channel})"
+        case PlanApproved(approval=yes, access=access):
+            how = f"{yes.approver.channel}, {access}" if access else yes.approver.channel
+            who = f"{yes.approver.user} ({how})"
             return who, f"plan {yes.plan_id}", yes.digest, "approved", yes.note
         case PlanRejected(digest=digest, note=note, user=user):
             return user, "the plan", digest, "rejected", note

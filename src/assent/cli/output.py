@@ -12,17 +12,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Literal, TextIO, TypeAlias, get_args
-
-import msgspec
+from typing import Literal, TextIO, TypeAlias, get_args
 
 from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError, Interrupted, RunUnfinished, run_waits
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
-from assent.core.text.hidden_chars import VisibleStream, fold_long, hidden_kind, visible_line
-from assent.core.text.secrets import redact
+from assent.core.text.hidden_chars import VisibleStream, fold_long, visible_line
 from assent.render.command_output import CommandOutputLines, progress_line
 from assent.render.lines import Line, Style
+from assent.render.rows import encoded, error_row, error_words
 
 # Turns every expected failure into an error with a message and a next command.
 
@@ -130,7 +128,6 @@ BATCH = 500  # lines written at once
 # Where another face runs a command, what it would print goes there, and to no terminal.
 CAPTURED_LINES: ContextVar[list[Line] | None] = ContextVar("taken", default=None)
 NOTHING: Mapping[str, object] = {}  # is known of what an answer tells
-MAX_ERROR_CHARS = 4000  # characters of an error; it may contain what was typed, of any length
 
 
 class CliOutput:
@@ -245,7 +242,7 @@ class CliOutput:
         if self.as_json:
             _say(encoded(error_row(error)).decode())
             return error.exit
-        message, next = _words(error)
+        message, next = error_words(error)
         _complain("assent: ", message)
         if next:
             _complain("  next: ", next)
@@ -253,22 +250,6 @@ class CliOutput:
 
     def break_off(self, error: AssentError) -> None:
         """Ends what was begun on stdout because of an error; only a stream has begun anything."""
-
-
-def error_row(error: AssentError) -> dict[str, object]:
-    """Returns an error as JSON has it."""
-    message, next = _words(error)
-    told = {"error": error.word, "message": message, "next": next}
-    rows = {
-        name: [{key: _valid(redact(text)) for key, text in row.items()} for row in rows]
-        for name, rows in error.rows.items()
-    }
-    return {**{key: _valid(text) for key, text in told.items()}, **rows}
-
-
-def _words(error: AssentError) -> tuple[str, str]:
-    """Returns what happened and what to do next, without secrets and not too long to read."""
-    return _short(redact(error.message)), _short(redact(error.next))
 
 
 def colored(stream: TextIO) -> bool:
@@ -309,55 +290,6 @@ def flush_run_output() -> Iterator[None]:
         silence_stdout()
     except OSError:
         pass
-
-
-def encoded(content: object) -> bytes:
-    """Returns an object as JSON, with escapes for what is not text in it.
-
-    All hidden characters are written as `\\uXXXX`, so that they do nothing to a terminal or a
-    reader, and a parser gets them unchanged.
-    """
-    try:
-        found = msgspec.json.encode(content)
-    except UnicodeEncodeError:
-        found = msgspec.json.encode(_escaped(msgspec.to_builtins(content)))
-    if found.isascii() and b"\x7f" not in found:
-        return found
-    text = found.decode()
-    hiding = [char for char in set(text) if hidden_kind(char) not in (None, "space")]
-    table = {ord(char): _json_escape(char) for char in hiding}
-    return text.translate(table).encode() if table else found
-
-
-def _json_escape(char: str) -> str:
-    """Returns a character as JSON escapes; one beyond 16 bits is two."""
-    units = char.encode("utf-16-be")
-    return "".join([f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)])
-
-
-def _escaped(value: Any) -> Any:
-    match value:
-        case str():
-            return _valid(value)
-        case dict():
-            return {_valid(name): _escaped(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_escaped(each) for each in value]
-        case _:
-            return value
-
-
-def _valid(text: str) -> str:
-    """Returns a text that can be encoded: half of a pair from a file name becomes an escape."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _short(text: str) -> str:
-    return (
-        text
-        if len(text) <= MAX_ERROR_CHARS
-        else f"{text[:MAX_ERROR_CHARS]}… ({len(text) - MAX_ERROR_CHARS} more)"
-    )
 
 
 def _complain(sign: str, text: str) -> None:

@@ -17,33 +17,33 @@ from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.core.permission.rule import GrantScope, PermissionPattern
 from assent.core.session.event import Question, QuestionAsked
 from assent.core.session.question import (
-    NO,
-    PROJECT,
-    SESSION,
-    UNCONFINED,
-    YES,
     AcceptedAnswer,
     PendingQuestion,
     QuestionAnswers,
     QuestionReply,
     grant_confirmation,
     grant_text,
-    is_permission,
     read_permission_answer,
     yes_no_question,
 )
+from assent.render.question_answers import (
+    answered_row,
+    confirmed_patterns,
+    granted_scope,
+    is_by_model,
+    is_denial,
+    read_answers,
+)
 from assent.render.questions import (
+    Row,
     answer_given_lines,
-    parse_answer,
     pending_question_lines,
     pending_question_list_lines,
     pending_question_row,
-    unknown_number_error,
     your_answer_lines,
 )
 from assent.render.rows import redacted_row
 
-LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}
 TERMINAL, DIGEST, COMMAND = "terminal", "digest", "command line"
 MAX_ANSWER_BYTES = 1 << 16  # bytes of stdin
 STDIN_TIMEOUT_S = 3.0  # for a first byte of it, where there is a terminal to ask on
@@ -122,7 +122,7 @@ def answer(call: Invocation, reference: str, said: tuple[str, ...], **options: A
         )
     reply = _reply(call, pending, said, options)
     given = asked.answer(pending.id, wanted, reply)
-    row = redacted_row(_given_row(call, pending, given))
+    row = _given_row(call, pending, given)
     call.output.answer(row, answer_given_lines(row))
 
 
@@ -132,52 +132,29 @@ def _reply(
     """Returns the answer, with the channel through which the user approved."""
     asked = pending.inquiry.asked
     words = argument_text(options["words"])
-    if not said and not words and _by_model(asked):
+    if not said and not words and is_by_model(asked):
         said = _piped(call, asked)
     if not said and not words:
         return _asked(call, pending)
-    answers = ((words,),) if words else _meant(asked, said)
+    answers = ((words,),) if words else read_answers(asked, [argument_text(word) for word in said])
     if words and said not in ((), ("no",)):
         raise UsageError(
             "--words can only be used with no.", f"assent questions answer {pending.id} no"
         )
-    if _is_no(asked, answers) or _by_model(asked):
+    if is_denial(asked, answers) or is_by_model(asked):
         return QuestionReply(answers, _by(call, COMMAND))
-    reach = _reach(asked, answers)
+    reach = granted_scope(asked, answers)
     always = asked.questions[0].always if reach else ()
     meant = _ParsedAnswer(
         said, answers, reach, always, call.engine.pending_questions.clock.new_id()
     )
     channel = _channel(call, pending, meant, argument_text(options["digest"]))
-    confirmed = always if channel == TERMINAL else _confirmed(always, options["patterns"])
+    confirmed = (
+        always
+        if channel == TERMINAL
+        else confirmed_patterns(always, [argument_text(each) for each in options["patterns"]])
+    )
     return QuestionReply(answers, _by(call, channel), confirmed, meant.grant)
-
-
-def _meant(asked: QuestionAsked, said: tuple[str, ...]) -> QuestionAnswers:
-    """Returns what words on the command line mean: one for each part of the question."""
-    parts = asked.questions
-    if len(said) != len(parts):
-        several = f"{len(parts)} part{'' if len(parts) == 1 else 's'}"
-        raise UsageError(
-            f"The question has {several}; pass one ANSWER for each.",
-            f"assent questions show {asked.id}",
-        )
-    pairs = zip(parts, map(argument_text, said), strict=True)
-    return tuple(_label(part, word) for part, word in pairs)
-
-
-def _label(question: Question, word: str) -> tuple[str, ...]:
-    label = LABELS.get(word.casefold(), "") if question.by == "gate" else ""
-    offered = [option.label for option in question.options]
-    if label and label not in offered:
-        listed = ", ".join(name for name, each in LABELS.items() if each in offered)
-        raise UsageError(
-            f"{word!a} is not a valid answer to this question. Use one of: {listed}.",
-            "assent questions list",
-        )
-    if not label and (wrong := unknown_number_error(question, word)):
-        raise UsageError(wrong, "assent questions list")
-    return (label,) if label else parse_answer(question, word)
 
 
 def _asked(call: Invocation, pending: PendingQuestion) -> QuestionReply:
@@ -197,7 +174,7 @@ def _asked(call: Invocation, pending: PendingQuestion) -> QuestionReply:
         return answers
 
     answers = heard(*asked.questions)
-    reach = _reach(asked, answers)
+    reach = granted_scope(asked, answers)
     if not reach:
         return QuestionReply(answers, _by(call, TERMINAL))
     new = waits.clock.new_id()
@@ -226,17 +203,6 @@ def _channel(call: Invocation, pending: PendingQuestion, meant: _ParsedAnswer, d
     raise Declined(why, f"assent questions answer {' '.join(words)}")
 
 
-def _reach(asked: QuestionAsked, answers: QuestionAnswers) -> GrantScope | None:
-    question = asked.questions[0]
-    said = read_permission_answer(question, answers) if is_permission(question) else None
-    return said.reach or None if said else None
-
-
-def _by_model(asked: QuestionAsked) -> bool:
-    """Tells whether all questions come from the model: answering them permits nothing."""
-    return all(question.by == "model" for question in asked.questions)
-
-
 def _piped(call: Invocation, asked: QuestionAsked) -> tuple[str, ...]:
     """Returns the answers that come on stdin, a line for each part; none where one can be asked."""
     there = has_terminal() and not call.no_input
@@ -250,50 +216,13 @@ def _piped(call: Invocation, asked: QuestionAsked) -> tuple[str, ...]:
     return (content.strip(),) if len(asked.questions) == 1 else tuple(content.splitlines())
 
 
-def _is_no(asked: QuestionAsked, answers: QuestionAnswers) -> bool:
-    """Tells whether an answer permits nothing; an answer to a model's question always may."""
-    if any(question.by != "gate" for question in asked.questions):
-        return False
-    return not read_permission_answer(asked.questions[0], answers).yes
-
-
-def _confirmed(
-    always: tuple[PermissionPattern, ...], named: tuple[str, ...]
-) -> tuple[PermissionPattern, ...]:
-    """Returns the patterns that were named on the command line, if the question has them."""
-    words = {argument_text(each) for each in named}
-    unknown = words - {each.pattern for each in always}
-    if unknown:
-        raise UsageError(
-            f"{sorted(unknown)[0]!a} is not a pattern of this question.",
-            "assent questions show ID",
-        )
-    return tuple(each for each in always if each.pattern in words)
-
-
 def _by(call: Invocation, channel: str) -> str:
     return f"{call.engine.pending_questions.user} ({channel})"
 
 
-def _given_row(call: Invocation, pending: PendingQuestion, given: AcceptedAnswer) -> dict[str, Any]:
+def _given_row(call: Invocation, pending: PendingQuestion, given: AcceptedAnswer) -> Row:
     root, asked = pending.root, call.engine.pending_questions
     left = [each for each in asked.pending() if each.root.session == root.session]
     at_work = call.engine.sessions.is_at_work(root)
-    own = pending.inquiry.asked.questions[0]
-    consent = read_permission_answer(own, given.answered.answers) if own.by == "gate" else None
-    return {
-        "id": pending.id,
-        "question": pending.id,
-        "digest": pending.inquiry.asked.digest,
-        "session": pending.session.session,
-        "root": pending.root.session,
-        "answers": given.answered.answers or (),
-        "by": given.answered.by,
-        "grant": given.grant.id if given.grant else None,
-        "others": [other.id for other in given.others],
-        "yes": consent.yes if consent else None,
-        "words": consent.words if consent else "",
-        "open": len(left),
-        "at_work": at_work,
-        "next": "" if at_work else f"assent -r {root.slug}",
-    }
+    way_on = "" if at_work else f"assent -r {root.slug}"
+    return answered_row(pending, given, len(left), at_work=at_work, next=way_on)

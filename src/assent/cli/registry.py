@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "models": ("assent.cli.models", "List available models, or ask one"),
     "shell": ("assent.cli.shell", "Check and run read-only commands"),
     "scratch": ("assent.cli.scratch", "List, show and remove scratch copies"),
+    "serve": ("assent.cli.serve", "Serve plans, reviews and sessions over HTTP"),
     "status": ("assent.cli.status", "Show the status of the current plan"),
     "log": ("assent.cli.log", "Show the event log"),
     "doctor": ("assent.cli.doctor", "Check that the safeguards hold on this machine"),

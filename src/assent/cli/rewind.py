@@ -8,7 +8,7 @@ import click
 from assent.cli.approval_prompt import ApprovalPromptOptions, prompt_for_approval
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
-from assent.cli.run_driver import recover_first, run_and_answer, undo_answer, undo_row
+from assent.cli.run_driver import recover_first, run_and_answer, undo_answer
 from assent.cli.stdin import argument_text
 from assent.cli.terminal import has_terminal
 from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
@@ -27,6 +27,7 @@ from assent.render.sessions import (
     session_lines,
 )
 from assent.render.undo import undo_lines
+from assent.runs.run_rows import undo_row
 from assent.runs.run_status import RunReport
 from assent.runs.undo.service import UndoPlan
 

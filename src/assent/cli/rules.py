@@ -6,12 +6,10 @@ An explanation says which rule, mode or answer decides about a call.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import click
-import msgspec
 
 from assent.app.explanation import explain, explain_context, is_known
 from assent.app.rules import WorkspaceRules, open_rules, rules_from_file
@@ -27,6 +25,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 from assent.render.rows import redacted_row
+from assent.render.rules import grant_row, layer_row
 
 # Renders permission rules by layer, and remembered answers.
 
@@ -35,33 +34,6 @@ Fields: TypeAlias = dict[str, Any]
 
 SHORT = 12  # characters of an id in a list
 AGES = ((86400, "day"), (3600, "hour"), (60, "minute"))
-
-
-def layer_row(layer: RuleLayer) -> Fields:
-    """Returns a layer as JSON shows it."""
-    return {
-        "layer": layer.name,
-        "trusted": layer.trusted,
-        "rules": [rule_row(rule) for rule in layer.rules],
-    }
-
-
-def rule_row(rule: PermissionRule) -> Fields:
-    """Returns a rule as JSON shows it."""
-    return {
-        "permission": rule.permission,
-        "pattern": rule.pattern,
-        "action": rule.action,
-        "reason": rule.reason,
-        "source": rule.source,
-    }
-
-
-def grant_row(grant: Grant, slug: str, now: str) -> Fields:
-    """Returns a remembered answer as JSON shows it, with its session's name and its age."""
-    row: Fields = msgspec.to_builtins(grant)
-    age = datetime.fromisoformat(now) - datetime.fromisoformat(grant.given_at)
-    return {**row, "slug": slug or None, "age_s": max(0, int(age.total_seconds()))}
 
 
 def rules_lines(layers: Sequence[Fields], grants: Sequence[Fields]) -> Iterator[Line]:

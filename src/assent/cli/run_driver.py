@@ -1,6 +1,6 @@
 """Drives a run to its end for a command, shows its progress, and prints how it ended."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ from assent.core.text.secrets import redact
 from assent.core.undo import NOT_APPLIED
 from assent.render.command_output import progress_brief
 from assent.render.lines import Line
-from assent.render.rows import Row, operation_row, run_row, still_running_row, warning_rows
+from assent.render.rows import Row
 from assent.render.status import (
     NO_LEFTOVERS,
     RemovedLeftovers,
@@ -31,7 +31,8 @@ from assent.render.status import (
     stopped_run_lines,
     with_removed_leftovers,
 )
-from assent.render.undo import undo_end_lines, undo_preview_row
+from assent.render.undo import undo_end_lines
+from assent.runs.run_rows import report_row, undo_outcome, undo_report_row
 from assent.runs.run_status import RunReport
 from assent.runs.undo.service import UndoPlan
 
@@ -47,9 +48,7 @@ def answer_run(
     call: Invocation, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVERS
 ) -> int:
     """Says how a run went, and returns the exit code that says it."""
-    notes = tuple(map(redact, report.notes))
-    row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
-    row |= still_running_row(report.running) | warning_rows(report.warnings)
+    notes, row = tuple(map(redact, report.notes)), report_row(report)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
@@ -62,7 +61,7 @@ def answer_run(
         permitted=report.permitted,
     )
     if report.onward:
-        row, lines = {**row, "next": [report.onward]}, stopped_run_lines(lines, report.onward)
+        lines = stopped_run_lines(lines, report.onward)
     if report.outcome == "rolled_back" and not report.permitted:
         lines = replace_next_command(lines, call.of_plan("assent review"))
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
@@ -87,25 +86,7 @@ def undo_answer(
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
-    good = "done" if preview.extent.again else "undone"
-    found = [result for result, _ in results]
-    some = report.outcome not in DONE or good in found
-    outcome: ReportedOutcome = report.outcome if some else "nothing"
-    row = run_row(report.run, outcome, report.operations, report.exits, notes)
-    row |= still_running_row(report.running)
-    names = [name for name, _ in report.operations]
-    told = undo_row(preview)
-    more = {
-        "restored": [
-            operation_row(name, op)
-            for name, (result, op) in zip(names, results, strict=True)
-            if result == good
-        ],
-        "conflicts": told["conflicts"],
-        "denied": told["denied"],
-        "not_covered": told["not_covered"],
-        "notes": row.get("notes", []),
-    }
+    found, row = [result for result, _ in results], undo_report_row(preview, report)
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
     if report.outcome in DONE:
         lines = undo_end_lines(lines, found, notes, preview.extent)
@@ -113,8 +94,8 @@ def undo_answer(
     elif report.outcome == "rolled_back":
         lines = _not_done(lines, preview, _way_back(call, preview, report))
     elif report.onward:
-        row, lines = {**row, "next": [report.onward]}, stopped_run_lines(lines, report.onward)
-    return {**row, **more}, lines, EXIT_CODES[outcome]
+        lines = stopped_run_lines(lines, report.onward)
+    return row, lines, EXIT_CODES[undo_outcome(preview, report)]
 
 
 def _way_back(call: Invocation, preview: UndoPlan, report: RunReport) -> str:
@@ -141,16 +122,8 @@ def restore_todos_after_undo(call: Invocation, undo: UndoPlan, report: RunReport
 
 def restore_todos(call: Invocation, undo: UndoPlan, *, whole: bool) -> None:
     """Sets the todos of a session back with a whole run of its plan (F128)."""
-    if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
+    if whole and undo.restores_todos:
         call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
-
-
-def undo_row(preview: UndoPlan, diffs: Sequence[str | None] = ()) -> dict[str, object]:
-    """Returns what an undo would do, or did, as JSON."""
-    undone = (preview.ids, preview.originals)
-    return undo_preview_row(
-        preview.run, preview.plan, undone, preview.inversion, preview.extent, diffs
-    )
 
 
 R = TypeVar("R")

@@ -12,24 +12,16 @@ from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option, with_limit
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
-from assent.core.paths import display_path
-from assent.core.plan.operation import DeleteFile, FileOperation, Operation, RunCommand, WriteFile
-from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.lines import BLANK, Line, more_lines, table_lines, untrusted_lines, wrapped_lines
 from assent.render.rows import (
     Row,
-    argv_text,
     exit_code_text,
-    operation_row,
-    operation_subject,
-    path_fields,
-    redacted_row,
 )
 from assent.render.status import SHORT
-from assent.runs.history import CommandReport, PastOperation, PastRun
+from assent.runs.history import PastRun
 from assent.runs.retention import PrunedRuns
+from assent.runs.run_rows import past_operation_row, past_run_row
 
 # Renders past runs: what each did, what is kept of it, and the result of each operation.
 
@@ -81,34 +73,6 @@ def run_detail_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
     yield BLANK
     for operation in operations:
         yield from _operation(operation)
-
-
-def command_row(told: dict[str, object], changes: WorkspaceChanges, output: bytes) -> Row:
-    """Returns what a command did as one object; secrets in what it said are masked."""
-    hidden = {left.path: left.how for left in changes.skipped if left.kept}
-    return redacted_row(
-        {
-            **told,
-            "output": display_path(output),
-            "changed": [
-                {**path_fields("path", op.path), "how": hidden.get(op.path) or _how(op)}
-                for op in changes.operations
-            ],
-            "skipped": [
-                {**path_fields("path", left.path), "how": left.how, "why": left.why}
-                for left in changes.skipped
-                if not left.kept
-            ],
-            "known": changes.known,
-        }
-    )
-
-
-def item_row(number: int, name: str, op: Operation | None, line: str) -> Row:
-    """Returns an operation of a past run as a row; a session's command has its line."""
-    if op is None:
-        return redacted_row({"number": number, "id": name, "kind": "run", "line": line})
-    return {"number": number, **operation_row(name, op)}
 
 
 def pruned_lines(runs: Iterable[str], contents: int, size: int, later: int) -> Iterator[Line]:
@@ -206,16 +170,6 @@ def _path(row: Row) -> str:
     return visible_path(str(row["path"]).encode())
 
 
-def _how(op: FileOperation) -> str:
-    match op:
-        case WriteFile(before=None):
-            return "new"
-        case DeleteFile():
-            return "gone"
-        case _:
-            return "changed"
-
-
 YES = "yes"
 
 
@@ -235,7 +189,7 @@ def list_runs(call: Invocation, most: int | None) -> None:
     """
     call.engine.runs.record_lost_command()
     page = call.engine.history.page(most)
-    rows, limit = [_row(kept) for kept in page.runs], call.engine.retention.limit
+    rows, limit = [past_run_row(kept) for kept in page.runs], call.engine.retention.limit
     content = {"runs": rows, "more": page.more, "kept": page.size, "limit": limit or None}
     call.output.answer(content, run_list_lines(rows, page.more, page.size, limit))
 
@@ -249,8 +203,8 @@ def show(call: Invocation, run: str) -> None:
     For commands it shows the exit code, the output and the changed files.
     """
     kept = call.engine.history.find(run)
-    operations = [_item(item) for item in call.engine.history.items(kept)]
-    row = _row(kept)
+    operations = [past_operation_row(item) for item in call.engine.history.items(kept)]
+    row = past_run_row(kept)
     call.output.answer({**row, "operations": operations}, run_detail_lines(row, operations))
 
 
@@ -298,48 +252,3 @@ def _answer(call: Invocation, given_up: PrunedRuns) -> None:
         "later": freed.later,
     }
     call.output.answer(row, pruned_lines(runs, freed.contents, freed.size, freed.later))
-
-
-def _row(kept: PastRun) -> Row:
-    unit = kept.unit
-    return redacted_row(
-        {
-            "run": unit.name,
-            "kind": kept.how,
-            "plan": unit.record.name,
-            "plan_id": unit.record.plan_id or None,
-            "session": unit.record.session or None,
-            "runs": list(unit.runs),
-            "at": kept.at,
-            "outcome": kept.outcome,
-            "operations": kept.operations,
-            "own": kept.own,
-            "shared": kept.shared,
-            "undone": kept.undone == "all",
-            "partly_undone": kept.undone == "some",
-            "accepted": kept.accepted,
-            "given_up": kept.given_up or None,
-        }
-    )
-
-
-def _item(item: PastOperation) -> Row:
-    row = item_row(item.number, item.id, item.operation, item.line)
-    line = visible_line(script_line(item.line))
-    about = line if item.operation is None else operation_subject(item.operation)
-    row |= redacted_row({"result": item.result, "run": item.run, "about": about})
-    row |= {} if item.told is None else {"command": _told(item.told)}
-    if item.back is None or not isinstance(item.operation, RunCommand):
-        return row
-    undo = redacted_row({"line": argv_text(item.operation.undo)})
-    return {**row, "roll_back": {**undo, **_told(item.back)}}
-
-
-def _told(told: CommandReport) -> Row:
-    when: dict[str, object] = {
-        "began": told.began or None,
-        "ended": told.ended or None,
-        "code": told.code,
-        "cut": told.cut,
-    }
-    return command_row(when, told.changes, told.output)

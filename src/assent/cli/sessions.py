@@ -8,15 +8,15 @@ from assent.app.exports import write_new_export
 from assent.app.scratch import clear_session_copy
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option, with_limit
-from assent.cli.output import CliOutput, encoded
+from assent.cli.output import CliOutput
 from assent.cli.rewind import rewind
 from assent.cli.stdin import argument_text
 from assent.core.errors import IllegalState
-from assent.core.session.record import SessionRecord
+from assent.core.session.record import SessionRecord, resume_text
 from assent.core.text.hidden_chars import visible_line
 from assent.render.estimate import dollars_text, estimate_text
 from assent.render.lines import Line, more_lines
-from assent.render.rows import Row, estimate_row, session_row
+from assent.render.rows import Row, encoded, estimate_row, session_row
 from assent.render.sessions import (
     compacted_lines,
     compacted_row,
@@ -29,9 +29,6 @@ from assent.render.sessions import (
     with_children,
 )
 from assent.render.turn_changes import turn_lines, turn_list_lines, turn_row
-
-RESUME_TEXT = "Continue where you stopped."
-FINISHED_ENDS = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
 
 
 @click.group(epilog=examples("assent sessions list\nassent sessions show add-login"))
@@ -191,13 +188,13 @@ def cancel(call: Invocation, reference: str, reason: str) -> None:
 def resume(call: Invocation, reference: str) -> int:
     """Resume a session that was stopped. Same as `assent -r ID -p`."""
     record = _found(call, reference)
-    owed = record.waiting or record.working or record.ended == "waiting"
-    if not owed and not record.halt and record.ended in FINISHED_ENDS:
+    words = resume_text(record)
+    if words is None:
         raise IllegalState(
             f"Session {record.slug} is not paused or interrupted.",
             f'assent -r {record.slug} "what comes next"',
         )
-    return _continue(call, record, "" if owed else RESUME_TEXT)
+    return _continue(call, record, words)
 
 
 @sessions.command(epilog=examples("assent sessions retry add-login"))

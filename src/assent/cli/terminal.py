@@ -112,6 +112,37 @@ def read_reply(text: str, over: Callable[[], str] = _never) -> str | None:
         _leave(terminal)
 
 
+def read_secret(text: str) -> str | None:
+    """Shows a text on /dev/tty and returns the line typed after it, which the screen does not show.
+
+    None if there is no terminal or nothing was typed.
+    """
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        before = termios.tcgetattr(terminal)
+    except termios.error:
+        os.close(terminal)
+        return None
+    hidden = [*before]
+    hidden[3] &= ~termios.ECHO
+    try:
+        # What was typed before is dropped: it was not meant for this.
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, hidden)
+        _write(terminal, text)
+        typed = _line(terminal)
+        _write(terminal, "\n")
+        return typed
+    except (OSError, termios.error):
+        return None
+    finally:
+        with suppress(OSError, termios.error):
+            termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+        _leave(terminal)
+
+
 def silence_stdout() -> None:
     """Prevents an error at exit about what remains in the buffer of a stdout that is gone."""
     silence(sys.stdout)

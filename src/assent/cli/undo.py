@@ -13,14 +13,14 @@ from assent.cli.run_driver import (
     recover_first,
     restore_todos,
     run_and_answer,
-    undo_row,
 )
-from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
+from assent.core.errors import Declined, Drift, Refused, UsageError
 from assent.core.run.journal import DONE
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.render.review import Review
 from assent.render.undo import undo_lines
+from assent.runs.run_rows import nothing_undone_row, undo_row
 from assent.runs.run_status import RunReport
 from assent.runs.undo.service import UndoPlan
 
@@ -151,29 +151,15 @@ def _review(call: Invocation, preview: UndoPlan) -> Review:
     return reviews.undo_review(preview.source, preview.plan, again=again)
 
 
-def _diffs(call: Invocation, preview: UndoPlan) -> list[str | None]:
-    """Returns the diff of each operation; none where a stored content is damaged.
-
-    What the undo would do stands without them, and to apply it reads the contents again.
-    """
-    try:
-        return [one.diff for one in _review(call, preview).operations]
-    except StoreError:
-        return [None for _ in preview.plan.operations]
-
-
 def _answer_preview(call: Invocation, preview: UndoPlan, *, default: bool, dry_run: bool) -> int:
     """Says what an undo would do. If that is nothing, it is also the answer of the undo itself.
 
     If no run was named, the next step is then to undo an earlier one.
     """
     inversion = preview.inversion
-    diffs = _diffs(call, preview) if dry_run else []
-    content = undo_row(preview, diffs)
-    if not dry_run:
-        left = inversion.results.items()
-        rows = [{"id": preview.ids[index], "result": result} for index, result in left]
-        content["operations"] = rows
+    reviews, again = call.engine.reviews, preview.extent.again
+    diffs = reviews.undo_diffs(preview.source, preview.plan, again=again) if dry_run else []
+    content = undo_row(preview, diffs) if dry_run else nothing_undone_row(preview)
     about = (preview.ids, inversion, preview.extent, diffs)
     lines = [*undo_lines(preview.run, preview.plan, *about)]
     if not preview.plan.operations and (after := _instead(call, preview, default=default)):

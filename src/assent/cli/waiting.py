@@ -12,9 +12,9 @@ from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, GUTTER, Line, wrapped_lines
-from assent.render.pending_decisions import PendingDecision
+from assent.render.pending_decisions import PendingDecision, pending_decision_rows
 from assent.render.questions import age_text, seconds_since
-from assent.render.rows import Row, redacted_row
+from assent.render.rows import redacted_row
 
 # Renders everything that waits for a person, each with the command that decides it.
 
@@ -39,30 +39,6 @@ def pending_decision_lines(waits: Sequence[PendingDecision], now: str) -> Iterat
             yield Line("plain", f"  {visible_line(command)}")
         yield BLANK
     yield Line("plain", "1 item waiting." if len(waits) == 1 else f"{len(waits)} items waiting.")
-
-
-def pending_decision_rows(waits: Sequence[PendingDecision], now: str) -> list[Row]:
-    """Returns everything that waits as the objects that `--json` prints."""
-    return [
-        {
-            "kind": one.kind,
-            "id": one.id,
-            "title": one.title,
-            "session": one.session or None,
-            "plan_id": one.plan_id or None,
-            "name": one.name or None,
-            "digest": one.digest or None,
-            "depth": one.depth,
-            "operations": one.operations,
-            "risks": one.risks,
-            "at": one.at,
-            "age_s": seconds_since(one.at, now),
-            "preview": list(one.preview),
-            "look": one.look or None,
-            "commands": list(one.commands),
-        }
-        for one in redacted_row(tuple(waits))
-    ]
 
 
 def _facts(one: PendingDecision) -> Iterator[str]:

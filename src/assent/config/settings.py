@@ -42,6 +42,16 @@ class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     require_rehearsal: bool = False
 
 
+class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[serve]`, only from the user's file: what programs may do, and the server's public name.
+
+    `public_url` is the address of a proxy in front of the server.
+    """
+
+    token_may_decide: bool = False
+    public_url: str = ""
+
+
 class VerifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[verify]`: how a rehearsal checks a plan; a project's commands never get the network."""
 
@@ -187,6 +197,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     plan: PlanSettings = PlanSettings()
     approve: ApproveSettings = ApproveSettings()
+    serve: ServeSettings = ServeSettings()
     verify: VerifySettings = VerifySettings()
     model: str = ""
     mode: Mode = "plan"
@@ -224,8 +235,8 @@ AFTER_TRUST = (
 )  # fmt: skip
 # and what it may not say even then: how much is asked, and how far things go.
 NEVER = (
-    "stage", "approve", "answer", "preset", "loops", "budget", "tasks", "questions", "shell",
-    "sandbox", "scratch", "undo", "notify", "keys", "check",
+    "stage", "approve", "serve", "answer", "preset", "loops", "budget", "tasks", "questions",
+    "shell", "sandbox", "scratch", "undo", "notify", "keys", "check",
 )  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
@@ -258,6 +269,10 @@ MEANINGS = {
     "your own verify.commands ran, or commands that you gave or confirmed on a terminal (user "
     "only)",
     "approve.expires_s": "seconds until an unused approval expires; 0: never (user only)",
+    "serve.token_may_decide": "true: a token with the role approver may approve, build, undo, "
+    "answer permissions and raise modes, as a person may (user only)",
+    "serve.public_url": "address of a proxy in front of `assent serve`, such as "
+    "https://assent.example; requests with its host and origin are accepted (user only)",
     "verify.commands": "command lines that show whether a plan works, for `assent rehearse` in a "
     "scratch copy; a project's count if you set none, and get no network",
     "model": "default model, as PROVIDER/MODEL",

@@ -1,6 +1,6 @@
 """Events: everything durable that happens, as plain data. State is their fold (law 8)."""
 
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -10,7 +10,7 @@ from assent.core.plan.comment import Comment
 from assent.core.plan.operation import FileOperation, Operation
 from assent.core.run.journal import JournalEntry, RunOutcome
 from assent.core.run.permit import CommandSource, Permit
-from assent.core.session.event import SessionEvent
+from assent.core.session.event import QueueEvent, SessionEvent
 
 
 class WorkspaceMinted(msgspec.Struct, frozen=True, tag="workspace_minted"):
@@ -87,6 +87,54 @@ class KeyRevoked(msgspec.Struct, frozen=True, tag="key_revoked"):
     user: str
 
 
+Role: TypeAlias = Literal["viewer", "author", "approver"]
+AccessKind: TypeAlias = Literal["cookie", "token"]
+
+
+class AccessCodeIssued(msgspec.Struct, frozen=True, tag="access_code_issued"):
+    """A one-time code was shown to a user on their terminal."""
+
+    code: str  # its hash
+    role: Role
+    expires_at: str
+    user: str
+
+
+class AccessGranted(msgspec.Struct, frozen=True, tag="access_granted"):
+    """A code was exchanged for a cookie, or a user created a token for a program."""
+
+    access: str
+    kind: AccessKind
+    secret: str  # its hash
+    role: Role
+    name: str
+    user: str
+    code: str = ""  # the hash of the code that it was exchanged for
+    expires_at: str = ""  # empty: never
+
+
+class AccessRevoked(msgspec.Struct, frozen=True, tag="access_revoked"):
+    """A user revoked a cookie or a token, or logged out with it."""
+
+    access: str
+    user: str
+
+
+class PasswordChanged(msgspec.Struct, frozen=True, tag="password_changed"):
+    """A user set the password that logins from other machines need; empty: there is none."""
+
+    password: str  # salted and hashed by a slow function
+    user: str
+
+
+class WorkspaceServed(msgspec.Struct, frozen=True, tag="workspace_served"):
+    """A user added a folder to those that the server shows, or removed it."""
+
+    root: bytes
+    served: bool
+    user: str
+
+
 class ReviewShown(msgspec.Struct, frozen=True, tag="review_shown"):
     """A user was shown all of a frozen plan; later versions are compared with it."""
 
@@ -150,6 +198,32 @@ class PlanRehearsed(msgspec.Struct, frozen=True, tag="plan_rehearsed"):
     plan_id: str
     operations_hash: str
     details: str  # the blob with everything that is known of it
+
+
+WorkKind: TypeAlias = Literal["build", "rehearse"]
+
+
+class WorkQueued(msgspec.Struct, frozen=True, tag="work_queued"):
+    """Long work on a plan was asked of the server; what it does has events of its own."""
+
+    plan_id: str
+    work: str
+    kind: WorkKind
+    digest: str
+    access: str  # the name of the cookie or token that asked
+
+
+class WorkEnded(msgspec.Struct, frozen=True, tag="work_ended", omit_defaults=True):
+    """Long work is over: with an outcome, or with the error that kept it from beginning."""
+
+    plan_id: str
+    work: str
+    outcome: str = ""
+    run: str = ""
+    error: str = ""  # its word
+    message: str = ""
+    next: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class VerificationConfirmed(msgspec.Struct, frozen=True, tag="verification_confirmed"):
@@ -314,6 +388,9 @@ class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
     approval: Approval
     branch: str = ""  # that was checked out; `HEAD`: none; empty: not known
     root: bytes = b""  # of the workspace
+    # Over HTTP: the name of the cookie or token, and whether it did not read to the end.
+    access: str | msgspec.UnsetType = msgspec.UNSET
+    skipped: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
@@ -447,10 +524,14 @@ WorkspaceEvent: TypeAlias = (
     | RunsDeleted
     | RunsWeighed
 )
+AccessEvent: TypeAlias = (
+    AccessCodeIssued | AccessGranted | AccessRevoked | PasswordChanged | WorkspaceServed
+)
 OptionEvent: TypeAlias = OptionAdded | OptionChosen
 CommentEvent: TypeAlias = (
     CommentAdded | CommentRemoved | CommentsSent | CritiqueRequested | CritiqueRecorded
 )
+WorkEvent: TypeAlias = WorkQueued | WorkEnded
 OutputEvent: TypeAlias = OutputKept | OutputsDeleted
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (
@@ -464,8 +545,11 @@ Event: TypeAlias = (
     | OutputEvent
     | ReviewShown
     | PlanRehearsed
+    | WorkEvent
     | KeyTrusted
     | KeyRevoked
+    | AccessEvent
+    | QueueEvent
     | JournalWritten
 )
 # An event of any kind, for code that looks for a few: mypy takes a hundred times as long to check

@@ -78,6 +78,22 @@ def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same:
     )
 
 
+class WebApprover(msgspec.Struct, frozen=True):
+    """Who approved over HTTP: the cookie or token by its name, and whether it read to the end."""
+
+    access: str
+    skipped: bool = False
+
+
+def approved_event(
+    signed: Approval, by: WebApprover | None = None, branch: str = "", root: bytes = b""
+) -> PlanApproved:
+    """Returns the event of an approval, with how it came where that was not a terminal."""
+    if by is None:
+        return PlanApproved(signed, branch, root)
+    return PlanApproved(signed, branch, root, by.access, by.skipped or msgspec.UNSET)
+
+
 NOT_APPROVED = "This plan is not approved."
 USED_BY_RUN = "The approval was already used by run"
 EMPTY_PLAN = "and nothing is staged, so there is nothing to approve. Nothing was proposed."
@@ -211,9 +227,10 @@ class Approvals:
         root = self._config.recorded_root
         return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
 
-    def approval(self, signed: Approval) -> PlanApproved:
+    def approval(self, signed: Approval, by: WebApprover | None = None) -> PlanApproved:
         """Returns the event of an approval in this workspace, with branch and root."""
-        return PlanApproved(signed, self._ports.git_state().branch, self._config.recorded_root)
+        branch, root = self._ports.git_state().branch, self._config.recorded_root
+        return approved_event(signed, by, branch, root)
 
     def build_warnings(self, record: PlanRecord) -> tuple[str, ...]:
         """Warns of what a user should know about the place where a plan would be built now."""
@@ -227,6 +244,7 @@ class Approvals:
         channel: str,
         *,
         expires_s: int | None = None,
+        by: WebApprover | None = None,
     ) -> PlanRecord:
         """Records a user's approval of the digest that was shown, unless the plan changed since."""
         record = self._plans.repository().load(record.plan_id)
@@ -238,7 +256,7 @@ class Approvals:
         plan = self._plans.repository().plan(record)
         self.check_rehearsal(record, plan)
         approval = self.sign(record.plan_id, plan, note, channel, expires_s)
-        approved = self.record_approval(record, self.approval(approval))
+        approved = self.record_approval(record, self.approval(approval, by))
         self._projections.plan(approved)
         self._tell(PLAN_APPROVED, approved)
         return approved

@@ -13,7 +13,7 @@ from assent.core.plan.operation import Operation, RunCommand, WriteFile
 from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
-from assent.planning.approvals import Approvals
+from assent.planning.approvals import Approvals, WebApprover
 from assent.planning.drafts import PlanContents
 from assent.planning.hook_events import fire_hooks, plan_hook_fields
 from assent.planning.plans import Plans
@@ -73,7 +73,12 @@ class PartialApprovals:
         return PartialApproval(record, was, plan, left)
 
     def approve(
-        self, partial: PartialApproval, note: str, channel: str, expires_s: int | None = None
+        self,
+        partial: PartialApproval,
+        note: str,
+        channel: str,
+        expires_s: int | None = None,
+        by: WebApprover | None = None,
     ) -> PlanRecord:
         """Records the excluded operations and the approval of the rest, all of it or nothing."""
         repository = self.plans.repository()
@@ -97,7 +102,7 @@ class PartialApprovals:
             OperationsDeclined(partial.was.digest, declined, followed, note, user),
             self._consents.proposal(plan),
             self._consents.approval(
-                self._consents.sign(record.plan_id, plan, note, channel, expires_s)
+                self._consents.sign(record.plan_id, plan, note, channel, expires_s), by
             ),
         )
         self._copies.plan(approved)

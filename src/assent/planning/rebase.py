@@ -22,6 +22,7 @@ from assent.planning.path_checks import refuse_denied, refuse_git_folders
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
+from assent.render.rebase import RebaseSummary
 
 RELIED_ON_GONE = "is required by the plan but is no longer a file."
 MAX_NAMED = 20  # conflicts spelled out in one message
@@ -103,6 +104,19 @@ class Rebaser:
             return found
         self._check(found)
         return msgspec.structs.replace(found, plan=self._frozen(found)) if was else found
+
+    def summary(self, rebase: Rebase, record: PlanRecord) -> RebaseSummary:
+        """Returns what came of a rebase, for a face to show."""
+        return RebaseSummary(
+            rebase.outcomes,
+            rebase.was.digest if rebase.was else "",
+            rebase.plan.digest if rebase.plan else "",
+            rebase.relied_on,
+            rebase.differs,
+            rebase.is_empty,
+            self._plans.reference(record),
+            self._plans.reference(record, current=False),
+        )
 
     def apply(self, rebase: Rebase) -> PlanRecord:
         """Records the rebased plan, with a new digest if it had one; it is not approved.

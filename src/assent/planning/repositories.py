@@ -66,6 +66,9 @@ def decoded_head(head: tuple[int, bytes] | None, decode: Callable[[bytes], Fold]
         return None
 
 
+MAX_CHANGED: Final = 50  # streams that are folded one by one; more are read together
+
+
 class FoldedStreams(Generic[Fold]):
     """The folds of all streams with a prefix, by few queries, however many streams there are.
 
@@ -83,18 +86,27 @@ class FoldedStreams(Generic[Fold]):
         self._prefix = prefix
         self._decode = decode
         self._load = load  # folds one stream, where no current fold is stored
-        self._known: tuple[int, list[Fold]] = 0, []  # as of an event of the log
+        self._known: tuple[int, dict[str, Fold]] = 0, {}  # by stream, as of an event of the log
 
     def newest_first(self) -> list[Fold]:
         """Returns all of them; the names of streams grow with time."""
         last = self._store.last()  # before the folds, which may change in between
         known = self._known  # others may look at the same time
         if not last or known[0] != last:
+            known = self._known = last, self._after(*known)
+        return list(known[1].values())
+
+    def _after(self, position: int, folds: dict[str, Fold]) -> dict[str, Fold]:
+        """Returns the folds as they are now; those that nothing happened to are kept."""
+        changed = self._store.changed_streams(self._prefix, position) if folds else []
+        if not folds or len(changed) > MAX_CHANGED:
             heads = self._store.heads(self._prefix)
-            streams = sorted(self._store.streams(self._prefix), reverse=True)
-            found = [decoded_head(heads.get(s), self._decode) or self._load(s) for s in streams]
-            known = self._known = last, [fold for fold in found if fold is not None]
-        return list(known[1])
+            streams = self._store.streams(self._prefix)
+            found = {s: decoded_head(heads.get(s), self._decode) or self._load(s) for s in streams}
+        else:
+            found = {**folds, **{stream: self._load(stream) for stream in changed}}
+        ordered = sorted(found.items(), reverse=True, key=lambda pair: pair[0])
+        return {stream: fold for stream, fold in ordered if fold is not None}
 
 
 USED_HERE: Final = "The approval was already used on this machine."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assent.core.errors import AssentError, ConcurrentChange
-from assent.core.event import ReviewShown
+from assent.core.event import PlanProposed, ReviewShown
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.estimate import WorkEstimate
@@ -104,6 +104,16 @@ class ReviewHistory:
             self._append(ReviewShown(record.plan_id, record.digest, record.frozen, self._user))
         except (AssentError, OSError) as error:
             self._copies.warnings.append(f"{NOT_RECORDED}{error}")
+
+    def changes_since(self, record: PlanRecord, digest: str) -> ReviewChanges | None:
+        """Returns how a plan differs from what it was under a digest; None if that is not known."""
+        events = [stored.event for stored in self._ports.store.read(record.stream)]
+        frozen = {e.digest: e.frozen for e in events if isinstance(e, PlanProposed)}
+        if digest not in frozen or not record.frozen:
+            return None
+        repository = self._plans.repository()
+        was = repository.plan(PlanRun("", digest, frozen[digest]))
+        return review_changes(was, repository.plan(record), self._ports.blobs.read)
 
     def _since(self, plan_id: str, plan: Plan) -> ReviewChanges | None:
         last = _last(self._read(plan_id)[1], self._user)

@@ -8,7 +8,7 @@ from typing import Literal, TypeGuard
 from msgspec.structs import replace
 
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, InvalidPlan
+from assent.core.errors import AssentError, InvalidPlan, StoreError
 from assent.core.paths import ancestors, base_name, display_path, parent
 from assent.core.permission.command_analysis import unread_line
 from assent.core.plan.operation import (
@@ -111,6 +111,16 @@ class Reviews(PlanStatus):
         state, verb = PlanState.AWAITING_APPROVAL, "redo" if again else "undo"
         name = f"{verb} of {review.name}"
         return replace(review, name=name, state=state, path=b"", next="", of="")
+
+    def undo_diffs(self, source: PlanRecord, plan: Plan, *, again: bool) -> list[str | None]:
+        """Returns the diff of each operation of an undo; none where a stored content is damaged.
+
+        What the undo would do stands without them, and to apply it reads the contents again.
+        """
+        try:
+            return [one.diff for one in self.undo_review(source, plan, again=again).operations]
+        except StoreError:
+            return [None for _ in plan.operations]
 
     def basis(self, record: PlanRecord) -> tuple[TextBasis, bytes]:
         """Returns the text that a live file is compared with, and what that text is.

@@ -68,6 +68,12 @@ class EventStore(Protocol):
         With kinds, only events of those: no other is read.
         """
 
+    def changed_streams(self, prefix: str, after: int) -> list[str]:
+        """Returns the streams under a prefix that have events after a position of the log."""
+
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        """Returns the next events of all streams after a position, at most `limit`."""
+
     def last(self) -> int:
         """Returns the position of the newest event; 0 if there is none."""
 

@@ -179,3 +179,12 @@ def excluded_rows(left_out: Sequence[ExcludedOperation]) -> Row:
             if one.reason
         ],
     }
+
+
+def approved_fields(reasons: Sequence[str], next: str, discarded: Sequence[str]) -> Row:
+    """Returns what else is said of an approved plan: why it cannot be built, and what it ended.
+
+    `discarded` are the ids of the options that were not chosen.
+    """
+    denied: Row = {"cannot_be_built": list(reasons), "next": [next]} if reasons else {}
+    return {**denied, **({"discarded": list(discarded)} if discarded else {})}

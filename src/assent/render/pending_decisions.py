@@ -1,5 +1,6 @@
 """Pending decisions: runs, questions, plans and builds that wait for the user."""
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
@@ -12,8 +13,15 @@ from assent.core.session.event import Question
 from assent.core.session.question import PendingQuestion
 from assent.core.text.secrets import redact
 from assent.render.lines import GUTTER, untrusted_lines
+from assent.render.questions import seconds_since
 from assent.render.review import Review
-from assent.render.rows import RECOVER_WAYS, operation_brief, operation_kind
+from assent.render.rows import (
+    RECOVER_WAYS,
+    Row,
+    operation_brief,
+    operation_kind,
+    redacted_row,
+)
 
 DecisionKind: TypeAlias = Literal["run", "question", "plan", "build"]
 
@@ -152,3 +160,27 @@ def _without_front_matter(text: str) -> str:
 
 def _cut(line: str) -> str:
     return line if len(line) <= MAX_PREVIEW_CHARS else f"{line[:MAX_PREVIEW_CHARS]}…"
+
+
+def pending_decision_rows(waits: Sequence[PendingDecision], now: str) -> list[Row]:
+    """Returns everything that waits as the objects that `--json` prints."""
+    return [
+        {
+            "kind": one.kind,
+            "id": one.id,
+            "title": one.title,
+            "session": one.session or None,
+            "plan_id": one.plan_id or None,
+            "name": one.name or None,
+            "digest": one.digest or None,
+            "depth": one.depth,
+            "operations": one.operations,
+            "risks": one.risks,
+            "at": one.at,
+            "age_s": seconds_since(one.at, now),
+            "preview": list(one.preview),
+            "look": one.look or None,
+            "commands": list(one.commands),
+        }
+        for one in redacted_row(tuple(waits))
+    ]

@@ -85,6 +85,20 @@ def since_text(digest: str) -> str:
     return f"Since your last review (digest {digest[:SHORT]}…)"
 
 
+def changes_text(found: ReviewChanges) -> str:
+    """Returns what changed in a few words; nothing if nothing did."""
+    counts = [
+        (len(found.added), "added"),
+        (len(found.removed), "removed"),
+        (len(found.changed), "changed"),
+    ]
+    parts = [f"{count} {word}" for count, word in counts if count]
+    parts += ["text edited"] if found.text_diff != "" else []
+    parts += ["reordered"] if found.moved else []
+    parts += ["scope edited"] if found.declared else []
+    return ", ".join(parts)
+
+
 def review_changes_lines(found: ReviewChanges) -> Iterator[Line]:
     """Renders the differences, to be shown first."""
     yield Line("heading", since_text(found.digest))

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, assert_never
 
 import msgspec
 
+from assent.core.errors import AssentError
 from assent.core.paths import display_path
 from assent.core.plan.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import OperationResult, ReportedOutcome
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import PLAN_COMMAND_LIMITS, script_line, signal_of
-from assent.core.text.hidden_chars import visible_line, visible_path, visible_word
+from assent.core.text.hidden_chars import hidden_kind, visible_line, visible_path, visible_word
 from assent.core.text.secrets import redact
 from assent.render.lines import Line, table_lines, untrusted_lines, wrapped_lines
 
@@ -402,3 +403,71 @@ def estimate_row(estimate: "WorkEstimate") -> Row:
         "tokens": {"low": estimate.tokens[0], "high": estimate.tokens[1]},
         "cost": {"low": low, "high": high} if estimate.cost else None,
     }
+
+
+# Rows and errors as JSON, as every face sends them.
+
+
+MAX_ERROR_CHARS: Final = 4000  # of an error; it may contain what was typed, of any length
+
+
+def encoded(content: object) -> bytes:
+    """Returns an object as JSON, with escapes for what is not text in it.
+
+    All hidden characters are written as `\\uXXXX`, so that they do nothing to a terminal or a
+    reader, and a parser gets them unchanged.
+    """
+    try:
+        found = msgspec.json.encode(content)
+    except UnicodeEncodeError:
+        found = msgspec.json.encode(_escaped(msgspec.to_builtins(content)))
+    if found.isascii() and b"\x7f" not in found:
+        return found
+    text = found.decode()
+    hiding = [char for char in set(text) if hidden_kind(char) not in (None, "space")]
+    table = {ord(char): _json_escape(char) for char in hiding}
+    return text.translate(table).encode() if table else found
+
+
+def _json_escape(char: str) -> str:
+    """Returns a character as JSON escapes; one beyond 16 bits is two."""
+    units = char.encode("utf-16-be")
+    return "".join([f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)])
+
+
+def _escaped(value: Any) -> Any:
+    match value:
+        case str():
+            return _valid(value)
+        case dict():
+            return {_valid(name): _escaped(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_escaped(each) for each in value]
+        case _:
+            return value
+
+
+def _valid(text: str) -> str:
+    """Returns a text that can be encoded: half of a pair from a file name becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _short(text: str) -> str:
+    more = len(text) - MAX_ERROR_CHARS
+    return text if more <= 0 else f"{text[:MAX_ERROR_CHARS]}… ({more} more)"
+
+
+def error_row(error: AssentError) -> Row:
+    """Returns an error as JSON has it."""
+    message, next = error_words(error)
+    told = {"error": error.word, "message": message, "next": next}
+    rows = {
+        name: [{key: _valid(redact(text)) for key, text in row.items()} for row in rows]
+        for name, rows in error.rows.items()
+    }
+    return {**{key: _valid(text) for key, text in told.items()}, **rows}
+
+
+def error_words(error: AssentError) -> tuple[str, str]:
+    """Returns what happened and what to do next, without secrets and not too long to read."""
+    return _short(redact(error.message)), _short(redact(error.next))

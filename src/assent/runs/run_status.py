@@ -50,6 +50,18 @@ class RunStatus:
             return None
         return "", PlanRun(left.run, left.permit.digest, "", left.outcome, left.halted)
 
+    def position(self, run: str) -> int:
+        """Returns the log position of the newest record of a run; 0 if there is none.
+
+        Of a text plan's build, that is the newest record of the plan.
+        """
+        repository = self.repository()
+        found = self._ports.store.read(f"run/{repository.workspace}/{run}")
+        if not found:
+            own = [one for one in self._plans.records() if run in [note.run for note in one.runs]]
+            found = self._ports.store.read(own[0].stream) if own else []
+        return found[-1].position if found else 0
+
     def waits_for_person(self) -> bool:
         """Tells whether the unfinished run's command was interrupted, so that a user decides."""
         found = self.unfinished()

@@ -63,8 +63,14 @@ class MemoryEventStore:
         found = [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
         return [one for one in found if not kinds or isinstance(one.event, tuple(kinds))]
 
+    def changed_streams(self, prefix: str, after: int) -> list[str]:
+        return sorted({one.stream for one in self._log[after:] if one.stream.startswith(prefix)})
+
     def stamp(self) -> tuple[int, ...]:
         return (len(self._log),)
+
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        return [one for one in self._log if one.position > position][:limit]
 
     def last(self) -> int:
         return len(self._log)

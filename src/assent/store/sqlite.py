@@ -108,6 +108,17 @@ _READ_ALL = f"""
     JOIN events ON stream >= prefix.value AND stream < prefix.value || char(0x10FFFF)
     WHERE position > ?{{}} ORDER BY position
 """
+_READ_SINCE = f"""
+    SELECT DISTINCT {_EVENT}
+    FROM events CROSS JOIN json_each(?1) AS prefix
+    WHERE position > ?2 AND +stream >= prefix.value AND +stream < prefix.value || char(0x10FFFF){{}}
+    ORDER BY position
+"""
+_CHANGED = """
+    SELECT DISTINCT stream FROM events
+    WHERE position > ?1 AND +stream >= ?2 AND +stream < ?2 || char(0x10FFFF)
+"""
+_READ_AFTER = f"SELECT {_EVENT} FROM events WHERE position > ? ORDER BY position LIMIT ?"
 _OF_KINDS = " AND kind IN (SELECT value FROM json_each(?))"
 _STREAMS = """
     SELECT stream FROM events
@@ -177,11 +188,20 @@ class SqliteEventStore:
     def read_all(
         self, prefixes: Sequence[str], after: int = 0, kinds: Sequence[type[Event]] = ()
     ) -> list[StoredEvent]:
-        question, values = _READ_ALL.format(""), [_json(prefixes), after]
+        # What came after a position is little, and what is under a prefix may be very much.
+        query = _READ_SINCE if after else _READ_ALL
+        question, values = query.format(""), [_json(prefixes), after]
         if kinds:
             names = [str(kind.__struct_config__.tag) for kind in kinds]
-            question, values = _READ_ALL.format(_OF_KINDS), [*values, _json(names)]
+            question, values = query.format(_OF_KINDS), [*values, _json(names)]
         return [decode_event(row) for row in self._rows(question, values)]
+
+    def changed_streams(self, prefix: str, after: int) -> list[str]:
+        return [stream for (stream,) in self._rows(_CHANGED, (after, prefix))]
+
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        """Returns the next events of all streams after a position of the log."""
+        return [decode_event(row) for row in self._rows(_READ_AFTER, (position, limit))]
 
     def last(self) -> int:
         return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)

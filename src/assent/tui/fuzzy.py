@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from assent.core.text.file_match import is_subsequence
+
 NO_MATCH_RANK: Final = (4, 0)  # of what does not have the letters
 
 
@@ -46,12 +48,6 @@ def match_rank(word: str, text: str) -> tuple[int, int]:
     if word in plain:
         return 2, 0
     return (3, _gaps(word, plain)) if is_subsequence(word, plain) else NO_MATCH_RANK
-
-
-def is_subsequence(word: str, text: str) -> bool:
-    """Tells whether a text contains the letters of a word in order."""
-    letters = iter(text)
-    return all(letter in letters for letter in word)
 
 
 def _gaps(word: str, text: str) -> int:

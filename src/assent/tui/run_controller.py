@@ -287,8 +287,7 @@ def _taken_back(
 ) -> "Generator[RunUpdate, None, RunReport]":
     """Applies an undo or redo; for a whole run, the session's todos are restored too (F128)."""
     report = yield from engine.undo.apply(preview, channel)
-    whole = preview.source.plan_id and not preview.target.only and not preview.extent.again
-    if whole and report.outcome in DONE:
+    if preview.restores_todos and report.outcome in DONE:
         with engine.runs.housekeeping("The todos were not restored"):
             engine.sessions.restore_todos(preview.source, preview.target.runs[0])
     return report

@@ -17,7 +17,6 @@ from assent.cli.output import (
     ansi,
     colored,
     current_time,
-    encoded,
     ignore_closed_stdout,
 )
 from assent.cli.terminal import ScreenLock
@@ -49,7 +48,7 @@ from assent.render.log import (
     without_question_details,
 )
 from assent.render.questions import NotificationFilter, NotificationMethod, notification_sequence
-from assent.render.rows import Row, StreamRedactor
+from assent.render.rows import Row, StreamRedactor, encoded
 
 DISCARDED_NOTE = "(The answer above was cut off and is discarded.)"
 

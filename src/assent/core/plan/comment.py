@@ -6,8 +6,12 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.errors import UsageError
+
 PLAN: Final = "plan"  # what a person calls the plan's text, where an operation has a number
 MAX_LINES: Final = 200  # that one comment is tied to
+ADD_HELP: Final = "assent comment add --help"
+_LOCATION: Final = re.compile(r"([^:]+)(?::([0-9]{1,7})(?:-([0-9]{1,7}))?)?")
 
 CommentStatus: TypeAlias = Literal["here", "moved", "gone"]
 CommentAuthor: TypeAlias = Literal["person", "critic"]
@@ -91,6 +95,18 @@ class PlacedComment(msgspec.Struct, frozen=True):
     anchor: CommentAnchor
     standing: CommentStatus
     number: int = 0  # of the operation, if there still is one
+
+
+def comment_location(where: str) -> tuple[str, int, int]:
+    """Reads where a comment belongs: a part, and lines of it; 0 and 0 is all of it."""
+    found = _LOCATION.fullmatch(where)
+    if found is None or (found[2] and not int(found[2])):
+        raise UsageError(f"{where!a} is not a valid location. No comment was added.", ADD_HELP)
+    first = int(found[2] or 0)
+    last = int(found[3] or first)
+    if last < first:
+        raise UsageError(f"{where!a} ends before it starts. No comment was added.", ADD_HELP)
+    return found[1], first, last
 
 
 def place_comment(comment: Comment, parts: Sequence[CommentTarget]) -> PlacedComment:

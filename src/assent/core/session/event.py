@@ -76,6 +76,12 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
     depth: int = 0  # how many parents it has
 
 
+class ModelChosen(msgspec.Struct, frozen=True, tag="model_chosen"):
+    """A user chose the model of the turns to come."""
+
+    model: str
+
+
 class SessionRenamed(msgspec.Struct, frozen=True, tag="session_renamed"):
     """The session has a title; `by` is model or person."""
 
@@ -402,6 +408,7 @@ class TurnEnded(msgspec.Struct, frozen=True, tag="turn_ended"):
 SessionEvent: TypeAlias = (
     SessionStarted
     | SessionRenamed
+    | ModelChosen
     | SessionDeleted
     | ModeChanged
     | PlanLinked
@@ -446,3 +453,41 @@ INTERRUPTED_WORK: Final = "You interrupted the turn. Messages and changes so far
 def interrupted_turn(mode: Mode) -> TurnEnded:
     """Returns the end of an interrupted turn; its text depends on the mode."""
     return TurnEnded("interrupted", INTERRUPTED_PLANNING if mode == "plan" else INTERRUPTED_WORK)
+
+
+# Events of a session's queue: messages that wait for their turn.
+
+
+class MessageQueued(msgspec.Struct, frozen=True, tag="message_queued"):
+    """Something was said to a session that is at work; without text, it only goes on."""
+
+    message: str
+    text: str = ""
+    user: str = ""
+    plan_mode: bool = False  # decided when it is taken
+    model: str = ""
+    agent: str = ""
+    typed: bool = False  # by a person, so that `@file` in it attaches
+
+
+class MessageTaken(msgspec.Struct, frozen=True, tag="message_taken"):
+    """The turn of a queued message began."""
+
+    message: str
+
+
+class MessageFinished(msgspec.Struct, frozen=True, tag="message_finished"):
+    """The turn of a queued message ended, or could not begin: then `error` says why."""
+
+    message: str
+    error: str = ""
+
+
+class MessageRemoved(msgspec.Struct, frozen=True, tag="message_removed"):
+    """A user removed a message before its turn."""
+
+    message: str
+    user: str = ""
+
+
+QueueEvent: TypeAlias = MessageQueued | MessageTaken | MessageFinished | MessageRemoved

@@ -12,6 +12,7 @@ from assent.core.session.event import (
     CritiqueEnded,
     MessageAdded,
     ModeChanged,
+    ModelChosen,
     OptionLinked,
     PlanLinked,
     QuestionAnswered,
@@ -71,6 +72,22 @@ class SessionRecord(msgspec.Struct, frozen=True):
     others: dict[str, int] = {}  # and how far the model knows the streams of the others, by plan
 
 
+RESUME_TEXT = "Continue where you stopped."
+_FINISHED = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
+
+
+def is_turn_owed(record: SessionRecord) -> bool:
+    """Tells whether a turn can go on, or begin, without another word."""
+    return record.waiting or record.working or record.ended == "waiting"
+
+
+def resume_text(record: SessionRecord) -> str | None:
+    """Returns what a stopped session is told to go on; None if it was not stopped."""
+    if is_turn_owed(record):
+        return ""
+    return RESUME_TEXT if record.halt or record.ended not in _FINISHED else None
+
+
 def with_current_mode(record: SessionRecord, modes: CustomModes) -> SessionRecord:
     """Returns a session in the mode that it is in now: plan mode where its own is gone (F11)."""
     if not missing_mode(record.custom, modes):
@@ -111,6 +128,8 @@ def _changes(record: SessionRecord, event: EventBody) -> dict[str, object]:
             return {"todos": todos}
         case SessionRenamed(title):
             return {"title": title}
+        case ModelChosen(model):
+            return {"model": model}
         case _:
             return _work_changes(record, event)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from assent.core.errors import AssentError, Drift
-from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevised
+from assent.core.event import PlanCreated, PlanDiscarded, TextRevised
 from assent.core.paths import ancestors, one_line
 from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
@@ -34,7 +34,7 @@ from assent.core.undo import (
     undo_command,
     undo_text,
 )
-from assent.planning.approvals import Approvals
+from assent.planning.approvals import Approvals, WebApprover, approved_event
 from assent.planning.drafts import PlanContents
 from assent.planning.path_checks import denied_operations, refuse_denied
 from assent.planning.ports import Ports
@@ -76,6 +76,11 @@ class UndoPlan(msgspec.Struct, frozen=True):
     @property
     def source(self) -> PlanRecord:
         return self.target.record
+
+    @property
+    def restores_todos(self) -> bool:
+        """Whether the todos of its session are set back with it: it undoes a whole run (F128)."""
+        return bool(self.source.plan_id) and not self.target.only and not self.extent.again
 
     @property
     def command(self) -> str:
@@ -122,10 +127,16 @@ class UndoService:
         return self._inverse(back, target, redo_extent(back, target))
 
     def apply(
-        self, undo: UndoPlan, channel: str, note: str = "", *, exempt: bool = False
+        self,
+        undo: UndoPlan,
+        channel: str,
+        note: str = "",
+        *,
+        exempt: bool = False,
+        by: WebApprover | None = None,
     ) -> RunSteps:
         """Records the approval of an undo plan and builds it; files that changed since stop it."""
-        record = self._record(undo, channel, note)
+        record = self._record(undo, channel, note, by)
         try:
             report = yield from self._runs.build(record.plan_id, exempt=exempt)
         except Drift as drift:
@@ -294,7 +305,9 @@ class UndoService:
         except AssentError:
             return NOT_A_FILE
 
-    def _record(self, undo: UndoPlan, channel: str, note: str) -> PlanRecord:
+    def _record(
+        self, undo: UndoPlan, channel: str, note: str, by: WebApprover | None
+    ) -> PlanRecord:
         repository = self._runs.repository()
         blobs, source = self._ports.blobs, undo.source
         # A move keeps no copy; undone together with more, it may have become a write.
@@ -324,7 +337,7 @@ class UndoService:
             created,
             TextRevised(text, size),
             self._consents.proposal(undo.plan),
-            PlanApproved(self._consents.sign(plan_id, undo.plan, note, channel)),
+            approved_event(self._consents.sign(plan_id, undo.plan, note, channel), by),
         )
 
     def _in_terms_of_originals(self, undo: UndoPlan, report: RunReport) -> RunReport:

@@ -5,7 +5,6 @@ The list is short and is shown above the prompt.
 
 import re
 from collections.abc import Iterable, Sequence
-from heapq import nsmallest
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -14,8 +13,9 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
+from assent.core.text.file_match import matching_paths
 from assent.core.text.hidden_chars import visible_line
-from assent.tui.fuzzy import NO_MATCH_RANK, is_subsequence, match_rank
+from assent.tui.fuzzy import NO_MATCH_RANK, match_rank
 
 Kind: TypeAlias = Literal["file", "command", "history"]
 
@@ -23,9 +23,6 @@ MAX_COMPLETIONS: Final = 50  # choices; to find another, the user types one more
 _FILE: Final = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']*|\"[^\"\n]*)$")
 _COMMAND: Final = re.compile(r"/([\w:-]*)$")
 _SLASH: Final = re.compile(r"/[A-Za-z][\w:-]*(\s|$)")
-_EDGES: Final = "/._- "
-SCATTERED_RANK: Final = 4  # the rank from which on letters do not stand together
-CLOSER: Final = 2_000  # names with letters apart that are looked at closer, the shortest
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -88,26 +85,8 @@ def matching_commands(query: str, table: Sequence[Completion]) -> list[Completio
 def matching_files(
     query: str, names: Iterable[str], most: int = MAX_COMPLETIONS
 ) -> list[Completion]:
-    """Returns the files that match a query, best match first.
-
-    A file matches if its path has the letters of the query in order.
-    """
-    if not query:
-        return [Completion(name) for name in nsmallest(most, names, key=_depth)]
-    wanted = query.casefold()
-    # What lies between two letters is never given back, so that a look takes one pass.
-    pattern = re.compile("".join([f"[^{letter}]*+{letter}" for letter in map(re.escape, wanted)]))
-    meant = [(name, folded) for name in names if pattern.match(folded := name.casefold())]
-    ranked = [
-        (_rank(wanted, folded), len(name), name) for name, folded in meant if wanted in folded
-    ]
-    if len(ranked) < most:
-        apart = [pair for pair in meant if wanted not in pair[1]]
-        few = nsmallest(CLOSER, apart, key=lambda pair: len(pair[0]))
-        ranked += [
-            (SCATTERED_RANK + _gaps(wanted, folded), len(name), name) for name, folded in few
-        ]
-    return [Completion(name) for _, _, name in nsmallest(most, ranked)]
+    """Returns the files that match a query, best match first."""
+    return [Completion(name) for name in matching_paths(query, names, most)]
 
 
 def matching_history(
@@ -118,33 +97,6 @@ def matching_history(
     newest = dict.fromkeys(reversed(entries))
     found = [entry for entry in newest if all(word in entry.casefold() for word in words)]
     return [Completion(entry, label=" ".join(entry.split())) for entry in found[:most]]
-
-
-def _rank(wanted: str, name: str) -> int:
-    """Returns the distance of a name from the query; 0: the file's name begins with it."""
-    last = name.rpartition("/")[2]
-    if last.startswith(wanted):
-        return 0
-    if name.startswith(wanted):
-        return 1
-    return 2 if wanted in last else SCATTERED_RANK - 1
-
-
-def _gaps(wanted: str, name: str) -> int:
-    """Counts the gaps between the letters of a query, except at the start of a word."""
-    last = name.rpartition("/")[2]
-    name = last if is_subsequence(wanted, last) else name
-    gaps, at = 0, -1
-    for letter in wanted:
-        found = name.find(letter, at + 1)
-        starts = found > 0 and name[found - 1] in _EDGES
-        gaps += found != at + 1 and not starts
-        at = found
-    return gaps
-
-
-def _depth(name: str) -> tuple[int, str]:
-    return name.count("/"), name
 
 
 # The short list of completions above the prompt.

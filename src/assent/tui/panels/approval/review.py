@@ -48,7 +48,12 @@ from assent.render.review import (
     risk_lines,
     text_part,
 )
-from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
+from assent.render.review_changes import (
+    FIRST_REVIEW,
+    ReviewChanges,
+    changes_text,
+    review_changes_lines,
+)
 from assent.render.review_warnings import DriftedFile, drift_lines, warning_lines
 from assent.render.rows import operation_brief, operation_kind
 from assent.render.status import critique_texts, state_text
@@ -337,16 +342,7 @@ def _changed(since: ReviewChanges | None) -> str:
         return FIRST_REVIEW
     if since.nothing:
         return "Nothing since your last review"
-    counts = [
-        (len(since.added), "added"),
-        (len(since.removed), "removed"),
-        (len(since.changed), "changed"),
-    ]
-    found = [f"{count} {word}" for count, word in counts if count]
-    found += ["text edited"] if since.text_diff != "" else []
-    found += ["reordered"] if since.moved else []
-    found += ["scope edited"] if since.declared else []
-    return f"Since your last review: {', '.join(found)}"
+    return f"Since your last review: {changes_text(since)}"
 
 
 def _names(review: Review, ids: Collection[str]) -> str:

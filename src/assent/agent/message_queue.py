@@ -1,0 +1,104 @@
+"""Messages that wait for their turn in a session: added, taken in order, and removed."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
+from assent.core.session.event import (
+    MessageFinished,
+    MessageQueued,
+    MessageRemoved,
+    MessageTaken,
+    QueueEvent,
+)
+from assent.core.session.queue import MAX_QUEUED, MAX_TEXT_CHARS, MessageQueue, fold_queue
+from assent.core.session.record import SessionRecord
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.ports import EventBatch
+
+MAX_TRIES = 20  # at a queue that others change, too
+T = TypeVar("T")
+
+
+class MessageQueues:
+    """The queues of a workspace's sessions."""
+
+    def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
+        self._ports = ports
+        self._config = config
+
+    def queue(self, record: SessionRecord) -> MessageQueue:
+        """Returns what waits in a session."""
+        return self._read(_stream(record))
+
+    def pending(self, workspace: str) -> list[str]:
+        """Returns the sessions in which something waits, or was at work when a process ended."""
+        prefix = f"queue/{workspace}/"
+        streams = self._ports.store.streams(prefix) if workspace else []
+        return [name.removeprefix(prefix) for name in streams if self._read(name).next]
+
+    def add(self, record: SessionRecord, message: MessageQueued) -> MessageQueued:
+        """Adds a message at the end."""
+        if len(message.text) > MAX_TEXT_CHARS:
+            raise UsageError(f"A message has at most {MAX_TEXT_CHARS:,} characters.")
+        new = msgspec.structs.replace(message, message=self._ports.clock.new_id())
+
+        def added(queue: MessageQueue) -> QueueEvent:
+            if len(queue.waiting) >= MAX_QUEUED:
+                raise IllegalState(f"{MAX_QUEUED} messages are waiting already.")
+            return new
+
+        self._append(record, added)
+        return new
+
+    def take(self, record: SessionRecord) -> MessageQueued | None:
+        """Returns the message whose turn it is; None if there is none.
+
+        One that was taken before and not finished comes again.
+        """
+        queue = self.queue(record)
+        if queue.taken is not None or queue.next is None:
+            return queue.taken
+        self._append(
+            record, lambda now: MessageTaken(now.waiting[0].message) if now.waiting else None
+        )
+        return self.queue(record).taken
+
+    def finish(self, record: SessionRecord, message: str, error: str = "") -> None:
+        """Records that a message's turn ended."""
+        self._append(record, lambda now: MessageFinished(message, error) if now.taken else None)
+
+    def remove(self, record: SessionRecord, message: str) -> None:
+        """Removes a message before its turn; raises NotFound if it has begun or is not there."""
+
+        def removed(queue: MessageQueue) -> QueueEvent:
+            if all(one.message != message for one in queue.waiting):
+                raise NotFound(f"No message {message!a} is waiting.")
+            return MessageRemoved(message, self._config.user)
+
+        self._append(record, removed)
+
+    def _append(
+        self, record: SessionRecord, event: Callable[[MessageQueue], QueueEvent | None]
+    ) -> None:
+        stream, store = _stream(record), self._ports.store
+        for _ in range(MAX_TRIES):
+            queue = self._read(stream)
+            new = event(queue)
+            if new is None:
+                return
+            try:
+                store.append(EventBatch(stream, queue.seq, self._ports.clock.now(), (new,)))
+                return
+            except ConcurrentChange:
+                continue
+        raise ConcurrentChange("The queue of this session keeps changing.")
+
+    def _read(self, stream: str) -> MessageQueue:
+        return fold_queue(stored.event for stored in self._ports.store.read(stream))  # type: ignore[misc]
+
+
+def _stream(record: SessionRecord) -> str:
+    return f"queue/{record.workspace}/{record.session}"

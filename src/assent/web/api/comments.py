@@ -1,0 +1,91 @@
+"""Endpoints about comments on lines of a plan, which are sent when it is rejected."""
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.plan.comment import Comment, PlacedComment, comment_location
+from assent.core.plan.operation import matching_operations
+from assent.render.comments import comment_row, comment_rows
+from assent.render.rows import Row
+from assent.web.api.plans import warned
+from assent.web.endpoint import ApiCall, Endpoint, Nothing
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.core.plan.record import PlanRecord
+
+
+class CommentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A comment: where it belongs, such as `plan:12-15` or `2:7`, and its text."""
+
+    where: str
+    text: str
+
+
+class CommentChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another text for a comment; or a critic's comment is `kept`, so that it is sent, too."""
+
+    text: str = ""
+    state: Literal["", "kept"] = ""
+
+
+def list_comments(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Lists pending and suggested comments, each with its lines."""
+    engine, record = call.server.find_plan(call.path["plan"])
+    return {"comments": comment_rows(engine.comments.placed(record))}
+
+
+def add_comment(call: ApiCall[Nothing, CommentRequest]) -> Row:
+    """Comments on lines of the plan's text, or of an operation's diff."""
+    engine, record = call.server.find_plan(call.path["plan"])
+    anchor = engine.comments.anchor(record, *comment_location(call.body.where))
+    added = engine.comments.add(record, anchor, call.body.text)
+    return warned(engine, _row(added, len(engine.comments.listed(record))))
+
+
+def change_comment(call: ApiCall[Nothing, CommentChange]) -> Row:
+    """Edits a comment, which makes a critic's your own; or keeps a critic's as it is."""
+    engine, record = call.server.find_plan(call.path["plan"])
+    reference, wanted = call.path["comment"], call.body
+    if bool(wanted.text) == bool(wanted.state):
+        raise UsageError("Pass text or state, and one of them only.", "assent comment --help")
+    number = _number(engine, record, reference)
+    if wanted.text:
+        return warned(engine, _row(engine.comments.change(record, reference, wanted.text), number))
+    (kept,) = engine.comments.keep(record, [reference])
+    return warned(engine, _row(kept, number))
+
+
+def remove_comment(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Removes a comment before it is sent; a critic's is dismissed."""
+    engine, record = call.server.find_plan(call.path["plan"])
+    number = _number(engine, record, call.path["comment"])
+    return warned(engine, _row(engine.comments.remove(record, call.path["comment"]), number))
+
+
+def _number(engine: "Engine", record: "PlanRecord", reference: str) -> int:
+    """Returns under which number a list shows a comment; 0 if it is not there."""
+    found = matching_operations([one.id for one in engine.comments.listed(record)], reference)
+    return found[0] + 1 if found else 0
+
+
+def _row(comment: Comment, number: int) -> Row:
+    return comment_row(number, PlacedComment(comment, comment.anchor, "here"))
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/plans/{plan}/comments", "Comments on a plan", "viewer", list_comments),
+    Endpoint(
+        "POST", "/plans/{plan}/comments", "Comment on a plan", "author", add_comment,
+        body=CommentRequest,
+    ),
+    Endpoint(
+        "PATCH", "/plans/{plan}/comments/{comment}", "Change a comment", "author", change_comment,
+        body=CommentChange,
+    ),
+    Endpoint(
+        "DELETE", "/plans/{plan}/comments/{comment}", "Remove a comment", "author", remove_comment
+    ),
+)  # fmt: skip

@@ -1,0 +1,310 @@
+"""Endpoints about sessions: starting them, talking to them, and what a person may change."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from assent.core.errors import IllegalState, UsageError
+from assent.core.permission.mode import MODES, Mode, resolve_mode
+from assent.core.session.event import MessageQueued, UserTyped
+from assent.core.session.record import SessionRecord, resume_text
+from assent.render.log import event_row
+from assent.render.rows import Row, redacted_row, session_row
+from assent.render.sessions import rewind_point_rows, rewound_row, with_children
+from assent.web.endpoint import ApiCall, Endpoint, Nothing
+from assent.web.errors import NotConfirmed
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+
+YOLO: Final = "yolo"
+ACCEPTED: Final = 202
+MAX_EVENTS: Final = 1_000  # of a session in one answer
+
+
+class SessionListQuery(msgspec.Struct, frozen=True):
+    """Which sessions are listed."""
+
+    workspace: str = ""
+
+
+class NewSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A goal, and how to work on it; the mode is the configured one unless another is named."""
+
+    goal: str
+    workspace: str = ""
+    mode: str = ""
+    plan_mode: bool = False
+    model: str = ""
+    agent: str = ""
+    confirm: str = ""  # "yolo" for that mode
+
+
+class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Something that is said to a session; with `planMode` that message is worked on as a plan."""
+
+    text: str
+    plan_mode: bool = False
+    model: str = ""
+    agent: str = ""
+
+
+class MessageQuery(msgspec.Struct, frozen=True):
+    """After which event of the session to begin."""
+
+    after: int = 0
+
+
+class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a session is stopped."""
+
+    reason: str = ""
+
+
+class RewindPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The message to which a session is rewound; the last one unless another is named."""
+
+    to: str = ""
+
+
+class SessionChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is changed of a session; everything else stays."""
+
+    mode: str | None = None
+    title: str | None = None
+    model: str | None = None
+    confirm: str = ""  # "yolo" for that mode
+
+
+def list_sessions(call: ApiCall[SessionListQuery, Nothing]) -> Row:
+    """Lists sessions, newest first, children after their parents."""
+    rows: list[Row] = []
+    for engine in call.server.engines(call.query.workspace):
+        rows += [_row(engine, record) for record in with_children(engine.sessions.all())]
+    return {"sessions": rows}
+
+
+def start_session(call: ApiCall[Nothing, NewSession]) -> Row:
+    """Starts a session with a goal; its turn begins as soon as a thread is free."""
+    wanted, server = call.body, call.server
+    if not wanted.goal.strip():
+        raise UsageError("The goal is empty. Nothing was started.")
+    engine = server.choose_engine(wanted.workspace)
+    default = server.host.default_mode(server.root_of(engine))
+    mode = "plan" if wanted.plan_mode else wanted.mode or default
+    modes = engine.sessions.modes
+    if _raises(resolve_mode(default, modes), resolve_mode(mode, modes)):
+        _check_raising(call, resolve_mode(mode, modes)[0], wanted.confirm)
+    engine.orphan_slots.check()
+    typed = UserTyped(wanted.goal if call.access.kind == "cookie" else "")
+    with server.starting:
+        record = engine.sessions.start(wanted.goal, mode, wanted.agent, wanted.model, typed=typed)
+    message = engine.message_queues.add(record, MessageQueued("", user=call.by))
+    server.work(engine, record)
+    return {"message": message.message, **_row(engine, record)}
+
+
+def show_session(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Shows a session's state, and the messages that wait for their turn."""
+    engine, record = call.server.find_session(call.path["session"])
+    return _row(engine, record)
+
+
+def messages(call: ApiCall[MessageQuery, Nothing]) -> Row:
+    """Shows what happened in a session after one of its events: messages, steps, calls, results.
+
+    `last` is what the next request passes as `after`; `more` tells whether there is more already.
+    """
+    engine, record = call.server.find_session(call.path["session"])
+    events = engine.sessions.events(record, max(call.query.after, 0))
+    found = events[:MAX_EVENTS]
+    rows = [{"n": each.seq, **event_row(each, {})} for each in found]
+    last = found[-1].seq if found else max(call.query.after, 0)
+    return {"messages": rows, "last": last, "more": len(events) > len(found)}
+
+
+def say(call: ApiCall[Nothing, NewMessage]) -> Row:
+    """Says something to a session; it is worked on in its turn, and events tell what comes of it.
+
+    The text is content: a slash or an exclamation mark at its beginning means nothing.
+    """
+    engine, record = call.server.find_session(call.path["session"])
+    said = call.body
+    if not said.text.strip():
+        raise UsageError("The message is empty. Nothing was said.")
+    _check_talkable(record)
+    new = MessageQueued(
+        "", said.text, call.by, said.plan_mode, said.model, said.agent,
+        typed=call.access.kind == "cookie",
+    )  # fmt: skip
+    message = engine.message_queues.add(record, new)
+    call.server.work(engine, record)
+    return _accepted(engine, record, message)
+
+
+def remove_message(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Removes a message that still waits for its turn."""
+    engine, record = call.server.find_session(call.path["session"])
+    engine.message_queues.remove(record, call.path["message"])
+    return _row(engine, record)
+
+
+def pause(call: ApiCall[Nothing, Reason]) -> Row:
+    """Pauses a session: what runs is stopped, and what waits is not begun."""
+    engine, record = call.server.find_session(call.path["session"])
+    return _row(engine, engine.sessions.halt(record, "paused", call.body.reason))
+
+
+def cancel(call: ApiCall[Nothing, Reason]) -> Row:
+    """Cancels a session: its questions are answered with no, and what waits is removed."""
+    engine, record = call.server.find_session(call.path["session"])
+    for each in engine.message_queues.queue(record).waiting:
+        engine.message_queues.remove(record, each.message)
+    return _row(engine, engine.sessions.halt(record, "cancelled", call.body.reason))
+
+
+def resume(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Resumes a session that was stopped, or that has an answer to go on with."""
+    engine, record = call.server.find_session(call.path["session"])
+    queued = engine.message_queues.queue(record).next
+    words = resume_text(engine.sessions.now(record))
+    if words is None and queued is None:
+        raise IllegalState(
+            f"Session {record.slug} is not paused or interrupted.",
+            f"POST /api/v1/sessions/{record.session}/messages",
+        )
+    if queued is None:
+        queued = engine.message_queues.add(record, MessageQueued("", words or "", call.by))
+    call.server.work(engine, record)
+    return _accepted(engine, record, queued)
+
+
+def fork(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Copies messages and todos to a new session; plans, approvals and grants are not copied."""
+    engine, record = call.server.find_session(call.path["session"])
+    with call.server.starting:
+        return _row(engine, engine.sessions.fork(record))
+
+
+def rewind(call: ApiCall[Nothing, RewindPoint]) -> Row:
+    """Rewinds a session to before a message; files stay, and later runs are listed for an undo."""
+    engine, record = call.server.find_session(call.path["session"])
+    sessions = engine.sessions
+    spoken = sessions.user_message(record, call.body.to)
+    since = sessions.since(record, spoken.id)
+    for each in engine.message_queues.queue(record).waiting:
+        engine.message_queues.remove(record, each.message)
+    back = sessions.rewind(record, spoken.id)
+    return {**_row(engine, back), **rewound_row(spoken, since.turns, since.runs), "files": "kept"}
+
+
+def rewind_points(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Lists the messages to which a session can be rewound."""
+    engine, record = call.server.find_session(call.path["session"])
+    return {"messages": rewind_point_rows(engine.sessions.messages(record))}
+
+
+def change(call: ApiCall[Nothing, SessionChange]) -> Row:
+    """Changes mode, title or model of a session.
+
+    To raise the mode takes an approver, and `yolo` a second confirmation: `confirm`.
+    """
+    engine, record = call.server.find_session(call.path["session"])
+    wanted, sessions = call.body, engine.sessions
+    if wanted.mode is not None:
+        now, then = (record.mode, record.custom), resolve_mode(wanted.mode, sessions.modes)
+        if _raises(now, then):
+            _check_raising(call, then[0], wanted.confirm)
+        record = sessions.set_mode(record, wanted.mode)
+    if wanted.model is not None:
+        record = sessions.choose_model(record, wanted.model)
+    if wanted.title is not None:
+        record = sessions.retitle(record, wanted.title)
+    return _row(engine, record)
+
+
+def todos(call: ApiCall[Nothing, Nothing]) -> Row:
+    """Lists the todos of a session."""
+    _, record = call.server.find_session(call.path["session"])
+    return {"todos": msgspec.to_builtins(record.todos)}
+
+
+def _raises(now: tuple[Mode, str], then: tuple[Mode, str]) -> bool:
+    """Tells whether a change of mode and custom mode could allow more than before."""
+    if now == then:
+        return False
+    if now[1] and then[0] != "plan":
+        return True  # what narrows the custom mode no longer does
+    higher = MODES.index(then[0]) > MODES.index(now[0])
+    return higher or (now[1] != "" and now[0] == "plan")
+
+
+def _check_raising(call: ApiCall[Any, Any], mode: Mode, confirm: str) -> None:
+    call.check("approver", decides=True)
+    if mode == YOLO and confirm != YOLO:
+        raise NotConfirmed(
+            "In yolo mode nothing asks before it runs. Nothing was changed.",
+            'send it again with "confirm": "yolo"',
+        )
+
+
+def _check_talkable(record: SessionRecord) -> None:
+    if record.parent:
+        raise IllegalState(
+            "This session belongs to a tool call of another one.",
+            f"POST /api/v1/sessions/{record.parent}/messages",
+        )
+
+
+def _accepted(engine: "Engine", record: SessionRecord, message: MessageQueued) -> Row:
+    """Returns what waits now; `ahead` of a message are those whose turns come first."""
+    queue = engine.message_queues.queue(record)
+    known = [each.message for each in (*filter(None, [queue.taken]), *queue.waiting)]
+    ahead = known.index(message.message) if message.message in known else 0
+    return {"message": message.message, "ahead": ahead, **_row(engine, record)}
+
+
+def _row(engine: "Engine", record: SessionRecord) -> Row:
+    sessions, queue = engine.sessions, engine.message_queues.queue(record)
+    row = session_row(sessions.now(record), sessions.failure(record), sessions.missing_mode(record))
+    waiting = [_queued_row(each) for each in queue.waiting]
+    return {
+        "workspace": engine.workspace,
+        **row,
+        "at_work_on": redacted_row(_queued_row(queue.taken)) if queue.taken else None,
+        "queue": redacted_row(waiting),
+        "questions": list(record.questions),
+    }
+
+
+def _queued_row(queued: MessageQueued) -> Row:
+    return {
+        "message": queued.message,
+        "text": queued.text,
+        "by": queued.user,
+        "plan_mode": queued.plan_mode,
+    }
+
+
+_ONE = "/sessions/{session}"
+ENDPOINTS = (
+    Endpoint("GET", "/sessions", "Sessions, newest first", "viewer", list_sessions,
+             SessionListQuery),
+    Endpoint("POST", "/sessions", "Start a session", "author", start_session, body=NewSession,
+             status=ACCEPTED),
+    Endpoint("GET", _ONE, "A session", "viewer", show_session),
+    Endpoint("PATCH", _ONE, "Change a session", "author", change, body=SessionChange),
+    Endpoint("GET", f"{_ONE}/messages", "What happened in a session", "viewer", messages,
+             MessageQuery),
+    Endpoint("POST", f"{_ONE}/messages", "Say something", "author", say, body=NewMessage,
+             status=ACCEPTED),
+    Endpoint("DELETE", f"{_ONE}/messages/{{message}}", "Remove a waiting message", "author",
+             remove_message),
+    Endpoint("POST", f"{_ONE}/pause", "Pause a session", "author", pause, body=Reason),
+    Endpoint("POST", f"{_ONE}/cancel", "Cancel a session", "author", cancel, body=Reason),
+    Endpoint("POST", f"{_ONE}/resume", "Resume a session", "author", resume, status=ACCEPTED),
+    Endpoint("POST", f"{_ONE}/fork", "Fork a session", "author", fork, status=201),
+    Endpoint("GET", f"{_ONE}/rewind", "Where it can be rewound to", "viewer", rewind_points),
+    Endpoint("POST", f"{_ONE}/rewind", "Rewind a session", "author", rewind, body=RewindPoint),
+    Endpoint("GET", f"{_ONE}/todos", "The todos of a session", "viewer", todos),
+)  # fmt: skip

@@ -1,0 +1,130 @@
+"""The ASGI application: the API's table as routes, the login, and the stream of events."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from assent.core.errors import AssentError, NotFound, UsageError
+from assent.web.caller import caller_secret, cookie_secret, csrf_token, find_access
+from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, decoded_query
+from assent.web.errors import TooBusy
+from assent.web.event_feed import HEARTBEAT, EventQuery, FeedFilter, FeedMessage
+from assent.web.guard import Guard
+from assent.web.login import login_routes
+from assent.web.openapi import document
+from assent.web.responses import error_response, json_response
+from assent.web.server import Server
+
+WATCH_S: Final = 0.25  # between two looks at who may still use the server
+# Wakes every event stream, so that it ends if its cookie or token is no longer valid.
+WAKE: Final = FeedMessage(0, "", "", HEARTBEAT)
+
+
+def make_app(server: Server, endpoints: Sequence[Endpoint]) -> ASGIApp:
+    """Returns the application of a server."""
+    described = document(endpoints)
+    about = Endpoint("GET", "/openapi.json", "This document", "viewer", lambda call: described)
+    routes = [
+        Route(f"{API}{each.path}", _Handler(server, each).handle, methods=[each.method])
+        for each in (*endpoints, about)
+    ]
+    routes.append(Route(f"{API}/events", partial(_events, server), methods=["GET"]))
+    routes += login_routes(server)
+    app = Starlette(routes=routes, exception_handlers=HANDLERS)
+    return Guard(app, server.options.origins)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    return error_response(NotFound("There is nothing at this address.", f"GET {API}/openapi.json"))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return error_response(AssentError("Internal error. The server's stderr says where."))
+
+
+HANDLERS: Final = {404: _not_found, 405: _not_found, Exception: _failed}
+
+
+class _Handler:
+    """One endpoint as Starlette calls it: checks access, decodes, runs in a thread, answers."""
+
+    def __init__(self, server: Server, endpoint: Endpoint) -> None:
+        self._server = server
+        self._endpoint = endpoint
+
+    async def handle(self, request: Request) -> Response:
+        try:
+            return await self._answer(request)
+        except AssentError as error:
+            return error_response(error)
+        except OSError as error:
+            return error_response(AssentError(error.strerror or str(error), "assent status"))
+
+    async def _answer(self, request: Request) -> Response:
+        server, endpoint = self._server, self._endpoint
+        access = await asyncio.to_thread(find_access, server, request)
+        server.check_role(access, endpoint.role, decides=endpoint.decides)
+        query: object = decoded_query(endpoint.query, request.query_params.multi_items())
+        body: object = decoded_body(endpoint.body, await request.body())
+        secret = cookie_secret(server, request) if access.kind == "cookie" else ""
+        csrf = csrf_token(secret) if secret else ""
+        call = ApiCall(server, access, dict(request.path_params), query, body, csrf)
+        found = await server.run(partial(endpoint.run, call))
+        if isinstance(found, Answer):
+            return json_response(found.row, found.status)
+        return json_response(found, endpoint.status)
+
+
+async def _events(server: Server, request: Request) -> Response:
+    try:
+        access = await asyncio.to_thread(find_access, server, request)
+        server.check_role(access, "viewer", decides=False)
+        wanted = decoded_query(EventQuery, request.query_params.multi_items())
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        if server.feed.subscribers >= server.options.streams:
+            raise TooBusy("Too many event streams are open.", "close some, and connect again")
+        resumed = request.headers.get("last-event-id", "")
+        if resumed and not resumed.isdecimal():
+            raise UsageError("Last-Event-ID is not a position of the log.")
+        after = int(resumed) if resumed else wanted.after
+        sent = server.feed.subscribe(StreamFilter(wanted.workspace, wanted.session), after)
+        allowed = _while_allowed(server, caller_secret(server, request), sent)
+        return StreamingResponse(allowed, media_type="text/event-stream")
+    except AssentError as error:
+        return error_response(error)
+
+
+class StreamFilter(FeedFilter, frozen=True):
+    """What one stream gets: what it asked for, and what wakes all of them."""
+
+    def wants(self, message: FeedMessage) -> bool:
+        return message is WAKE or super().wants(message)
+
+
+async def _while_allowed(
+    server: Server, secret: str, sent: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
+    """Ends a stream when its cookie or token was revoked or has expired."""
+    async for message in sent:
+        if not server.access.is_valid(secret):
+            return
+        yield message
+
+
+async def watch_access(server: Server) -> None:
+    """Has event streams look whether they may go on, whenever something was revoked."""
+    known = await asyncio.to_thread(server.access.revision)
+    while True:
+        await asyncio.sleep(WATCH_S)
+        found = await asyncio.to_thread(server.access.revision)
+        if found != known:
+            known = found
+            server.feed.tell(WAKE)

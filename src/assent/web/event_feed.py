@@ -1,0 +1,237 @@
+"""The event feed: what is recorded by any process, and what models say live, for many subscribers.
+
+The log is read once for all of them, and what those with the same filter get is made once. The
+more there are, the less often something is sent: turns need the processor, too. A subscriber that
+is too slow is dropped, and resumes from the last event that it got: others do not wait for it, and
+nothing is lost.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from time import thread_time
+from typing import Annotated, Final, Protocol
+
+import msgspec
+
+from assent.core.event import StoredEvent
+
+POLL_S: Final = 0.02  # between two looks whether anything was recorded
+SHARE: Final = 0.1  # of the time of the server's loop, that deliveries may take
+MAX_PACE_S: Final = 1.0  # between two deliveries, however long they take
+HEARTBEAT_S: Final = 15.0
+MAX_WAITING: Final = 2_000  # messages that a subscriber may be behind
+PAGE: Final = 500  # events that are read at once
+MAX_POSITION: Final = 2**62  # of the log; what is larger can only be a mistake
+HEARTBEAT: Final = b": still here\n\n"
+RESUME: Final = b"event: resume\ndata: {}\n\n"  # it was too slow, and connects again by its last id
+
+
+class FeedSource(Protocol):
+    """The log, as the feed reads it."""
+
+    def last(self) -> int: ...
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        """Returns the next events after a position of the log."""
+
+
+class FeedMessage(msgspec.Struct, frozen=True):
+    """One message as it is sent; live ones have no position, and are not sent again."""
+
+    position: int
+    workspace: str
+    session: str
+    sent: bytes
+
+
+class FeedFilter(msgspec.Struct, frozen=True):
+    """What a subscriber wants: everything, or one workspace or session."""
+
+    workspace: str = ""
+    session: str = ""
+
+    def wants(self, message: FeedMessage) -> bool:
+        return self.workspace in ("", message.workspace) and self.session in ("", message.session)
+
+
+class EventQuery(FeedFilter, frozen=True):
+    """Which events a client wants, and after which position of the log."""
+
+    after: Annotated[int, msgspec.Meta(ge=0, le=MAX_POSITION)] | None = None
+
+
+def encode_message(body: bytes, position: int = 0, kind: str = "") -> bytes:
+    """Returns a message in the form of server-sent events; a body has no line breaks."""
+    named = f"event: {kind}\n".encode() if kind else b""
+    placed = f"id: {position}\n".encode() if position else b""
+    return b"%s%sdata: %s\n\n" % (placed, named, body)
+
+
+class FeedBatch(msgspec.Struct, frozen=True):
+    """Messages that go out together, for everybody who wants the same."""
+
+    messages: tuple[FeedMessage, ...]
+    sent: bytes
+    first: int  # the lowest position in it; 0: all are live
+
+    def after(self, reached: int) -> bytes:
+        """Returns what is sent of it to a subscriber that has everything up to a position."""
+        if not self.first or self.first > reached:
+            return self.sent
+        new = [each for each in self.messages if not each.position or each.position > reached]
+        return b"".join(each.sent for each in new)
+
+    @property
+    def last(self) -> int:
+        return max(each.position for each in self.messages)
+
+
+def make_batch(messages: Sequence[FeedMessage]) -> FeedBatch:
+    """Returns messages, of which there is at least one, as a batch."""
+    sent = b"".join(each.sent for each in messages)
+    first = min((each.position for each in messages if each.position), default=0)
+    return FeedBatch(tuple(messages), sent, first)
+
+
+class _Subscriber:
+    """What waits for one connection."""
+
+    def __init__(self) -> None:
+        self._waiting: list[FeedBatch] = []
+        self._count = 0
+        self._filled = asyncio.Event()
+        self.dropped = False
+
+    def put(self, batch: FeedBatch) -> None:
+        if self.dropped:
+            return
+        self._waiting.append(batch)
+        self._count += len(batch.messages)
+        if self._count > MAX_WAITING and len(self._waiting) > 1:
+            self.dropped, self._waiting = True, []
+        self._filled.set()
+
+    def beat(self) -> None:
+        """Wakes the connection, so that both sides notice whether the other is still there."""
+        self._filled.set()
+
+    async def take(self) -> list[FeedBatch]:
+        """Waits for messages and returns them all; none: nothing happened for a while."""
+        await self._filled.wait()
+        self._filled.clear()
+        found, self._waiting, self._count = self._waiting, [], 0
+        return found
+
+
+class EventFeed:
+    """Reads the log for all subscribers; `run` is a task of the server's loop."""
+
+    def __init__(
+        self, source: FeedSource, rendered: Callable[[StoredEvent], FeedMessage | None]
+    ) -> None:
+        self._source = source
+        self._rendered = rendered
+        self._groups: dict[FeedFilter, set[_Subscriber]] = {}
+        self._live: deque[FeedMessage] = deque()
+        self._position = 0
+
+    @property
+    def subscribers(self) -> int:
+        return sum(map(len, self._groups.values()))
+
+    async def run(self) -> None:
+        """Delivers what is recorded, until it is cancelled."""
+        clock = asyncio.get_running_loop().time
+        self._position = await asyncio.to_thread(self._source.last)
+        beat_at = clock() + HEARTBEAT_S
+        while True:
+            if clock() >= beat_at:
+                beat_at += HEARTBEAT_S
+                for each in self._everybody():
+                    each.beat()
+            used = 0.0
+            if self._live:
+                used = await self._send([self._live.popleft() for _ in range(len(self._live))])
+            if self._source.last() > self._position:
+                used += await self._deliver()
+            await asyncio.sleep(min(max(POLL_S, used / SHARE), MAX_PACE_S))
+
+    async def _deliver(self) -> float:
+        """Sends what was recorded; returns the processor time that this took."""
+        used = 0.0
+        while True:
+            found = await asyncio.to_thread(self._source.read_after, self._position, PAGE)
+            began = thread_time()
+            messages = [self._rendered(stored) for stored in found] if self._groups else []
+            used += thread_time() - began
+            if found:
+                self._position = found[-1].position
+            used += await self._send([each for each in messages if each is not None])
+            if len(found) < PAGE:
+                return used
+
+    def tell(self, message: FeedMessage) -> None:
+        """Delivers something live, from any thread; it is lost for those who are not connected."""
+        if self._groups:
+            self._live.append(message)
+
+    async def _send(self, messages: Sequence[FeedMessage]) -> float:
+        """Gives messages to all who want them; returns the processor time until all sent them."""
+        began = thread_time()
+        for wanted, group in self._groups.items():
+            found = [each for each in messages if wanted.wants(each)]
+            if found:
+                batch = make_batch(found)
+                for each in group:
+                    each.put(batch)
+        if messages:
+            for _ in range(3):  # the connections wake up, and write
+                await asyncio.sleep(0)
+        return thread_time() - began
+
+    def _everybody(self) -> list[_Subscriber]:
+        return [each for group in self._groups.values() for each in group]
+
+    async def subscribe(self, wanted: FeedFilter, after: int | None) -> AsyncIterator[bytes]:
+        """Yields what is sent to one subscriber: recorded events after a position, then new ones.
+
+        Without a position it begins with what happens from now on.
+        """
+        mine = _Subscriber()
+        self._groups.setdefault(wanted, set()).add(mine)
+        try:
+            reached = self._position if after is None else min(after, self._position)
+            async for message in self._past(reached):
+                reached = message.position
+                if wanted.wants(message):
+                    yield message.sent
+            while True:
+                found = await mine.take()
+                if mine.dropped:
+                    yield RESUME
+                    return
+                # What was read above may have come this way, too.
+                yield b"".join([batch.after(reached) for batch in found]) or HEARTBEAT
+                reached = max([reached, *(batch.last for batch in found)])
+        finally:
+            self._leave(wanted, mine)
+
+    def _leave(self, wanted: FeedFilter, mine: _Subscriber) -> None:
+        group = self._groups[wanted]
+        group.discard(mine)
+        if not group:
+            del self._groups[wanted]
+
+    async def _past(self, after: int) -> AsyncIterator[FeedMessage]:
+        """Yields recorded events up to where the feed is; the rest comes by the queue."""
+        while after < self._position:
+            found = await asyncio.to_thread(self._source.read_after, after, PAGE)
+            for stored in found:
+                if stored.position > self._position:
+                    return
+                after = stored.position
+                message = self._rendered(stored)
+                if message is not None:
+                    yield message
+            if not found:
+                return

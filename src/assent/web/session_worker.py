@@ -1,0 +1,125 @@
+"""Works on sessions for the server: takes the messages that wait, and drives their turns."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from assent.core.errors import AssentError, Busy
+from assent.core.llm import StreamDelta
+from assent.core.session.event import (
+    NOTHING_TYPED,
+    MessageAdded,
+    MessageQueued,
+    Question,
+    UserTyped,
+)
+from assent.core.session.record import SessionRecord, is_turn_owed
+from assent.render.log import live_row
+from assent.render.rows import encoded, redacted_row
+from assent.web.event_feed import EventFeed, FeedMessage, encode_message
+from assent.web.host import ServerHost
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+
+BUSY_S: Final = 1.0  # between two looks at a session that another process works on
+FAULT: Final = "A fault of Assent ended the turn. The session is kept."
+
+
+class RecordedAsker:
+    """Implements ports.Asker: questions stay on record until somebody answers them, anywhere."""
+
+    defers = True
+    present = False
+
+    def ask(
+        self, questions: Sequence[Question], answered: Callable[[], str]
+    ) -> tuple[tuple[str, ...], ...] | None:
+        return None
+
+
+class SessionWorker:
+    """Drives one session at a time in the thread that calls it."""
+
+    def __init__(self, host: ServerHost, feed: EventFeed) -> None:
+        self._host = host
+        self._feed = feed
+        self._restarted: set[str] = set()  # sessions that were stopped, and are to go on
+
+    def restart(self, session: str) -> None:
+        """Lets a session that a person stopped go on."""
+        self._restarted.add(session)
+
+    def work(self, root: str, session: str) -> float | None:
+        """Takes the next message of a session and drives its turn.
+
+        Returns in how many seconds to look there again, or None if nothing waits.
+        """
+        engine = self._host.engine(root)
+        record, queues = engine.sessions.load(session), engine.message_queues
+        if record.halt and session not in self._restarted:
+            return None
+        message = queues.take(record)
+        if message is None:
+            return None
+        if record.deleted:
+            queues.finish(record, message.message, "The session was deleted.")
+            return 0
+        error = ""
+        self._restarted.discard(session)
+        try:
+            self._drive(root, engine, record, message)
+        except Busy as busy:
+            if engine.sessions.is_at_work(record):
+                return BUSY_S  # another process works there, and the message waits for it
+            error = busy.message
+        except AssentError as failed:
+            error = failed.message
+        except Exception:
+            queues.finish(record, message.message, FAULT)
+            raise
+        queues.finish(record, message.message, error)
+        return self._next(engine, session)
+
+    def _next(self, engine: "Engine", session: str) -> float | None:
+        """Returns when the next message is taken: not before open questions are answered."""
+        record = engine.sessions.load(session)
+        waits = engine.message_queues.queue(record).next is not None
+        return 0 if waits and not record.questions else None
+
+    def _drive(
+        self, root: str, engine: "Engine", record: SessionRecord, message: MessageQueued
+    ) -> None:
+        record = self._said(engine, record, message)
+        if not is_turn_owed(record):
+            return  # the process that ended before had finished it
+        runtime = self._host.runtime(root, RecordedAsker())
+        try:
+            for heard in engine.sessions.work(record, runtime.driver, runtime.tools):
+                if isinstance(heard, StreamDelta):
+                    self._tell(engine.workspace, record.session, heard)
+        finally:
+            runtime.end()
+            runtime.models.close()
+
+    def _said(
+        self, engine: "Engine", record: SessionRecord, message: MessageQueued
+    ) -> SessionRecord:
+        """Adds a message to its session, once: a process that ended may have done so already."""
+        if message.plan_mode:  # decided when it runs, whatever the session has become
+            record = engine.sessions.set_mode(record, "plan")
+        if not message.text:
+            return record
+        events = engine.sessions.events(record)
+        if any(isinstance(e.event, MessageAdded) and e.event.id == message.message for e in events):
+            return record
+        typed = UserTyped(message.text) if message.typed else NOTHING_TYPED
+        return engine.sessions.say(
+            record, message.text, message.agent, message.model, typed=typed, id=message.message
+        )
+
+    def _tell(self, workspace: str, session: str, heard: StreamDelta) -> None:
+        body: dict[str, object] = {"kind": heard.kind, "text": heard.text}
+        row = {**live_row("delta", session, "", redacted_row(body)), "workspace": workspace}
+        self._feed.tell(
+            FeedMessage(0, workspace, session, encode_message(encoded(row), 0, "delta"))
+        )

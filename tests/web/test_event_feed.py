@@ -1,0 +1,128 @@
+"""The event feed by itself: what is written is seen, once, in order, by everybody who wants it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from assent.core.event import StoredEvent
+from assent.web.event_feed import (
+    MAX_WAITING,
+    RESUME,
+    EventFeed,
+    FeedFilter,
+    FeedMessage,
+    encode_message,
+)
+
+WAIT_S = 20
+
+
+class Log:
+    """A log in memory that only knows how many events it has."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def last(self) -> int:
+        return self.count
+
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        end = min(self.count, position + limit)
+        return [_stored(each) for each in range(position + 1, end + 1)]
+
+    def write(self, count: int = 1) -> None:
+        self.count += count
+
+
+def _stored(position: int) -> StoredEvent:
+    event: Any = None
+    return StoredEvent(position, "session/w/s", position, "", event)
+
+
+def _rendered(stored: StoredEvent) -> FeedMessage:
+    workspace = "even" if stored.position % 2 == 0 else "odd"
+    return FeedMessage(stored.position, workspace, "", encode_message(b"{}", stored.position))
+
+
+def run(story: Callable[[Log, EventFeed], Awaitable[None]]) -> None:
+    async def told() -> None:
+        log = Log()
+        feed = EventFeed(log, _rendered)
+        task = asyncio.ensure_future(feed.run())
+        await asyncio.sleep(0.05)
+        try:
+            await asyncio.wait_for(story(log, feed), WAIT_S)
+        finally:
+            task.cancel()
+
+    asyncio.run(told())
+
+
+async def ids(sent: AsyncIterator[bytes], count: int) -> list[int]:
+    found: list[int] = []
+    while len(found) < count:
+        piece = await anext(sent)
+        found += [int(line[4:]) for line in piece.splitlines() if line.startswith(b"id: ")]
+    await sent.aclose()  # type: ignore[attr-defined]
+    return found
+
+
+async def subscribed(feed: EventFeed, count: int) -> None:
+    while feed.subscribers < count:
+        await asyncio.sleep(0.001)
+
+
+def test_everybody_gets_what_they_want_once_and_in_order() -> None:
+    async def story(log: Log, feed: EventFeed) -> None:
+        log.write(600)
+        wanted = {
+            FeedFilter(): range(1, 1201),
+            FeedFilter("even"): range(2, 1201, 2),
+            FeedFilter("odd"): range(1, 1201, 2),
+        }
+        heard = {
+            key: [asyncio.ensure_future(ids(feed.subscribe(key, 0), len(all))) for _ in "123"]
+            for key, all in wanted.items()
+        }
+        await subscribed(feed, 9)
+        for _ in range(60):
+            log.write(10)
+            await asyncio.sleep(0.001)
+        for key, all in wanted.items():
+            for each in heard[key]:
+                assert await each == list(all)
+        assert feed.subscribers == 0
+
+    run(story)
+
+
+def test_live_messages_reach_those_who_are_connected() -> None:
+    async def story(log: Log, feed: EventFeed) -> None:
+        live = FeedMessage(0, "even", "s", encode_message(b"{}", 0, "delta"))
+        feed.tell(live)  # nobody is there
+        mine = feed.subscribe(FeedFilter("even", "s"), None)
+        others = feed.subscribe(FeedFilter("odd"), None)
+        first = asyncio.ensure_future(anext(mine))
+        never = asyncio.ensure_future(anext(others))
+        await subscribed(feed, 2)
+        await asyncio.to_thread(feed.tell, live)
+        assert await first == live.sent
+        assert not never.done()
+        never.cancel()
+
+    run(story)
+
+
+def test_a_slow_subscriber_is_told_to_resume() -> None:
+    async def story(log: Log, feed: EventFeed) -> None:
+        slow = feed.subscribe(FeedFilter(), None)
+        begun = asyncio.ensure_future(anext(slow))
+        await subscribed(feed, 1)
+        log.write()
+        await begun
+        quick = asyncio.ensure_future(ids(feed.subscribe(FeedFilter(), 1), MAX_WAITING + 600))
+        log.write(MAX_WAITING + 600)
+        assert len(await quick) == MAX_WAITING + 600
+        assert await anext(slow) == RESUME
+
+    run(story)

@@ -1,0 +1,135 @@
+"""The event stream: nothing is lost or repeated, whoever did it, and a slow reader harms nobody."""
+
+import http.client
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from tests.cli.harness import World
+from tests.cli.scripts import turn
+from tests.web.harness import WAIT_S, Client, Served, served
+from tests.web.test_sessions import idle, script, start
+
+
+class Stream:
+    """An open stream of events."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+        self.last = 0
+
+    def event(self) -> tuple[str, dict[str, Any]]:
+        """Returns the next event: its kind and its data."""
+        kind = ""
+        while True:
+            line = self._response.readline()
+            assert line, "the stream ended"
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name == "id":
+                self.last = int(value)
+            elif name == "event":
+                kind = value
+            elif name == "data":
+                return kind, msgspec.json.decode(value)
+
+    def until(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        """Returns the events up to one of a kind, with it."""
+        found = [self.event()]
+        while found[-1][0] != kind:
+            found.append(self.event())
+        return found
+
+
+@contextmanager
+def stream(client: Client, query: str = "", **headers: str) -> Iterator[Stream]:
+    connection = http.client.HTTPConnection(client.address, timeout=WAIT_S)
+    connection.request("GET", f"/api/v1/events{query}", headers={**client.headers, **headers})
+    try:
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        assert response.headers["content-type"].startswith("text/event-stream")
+        yield Stream(response)
+    finally:
+        connection.close()
+
+
+def test_a_turn_is_heard_live_and_what_is_recorded_comes_again(world: World) -> None:
+    script(world, turn("Hello there"))
+    with served(world) as server:
+        browser = server.browser()
+        with stream(browser) as heard:
+            session = start(browser)["session"]
+            events = heard.until("message_finished")
+        kinds = [kind for kind, _ in events]
+        assert "delta" in kinds
+        assert "turn_ended" in kinds
+        seen = [row["seq"] for kind, row in events if kind != "delta"]
+        assert seen == sorted(set(seen))
+        first = seen[0]
+        with stream(browser, f"?after={first - 1}") as again:
+            recorded = again.until("message_finished")
+        assert [row["seq"] for _, row in recorded] == seen
+        middle = str(seen[len(seen) // 2])
+        with stream(browser, **{"Last-Event-ID": middle}) as resumed:
+            rest = resumed.until("message_finished")
+        assert [row["seq"] for _, row in rest] == seen[len(seen) // 2 + 1 :]
+        with stream(browser, f"?after=0&session={session}") as mine:
+            own = mine.until("turn_ended")
+        assert {row["session"] for _, row in own} == {session}
+
+
+def test_what_the_command_line_does_appears(server: Served) -> None:
+    viewer = server.token("viewer")
+    with stream(viewer) as heard:
+        server.world.plan()
+        events = heard.until("plan_created")
+        server.world.write("a.txt", b"a\n")
+        server.world.propose()
+        heard.until("plan_proposed")
+        workspace = events[-1][1]["workspace"]
+    (known,) = viewer.get("/workspaces")["workspaces"]
+    assert workspace == known["workspace"]
+
+
+def test_only_served_workspaces_and_never_who_has_access(server: Served, world: World) -> None:
+    other = World(world.base / "other")
+    other.env["XDG_STATE_HOME"] = world.env["XDG_STATE_HOME"]
+    viewer = server.token("viewer")
+    with stream(viewer) as heard:
+        other.plan("elsewhere")
+        server.token("author", "second")
+        server.world.plan("here")
+        events = heard.until("plan_created")
+    assert all("access" not in kind for kind, _ in events)
+    assert events[-1][1]["body"]["name"] == "here"
+
+
+def test_bad_positions_and_nobody(server: Served) -> None:
+    viewer = server.token("viewer")
+    assert viewer.get("/events?after=x", 400)["error"] == "usage"
+    reply = viewer.request("GET", "/api/v1/events", headers={"Last-Event-ID": "abc"})
+    assert reply.status == 400
+    assert server.nobody.get("/events", 401)["error"] == "not_logged_in"
+
+
+def test_a_reader_who_never_reads_slows_nobody(world: World) -> None:
+    script(world, *(turn("word " * 2000) for _ in range(8)))
+    with served(world) as server:
+        browser = server.browser()
+        host, _, port = browser.address.partition(":")
+        idle_readers = [socket.create_connection((host, int(port))) for _ in range(20)]
+        try:
+            head = "".join(f"{name}: {value}\r\n" for name, value in browser.headers.items())
+            asked = f"GET /api/v1/events?after=0 HTTP/1.1\r\nHost: {browser.address}\r\n{head}\r\n"
+            for each in idle_readers:
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                each.sendall(asked.encode())
+            session = start(browser)["session"]
+            for n in range(7):
+                browser.post(f"/sessions/{session}/messages", {"text": f"again {n}"}, 202)
+            assert idle(browser, session)["turns"] == 8
+        finally:
+            for each in idle_readers:
+                each.close()
