@@ -75,9 +75,11 @@ def test_a_turn_is_heard_live_and_what_is_recorded_comes_again(world: World) -> 
         with stream(browser, **{"Last-Event-ID": middle}) as resumed:
             rest = resumed.until("message_finished")
         assert [row["seq"] for _, row in rest] == seen[len(seen) // 2 + 1 :]
+        slug = browser.get(f"/sessions/{session}")["slug"]
         with stream(browser, f"?after=0&session={session}") as mine:
-            own = mine.until("turn_ended")
-        assert {row["session"] for _, row in own} == {session}
+            own = mine.until("message_finished")
+        assert {row["session"] for _, row in own} == {session, slug}
+        assert "plan_created" in {kind for kind, _ in own}
 
 
 def test_what_the_command_line_does_appears(server: Served) -> None:
@@ -109,8 +111,9 @@ def test_only_served_workspaces_and_never_who_has_access(server: Served, world: 
 def test_bad_positions_and_nobody(server: Served) -> None:
     viewer = server.token("viewer")
     assert viewer.get("/events?after=x", 400)["error"] == "usage"
-    reply = viewer.request("GET", "/api/v1/events", headers={"Last-Event-ID": "abc"})
-    assert reply.status == 400
+    for bad in ("abc", "-1", "9" * 5000):
+        reply = viewer.request("GET", "/api/v1/events", headers={"Last-Event-ID": bad})
+        assert reply.status == 400
     assert server.nobody.get("/events", 401)["error"] == "not_logged_in"
 
 

@@ -123,7 +123,7 @@ def session_of(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
     """Returns the session of an event: its own id, or the session of its plan."""
     noun, _, rest = recorded.stream.partition("/")
     name = rest.rpartition("/")[2]
-    if noun == "session":
+    if noun in {"session", "queue"}:
         return name
     if isinstance(recorded.event, JournalWritten):
         name = getattr(recorded.event.entry, "plan_id", "")

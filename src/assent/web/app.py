@@ -22,6 +22,7 @@ from assent.web.openapi import document
 from assent.web.responses import error_response, json_response
 from assent.web.server import Server
 
+MAX_POSITION_CHARS: Final = 18  # of the position of an event, in digits
 WATCH_S: Final = 0.25  # between two looks at who may still use the server
 # Wakes every event stream, so that it ends if its cookie or token is no longer valid.
 WAKE: Final = FeedMessage(0, "", "", HEARTBEAT)
@@ -92,21 +93,36 @@ async def _events(server: Server, request: Request) -> Response:
         if server.feed.subscribers >= server.options.streams:
             raise TooBusy("Too many event streams are open.", "close some, and connect again")
         resumed = request.headers.get("last-event-id", "")
-        if resumed and not resumed.isdecimal():
+        if resumed and (not resumed.isdecimal() or len(resumed) > MAX_POSITION_CHARS):
             raise UsageError("Last-Event-ID is not a position of the log.")
         after = int(resumed) if resumed else wanted.after
-        sent = server.feed.subscribe(StreamFilter(wanted.workspace, wanted.session), after)
+        slug = await server.run(partial(_slug_of, server, wanted.session))
+        wants = StreamFilter(wanted.workspace, wanted.session, slug)
+        sent = server.feed.subscribe(wants, after)
         allowed = _while_allowed(server, caller_secret(server, request), sent)
         return StreamingResponse(allowed, media_type="text/event-stream")
     except AssentError as error:
         return error_response(error)
 
 
+def _slug_of(server: Server, session: str) -> str:
+    """Returns the slug of a session, by which events of its plans name it."""
+    try:
+        return server.find_session(session)[1].slug if session else ""
+    except NotFound:
+        return ""
+
+
 class StreamFilter(FeedFilter, frozen=True):
     """What one stream gets: what it asked for, and what wakes all of them."""
 
+    slug: str = ""  # of the session
+
     def wants(self, message: FeedMessage) -> bool:
-        return message is WAKE or super().wants(message)
+        if message is WAKE or super().wants(message):
+            return True
+        ours = self.workspace in {"", message.workspace}
+        return ours and bool(self.slug) and message.session == self.slug
 
 
 async def _while_allowed(
