@@ -31,6 +31,9 @@ STATES = {"DRAFTING", "AWAITING_APPROVAL", "EXECUTING", "COMPLETED", "HALTED", "
 # until another record has them.
 NEVER_RECORDED = frozenset(
     {
+        "access_code_issued", "access_granted", "access_revoked", "message_finished",
+        "message_queued", "message_removed", "message_taken", "model_chosen", "password_changed",
+        "work_ended", "work_queued", "workspace_served",
         "compaction_rejected", "critique_ended", "critique_recorded", "critique_requested",
         "critique_started",
         "draft_edited", "files_attached", "files_mentioned", "option_added", "option_chosen",

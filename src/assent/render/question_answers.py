@@ -75,7 +75,7 @@ def granted_scope(asked: QuestionAsked, answers: QuestionAnswers) -> GrantScope 
 def confirmed_patterns(
     always: tuple[PermissionPattern, ...], named: Sequence[str]
 ) -> tuple[PermissionPattern, ...]:
-    """Returns the patterns that somebody named, if the question has them; raises UsageError."""
+    """Returns the named patterns, if the question has them; raises UsageError."""
     unknown = set(named) - {each.pattern for each in always}
     if unknown:
         raise UsageError(

@@ -26,7 +26,7 @@ FAULT: Final = "A fault of Assent ended the turn. The session is kept."
 
 
 class RecordedAsker:
-    """Implements ports.Asker: questions stay on record until somebody answers them, anywhere."""
+    """Implements ports.Asker: questions stay on record until a user answers them, anywhere."""
 
     defers = True
     present = False

@@ -82,7 +82,7 @@ def is_turn_owed(record: SessionRecord) -> bool:
 
 
 def resume_text(record: SessionRecord) -> str | None:
-    """Returns what a stopped session is told to go on; None if it was not stopped."""
+    """Returns the message with which a stopped session resumes; None if it was not stopped."""
     if is_turn_owed(record):
         return ""
     return RESUME_TEXT if record.halt or record.ended not in _FINISHED else None
