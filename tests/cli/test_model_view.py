@@ -133,7 +133,7 @@ def test_f12_a_model_reads_definitions_by_their_names(model: Model) -> None:
     told = json.loads(model.server.bodies[0])["tools"]
     [read] = [each["function"] for each in told if each["function"]["name"] == "read"]
     lines = read["parameters"]["properties"]["lines"]["description"]
-    assert lines == "28-67,Name,Class.method"
+    assert lines == "28-67,Cart.total"
 
 
 def test_f12_searches_show_what_a_model_needs_and_no_plan(model: Model) -> None:

@@ -326,8 +326,8 @@ def test_a_pipe_with_a_name_leads_nowhere(file: Path) -> None:
 def test_no_variable_of_the_person_comes_in(file: Path) -> None:
     names = inside(profile(file.parent), python("print(*sorted(os.environ))")).output.split()
     expected = (
-        "GIT_PAGER GIT_TERMINAL_PROMPT HOME LANG LC_ALL LOGNAME MANPAGER NO_COLOR PAGER PATH PWD "
-        "PYTHONDONTWRITEBYTECODE TERM TMPDIR USER"
+        "EDITOR GIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT HOME LANG LC_ALL LOGNAME MANPAGER "
+        "NO_COLOR PAGER PATH PWD PYTHONDONTWRITEBYTECODE TERM TMPDIR USER VISUAL"
     )
     assert [name.decode() for name in names] == expected.split()
 

@@ -117,6 +117,12 @@ class PassedOn:
     def stamp(self) -> tuple[int, ...]:
         return self._store.stamp()
 
+    def changed_streams(self, prefix: str, after: int) -> list[str]:
+        return self._store.changed_streams(prefix, after)
+
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        return self._store.read_after(position, limit)
+
     def streams(self, prefix: str) -> list[str]:
         return self._store.streams(prefix)
 

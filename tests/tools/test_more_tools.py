@@ -66,12 +66,12 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
         return next(each.description for each in found if each.name == "more_tools")
 
     assert told(PLAN) == (
-        "Adds tools to your next answer: list (file tree), search (definitions), git (history, "
-        "blame), patch (a diff), delete, move, notebook_edit (cells), options (plans to choose "
-        "from), rehearse, remember (for later sessions), task (sub-agents)."
+        "Adds tools to your next answer: list (tree), search (definitions), git (history, "
+        "blame), patch (a diff), delete, move, notebook_edit (cells), options (2 or 3 plans), "
+        "rehearse, remember (for later sessions), task (sub-agents)."
     )
     child = told(PermissionContext("plan", child=True, deeper=False))
-    assert child.endswith("answer: list (file tree), search (definitions), git (history, blame).")
+    assert child.endswith("answer: list (tree), search (definitions), git (history, blame).")
     assert "fetch (web pages)" in told(PermissionContext("ask"))
 
 

@@ -90,6 +90,13 @@ def all_is_in_the_order_of_the_log(store: EventStore) -> None:
     assert store.read_all(["a", "b", "c"], 2) == log[2:]
     assert store.read_all(["b"]) == [log[0], log[2]]
     assert store.read_all([""], 5) == []
+    assert [store.read_after(n, 2) for n in range(len(log) + 1)] == [
+        log[n : n + 2] for n in range(len(log) + 1)
+    ]
+    for prefix in ("", "a", "b", "none"):
+        for n in range(len(log) + 1):
+            streams = {one.stream for one in log[n:] if one.stream.startswith(prefix)}
+            assert sorted(store.changed_streams(prefix, n)) == sorted(streams)
     assert store.read_all([]) == []
 
 

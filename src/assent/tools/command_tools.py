@@ -39,16 +39,16 @@ NOTHING_TO_KEEP = "It only reads, so there is nothing to keep."
 
 
 class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
-    command: str
+    command: Annotated[str, msgspec.Meta(description="bash")]
     keep: Annotated[
         str | bool | list[str], PLAN_FIELD, msgspec.Meta(description="true or globs")
     ] = False
-    stage: Annotated[bool, PLAN_FIELD] = False
-    network: Annotated[bool, PLAN_FIELD] = False  # of a command that is staged
+    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="not run it")] = False
+    network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if staged")] = False
     # It implies `stage`.
-    at_end: Annotated[bool, PLAN_FIELD] = False
+    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage as last")] = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
-    timeout: float = 0  # seconds; 0: as many as usual
+    timeout: Annotated[float, msgspec.Meta(description="seconds")] = 0  # as many as usual
     subject: Annotated[str, HIDDEN_FIELD] = ""
 
 

@@ -62,8 +62,8 @@ BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 
 class WriteArgs(OptionArgs, frozen=True):
-    path: str
-    content: str
+    path: Annotated[str, msgspec.Meta(description="file")]
+    content: Annotated[str, msgspec.Meta(description="new text")]
 
 
 def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -123,13 +123,13 @@ class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str | list[str], msgspec.Meta(description="file; glob (**/ can be empty) with replace_all")
     ]
     old: Annotated[str, msgspec.Meta(description="text of one place")]
-    new: Annotated[str, msgspec.Meta(description="replacement")]
-    replace_all: Annotated[bool, msgspec.Meta(description="every match")] = False
+    new: Annotated[str, msgspec.Meta(description="new text")]
+    replace_all: Annotated[bool, msgspec.Meta(description="all")] = False
     word: Annotated[bool, msgspec.Meta(description="whole words")] = False
 
 
 class EditArgs(OptionArgs, frozen=True):
-    edits: list[TextEdit]
+    edits: Annotated[list[TextEdit], msgspec.Meta(description="all or none")]
 
 
 class _FileEdits(msgspec.Struct):

@@ -124,15 +124,15 @@ def _lines(node: _FolderNode, depth: int, indent: str) -> Iterator[str]:
         yield indent + one_line(file)
 
 
-LIST = Tool("list", ListArgs, list_touches, run_list, Action.READ, on_demand="file tree")
+LIST = Tool("list", ListArgs, list_touches, run_list, Action.READ, on_demand="tree")
 
 
 # glob: the files whose paths match a pattern, sorted by path, without ignored files.
 
 
 class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: str
-    path: str = "."
+    pattern: Annotated[str, msgspec.Meta(description="src/**/*.{ts,tsx}")]
+    path: Annotated[str, msgspec.Meta(description="folder")] = "."
     limit: Annotated[int, HIDDEN_FIELD] = MAX_FILES
 
 

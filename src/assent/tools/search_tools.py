@@ -145,10 +145,10 @@ TYPES = {
 
 
 class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: str
-    path: str = "."
+    pattern: Annotated[str, msgspec.Meta(description="regex")]
+    path: Annotated[str, msgspec.Meta(description="file or folder")] = "."
     include: Annotated[str, msgspec.Meta(description="file glob")] = ""
-    literal: bool = False
+    literal: Annotated[bool, msgspec.Meta(description="plain")] = False
     context: Annotated[int | str, msgspec.Meta(description="lines around, or definition")] = 0
     ignore_case: Annotated[bool, msgspec.Meta(description="a = A")] = False
     limit: Annotated[int, HIDDEN_FIELD] = 100

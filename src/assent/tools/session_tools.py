@@ -40,11 +40,11 @@ MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled"
 
 class TodoItemArgs(msgspec.Struct, frozen=True):
     content: Annotated[str, msgspec.Meta(description="what to do")]
-    status: Annotated[TodoStatus, msgspec.Meta(description="default: pending")] = "pending"
+    status: Annotated[TodoStatus, msgspec.Meta(description="pending")] = "pending"
 
 
 class TodoArgs(msgspec.Struct, frozen=True):
-    todos: list[TodoItemArgs]
+    todos: Annotated[list[TodoItemArgs], msgspec.Meta(description="all")]
 
 
 def todo_touches(args: TodoArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -93,14 +93,14 @@ class SingleQuestionArgs(msgspec.Struct, frozen=True):
     # Offered as labels alone, which is what most questions take; an answer may be explained.
     options: Annotated[
         list[QuestionChoiceArgs],
-        msgspec.Meta(description="to choose from", extra_json_schema={"items": {"type": "string"}}),
+        msgspec.Meta(description="choices", extra_json_schema={"items": {"type": "string"}}),
     ] = []
-    multiple: Annotated[bool, msgspec.Meta(description="several answers")] = False
+    multiple: Annotated[bool, msgspec.Meta(description="several")] = False
     custom: Annotated[bool, HIDDEN_FIELD] = True  # free text, too
 
 
 class QuestionArgs(msgspec.Struct, frozen=True):
-    questions: list[SingleQuestionArgs]
+    questions: Annotated[list[SingleQuestionArgs], msgspec.Meta(description="1 to 4")]
 
 
 def question_touches(args: QuestionArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -249,7 +249,7 @@ TASK = Tool(
 
 
 class WritePlanArgs(OptionArgs, frozen=True):
-    text: str
+    text: Annotated[str, msgspec.Meta(description="Markdown")]
     # Starts another plan of that name; not offered, as models named their plan by it.
     name: Annotated[str, HIDDEN_FIELD] = ""
 
@@ -282,7 +282,7 @@ def _rehearsed(lines: tuple[str, ...], context: ToolContext) -> tuple[ResourceAc
 
 
 class PresentPlanArgs(msgspec.Struct, frozen=True):
-    rehearse: Annotated[bool, msgspec.Meta(description="try it in a copy first")] = False
+    rehearse: Annotated[bool, msgspec.Meta(description="try it first")] = False
     options: Annotated[list[str], HIDDEN_FIELD] = []  # labels; without them, the session's plan
 
 
@@ -335,7 +335,7 @@ OPTIONS = Tool(
     run_options,
     Action.PLAN,
     only="plan",
-    on_demand="plans to choose from",
+    on_demand="2 or 3 plans",
 )
 
 
