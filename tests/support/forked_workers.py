@@ -29,6 +29,8 @@ LONG = (
     "tests/tui/test_end_to_end",
     "tests/tui/test_accidental_keys",
     "tests/bench/",
+    "tests/web/test_fuzz",
+    "tests/web/test_connections",
     "tests/adversarial/test_adversarial",
     "tests/doctor/",
     "tests/demo/",
@@ -43,7 +45,8 @@ READS_TREES = (
     "tests/tui/test_panel_table.py",
 )
 STARTS_PROCESSES = tuple(
-    f"tests/{name}/" for name in ("crash", "shell", "adversarial", "sandbox", "cli", "tui", "store")
+    f"tests/{name}/"
+    for name in ("crash", "shell", "adversarial", "sandbox", "cli", "tui", "web", "store")
 )
 SMALL, LARGE = 16, 256  # tests of one module that stay together: those that take long, and others
 MOST = 1 << 16  # bytes read at once

@@ -201,10 +201,10 @@ class EventFeed:
         self._groups.setdefault(wanted, set()).add(mine)
         try:
             reached = self._position if after is None else min(after, self._position)
-            async for message in self._past(reached):
-                reached = message.position
-                if wanted.wants(message):
-                    yield message.sent
+            while reached < self._position:
+                reached, sent = await asyncio.to_thread(self._page, wanted, reached)
+                if sent:
+                    yield sent
             while True:
                 found = await mine.take()
                 if mine.dropped:
@@ -222,16 +222,13 @@ class EventFeed:
         if not group:
             del self._groups[wanted]
 
-    async def _past(self, after: int) -> AsyncIterator[FeedMessage]:
-        """Yields recorded events up to where the feed is; the rest comes by the queue."""
-        while after < self._position:
-            found = await asyncio.to_thread(self._source.read_after, after, PAGE)
-            for stored in found:
-                if stored.position > self._position:
-                    return
-                after = stored.position
-                message = self._rendered(stored)
-                if message is not None:
-                    yield message
-            if not found:
-                return
+    def _page(self, wanted: FeedFilter, after: int) -> tuple[int, bytes]:
+        """Returns recorded events after a position, and how far that is: at most to where it is.
+
+        What comes later comes by the queue.
+        """
+        end = self._position
+        found = [one for one in self._source.read_after(after, PAGE) if one.position <= end]
+        messages = [message for one in found if (message := self._rendered(one)) is not None]
+        sent = b"".join(message.sent for message in messages if wanted.wants(message))
+        return (found[-1].position if found else end), sent

@@ -209,10 +209,12 @@ def make_listener(app: ASGIApp, limits: ConnectionLimits | None = None) -> Liste
         limits = chosen
         silent: dict[BoundedProtocol, None] = {}  # noqa: RUF012 (one for all connections)
 
-    # What is not HTTP, or breaks off, is no news: anybody can send it as often as they like.
-    logger = logging.getLogger("uvicorn.error")
-    logger.propagate = False
-    logger.addHandler(logging.NullHandler())
+    # What is not HTTP, or breaks off, is no news: anybody can send it as often as they like. And
+    # the loop must not wait for whoever reads this program's errors.
+    for name in ("uvicorn.error", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        logger.addHandler(logging.NullHandler())
     return Listener(
         uvicorn.Config(
             app,
