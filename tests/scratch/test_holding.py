@@ -443,12 +443,17 @@ def test_commands_leave_no_work_for_the_garbage_collector(tmp_path: Path) -> Non
             assert line(opened, made, "echo x > out").code == 0
             assert kinds(opened.changes()) == {"out": "created"}
 
+    def garbage() -> int:
+        gc.collect()
+        gc.disable()  # the program lets it run rarely, so what it would free is memory that grows
+        try:
+            commands(10)
+            return gc.collect()
+        finally:
+            gc.enable()
+
     commands(3)
-    gc.collect()
-    gc.disable()  # the program lets it run rarely, so what it would free is memory that grows
-    try:
-        commands(10)
-        assert gc.collect() < 10  # of 18 a command, if there were cycles
-    finally:
-        gc.enable()
+    # Of 18 a command, if there were cycles. A thread that an earlier test left may end meanwhile,
+    # and leave some of its own; but not every time.
+    assert min(garbage() for _ in range(3)) < 10
     opened.clear()
