@@ -165,7 +165,7 @@ def test_where_nothing_can_be_staged_nothing_of_it_is_offered(
 def test_plan_mode_offers_staging_and_says_what_it_is(planner: Planner) -> None:
     planner.shells({"command": "cat a.txt"})
     offered = planner.offered()
-    assert offered["stage"] == {"type": "boolean"}  # the description says what it is
+    assert offered["stage"] == {"type": "boolean", "description": "do not run"}
     assert offered["keep"] == {"type": "string", "description": "true or globs"}
     assert list(offered) == ["command", "keep", "stage", "network", "at_end", "timeout"]
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.planning.test_snapshot_model import remove, room
 from tests.support.fake_commands import ActingWorld
 from tests.support.file_trees import Entries, laid
+from tests.support.properties import examples
 
 from assent.core.paths import is_inside
 from assent.core.plan.operation import footprint
@@ -91,7 +92,7 @@ def is_true(reason: str, touched: set[bytes]) -> bool:
     )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(STEPS, STEPS, STEPS, STEPS)
 @example(FOLDER, TO_LINK, [], [])
 @example(FOLDER, AWAY, [], [])
@@ -129,7 +130,7 @@ def test_law_7_folders_and_symlinks_are_taken_back(
         assert (Path(base) / "outside/x").read_bytes() == b"precious"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(STEPS, STEPS, STEPS, STEPS)
 @example(FOLDER, AWAY, [], [])
 @example(FOLDER, TO_LINK, [], [])

@@ -26,7 +26,7 @@ from tests.cli.harness import World
 from tests.cli.scripts import ALONE, MODEL, turn
 from tests.web.harness import Client, Served, served, wait_for
 
-EXAMPLES = int(os.environ.get("ASSENT_FUZZ", "3"))  # for each endpoint and mode
+EXAMPLES = int(os.environ.get("ASSENT_FUZZ", "2"))  # for each endpoint and mode
 WAIT_S = 60
 CHECKS = [
     not_a_server_error,

@@ -43,7 +43,7 @@ class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     keep: Annotated[
         str | bool | list[str], PLAN_FIELD, msgspec.Meta(description="true or globs")
     ] = False
-    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="not run it")] = False
+    stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="do not run")] = False
     network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if staged")] = False
     # It implies `stage`.
     at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage as last")] = False
