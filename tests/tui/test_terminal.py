@@ -186,5 +186,5 @@ def test_no_color_means_none_and_colours_are_there_without_it(server: Tmux, worl
 
 def test_what_cannot_be_painted_gets_the_overview(server: Tmux, world: World) -> None:
     for typed in ("assent < /dev/null", "assent | cat", "TERM=dumb assent", "env -u TERM assent"):
-        screen = server.open(world, f"clear; {typed}", (100, 80))
+        screen = server.open(world, f"clear; {typed}", (100, 160))
         assert OVERVIEW in screen.rests()
