@@ -11,6 +11,7 @@ from assent.core.paths import (
     base_name,
     casefolded,
     display_path,
+    folders_above,
     is_inside,
     normalize,
     one_line,
@@ -90,6 +91,11 @@ _SLASHED = st.text("/ab", max_size=8).map(str.encode)
 def test_a_path_is_inside_its_ancestors_itself_and_nothing_else(path: bytes, folder: bytes) -> None:
     """The sandbox asks by a set of these what a program inside sees."""
     assert is_inside(path, folder) is (folder in {b"", path, *ancestors(path)})
+
+
+@given(st.lists(_SLASHED, max_size=6))
+def test_the_folders_above_many_paths_are_those_above_each(paths: list[bytes]) -> None:
+    assert folders_above(paths) == {above for path in paths for above in ancestors(path)}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Paths inside a workspace: bytes, relative, with `/`, and never outside it."""
 
 import unicodedata
+from collections.abc import Iterable
 
 from assent.core.errors import Refused
 
@@ -51,6 +52,12 @@ def ancestors(path: bytes) -> list[bytes]:
         path = path[:end]
         found.append(path)
     return found
+
+
+def folders_above(paths: Iterable[bytes]) -> set[bytes]:
+    """Returns every folder above any of these paths, without the root."""
+    parents = {path[:end] for path in paths if (end := path.rfind(b"/")) > 0}
+    return parents.union(*map(ancestors, parents))
 
 
 def is_inside(path: bytes, folder: bytes) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from assent.core.errors import Drift, StoreError
-from assent.core.paths import ancestors, casefolded, display_path
+from assent.core.paths import ancestors, casefolded, display_path, folders_above
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
 from assent.core.plan.plan import Plan
 from assent.core.run.slot_move import PathState, needed_folders
@@ -56,7 +56,7 @@ def drifted_paths(
     ]
     found = _look_at_all(disk, {path: before for _, path, before in steps})
     odd = [(op, path, before) for op, path, before in steps if found[path] != before]
-    freed = {above for path in removed for above in ancestors(path)} if odd else set()
+    freed = folders_above(removed) if odd else set()
     for op, path, before in odd:
         seen = found[path]
         if before is None and seen == "folder" and path in freed:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from assent.core.paths import ancestors
+from assent.core.paths import folders_above
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,
@@ -179,7 +179,7 @@ def _untold(history: JournaledRun, writer: FileWriter) -> Iterator[RunFileChange
 def _seen(traces: Sequence[RunFileChange], writer: FileWriter) -> dict[bytes, PathState]:
     """Looks at every path and at the folders above; what cannot be looked at has changed."""
     paths = {path for trace in traces for path, *_ in footprint(trace.operation)}
-    paths |= {above for path in paths for above in ancestors(path)}
+    paths |= folders_above(paths)
     try:
         return writer.read_states(sorted(paths))
     except OSError:

@@ -8,7 +8,7 @@ from assent.core.digest import operation_ids, sha256
 from assent.core.errors import AssentError, Drift, IllegalState, NotFound
 from assent.core.event import DraftChanged, Event, PlanRebased
 from assent.core.hook import PLAN_PROPOSED
-from assent.core.paths import ancestors, display_path
+from assent.core.paths import display_path, folders_above
 from assent.core.plan.draft import check_tree, still_at_end
 from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
@@ -209,8 +209,9 @@ class _CurrentFiles:
         self._operations = operations
         self._left: dict[bytes, FileState | None] = {}
         self._disk: dict[bytes, PathState] = {}
-        gone = [path for op in operations for path, _, after in footprint(op) if after is None]
-        self._freed = {above for path in gone for above in ancestors(path)}
+        self._freed = folders_above(
+            path for op in operations for path, _, after in footprint(op) if after is None
+        )
         self.made: dict[str, bytes] = {}
         self.conflicts: list[RebaseConflict] = []
 

@@ -6,7 +6,7 @@ from stat import S_ISLNK
 
 import msgspec
 
-from assent.core.paths import ancestors
+from assent.core.paths import folders_above
 from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import SkipReason
 
@@ -78,7 +78,7 @@ class WorkspaceSnapshot(msgspec.Struct, frozen=True, array_like=True):
         """All folders that are known to have existed."""
         if self.folders:
             return frozenset(folder.path for folder in self.folders)
-        return frozenset(above for row in self.rows for above in ancestors(row.path))
+        return frozenset(folders_above(row.path for row in self.rows))
 
 
 class SnapshotSection(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import NotFound, Refused
-from assent.core.paths import MAX_FOLDERS, ancestors, is_inside
+from assent.core.paths import MAX_FOLDERS, ancestors, folders_above, is_inside
 from assent.core.plan.operation import FileState
 from assent.core.scratch import (
     CommandTimes,
@@ -283,8 +283,8 @@ def scratch_result(
             conflicts.append(ScratchConflict(path, why))
         if seen is not None and S_ISREG(seen.st_mode) and seen.st_nlink > 1:
             linked.append(path)
-    made = {folder for change in changes if change.after for folder in ancestors(change.path)}
-    made |= {above for path, state in sides.files.items() if state for above in ancestors(path)}
+    made = folders_above(change.path for change in changes if change.after)
+    made |= folders_above(path for path, state in sides.files.items() if state)
     aside |= dict.fromkeys(_empty(found.folders, made), "folder")
     return ScratchResult(
         tuple(changes),

@@ -15,7 +15,7 @@ from stat import S_IMODE, S_ISDIR
 from typing import Final
 
 from assent.core.errors import Refused
-from assent.core.paths import ancestors, is_inside
+from assent.core.paths import ancestors, folders_above, is_inside
 from assent.core.plan.operation import FileState
 from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits, left_out
 from assent.sandbox.runner.process_tree import wait_or_kill
@@ -194,15 +194,12 @@ class OverlayLayer:
         self._put.update(dict.fromkeys(paths, _UNKNOWN))
 
     def prepare(self, draft: ScratchDraft, content: ContentOf, rules: CopyRules) -> None:
-        coming = {
-            above for path, state in draft.files.items() if state for above in ancestors(path)
-        }
+        coming = folders_above(path for path, state in draft.files.items() if state)
         self._take_out(draft, rules, coming)
         self._draft = draft
-        for path, state in draft.files.items():
+        for path in (path for path, state in draft.files.items() if state is None):
             covered = any(draft.files.get(above) for above in ancestors(path))  # by a file
-            known = covered or path in self._put or self._replaced(path, coming)
-            if state is None and not known:
+            if not (covered or path in self._put or self._replaced(path, coming)):
                 self._hide(path)
         new = {path: state for path, state in draft.files.items() if path not in self._put}
         files = {path: state for path, state in new.items() if state is not None}
