@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
@@ -297,12 +297,13 @@ def endpoints() -> str:
             each.summary,
             needs(each),
             f"`{each.body.__name__}`" if each.body is not Nothing else "",
+            f"`{each.answer.__name__}`",
             " ".join(map(str, (each.status, *statuses(each)))),
         )
         for each in ENDPOINTS
     ]
-    rows.append(("`GET /events`", "What happens, live", "viewer", "", "200 400 401 403 503"))
-    return _table(("Endpoint", "", "Role", "Body", "Statuses"), rows)
+    rows.append(("`GET /events`", "What happens, live", "viewer", "", "", "200 400 401 403 503"))
+    return _table(("Endpoint", "", "Role", "Body", "Answer", "Statuses"), rows)
 
 
 def api_bodies() -> str:
@@ -314,6 +315,16 @@ def api_bodies() -> str:
         names = [f"`{f.encode_name}`" if f.required else f"[`{f.encode_name}`]" for f in fields]
         rows.append((f"`{kind.__name__}`", ", ".join(names), _sentence(kind.__doc__ or "")))
     return _table(("Body", "Fields", "Meaning"), rows)
+
+
+def api_answers() -> str:
+    """A row per answer of an endpoint."""
+    rows = []
+    for kind in sorted({each.answer for each in ENDPOINTS}, key=lambda kind: kind.__name__):
+        extra: frozenset[str] = vars(kind)["__optional_keys__"]
+        names = [f"[`{name}`]" if name in extra else f"`{name}`" for name in get_type_hints(kind)]
+        rows.append((f"`{kind.__name__}`", ", ".join(names), _sentence(kind.__doc__ or "")))
+    return _table(("Answer", "Fields", "Meaning"), rows)
 
 
 def api_errors() -> str:
@@ -344,6 +355,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "aliases": aliases,
     "endpoints": endpoints,
     "api-bodies": api_bodies,
+    "api-answers": api_answers,
     "api-errors": api_errors,
 }
 

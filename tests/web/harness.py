@@ -1,6 +1,7 @@
 """A running server for tests: the real program on loopback, and clients that speak HTTP to it."""
 
 import http.client
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,8 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 from tests.cli.harness import PROGRAM, World
 from tests.support import forked_python
+
+from assent.web.api import ENDPOINTS
 
 WAIT_S = 60
 TICK_S = 0.02
@@ -78,7 +81,19 @@ class Client:
         found = reply.json
         if status >= 400:
             assert found.keys() == {"error", "message", "next"}, found
+        else:
+            check_answer(method, path, found)
         return found
+
+
+def check_answer(method: str, path: str, found: dict[str, Any]) -> None:
+    """Holds an answer to what the OpenAPI document says about it: no field less, and none more."""
+    for endpoint in ENDPOINTS:
+        pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(endpoint.path))
+        if endpoint.method == method and re.fullmatch(pattern, path.partition("?")[0]):
+            described = msgspec.convert(found, endpoint.answer)
+            assert msgspec.to_builtins(described) == found, endpoint.answer
+            return
 
 
 class Served:

@@ -7,7 +7,7 @@ from pkgutil import walk_packages
 import msgspec
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
-from tests.web.harness import Served
+from tests.web.harness import Served, check_answer
 
 import assent
 from assent.core.errors import AssentError
@@ -48,6 +48,26 @@ def test_every_endpoint_is_described() -> None:
     assert {("/api/v1/events", "get"), ("/login", "post"), ("/logout", "post")} <= found
     ids = [operation["operationId"] for _, _, operation in operations()]
     assert len(set(ids)) == len(ids)
+
+
+def test_every_answer_has_its_fields() -> None:
+    schemas = DOCUMENT["components"]["schemas"]  # type: ignore[index]
+    for path, method, operation in operations():
+        if path.startswith("/api/") and path != "/api/v1/events":
+            [content] = [
+                each["content"]["application/json"]["schema"]
+                for status, each in operation["responses"].items()  # type: ignore[attr-defined]
+                if status.startswith("2")
+            ]
+            name = content["$ref"].rpartition("/")[2]
+            assert schemas[name]["properties"], (path, method)
+
+
+@pytest.mark.parametrize("row", [{"n": 1}, {"n": "1", "text": ""}, {"n": 1, "text": "", "x": 1}])
+def test_an_answer_that_is_not_as_described_is_noticed(row: dict[str, object]) -> None:
+    check_answer("GET", "/plans/a/revisions/1", {"n": 1, "text": ""})
+    with pytest.raises((AssertionError, msgspec.ValidationError)):
+        check_answer("GET", "/plans/a/revisions/1", row)
 
 
 def test_changes_name_the_csrf_header_and_the_role() -> None:

@@ -64,6 +64,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     body: type = Nothing
     decides: bool = False
     status: int = 200  # of an answer without an error
+    answer: type = Nothing  # what it answers then, as the document describes it
 
     @property
     def operation_id(self) -> str:

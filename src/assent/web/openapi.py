@@ -54,7 +54,8 @@ CHANGES: Final = (404, 409, 413, 422, 423)
 
 def document(endpoints: Sequence[Endpoint]) -> Row:
     """Returns the document of the whole API."""
-    kinds = {kind for each in endpoints for kind in (each.body, each.query)} | {EventQuery}
+    types = {kind for each in endpoints for kind in (each.body, each.query, each.answer)}
+    kinds = types | {EventQuery}
     ordered = sorted(kinds - {Nothing}, key=lambda kind: kind.__name__)
     _, schemas = msgspec.json.schema_components(ordered, ref_template=REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
@@ -123,7 +124,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[str, Any]) -> Row:
         "responses": {
             str(endpoint.status): {
                 "description": about.partition("\n")[0],
-                "content": {JSON: {"schema": {"type": "object", "description": about}}},
+                "content": {JSON: {"schema": _answer(endpoint)}},
             },
             **_errors(statuses(endpoint)),
         },
@@ -132,6 +133,12 @@ def _operation(endpoint: Endpoint, schemas: Mapping[str, Any]) -> Row:
         schema = {"$ref": REFERENCE.format(name=endpoint.body.__name__)}
         row["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
     return row
+
+
+def _answer(endpoint: Endpoint) -> Row:
+    if endpoint.answer is Nothing:
+        return {"type": "object"}
+    return {"$ref": REFERENCE.format(name=endpoint.answer.__name__)}
 
 
 def _events(schemas: Mapping[str, Any]) -> Row:

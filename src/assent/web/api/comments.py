@@ -9,6 +9,7 @@ from assent.core.plan.comment import Comment, PlacedComment, comment_location
 from assent.core.plan.operation import matching_operations
 from assent.render.comments import comment_row, comment_rows
 from assent.render.rows import Row
+from assent.web.answers import CommentAnswer, CommentsAnswer
 from assent.web.api.plans import warned
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 
@@ -76,16 +77,18 @@ def _row(comment: Comment, number: int) -> Row:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/plans/{plan}/comments", "Comments on a plan", "viewer", list_comments),
+    Endpoint("GET", "/plans/{plan}/comments", "Comments on a plan", "viewer", list_comments,
+             answer=CommentsAnswer),
     Endpoint(
         "POST", "/plans/{plan}/comments", "Comment on a plan", "author", add_comment,
-        body=CommentRequest,
+        body=CommentRequest, answer=CommentAnswer,
     ),
     Endpoint(
         "PATCH", "/plans/{plan}/comments/{comment}", "Change a comment", "author", change_comment,
-        body=CommentChange,
+        body=CommentChange, answer=CommentAnswer,
     ),
     Endpoint(
-        "DELETE", "/plans/{plan}/comments/{comment}", "Remove a comment", "author", remove_comment
+        "DELETE", "/plans/{plan}/comments/{comment}", "Remove a comment", "author", remove_comment,
+        answer=CommentAnswer,
     ),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from assent.core.permission.rule_match import agent_layers
 from assent.render.modes import mode_rows
 from assent.render.rows import Row, redacted_row
 from assent.render.rules import grant_row, layer_row
+from assent.web.answers import AgentsAnswer, ModelsAnswer, ModesAnswer, RulesAnswer, SettingsAnswer
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 
 if TYPE_CHECKING:
@@ -213,14 +214,18 @@ def _redacted(row: Row, warnings: Sequence[str] = ()) -> Row:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/models", "Models that can be used, and why", "viewer", models, ConfigurationQuery
+        "GET", "/models", "Models that can be used, and why", "viewer", models, ConfigurationQuery,
+        answer=ModelsAnswer,
     ),
-    Endpoint("GET", "/agents", "Agents", "viewer", agents, ConfigurationQuery),
-    Endpoint("GET", "/modes", "Modes, built in and custom", "viewer", modes, ConfigurationQuery),
+    Endpoint("GET", "/agents", "Agents", "viewer", agents, ConfigurationQuery, answer=AgentsAnswer),
+    Endpoint("GET", "/modes", "Modes, built in and custom", "viewer", modes, ConfigurationQuery,
+             answer=ModesAnswer),
     Endpoint(
-        "GET", "/rules", "Permission rules and remembered answers", "viewer", rules, RulesQuery
+        "GET", "/rules", "Permission rules and remembered answers", "viewer", rules, RulesQuery,
+        answer=RulesAnswer,
     ),
     Endpoint(
-        "GET", "/settings", "Settings, without secrets", "viewer", settings, ConfigurationQuery
+        "GET", "/settings", "Settings, without secrets", "viewer", settings, ConfigurationQuery,
+        answer=SettingsAnswer,
     ),
-)
+)  # fmt: skip

@@ -19,6 +19,7 @@ from assent.render.review_changes import changes_text
 from assent.render.rows import Row, error_row
 from assent.render.status import of_plan
 from assent.runs.rehearsal import RehearsalRequest
+from assent.web.answers import ApprovedAnswer, RejectedAnswer, ReviewAnswer, WorkAnswer, WorksAnswer
 from assent.web.api.plans import row_of_plan, warned
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, Nothing
 from assent.web.review_memory import Served
@@ -289,24 +290,26 @@ def _check_digest(engine: "Engine", record: "PlanRecord", digest: str) -> None:
 ENDPOINTS = (
     Endpoint(
         "POST", "/plans/{plan}/without", "A plan without some operations", "author", without,
-        body=WithoutRequest,
+        body=WithoutRequest, answer=ReviewAnswer,
     ),
     Endpoint(
         "POST", "/plans/{plan}/approve", "Approve a plan by its digest", "approver", approve,
-        body=ApproveRequest, decides=True,
+        body=ApproveRequest, decides=True, answer=ApprovedAnswer,
     ),
     Endpoint(
         "POST", "/plans/{plan}/reject", "Reject a plan and say why", "author", reject,
-        body=RejectRequest,
+        body=RejectRequest, answer=RejectedAnswer,
     ),
     Endpoint(
         "POST", "/plans/{plan}/build", "Build an approved plan", "approver", build,
-        body=BuildRequest, decides=True, status=202,
+        body=BuildRequest, decides=True, status=202, answer=WorkAnswer,
     ),
     Endpoint(
         "POST", "/plans/{plan}/rehearse", "Try a plan in a scratch copy", "author", rehearse,
-        body=RehearseRequest, status=202,
+        body=RehearseRequest, status=202, answer=WorkAnswer,
     ),
-    Endpoint("GET", "/plans/{plan}/work", "Its builds and rehearsals", "viewer", list_work),
-    Endpoint("GET", "/plans/{plan}/work/{work}", "One of them", "viewer", show_work),
+    Endpoint("GET", "/plans/{plan}/work", "Its builds and rehearsals", "viewer", list_work,
+             answer=WorksAnswer),
+    Endpoint("GET", "/plans/{plan}/work/{work}", "One of them", "viewer", show_work,
+             answer=WorkAnswer),
 )  # fmt: skip

@@ -8,6 +8,7 @@ import msgspec
 from assent.core.errors import NotFound
 from assent.core.text.file_match import matching_paths
 from assent.render.rows import Row
+from assent.web.answers import FilesAnswer
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 
 MAX_FOUND: Final = 50
@@ -41,5 +42,5 @@ def find_files(call: ApiCall[FilesQuery, Nothing]) -> Row:
 
 ENDPOINTS = (
     Endpoint("GET", "/files", "Files by a few letters of their path", "viewer", find_files,
-             FilesQuery),
+             FilesQuery, answer=FilesAnswer),
 )  # fmt: skip

@@ -21,6 +21,7 @@ from assent.core.plan.operation import (
     matching_operations,
 )
 from assent.render.rows import Row, operation_row
+from assent.web.answers import ContentAnswer, OperationsAnswer, RemovedAnswer, StagedAnswer
 from assent.web.api.plans import warned
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 from assent.web.errors import TooLarge
@@ -226,16 +227,18 @@ def _several(staged: "Staged") -> Row:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/plans/{plan}/operations", "Its operations", "viewer", list_operations),
+    Endpoint("GET", "/plans/{plan}/operations", "Its operations", "viewer", list_operations,
+             answer=OperationsAnswer),
     Endpoint(
         "POST", "/plans/{plan}/operations", "Stage an operation", "author", stage,
-        body=StageRequest,
+        body=StageRequest, answer=StagedAnswer,
     ),
     Endpoint(
         "GET", "/plans/{plan}/operations/{operation}/content", "What an operation writes",
-        "viewer", content, ContentQuery,
+        "viewer", content, ContentQuery, answer=ContentAnswer,
     ),
     Endpoint(
-        "DELETE", "/plans/{plan}/operations/{operation}", "Remove an operation", "author", remove
+        "DELETE", "/plans/{plan}/operations/{operation}", "Remove an operation", "author", remove,
+        answer=RemovedAnswer,
     ),
 )  # fmt: skip

@@ -12,6 +12,17 @@ from assent.render.rebase import rebase_row
 from assent.render.review import review_json
 from assent.render.rows import Row, plan_row
 from assent.render.steps import outline_rows
+from assent.web.answers import (
+    DiffAnswer,
+    OutlinedPlanAnswer,
+    PlanAnswer,
+    PlansAnswer,
+    RebasedAnswer,
+    ReviewAnswer,
+    RevisionAnswer,
+    RevisionsAnswer,
+    WholePlanAnswer,
+)
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 from assent.web.review_memory import ALL, Served
 
@@ -192,20 +203,29 @@ def _text(engine: "Engine", record: "PlanRecord", number: int) -> bytes:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/plans", "Plans, newest first", "viewer", list_plans, PlanListQuery),
-    Endpoint("GET", "/plans/{plan}", "A plan", "viewer", show_plan),
+    Endpoint("GET", "/plans", "Plans, newest first", "viewer", list_plans, PlanListQuery,
+             answer=PlansAnswer),
+    Endpoint("GET", "/plans/{plan}", "A plan", "viewer", show_plan, answer=WholePlanAnswer),
     Endpoint(
-        "GET", "/plans/{plan}/review", "All that is decided about", "viewer", review, ReviewQuery
+        "GET", "/plans/{plan}/review", "All that is decided about", "viewer", review, ReviewQuery,
+        answer=ReviewAnswer,
     ),
-    Endpoint("GET", "/plans/{plan}/revisions", "Revisions of its text", "viewer", revisions),
-    Endpoint("GET", "/plans/{plan}/revisions/{n}", "One of them", "viewer", revision),
-    Endpoint("GET", "/plans/{plan}/diff", "Two of them compared", "viewer", diff, DiffQuery),
-    Endpoint("POST", "/plans/{plan}/propose", "Propose a plan", "author", propose),
-    Endpoint("POST", "/plans/{plan}/select", "Make a plan current", "author", select),
+    Endpoint("GET", "/plans/{plan}/revisions", "Revisions of its text", "viewer", revisions,
+             answer=RevisionsAnswer),
+    Endpoint("GET", "/plans/{plan}/revisions/{n}", "One of them", "viewer", revision,
+             answer=RevisionAnswer),
+    Endpoint("GET", "/plans/{plan}/diff", "Two of them compared", "viewer", diff, DiffQuery,
+             answer=DiffAnswer),
+    Endpoint("POST", "/plans/{plan}/propose", "Propose a plan", "author", propose,
+             answer=OutlinedPlanAnswer),
+    Endpoint("POST", "/plans/{plan}/select", "Make a plan current", "author", select,
+             answer=OutlinedPlanAnswer),
     Endpoint(
-        "POST", "/plans/{plan}/rebase", "Rebase a plan", "approver", rebase, body=RebaseRequest
+        "POST", "/plans/{plan}/rebase", "Rebase a plan", "approver", rebase, body=RebaseRequest,
+        answer=RebasedAnswer,
     ),
     Endpoint(
-        "POST", "/plans/{plan}/discard", "Discard a plan", "approver", discard, body=PlanDigest
+        "POST", "/plans/{plan}/discard", "Discard a plan", "approver", discard, body=PlanDigest,
+        answer=PlanAnswer,
     ),
-)
+)  # fmt: skip

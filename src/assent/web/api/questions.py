@@ -18,6 +18,7 @@ from assent.render.question_answers import (
 )
 from assent.render.questions import pending_question_row
 from assent.render.rows import Row, redacted_row
+from assent.web.answers import AnsweredAnswer, QuestionAnswer, QuestionsAnswer
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def _find(call: ApiCall[Any, Any]) -> "tuple[Engine, PendingQuestion]":
 
 ENDPOINTS = (
     Endpoint("GET", "/questions", "Questions that wait", "viewer", list_questions,
-             QuestionListQuery),
-    Endpoint("GET", "/questions/{question}", "A question", "viewer", show_question),
+             QuestionListQuery, answer=QuestionsAnswer),
+    Endpoint("GET", "/questions/{question}", "A question", "viewer", show_question,
+             answer=QuestionAnswer),
     Endpoint("POST", "/questions/{question}/answer", "Answer a question", "author", answer,
-             body=GivenAnswer),
+             body=GivenAnswer, answer=AnsweredAnswer),
 )  # fmt: skip

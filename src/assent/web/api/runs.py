@@ -27,6 +27,14 @@ from assent.runs.run_rows import (
     undo_report_row,
     undo_row,
 )
+from assent.web.answers import (
+    EvidenceAnswer,
+    OutputAnswer,
+    ReportAnswer,
+    RunAnswer,
+    RunsAnswer,
+    UndoAnswer,
+)
 from assent.web.api.decisions import WEB
 from assent.web.api.plans import warned
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, Nothing
@@ -282,22 +290,27 @@ def _recover_subject(run: str) -> str:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/runs", "Runs, newest first", "viewer", list_runs, RunListQuery),
-    Endpoint("GET", "/runs/{run}", "A run", "viewer", show_run),
-    Endpoint("GET", "/runs/{run}/output", "What its commands printed", "viewer", output),
-    Endpoint("GET", "/runs/{run}/evidence", "Signed evidence of it", "viewer", evidence),
-    Endpoint("GET", "/runs/{run}/undo", "What an undo would do", "viewer", preview_undo, UndoQuery),
-    Endpoint("GET", "/runs/{run}/redo", "What a redo would do", "viewer", preview_redo),
+    Endpoint("GET", "/runs", "Runs, newest first", "viewer", list_runs, RunListQuery,
+             answer=RunsAnswer),
+    Endpoint("GET", "/runs/{run}", "A run", "viewer", show_run, answer=RunAnswer),
+    Endpoint("GET", "/runs/{run}/output", "What its commands printed", "viewer", output,
+             answer=OutputAnswer),
+    Endpoint("GET", "/runs/{run}/evidence", "Signed evidence of it", "viewer", evidence,
+             answer=EvidenceAnswer),
+    Endpoint("GET", "/runs/{run}/undo", "What an undo would do", "viewer", preview_undo, UndoQuery,
+             answer=UndoAnswer),
+    Endpoint("GET", "/runs/{run}/redo", "What a redo would do", "viewer", preview_redo,
+             answer=UndoAnswer),
     Endpoint(
         "POST", "/runs/{run}/undo", "Undo a run by the digest shown", "approver", undo,
-        body=UndoRequest, decides=True,
+        body=UndoRequest, decides=True, answer=ReportAnswer,
     ),
     Endpoint(
         "POST", "/runs/{run}/redo", "Redo a run by the digest shown", "approver", redo,
-        body=RedoRequest, decides=True,
+        body=RedoRequest, decides=True, answer=ReportAnswer,
     ),
     Endpoint(
         "POST", "/runs/{run}/recover", "Decide a run that stopped", "approver", recover,
-        body=RecoverRequest, decides=True,
+        body=RecoverRequest, decides=True, answer=ReportAnswer,
     ),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from assent.core.paths import display_path
 from assent.core.text.hidden_chars import visible_path
 from assent.render.pending_decisions import pending_decision_rows
 from assent.render.rows import Row, path_fields
+from assent.web.answers import AccessAnswer, WaitingAnswer, WorkspacesAnswer
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 
 if TYPE_CHECKING:
@@ -61,9 +62,11 @@ def waiting(call: ApiCall[OfWorkspace, Nothing]) -> Row:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/access", "Who you are", "viewer", access),
-    Endpoint("GET", "/workspaces", "The workspaces that are served", "viewer", workspaces),
+    Endpoint("GET", "/access", "Who you are", "viewer", access, answer=AccessAnswer),
+    Endpoint("GET", "/workspaces", "The workspaces that are served", "viewer", workspaces,
+             answer=WorkspacesAnswer),
     Endpoint(
-        "GET", "/waiting", "Everything that waits for a person", "viewer", waiting, OfWorkspace
+        "GET", "/waiting", "Everything that waits for a person", "viewer", waiting, OfWorkspace,
+        answer=WaitingAnswer,
     ),
-)
+)  # fmt: skip

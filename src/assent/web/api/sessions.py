@@ -11,6 +11,16 @@ from assent.core.session.record import SessionRecord, resume_text
 from assent.render.log import event_row
 from assent.render.rows import Row, redacted_row, session_row
 from assent.render.sessions import rewind_point_rows, rewound_row, with_children
+from assent.web.answers import (
+    AcceptedMessageAnswer,
+    RewindPointsAnswer,
+    RewoundSessionAnswer,
+    SessionAnswer,
+    SessionEventsAnswer,
+    SessionsAnswer,
+    StartedSessionAnswer,
+    TodosAnswer,
+)
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 from assent.web.errors import NotConfirmed
 
@@ -289,22 +299,29 @@ def _queued_row(queued: MessageQueued) -> Row:
 _ONE = "/sessions/{session}"
 ENDPOINTS = (
     Endpoint("GET", "/sessions", "Sessions, newest first", "viewer", list_sessions,
-             SessionListQuery),
+             SessionListQuery, answer=SessionsAnswer),
     Endpoint("POST", "/sessions", "Start a session", "author", start_session, body=NewSession,
-             status=ACCEPTED),
-    Endpoint("GET", _ONE, "A session", "viewer", show_session),
-    Endpoint("PATCH", _ONE, "Change a session", "author", change, body=SessionChange),
+             status=ACCEPTED, answer=StartedSessionAnswer),
+    Endpoint("GET", _ONE, "A session", "viewer", show_session, answer=SessionAnswer),
+    Endpoint("PATCH", _ONE, "Change a session", "author", change, body=SessionChange,
+             answer=SessionAnswer),
     Endpoint("GET", f"{_ONE}/messages", "What happened in a session", "viewer", messages,
-             MessageQuery),
+             MessageQuery, answer=SessionEventsAnswer),
     Endpoint("POST", f"{_ONE}/messages", "Say something", "author", say, body=NewMessage,
-             status=ACCEPTED),
+             status=ACCEPTED, answer=AcceptedMessageAnswer),
     Endpoint("DELETE", f"{_ONE}/messages/{{message}}", "Remove a waiting message", "author",
-             remove_message),
-    Endpoint("POST", f"{_ONE}/pause", "Pause a session", "author", pause, body=Reason),
-    Endpoint("POST", f"{_ONE}/cancel", "Cancel a session", "author", cancel, body=Reason),
-    Endpoint("POST", f"{_ONE}/resume", "Resume a session", "author", resume, status=ACCEPTED),
-    Endpoint("POST", f"{_ONE}/fork", "Fork a session", "author", fork, status=201),
-    Endpoint("GET", f"{_ONE}/rewind", "Where it can be rewound to", "viewer", rewind_points),
-    Endpoint("POST", f"{_ONE}/rewind", "Rewind a session", "author", rewind, body=RewindPoint),
-    Endpoint("GET", f"{_ONE}/todos", "The todos of a session", "viewer", todos),
+             remove_message, answer=SessionAnswer),
+    Endpoint("POST", f"{_ONE}/pause", "Pause a session", "author", pause, body=Reason,
+             answer=SessionAnswer),
+    Endpoint("POST", f"{_ONE}/cancel", "Cancel a session", "author", cancel, body=Reason,
+             answer=SessionAnswer),
+    Endpoint("POST", f"{_ONE}/resume", "Resume a session", "author", resume, status=ACCEPTED,
+             answer=AcceptedMessageAnswer),
+    Endpoint("POST", f"{_ONE}/fork", "Fork a session", "author", fork, status=201,
+             answer=SessionAnswer),
+    Endpoint("GET", f"{_ONE}/rewind", "Where it can be rewound to", "viewer", rewind_points,
+             answer=RewindPointsAnswer),
+    Endpoint("POST", f"{_ONE}/rewind", "Rewind a session", "author", rewind, body=RewindPoint,
+             answer=RewoundSessionAnswer),
+    Endpoint("GET", f"{_ONE}/todos", "The todos of a session", "viewer", todos, answer=TodosAnswer),
 )  # fmt: skip
