@@ -132,6 +132,47 @@ def test_title_model_fork_and_rewind(world: World) -> None:
         assert author.get(f"/sessions/{session}/todos") == {"todos": []}
 
 
+def test_f140_files_are_rewound_with_the_conversation_by_a_digest_that_was_served(
+    world: World,
+) -> None:
+    world.put("a.txt", b"old\n")
+    file = world.root / "a.txt"
+    edit = ("write", {"path": "a.txt", "content": "new\n"})
+    script(world, turn("One"), turn("Two", edit), turn("Done"))
+    with served(world) as server:
+        browser, other, author = server.browser(), server.browser(), server.browser("author")
+        body = {"goal": "x", "mode": "auto-edit", "model": MODEL}
+        session = browser.post("/sessions", body, 202)["session"]
+        idle(browser, session)
+        browser.post(f"/sessions/{session}/messages", {"text": "Change it"}, 202)
+        idle(browser, session)
+        assert file.read_bytes() == b"new\n"
+        rewind = f"/sessions/{session}/rewind"
+        shown = browser.get(f"{rewind}?to=last")
+        assert (shown["text"], shown["undo"]["runs"]) == ("Change it", shown["runs_since"])
+        (undone,) = shown["undo"]["operations"]
+        assert "+old" in undone["diff"]
+        asked = {"to": shown["rewound_to"], "digest": shown["undo"]["digest"]}
+
+        assert author.get(f"{rewind}?to=last") == shown
+        assert author.post(rewind, asked, 403)["error"] == "forbidden"
+        assert other.post(rewind, asked, 409)["error"] == "not_reviewed"
+        wrong = browser.post(rewind, {**asked, "digest": "0" * 64}, 409)
+        assert wrong["error"] == "other_digest"
+        assert (file.read_bytes(), browser.get(f"/sessions/{session}")["messages"]) == (
+            b"new\n",
+            2,
+        )
+
+        back = browser.post(rewind, asked)
+        assert (back["files"], back["rewound_to"]) == ("restored", shown["rewound_to"])
+        assert (back["messages"], back["result"]["outcome"]) == (1, "done")
+        assert file.read_bytes() == b"old\n"
+        nothing = browser.get(f"{rewind}?to=last")
+        assert nothing["undo"]["digest"] is None
+        assert browser.post(rewind, asked, 404)["error"] == "not_found"
+
+
 def test_a_session_that_is_stopped_goes_on_when_asked(world: World) -> None:
     script(world, turn("One", ("shell", {"command": "sleep 600"})), turn("Two"), turn("Three"))
     with served(world) as server:

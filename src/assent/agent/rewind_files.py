@@ -16,6 +16,7 @@ from assent.core.run.journal import DONE
 from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import UserMessage
 from assent.core.undo import UndoGap
+from assent.planning.approvals import WebApprover
 from assent.runs.runs import RunSteps
 from assent.runs.undo.service import UndoPlan, UndoService
 from assent.runs.undo.targets import UndoTargets
@@ -72,7 +73,7 @@ class FileRewinds:
         undo = self._undo.preview_target(back, target, gaps)
         return FileRewind(record, spoken, undo, completes=_is_done(back, spoken, runs))
 
-    def apply(self, shown: FileRewind, channel: str) -> RunSteps:
+    def apply(self, shown: FileRewind, channel: str, *, by: WebApprover | None = None) -> RunSteps:
         """Undoes what was shown and approved, and then rewinds the conversation.
 
         If the undo does not come to its end, the session is not rewound.
@@ -81,7 +82,7 @@ class FileRewinds:
             now = self.preview(record, shown.message.id)
             if now.undo.plan.digest != shown.undo.plan.digest:
                 raise Drift(CHANGED, f"{shown.undo.command} --dry-run")
-            report = yield from self._undo.apply(shown.undo, channel)
+            report = yield from self._undo.apply(shown.undo, channel, by=by)
             if report.outcome in DONE:
                 self._sessions.rewind_held(record, shown.message.id)
         return report

@@ -539,7 +539,7 @@ class EvidenceAnswer(TypedDict):
 class UndoAnswer(TypedDict):
     """What an undo or a redo would do; without a digest there is nothing to do."""
 
-    run: str
+    run: str | None
     digest: str | None
     operations: list[Row]
     conflicts: list[Row]
@@ -627,14 +627,20 @@ class AcceptedMessageAnswer(StartedSessionAnswer):
     ahead: int
 
 
-class RewoundSessionAnswer(SessionAnswer):
-    """A session as it was before a message, and what was done since then."""
+class RewoundFields(TypedDict):
+    """The message to which a session is rewound, and what was done since then."""
 
-    rewound_to: str
-    text: str
-    turns_since: list[int]
-    runs_since: list[str]
-    files: str
+    rewound_to: NotRequired[str | None]
+    text: NotRequired[str]
+    turns_since: NotRequired[list[int]]
+    runs_since: NotRequired[list[str]]
+
+
+class RewoundSessionAnswer(SessionAnswer, RewoundFields, WarningFields):
+    """A session as it was before a message; `result` is how the undo of its files ended."""
+
+    files: Literal["kept", "restored"]
+    result: NotRequired[ReportAnswer]
 
 
 class SessionEventRow(TypedDict):
@@ -656,10 +662,17 @@ class SessionEventsAnswer(TypedDict):
     more: bool
 
 
-class RewindPointsAnswer(TypedDict):
-    """Messages to which a session can be rewound."""
+class RewindUndoRow(UndoAnswer):
+    """What would be undone, of all these runs."""
+
+    runs: list[str]
+
+
+class RewindPointsAnswer(RewoundFields):
+    """Messages to which a session can be rewound; with `to`, what that would undo."""
 
     messages: list[Row]
+    undo: NotRequired[RewindUndoRow]
 
 
 class TodosAnswer(TypedDict):

@@ -8,6 +8,7 @@ from assent.web.api import (
     operations,
     plans,
     questions,
+    rewind,
     runs,
     server,
     sessions,
@@ -24,5 +25,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *comments.ENDPOINTS,
     *runs.ENDPOINTS,
     *sessions.ENDPOINTS,
+    *rewind.ENDPOINTS,
     *questions.ENDPOINTS,
 )

@@ -162,7 +162,7 @@ def recover(call: ApiCall[Nothing, RecoverRequest]) -> Row | Answer:
     run = kept.unit.whole or kept.unit.runs[0]
     look = f"GET {API}/runs/{call.path['run']}"
     seen = call.body.seen
-    _check_free(engine)
+    check_free(engine)
     now = engine.runs.position(run)
     if seen != now:
         raise StaleError(f"The run's last record is {now}, not {seen}. {NOT_DECIDED}", look)
@@ -246,7 +246,7 @@ def _apply(
     digest: str,
 ) -> Row:
     """Applies an undo or a redo that was served, if it is still the same."""
-    _check_free(engine)
+    check_free(engine)
     engine.runs.check_decided()
     look = f"GET {API}/runs/{call.path['run']}/{subject.partition('/')[0]}"
     found = preview()
@@ -271,7 +271,7 @@ def _restore_todos(engine: "Engine", undo: "UndoPlan", *, whole: bool) -> None:
             engine.sessions.restore_todos(undo.source, undo.target.runs[0])
 
 
-def _check_free(engine: "Engine") -> None:
+def check_free(engine: "Engine") -> None:
     """Refuses at once what would wait for another run: no thread of the server waits."""
     if holder := engine.runs.holder():
         raise Busy(f"Busy: in use by {holder}. Nothing was changed.", "assent status")

@@ -10,11 +10,9 @@ from assent.core.session.event import MessageQueued, UserTyped
 from assent.core.session.record import SessionRecord, resume_text
 from assent.render.log import event_row
 from assent.render.rows import Row, redacted_row, session_row
-from assent.render.sessions import rewind_point_rows, rewound_row, with_children
+from assent.render.sessions import with_children
 from assent.web.answers import (
     AcceptedMessageAnswer,
-    RewindPointsAnswer,
-    RewoundSessionAnswer,
     SessionAnswer,
     SessionEventsAnswer,
     SessionsAnswer,
@@ -71,12 +69,6 @@ class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
-class RewindPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The message to which a session is rewound; the last one unless another is named."""
-
-    to: str = ""
-
-
 class SessionChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is changed of a session; everything else stays."""
 
@@ -90,7 +82,7 @@ def list_sessions(call: ApiCall[SessionListQuery, Nothing]) -> Row:
     """Lists sessions, newest first, children after their parents."""
     rows: list[Row] = []
     for engine in call.server.engines(call.query.workspace):
-        rows += [_row(engine, record) for record in with_children(engine.sessions.all())]
+        rows += [session_answer(engine, record) for record in with_children(engine.sessions.all())]
     return {"sessions": rows}
 
 
@@ -111,13 +103,13 @@ def start_session(call: ApiCall[Nothing, NewSession]) -> Row:
         record = engine.sessions.start(wanted.goal, mode, wanted.agent, wanted.model, typed=typed)
     message = engine.message_queues.add(record, MessageQueued("", user=call.by))
     server.work(engine, record)
-    return {"message": message.message, **_row(engine, record)}
+    return {"message": message.message, **session_answer(engine, record)}
 
 
 def show_session(call: ApiCall[Nothing, Nothing]) -> Row:
     """Shows a session's state, and the messages that wait for their turn."""
     engine, record = call.server.find_session(call.path["session"])
-    return _row(engine, record)
+    return session_answer(engine, record)
 
 
 def messages(call: ApiCall[MessageQuery, Nothing]) -> Row:
@@ -156,13 +148,13 @@ def remove_message(call: ApiCall[Nothing, Nothing]) -> Row:
     """Removes a message that still waits for its turn."""
     engine, record = call.server.find_session(call.path["session"])
     engine.message_queues.remove(record, call.path["message"])
-    return _row(engine, record)
+    return session_answer(engine, record)
 
 
 def pause(call: ApiCall[Nothing, Reason]) -> Row:
     """Pauses a session: what runs is stopped, and what waits is not begun."""
     engine, record = call.server.find_session(call.path["session"])
-    return _row(engine, engine.sessions.halt(record, "paused", call.body.reason))
+    return session_answer(engine, engine.sessions.halt(record, "paused", call.body.reason))
 
 
 def cancel(call: ApiCall[Nothing, Reason]) -> Row:
@@ -170,7 +162,7 @@ def cancel(call: ApiCall[Nothing, Reason]) -> Row:
     engine, record = call.server.find_session(call.path["session"])
     for each in engine.message_queues.queue(record).waiting:
         engine.message_queues.remove(record, each.message)
-    return _row(engine, engine.sessions.halt(record, "cancelled", call.body.reason))
+    return session_answer(engine, engine.sessions.halt(record, "cancelled", call.body.reason))
 
 
 def resume(call: ApiCall[Nothing, Nothing]) -> Row:
@@ -193,25 +185,7 @@ def fork(call: ApiCall[Nothing, Nothing]) -> Row:
     """Copies messages and todos to a new session; plans, approvals and grants are not copied."""
     engine, record = call.server.find_session(call.path["session"])
     with call.server.starting:
-        return _row(engine, engine.sessions.fork(record))
-
-
-def rewind(call: ApiCall[Nothing, RewindPoint]) -> Row:
-    """Rewinds a session to before a message; files stay, and later runs are listed for an undo."""
-    engine, record = call.server.find_session(call.path["session"])
-    sessions = engine.sessions
-    spoken = sessions.user_message(record, call.body.to)
-    since = sessions.since(record, spoken.id)
-    for each in engine.message_queues.queue(record).waiting:
-        engine.message_queues.remove(record, each.message)
-    back = sessions.rewind(record, spoken.id)
-    return {**_row(engine, back), **rewound_row(spoken, since.turns, since.runs), "files": "kept"}
-
-
-def rewind_points(call: ApiCall[Nothing, Nothing]) -> Row:
-    """Lists the messages to which a session can be rewound."""
-    engine, record = call.server.find_session(call.path["session"])
-    return {"messages": rewind_point_rows(engine.sessions.messages(record))}
+        return session_answer(engine, engine.sessions.fork(record))
 
 
 def change(call: ApiCall[Nothing, SessionChange]) -> Row:
@@ -230,7 +204,7 @@ def change(call: ApiCall[Nothing, SessionChange]) -> Row:
         record = sessions.choose_model(record, wanted.model)
     if wanted.title is not None:
         record = sessions.retitle(record, wanted.title)
-    return _row(engine, record)
+    return session_answer(engine, record)
 
 
 def todos(call: ApiCall[Nothing, Nothing]) -> Row:
@@ -271,10 +245,11 @@ def _accepted(engine: "Engine", record: SessionRecord, message: MessageQueued) -
     queue = engine.message_queues.queue(record)
     known = [each.message for each in (*filter(None, [queue.taken]), *queue.waiting)]
     ahead = known.index(message.message) if message.message in known else 0
-    return {"message": message.message, "ahead": ahead, **_row(engine, record)}
+    return {"message": message.message, "ahead": ahead, **session_answer(engine, record)}
 
 
-def _row(engine: "Engine", record: SessionRecord) -> Row:
+def session_answer(engine: "Engine", record: SessionRecord) -> Row:
+    """Returns a session, and the messages that wait in it."""
     sessions, queue = engine.sessions, engine.message_queues.queue(record)
     row = session_row(sessions.now(record), sessions.failure(record), sessions.missing_mode(record))
     waiting = [_queued_row(each) for each in queue.waiting]
@@ -319,9 +294,5 @@ ENDPOINTS = (
              answer=AcceptedMessageAnswer),
     Endpoint("POST", f"{_ONE}/fork", "Fork a session", "author", fork, status=201,
              answer=SessionAnswer),
-    Endpoint("GET", f"{_ONE}/rewind", "Where it can be rewound to", "viewer", rewind_points,
-             answer=RewindPointsAnswer),
-    Endpoint("POST", f"{_ONE}/rewind", "Rewind a session", "author", rewind, body=RewindPoint,
-             answer=RewoundSessionAnswer),
     Endpoint("GET", f"{_ONE}/todos", "The todos of a session", "viewer", todos, answer=TodosAnswer),
 )  # fmt: skip
