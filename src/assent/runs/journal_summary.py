@@ -354,15 +354,12 @@ def remaining_folders(
     )
     operations = [op for op in plan.operations if isinstance(op, FileOperation)]
     folders = prunable_folders(operations) if done else []
-    used = {path for op in operations for path, _, after in footprint(op) if after is not None}
+    written = [path for op in operations for path, _, after in footprint(op) if after is not None]
+    used = {folder for path in written for folder in (path, *ancestors(path))} if folders else ()
     told: list[bytes] = []
     for folder in folders:  # innermost first; those above it only follow from it
         above = any(is_inside(one, folder) for one in told)
-        if (
-            above
-            or any(is_inside(path, folder) for path in used)
-            or _seen(folder, disk) != "folder"
-        ):
+        if above or folder in used or _seen(folder, disk) != "folder":
             continue
         try:
             held = disk.names(folder)
