@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from assent.core.errors import Drift, StoreError
-from assent.core.paths import ancestors, casefolded, display_path, folders_above
+from assent.core.paths import ancestors, casefolded, display_path, folders_above, parent
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
 from assent.core.plan.plan import Plan
 from assent.core.run.slot_move import PathState, needed_folders
@@ -54,7 +54,8 @@ def drifted_paths(
         for step in _steps(operations)
         if step[2] is not None or not removed or not _is_below(step[1], removed)
     ]
-    found = _look_at_all(disk, {path: before for _, path, before in steps})
+    # Names of one folder in a row are found at once; those of a move are mostly in two.
+    found = _look_at_all(disk, {path: before for _, path, before in sorted(steps, key=_folder)})
     odd = [(op, path, before) for op, path, before in steps if found[path] != before]
     freed = folders_above(removed) if odd else set()
     for op, path, before in odd:
@@ -144,6 +145,10 @@ def _steps(
         yield op, op.path, op.before
         if type(op) is MoveFile:
             yield op, op.to, None
+
+
+def _folder(step: tuple[FileOperation, bytes, FileState | None]) -> bytes:
+    return parent(step[1])
 
 
 def _is_below(path: bytes, removed: set[bytes]) -> bool:
