@@ -53,6 +53,7 @@ from assent.core.plan.operation import (
     found_operations,
 )
 from assent.core.plan.record import PlanRecord
+from assent.core.run.slot_move import PathState
 from assent.planning.command_operation import checked_command, command_folder
 from assent.planning.path_checks import (
     FilenameCase,
@@ -319,11 +320,14 @@ class Drafts:
             to = self._path(b"/".join([target.rstrip(b"/"), base_name(path)]), draft)
         if is_inside(to, path) and to != path:
             raise ImpossibleOperations(f"{display_path(path)} cannot be moved into itself.")
-        operations = []
-        for file, state in self._files(draft, path):
-            goal = to + file[len(path) :]
-            self._check_free(draft, file, goal, state)
-            operations.append(MoveFile(file, goal, state, file.count(b"/") - path.count(b"/")))
+        operations = [
+            MoveFile(file, to + file[len(path) :], state, file.count(b"/") - path.count(b"/"))
+            for file, state in self._files(draft, path)
+        ]
+        goals = draft.states([op.to for op in operations])
+        for op in operations:
+            if goals[op.to] is not None:
+                self._check_free(draft, op, goals[op.to])
         return self.stage(record, operations)
 
     def run(
@@ -512,19 +516,20 @@ class Drafts:
         below = draft.below(path)
         for file in below:
             refuse_own_paths(file, self._plan_dir, self._private)
-        looked = [(file, draft.state(file)) for file in below]
-        files = [(file, state) for file, state in looked if isinstance(state, FileState)]
+        looked = draft.states(below)
+        files = [(file, state) for file in below if isinstance(state := looked[file], FileState)]
         if not files:
             what = "is an empty folder" if seen == "folder" else "does not exist"
             raise NotFound(f"{display_path(path)} {what}; there is nothing to stage.")
         return files
 
-    def _check_free(self, draft: Overlay, path: bytes, to: bytes, state: FileState) -> None:
-        seen = draft.state(to)
-        if seen is None or (seen == "folder" and self._before(draft, to) is None):
+    def _check_free(self, draft: Overlay, op: MoveFile, seen: PathState) -> None:
+        """Refuses a new name that something has, except the file itself or an emptied folder."""
+        path, to = op.path, op.to
+        if seen == "folder" and self._before(draft, to) is None:
             return
         listed = base_name(to) in self._ports.files.names(parent(to))
-        if _only_case(path, to) and seen == state and not listed:
+        if _only_case(path, to) and seen == op.before and not listed:
             return  # a file system without case: the new name is the file itself
         FilenameCase(self._ports.files).refuse_own(path, to)
         raise ImpossibleOperations(

@@ -90,17 +90,26 @@ class Overlay:
 
     def state(self, path: bytes) -> PathState:
         """Returns the state of a path."""
-        if not path or path in self._made:
-            return "folder"
-        if path in self._drafted:
-            return self._drafted[path]
-        if any(above in self._drafted for above in ancestors(path)):
-            return None  # a file takes, or took, the place of a folder on the way
-        self._check_size(path)
-        seen = self._files.read_states((path,))[path]
-        if seen == "folder" and path in self._pruned and not self.below(path):
-            return None
-        return seen
+        return self.states((path,))[path]
+
+    def states(self, paths: Sequence[bytes]) -> dict[bytes, PathState]:
+        """Returns the state of each path; neighbours on disk are read together."""
+        found: dict[bytes, PathState] = {}
+        on_disk = []
+        for path in paths:
+            if not path or path in self._made:
+                found[path] = "folder"
+            elif path in self._drafted:
+                found[path] = self._drafted[path]
+            elif self._drafted and any(above in self._drafted for above in ancestors(path)):
+                found[path] = None  # a file takes, or took, the place of a folder on the way
+            else:
+                self._check_size(path)
+                on_disk.append(path)
+        for path, seen in self._files.read_states(on_disk).items() if on_disk else ():
+            emptied = seen == "folder" and path in self._pruned and not self.below(path)
+            found[path] = None if emptied else seen
+        return found
 
     def _check_size(self, path: bytes) -> None:
         if self._largest and (size := self._files.size(path)) > self._largest:
