@@ -36,6 +36,7 @@ def _packed(field: bytes) -> bytes:
 _NOTHING = pack(b"")
 _WRITE = pack(b"write")
 _DELETE = pack(b"delete")
+_MOVE = pack(b"move")
 _ID = hashlib.sha256(pack(b"assent.operation.1"))
 _FIRST = pack(b"0")
 _MODES = {mode: pack(b"%o" % mode) for mode in (0o600, 0o644, 0o755, 0o777)}  # nearly all
@@ -51,8 +52,9 @@ def canonical_bytes(op: Operation) -> bytes:
         case DeleteFile():
             before, prune = _packed(_state(op.before)), _packed(b"%d" % op.prune)
             return b"".join((_DELETE, _packed(op.path), before, prune))
-        case MoveFile(path, to, before, prune):
-            return pack(b"move", path, to, _state(before), b"%d" % prune)
+        case MoveFile():
+            before, prune = _packed(_state(op.before)), _packed(b"%d" % op.prune)
+            return b"".join((_MOVE, _packed(op.path), _packed(op.to), before, prune))
         case RunCommand(argv, script, cwd, env, timeout, network, undo, profile):
             variables = pack(*[pack(key, value) for key, value in env])
             limits = (b"%d" % timeout, b"1" if network else b"0")
@@ -68,10 +70,19 @@ def operation_ids(operations: Iterable[Operation]) -> tuple[str, ...]:
     ids = []
     for form in map(canonical_bytes, operations):
         ordinal = seen[form] = seen.get(form, -1) + 1
-        hashed = _ID.copy()
-        hashed.update(_packed(form) + (_packed(b"%d" % ordinal) if ordinal else _FIRST))
-        ids.append(hashed.hexdigest())
+        ids.append(_id(form, _packed(b"%d" % ordinal) if ordinal else _FIRST))
     return tuple(ids)
+
+
+def operation_id(op: Operation, ordinal: int = 0) -> str:
+    """Names one operation before which so many are equal to it."""
+    return _id(canonical_bytes(op), _packed(b"%d" % ordinal) if ordinal else _FIRST)
+
+
+def _id(form: bytes, ordinal: bytes) -> str:
+    hashed = _ID.copy()
+    hashed.update(_packed(form) + ordinal)
+    return hashed.hexdigest()
 
 
 def operations_hash(ids: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
-from assent.core.digest import operation_ids
+from assent.core.digest import operation_id, operation_ids
 from assent.core.paths import ancestors, casefolded, parent, similarity_key
 from assent.core.plan.draft import (
     DraftEdit,
@@ -72,7 +72,7 @@ class DraftIndex:
         for op, name in zip(known, operation_ids(known), strict=True):
             self._append(op, name)
         if len(set(known)) != len(known):
-            for first in (operation_ids((op,))[0] for op in known):
+            for first in (operation_id(op) for op in known):
                 self._equal[first] = self._equal.get(first, 0) + 1
         else:
             self._equal = dict.fromkeys(self._ids.values(), 1)
@@ -176,7 +176,7 @@ class DraftIndex:
     @property
     def _has_equals(self) -> bool:
         """Whether an operation occurs twice, so that ids count."""
-        last = [operation_ids((op,))[0] for op in self._last]
+        last = [operation_id(op) for op in self._last]
         repeated = len(set(last)) < len(last) or any(map(self._equal.__contains__, last))
         return repeated or len(self._equal) < len(self._ids)
 
@@ -263,13 +263,13 @@ class DraftIndex:
         self._forget(key)
         op = self._ops.pop(key)
         del self._ids[key]
-        if self._equal.get(operation_ids((op,))[0]):
+        if self._equal.get(operation_id(op)):
             self._ids = dict(zip(self._ops, operation_ids(self._ops.values()), strict=True))
 
     def _forget(self, key: int) -> None:
         """Takes out what an operation does; it keeps its place."""
         op = self._ops[key]
-        _count(self._equal, operation_ids((op,))[0], -1)
+        _count(self._equal, operation_id(op), -1)
         for path, _, after in footprint(op):
             del self._owner[path]
             if path in self._settled:
@@ -282,9 +282,9 @@ class DraftIndex:
 
     def _named(self, op: Operation) -> str:
         """Returns the id of one more operation, which counts those that are equal to it."""
-        first = operation_ids((op,))[0]
+        first = operation_id(op)
         number = _count(self._equal, first, 1)
-        return first if number == 1 else operation_ids([op] * number)[-1]
+        return first if number == 1 else operation_id(op, number - 1)
 
     def _end_segment(self) -> None:
         if self._touched:
