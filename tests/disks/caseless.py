@@ -15,6 +15,7 @@ from typing import Any
 
 from mfusepy import FUSE, Operations
 
+MOUNTED = b"mounted\n"  # told on stdout, once it is there
 _STATED = ("st_mode", "st_ino", "st_nlink", "st_uid", "st_gid", "st_size")
 _TIMES = ("st_atime_ns", "st_mtime_ns", "st_ctime_ns")
 
@@ -26,6 +27,10 @@ class Caseless(Operations):
 
     def __init__(self, source: str) -> None:
         self._source = source
+
+    def init(self, path: str) -> None:
+        """Says that it is there: the system calls this first, once it is mounted."""
+        os.write(sys.stdout.fileno(), MOUNTED)
 
     def _real(self, path: str) -> str:
         """Returns the path that stands there under these names; case makes no difference."""

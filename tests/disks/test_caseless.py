@@ -21,6 +21,7 @@ from assent.executor.file_writer import LocalFileWriter
 from assent.executor.segment import slot_layout
 
 OLD, NEW = b"old\n", b"new\n"
+MOUNTED = b"mounted\n"  # the file system says so; its module needs a library to be imported
 
 
 @pytest.fixture
@@ -31,9 +32,10 @@ def caseless(tmp_path: Path) -> Iterator[Path]:
         (tmp_path / name).mkdir()
     place = tmp_path / "work"
     line = [sys.executable, "-m", "tests.disks.caseless", str(tmp_path / "shown"), str(place)]
-    with subprocess.Popen(line, stdout=subprocess.DEVNULL) as server:
-        while not place.is_mount():
-            assert server.poll() is None, "the file system has ended"
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as server:
+        assert server.stdout
+        assert server.stdout.readline() == MOUNTED, "the file system has ended"
+        assert place.is_mount()
         try:
             yield tmp_path
         finally:
