@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, TOOL, A, B, C, D
 
-from assent.core.digest import canonical_bytes, operation_ids, pack
+from assent.core.digest import canonical_bytes, operation_id, operation_ids, pack
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,
@@ -202,6 +202,9 @@ def test_equal_commands_are_told_apart_by_their_ordinal() -> None:
     first, other, second, third = operation_ids([test, WriteFile(b"f", None, A), test, test])
     assert len({first, other, second, third}) == 4
     assert operation_ids([test, test]) == (first, second)
+    assert (operation_id(test), operation_id(test, 1), operation_id(test, 2)) == (
+        first, second, third,
+    )  # fmt: skip
 
 
 NUMBERS = st.lists(st.integers(0, len(OPERATIONS) - 1), max_size=6)

@@ -40,6 +40,24 @@ def test_a_staged_file_stands_over_the_one_on_disk(place: Place) -> None:
     assert (place.root / "a").read_text(encoding="utf-8") == "old"
 
 
+def test_many_states_are_those_of_each_path(place: Place) -> None:
+    for path in ("a/x", "a/y", "gone/x", "file", "old"):
+        place.put(path, path)
+    place.stage("a/x", "new")
+    place.stage("made/here", "new")
+    place.drop("gone/x", prune=1)
+    place.drop("old")
+    place.stage("old/in/it", "new")
+    overlay = place.overlay
+    paths = [
+        b"", b"a", b"a/x", b"a/y", b"gone", b"gone/x", b"file", b"file/in", b"old", b"old/in",
+        b"old/other", b"made", b"made/here", b"made/none", b"none", b"none/x",
+    ]  # fmt: skip
+    assert overlay.states(paths) == {path: overlay.state(path) for path in paths}
+    assert overlay.states(paths[:1]) == {b"": "folder"}
+    assert overlay.states(()) == {}
+
+
 def test_a_staged_deletion_hides_the_file(place: Place) -> None:
     place.put("a/x", "1")
     place.put("a/y", "2")

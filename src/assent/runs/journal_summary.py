@@ -9,7 +9,15 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.paths import STAGE, ancestors, display_path, is_inside, one_line, parent
+from assent.core.paths import (
+    STAGE,
+    ancestors,
+    display_path,
+    folders_above,
+    is_inside,
+    one_line,
+    parent,
+)
 from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import (
@@ -355,7 +363,7 @@ def remaining_folders(
     operations = [op for op in plan.operations if isinstance(op, FileOperation)]
     folders = prunable_folders(operations) if done else []
     written = [path for op in operations for path, _, after in footprint(op) if after is not None]
-    used = {folder for path in written for folder in (path, *ancestors(path))} if folders else ()
+    used = {*written, *folders_above(written)}
     told: list[bytes] = []
     for folder in folders:  # innermost first; those above it only follow from it
         above = any(is_inside(one, folder) for one in told)
