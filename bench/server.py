@@ -106,8 +106,10 @@ def _serving(work: Path, port: int) -> Iterator[RunningServer]:
 def _started(work: Path, port: int) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     command = [ASSENT, "serve", "--json", "--no-open", "--workspace", str(work)]
     env = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=work, env=env, **streams) as it:
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(
+        command, cwd=work, env=env, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet
+    ) as it:
         try:
             assert it.stdout is not None
             yield it, str(json.loads(it.stdout.readline())["url"])
