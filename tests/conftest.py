@@ -15,7 +15,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.disks.possible import PRIVILEGE
-from tests.support import feature_check, forked_workers, temporary_folders
+from tests.support import costs, feature_check, forked_workers, temporary_folders
 from tests.support.forked_workers import LONG
 from tests.support.properties import QUICK
 from tests.support.sandbox_status import SHARED
@@ -40,8 +40,12 @@ settings.register_profile(QUICK, parent=settings.get_profile("steady"), max_exam
 settings.load_profile("steady")
 
 
-pytest_addoption = forked_workers.pytest_addoption
 tmp_path = temporary_folders.tmp_path
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    forked_workers.pytest_addoption(parser)
+    costs.pytest_addoption(parser)
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
@@ -53,6 +57,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 def pytest_configure(config: pytest.Config) -> None:
     """Lets programs under test be interrupted, also where the tests run in the background."""
     feature_check.install(config)
+    costs.install(config)
     for one in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler)

@@ -11,6 +11,17 @@ ROOT = Path(__file__).parents[2]
 CONFTEST = """
 from tests.support.forked_workers import pytest_addoption, pytest_runtestloop
 """
+CONFTEST_OF_COSTS = """
+from tests.support import costs, forked_workers
+from tests.support.forked_workers import pytest_runtestloop
+
+def pytest_addoption(parser):
+    forked_workers.pytest_addoption(parser)
+    costs.pytest_addoption(parser)
+
+def pytest_configure(config):
+    costs.install(config)
+"""
 TESTS = """
 import os, pathlib, pytest
 HERE = pathlib.Path(__file__).parent
@@ -114,6 +125,27 @@ def test_interrupted_workers_end(project: Path) -> None:
     (project / "tests" / "test_slow.py").write_text(slow, encoding="utf-8")
     status, output = run(project)
     assert status == pytest.ExitCode.INTERRUPTED, output
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_takes_the_time_of_the_processor_is_named(project: Path, workers: int) -> None:
+    (project / "conftest.py").write_text(CONFTEST_OF_COSTS, encoding="utf-8")
+    busy = "sum(range(10**7))"
+    text = f"""
+import subprocess, sys
+def test_works(): {busy}
+def test_has_a_child_work(): subprocess.run([sys.executable, "-c", "{busy}; {busy}"])
+"""
+    (project / "tests" / "test_busy.py").write_text(text, encoding="utf-8")
+    status, output = run(project, "--costs", f"--workers={workers}")
+    assert status == 0, output
+    table = output.partition("processor time of tests")[2]
+    rows = [line.split() for line in table.splitlines() if "tests/" in line]
+    names = [name for _, _, name in rows]
+    files = ["tests/test_busy.py", "tests/test_good.py"]
+    tests = [f"{files[0]}::test_{name}" for name in ("has_a_child_work", "works")]
+    assert names[:4] == [*files, *tests]
+    assert float(rows[0][0]) == pytest.approx(float(rows[2][0]) + float(rows[3][0]), abs=0.02)
 
 
 def test_what_takes_long_begins_first_and_modules_stay_together() -> None:
