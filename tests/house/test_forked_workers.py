@@ -141,11 +141,14 @@ def test_has_a_child_work(): subprocess.run([sys.executable, "-c", "{busy}; {bus
     assert status == 0, output
     table = output.partition("processor time of tests")[2]
     rows = [line.split() for line in table.splitlines() if "tests/" in line]
-    names = [name for _, _, name in rows]
+    names = [name for *_, name in rows]
     files = ["tests/test_busy.py", "tests/test_good.py"]
     tests = [f"{files[0]}::test_{name}" for name in ("has_a_child_work", "works")]
     assert names[:4] == [*files, *tests]
-    assert float(rows[0][0]) == pytest.approx(float(rows[2][0]) + float(rows[3][0]), abs=0.02)
+    whole, child, own = ([float(number) for number in rows[n][:2]] for n in (0, 2, 3))
+    assert whole[0] == pytest.approx(child[0] + own[0], abs=0.02)
+    assert child[1] > 0.8 * child[0]
+    assert own[1] == 0
 
 
 def test_what_takes_long_begins_first_and_modules_stay_together() -> None:

@@ -1,6 +1,6 @@
 """A pytest plugin that says which tests take the processor's time: `pytest --costs`.
 
-What is counted is the time of the process that runs a test and of the children that it has waited
+What is counted is the time of the process that runs a test and of the programs that it has waited
 for meanwhile. That depends on other programs on the machine much less than how long a test took.
 """
 
@@ -12,6 +12,7 @@ import pytest
 
 KEY = "processor"  # of the property of a report
 MOST = 40  # lines of each list
+TITLES = ("seconds", "programs", "elapsed")
 PARTS: dict[str, Callable[[str], str]] = {
     "folder": lambda name: os.path.dirname(name.partition("::")[0]),
     "file": lambda name: name.partition("::")[0],
@@ -33,9 +34,9 @@ class Costs:
     """Measures where the tests run, and prints where the reports arrive."""
 
     def __init__(self) -> None:
-        self._before = 0.0
-        self._spent: Counter[str] = Counter()
-        self._took: Counter[str] = Counter()
+        self._before = (0.0, 0.0)
+        # Of each test: all seconds, the part of them that programs took, and those that passed.
+        self._columns: dict[str, Counter[str]] = {title: Counter() for title in TITLES}
 
     def pytest_runtest_logstart(self) -> None:
         self._before = _processor_time()
@@ -46,28 +47,37 @@ class Costs:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.when == "teardown":
-            report.user_properties.append((KEY, _processor_time() - self._before))
+            (own, theirs), (own_before, theirs_before) = _processor_time(), self._before
+            report.user_properties.append((KEY, (own - own_before, theirs - theirs_before)))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._took[report.nodeid] += report.duration
+        spent, programs, elapsed = self._columns.values()
+        elapsed[report.nodeid] += report.duration
         for key, value in report.user_properties:
-            if key == KEY and isinstance(value, float):
-                self._spent[report.nodeid] += value
+            if key == KEY and isinstance(value, tuple):
+                spent[report.nodeid] += sum(value)
+                programs[report.nodeid] += value[1]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        whole = f"{self._spent.total():.1f} of {_processor_time():.1f} s"
+        whole = f"{self._columns[TITLES[0]].total():.1f} of {sum(_processor_time()):.1f} s"
         terminalreporter.section(f"processor time of tests: {whole}")
         for kind, part in PARTS.items():
-            spent, took = Counter[str](), Counter[str]()
-            for name in self._took:
-                spent[part(name)] += self._spent[name]
-                took[part(name)] += self._took[name]
-            terminalreporter.write_line(f"{'seconds':>8} {'elapsed':>8}  {kind}")
-            for name, seconds in spent.most_common(MOST):
-                terminalreporter.write_line(f"{seconds:8.2f} {took[name]:8.2f}  {name}")
+            terminalreporter.write_line("".join(f"{title:>10}" for title in TITLES) + f"  {kind}")
+            sums = [_sums(column, part) for column in self._columns.values()]
+            for name, _ in sums[0].most_common(MOST):
+                numbers = "".join(f"{column[name]:10.2f}" for column in sums)
+                terminalreporter.write_line(f"{numbers}  {name}")
 
 
-def _processor_time() -> float:
-    """Returns the seconds that this process and its children have spent, in all their threads."""
-    return sum(os.times()[:4])
+def _sums(column: Counter[str], part: Callable[[str], str]) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for name, seconds in column.items():
+        sums[part(name)] += seconds
+    return sums
+
+
+def _processor_time() -> tuple[float, float]:
+    """Returns the seconds of this process, in all its threads, and of children that have ended."""
+    user, system, user_of_children, system_of_children, _ = os.times()
+    return user + system, user_of_children + system_of_children
