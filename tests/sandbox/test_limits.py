@@ -2,6 +2,8 @@
 
 import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,12 @@ from tests.sandbox.profiles import (
 
 from assent.core.shell.process import PLAN_COMMAND_LIMITS, ProcessLimits, Program
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.resource_limits import ResourceUsage, prlimit_prefix
+from assent.sandbox.runner.resource_limits import (
+    ResourceUsage,
+    child_pids,
+    prlimit_prefix,
+    session_members,
+)
 from assent.sandbox.runner.unconfined import NoSandboxRunner
 
 Runner = BubblewrapRunner | NoSandboxRunner
@@ -162,3 +169,23 @@ def test_nothing_else_can_be_filled(tmp_path: Path, folder: str) -> None:
 )
 def test_a_limit_is_what_may_still_be_used(usage: ResourceUsage, cut: str) -> None:
     assert usage.over(ProcessLimits(processes=10, memory=100)) == cut
+
+
+def test_a_session_has_every_process_in_it_also_one_that_has_ended() -> None:
+    code = "import os; os.fork() or os.setpgid(0, 0); print(flush=True); os.read(0, 1)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as leader:
+        assert leader.stdin is not None
+        assert leader.stdout is not None
+        assert leader.stdout.read(2) == b"\n\n"
+        other = next(iter(child_pids(leader.pid)))
+        assert sorted(session_members(leader.pid)) == sorted([leader.pid, other])
+        leader.stdin.write(b"12")
+        leader.stdin.close()
+        os.waitid(os.P_PID, leader.pid, os.WEXITED | os.WNOWAIT)
+        assert leader.pid in session_members(leader.pid)
+    assert leader.pid not in session_members(leader.pid)
