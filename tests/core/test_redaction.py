@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]
 
 import pytest
 from hypothesis import given
@@ -144,6 +145,20 @@ def test_f92_hostile_text_takes_no_more_than_a_moment(piece: str) -> None:
     start = time.process_time()
     redact(text)
     assert time.process_time() - start < 3
+
+
+def test_f92_what_is_looked_for_first_leaves_out_no_form_of_secret() -> None:
+    forms = redaction.SECRET_PATTERNS + redaction._VALUE_PATTERNS
+    shortest = {form.pattern: _parser.parse(form.pattern).getwidth()[0] for form in forms}
+    assert min(shortest.values()) == redaction.SHORTEST
+    marks = [mark.lower() for form in forms for mark in form.marks]
+    assert [m for m in marks if not redaction._may_hold_one(m, redaction._ALL_MARKS)] == []
+
+
+def test_f92_the_shortest_secret_goes() -> None:
+    shortest = "pwd='a1b2c3d4'"
+    assert len(shortest) == redaction.SHORTEST
+    assert redact(shortest) == f"pwd='{redaction_text('password')}'"
 
 
 def test_f92_values_that_are_known_are_masked_until_others_are_told() -> None:

@@ -200,9 +200,16 @@ _ECHOED: Final = (
 _PRIVATE: Final = "private key"
 _PLAIN_PATTERNS: Final = tuple(form for form in SECRET_PATTERNS if form.name != _PRIVATE)
 _VALUE_PATTERNS: Final = (*[form for form in SECRET_GUESSES if form.name != _NAMED], *_ECHOED)
-_ALL_MARKS: Final = tuple(
-    {mark.lower() for form in SECRET_PATTERNS + _VALUE_PATTERNS for mark in form.marks}
+_LOW_MARKS: Final = {
+    mark.lower() for form in SECRET_PATTERNS + _VALUE_PATTERNS for mark in form.marks
+}
+_ALL_MARKS: Final = _gated(
+    # Whoever has no `key` has no `api-key`.
+    mark
+    for mark in _LOW_MARKS
+    if not any(other in mark for other in _LOW_MARKS - {mark})
 )
+SHORTEST: Final = 14  # characters: no pattern matches less
 _NAMES: Final = tuple({form.name for form in SECRET_PATTERNS + _VALUE_PATTERNS} | {CONFIGURED_KEY})
 
 # A whole key or, where the output was cut, its beginning. What follows is read piece by piece, each
@@ -267,8 +274,10 @@ def redaction_text(name: str) -> str:
 
 
 def _masked_once(text: str) -> str:
+    if len(text) < SHORTEST:
+        return text
     low = _lowered(text)
-    if not may_hold_secret(low, _ALL_MARKS):
+    if not _may_hold_one(low, _ALL_MARKS):
         return text
     if "PRIVATE KEY" in text:
         text = _without_keys(_without_keys(text, _end_of_whole), _end_of_cut)
