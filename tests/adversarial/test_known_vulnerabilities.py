@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 from tests.adversarial.harness import Stage, events, final, really_ran
-from tests.house.source import ROOT, modules
+from tests.house.source import ROOT, modules, nodes
 
 from assent.core.tool import PermissionContext
 
@@ -213,9 +213,9 @@ FREEING = ("tools/dispatcher.py: Decision(Verdict.RUN)",)
 FREE = {"RUN", "STAGE"}
 
 
-def freeing(tree: ast.AST) -> list[str]:
+def freeing(tree: ast.Module) -> list[str]:
     """Every call that hands on a freeing verdict, whatever it is called and however it is told."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(tree) if isinstance(node, ast.Call)]
     return [ast.unparse(call) for call in calls if any(map(_is_free, _handed(call)))]
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.house.source import functions, modules
+from tests.house.source import functions, modules, nodes
 from tests.llm.server import serving
 
 STATUS_LIMIT = 120
@@ -125,7 +125,7 @@ def test_nothing_stands_in_for_what_is_loaded_later() -> None:
     classes = [
         f"{path}:{node.lineno} {node.name}"
         for path, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.ClassDef)
     ]
     assert [one for one in (*classes, *functions()) if "lazy" in one.split()[1].lower()] == []

@@ -8,7 +8,7 @@ from functools import cache
 from textwrap import dedent
 
 import textual
-from tests.house.source import modules
+from tests.house.source import modules, nodes
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 INTERNALS = "tui/textual_internals.py"
@@ -76,7 +76,7 @@ def test_what_would_be_private_is_found() -> None:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [one.name for one in node.names]
@@ -89,7 +89,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def _read(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Attribute) and node.attr in TEMPTING and not _is_super(node.value):
             yield node.attr
 

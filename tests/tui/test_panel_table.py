@@ -5,7 +5,7 @@ import inspect
 from functools import cache
 from typing import get_args
 
-from tests.house.source import modules
+from tests.house.source import modules, nodes
 
 from assent.tui.context import PanelName
 from assent.tui.parts import PANELS
@@ -16,7 +16,7 @@ def _calls() -> list[tuple[str, int, tuple[str, ...]]]:
     """Returns each call of `open` in the terminal UI: panel, positional arguments, options."""
     found = []
     for path, tree in modules().items():
-        for node in ast.walk(tree) if path.startswith("tui/") else ():
+        for node in nodes(tree) if path.startswith("tui/") else ():
             match node:
                 case ast.Call(
                     ast.Attribute(attr="open"), [ast.Constant(str(name)), *rest], keywords
