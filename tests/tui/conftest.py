@@ -27,7 +27,23 @@ def _parsed_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[
     return _parsed[key]
 
 
+_parse_all = Stylesheet.parse
+_sheets: dict[tuple[object, ...], tuple[list[RuleSet], dict[str, list[RuleSet]]]] = {}
+
+
+def _parse_once(sheet: Stylesheet) -> None:
+    """Does the same for all style sheets of an app together, with what finds rules by name."""
+    key = (*sheet.source.items(), frozenset(sheet._variables.items()))
+    if key not in _sheets:
+        _parse_all(sheet)
+        assert sheet._rules is not None
+        _sheets[key] = (sheet._rules, sheet.rules_map)
+    sheet._rules, sheet._rules_map = _sheets[key]
+    sheet._require_parse = False
+
+
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]
+Stylesheet.parse = _parse_once  # type: ignore[method-assign]
 # What changes is painted at most 5 times a second instead of 60: nobody watches.
 screen.UPDATE_PERIOD = 1 / 5  # type: ignore[misc]
 screen.Screen._compositor_refresh = painted_later  # type: ignore[method-assign]

@@ -24,6 +24,7 @@ from assent.tui.min_size import (
     WIDTH_BREAKPOINTS,
     TooSmallOverlay,
     is_ignored_input,
+    size_classes,
 )
 from assent.tui.prompt.input import PromptInput
 from assent.tui.status import StatusLine
@@ -69,6 +70,10 @@ class BaseApp(DrivenApp):
         self._hint_ends: TimerHandle | None = None
 
     def compose(self) -> ComposeResult:
+        screen = self.screen_stack[0]
+        screen.update_classes(
+            size_classes(self.size) | self._side_classes(self.size.width), update=False
+        )
         with Horizontal(id="main"):
             with Vertical(id="left"):
                 yield ConversationView(id="conversation")
@@ -101,17 +106,22 @@ class BaseApp(DrivenApp):
         return [NO_COLOR if isinstance(f, Monochrome) else f for f in super().get_line_filters()]
 
     def on_resize(self, event: Resize) -> None:
-        narrow = event.size.width < SIDEBAR_MIN_WIDTH
         screen = self.screen_stack[0]
-        if narrow and screen.has_class("side"):
+        classes = self._side_classes(event.size.width)
+        if classes["narrow"] and screen.has_class("side"):
             self.call_after_refresh(self.prompt.focus_text)  # the side area goes, and had the keys
-        screen.set_class(narrow, "narrow")
-        screen.set_class(self.side_wanted and not narrow, "side")
+        screen.update_classes(classes)
+
+    def _side_classes(self, width: int) -> dict[str, bool]:
+        """Returns the classes that say whether there is a side area, and how wide the screen is."""
+        narrow = width < SIDEBAR_MIN_WIDTH
+        return {"narrow": narrow, "side": self.side_wanted and not narrow}
 
     def open_panel(
         self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
     ) -> None:
         """Opens a panel; keys typed before the user could see it are dropped."""
+        panel.update_classes(size_classes(self.size), update=False)
         self.push_screen(panel, then)
         self.debounce_keys(panel)
 

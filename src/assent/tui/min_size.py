@@ -35,6 +35,15 @@ class TooSmallOverlay(Widget):
         return Text(f"{told} Make it larger. Nothing was decided. Ctrl+C twice exits.")
 
 
+def size_classes(size: Size) -> dict[str, bool]:
+    """Returns the classes that Textual gives a screen when it learns its size.
+
+    A screen that has them before anything is in it is not styled a second time for them.
+    """
+    tight, low = size.width < MIN_SIZE.width, size.height < MIN_SIZE.height
+    return {"-tight": tight, "-roomy": not tight, "-low": low, "-high": not low}
+
+
 def is_too_small(size: Size) -> bool:
     """Tells whether the screen is too small."""
     return size.width < MIN_SIZE.width or size.height < MIN_SIZE.height
