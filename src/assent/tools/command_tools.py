@@ -46,7 +46,7 @@ class ShellArgs(OptionArgs, frozen=True, forbid_unknown_fields=True):
     stage: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="do not run")] = False
     network: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="if staged")] = False
     # It implies `stage`.
-    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage as last")] = False
+    at_end: Annotated[bool, PLAN_FIELD, msgspec.Meta(description="stage last")] = False
     folder: Annotated[str, HIDDEN_FIELD] = ""
     timeout: Annotated[float, msgspec.Meta(description="seconds")] = 0  # as many as usual
     subject: Annotated[str, HIDDEN_FIELD] = ""

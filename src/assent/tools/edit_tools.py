@@ -63,7 +63,7 @@ BEGINNING = 1 << 16  # bytes that tell how a file is written
 
 class WriteArgs(OptionArgs, frozen=True):
     path: Annotated[str, msgspec.Meta(description="file")]
-    content: Annotated[str, msgspec.Meta(description="new text")]
+    content: Annotated[str, msgspec.Meta(description="text")]
 
 
 def write_touches(args: WriteArgs, context: ToolContext) -> tuple[ResourceAccess, ...]:
@@ -122,7 +122,7 @@ class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[
         str | list[str], msgspec.Meta(description="file; glob (**/ can be empty) with replace_all")
     ]
-    old: Annotated[str, msgspec.Meta(description="text of one place")]
+    old: Annotated[str, msgspec.Meta(description="unique text")]
     new: Annotated[str, msgspec.Meta(description="new text")]
     replace_all: Annotated[bool, msgspec.Meta(description="all")] = False
     word: Annotated[bool, msgspec.Meta(description="whole words")] = False

@@ -113,7 +113,7 @@ IMAGES = {
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="src/a.py")]
     lines: Annotated[str, msgspec.Meta(description="28-67,Cart.total")] = ""
-    more: Annotated[list[str], msgspec.Meta(description="others: src/b.py:28-67,Cart.total")] = []
+    more: Annotated[list[str], msgspec.Meta(description="others: src/b.py:28-67,f")] = []
     offset: Annotated[int, HIDDEN_FIELD] = 0
     limit: Annotated[int, HIDDEN_FIELD] = 0
     end_line: Annotated[int, HIDDEN_FIELD] = 0

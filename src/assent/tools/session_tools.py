@@ -39,7 +39,7 @@ MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled"
 
 
 class TodoItemArgs(msgspec.Struct, frozen=True):
-    content: Annotated[str, msgspec.Meta(description="what to do")]
+    content: Annotated[str, msgspec.Meta(description="task")]
     status: Annotated[TodoStatus, msgspec.Meta(description="pending")] = "pending"
 
 
