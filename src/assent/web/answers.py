@@ -256,7 +256,7 @@ class WorkAnswer(TypedDict):
     next: NotRequired[str]
 
 
-class WorksAnswer(TypedDict):
+class WorkListAnswer(TypedDict):
     """Builds and rehearsals of a plan, oldest first."""
 
     work: list[WorkAnswer]
@@ -318,7 +318,7 @@ class OperationRow(TypedDict):
     profile: NotRequired[str]
 
 
-class StagedAnswer(WarningFields):
+class StagedOperationsAnswer(WarningFields):
     """What was staged; `operation` is null if the file is that already."""
 
     operation: NotRequired[OperationRow | None]
@@ -333,7 +333,7 @@ class OperationsAnswer(TypedDict):
     operations: list[OperationRow]
 
 
-class RemovedAnswer(WarningFields):
+class RemovedOperationsAnswer(WarningFields):
     """What was removed, with what depended on it."""
 
     operation: NotRequired[OperationRow]
@@ -342,7 +342,7 @@ class RemovedAnswer(WarningFields):
     remaining: int
 
 
-class ContentAnswer(TypedDict):
+class OperationContentAnswer(TypedDict):
     """Content of an operation, in base64 if it is not UTF-8."""
 
     id: str
@@ -438,20 +438,20 @@ class ReviewAnswer(ExcludedFields, OutlineFields, WarningFields):
     page_operations: NotRequired[int]
 
 
-class ApprovedAnswer(PlanAnswer, ExcludedFields):
+class ApprovedPlanAnswer(PlanAnswer, ExcludedFields):
     """An approved plan; with its build, if one was asked for, too."""
 
     discarded: NotRequired[list[str]]
     work: NotRequired[WorkAnswer]
 
 
-class RejectedAnswer(PlanAnswer):
+class RejectedPlanAnswer(PlanAnswer):
     """A plan that was sent back, and how many comments with it."""
 
     comments: NotRequired[int]
 
 
-class RebasedAnswer(PlanAnswer):
+class RebasedPlanAnswer(PlanAnswer):
     """A plan on the files as they are now, and what that changed."""
 
     was: str
@@ -466,8 +466,8 @@ class RebasedAnswer(PlanAnswer):
 # Runs
 
 
-class RunRow(TypedDict):
-    """A past run."""
+class RunFields(TypedDict):
+    """What a past run is, without its operations."""
 
     workspace: str
     run: str
@@ -478,13 +478,18 @@ class RunRow(TypedDict):
     runs: list[str]
     at: str
     outcome: str | None
-    operations: int
     own: int
     shared: int
     undone: bool
     partly_undone: bool
     accepted: bool
     given_up: str | None
+
+
+class RunRow(RunFields):
+    """A past run, and how many operations it had."""
+
+    operations: int
 
 
 class RunsAnswer(TypedDict):
@@ -495,25 +500,10 @@ class RunsAnswer(TypedDict):
     kept: int
 
 
-class RunAnswer(TypedDict):
+class RunAnswer(RunFields):
     """A run with the result of each operation; `seen` is named to recover it."""
 
-    workspace: str
-    run: str
-    kind: str
-    plan: str
-    plan_id: str | None
-    session: str | None
-    runs: list[str]
-    at: str
-    outcome: str | None
     operations: list[Row]
-    own: int
-    shared: int
-    undone: bool
-    partly_undone: bool
-    accepted: bool
-    given_up: str | None
     unfinished: bool
     seen: int | None
     working: NotRequired[bool]
@@ -521,7 +511,7 @@ class RunAnswer(TypedDict):
     next: NotRequired[list[str]]
 
 
-class OutputAnswer(TypedDict):
+class RunOutputAnswer(TypedDict):
     """What the commands of a run printed and changed."""
 
     run: str
@@ -550,7 +540,7 @@ class UndoAnswer(TypedDict):
     outcome: NotRequired[str]
 
 
-class ReportAnswer(WarningFields):
+class RunReportAnswer(WarningFields):
     """How a run ended; `next` if a person has to decide. `work` is a build that goes on."""
 
     run: NotRequired[str | None]
@@ -640,7 +630,7 @@ class RewoundSessionAnswer(SessionAnswer, RewoundFields, WarningFields):
     """A session as it was before a message; `result` is how the undo of its files ended."""
 
     files: Literal["kept", "restored"]
-    result: NotRequired[ReportAnswer]
+    result: NotRequired[RunReportAnswer]
 
 
 class SessionEventRow(TypedDict):
@@ -715,7 +705,7 @@ class QuestionsAnswer(TypedDict):
     questions: list[QuestionAnswer]
 
 
-class AnsweredAnswer(TypedDict):
+class AnsweredQuestionAnswer(TypedDict):
     """An answer that counts; the session goes on when no question is open."""
 
     workspace: str

@@ -19,7 +19,13 @@ from assent.render.review_changes import changes_text
 from assent.render.rows import Row, error_row
 from assent.render.status import of_plan
 from assent.runs.rehearsal import RehearsalRequest
-from assent.web.answers import ApprovedAnswer, RejectedAnswer, ReviewAnswer, WorkAnswer, WorksAnswer
+from assent.web.answers import (
+    ApprovedPlanAnswer,
+    RejectedPlanAnswer,
+    ReviewAnswer,
+    WorkAnswer,
+    WorkListAnswer,
+)
 from assent.web.api.plans import row_of_plan, warned
 from assent.web.endpoint import API, Answer, ApiCall, Endpoint, Nothing
 from assent.web.review_memory import Served
@@ -294,11 +300,11 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", "/plans/{plan}/approve", "Approve a plan by its digest", "approver", approve,
-        body=ApproveRequest, decides=True, answer=ApprovedAnswer,
+        body=ApproveRequest, decides=True, answer=ApprovedPlanAnswer,
     ),
     Endpoint(
         "POST", "/plans/{plan}/reject", "Reject a plan and say why", "author", reject,
-        body=RejectRequest, answer=RejectedAnswer,
+        body=RejectRequest, answer=RejectedPlanAnswer,
     ),
     Endpoint(
         "POST", "/plans/{plan}/build", "Build an approved plan", "approver", build,
@@ -309,7 +315,7 @@ ENDPOINTS = (
         body=RehearseRequest, status=202, answer=WorkAnswer,
     ),
     Endpoint("GET", "/plans/{plan}/work", "Its builds and rehearsals", "viewer", list_work,
-             answer=WorksAnswer),
+             answer=WorkListAnswer),
     Endpoint("GET", "/plans/{plan}/work/{work}", "One of them", "viewer", show_work,
              answer=WorkAnswer),
 )  # fmt: skip

@@ -21,7 +21,12 @@ from assent.core.plan.operation import (
     matching_operations,
 )
 from assent.render.rows import Row, operation_row
-from assent.web.answers import ContentAnswer, OperationsAnswer, RemovedAnswer, StagedAnswer
+from assent.web.answers import (
+    OperationContentAnswer,
+    OperationsAnswer,
+    RemovedOperationsAnswer,
+    StagedOperationsAnswer,
+)
 from assent.web.api.plans import warned
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 from assent.web.errors import TooLarge
@@ -231,14 +236,14 @@ ENDPOINTS = (
              answer=OperationsAnswer),
     Endpoint(
         "POST", "/plans/{plan}/operations", "Stage an operation", "author", stage,
-        body=StageRequest, answer=StagedAnswer,
+        body=StageRequest, answer=StagedOperationsAnswer,
     ),
     Endpoint(
         "GET", "/plans/{plan}/operations/{operation}/content", "What an operation writes",
-        "viewer", content, ContentQuery, answer=ContentAnswer,
+        "viewer", content, ContentQuery, answer=OperationContentAnswer,
     ),
     Endpoint(
         "DELETE", "/plans/{plan}/operations/{operation}", "Remove an operation", "author", remove,
-        answer=RemovedAnswer,
+        answer=RemovedOperationsAnswer,
     ),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from assent.web.answers import (
     OutlinedPlanAnswer,
     PlanAnswer,
     PlansAnswer,
-    RebasedAnswer,
+    RebasedPlanAnswer,
     ReviewAnswer,
     RevisionAnswer,
     RevisionsAnswer,
@@ -222,7 +222,7 @@ ENDPOINTS = (
              answer=OutlinedPlanAnswer),
     Endpoint(
         "POST", "/plans/{plan}/rebase", "Rebase a plan", "approver", rebase, body=RebaseRequest,
-        answer=RebasedAnswer,
+        answer=RebasedPlanAnswer,
     ),
     Endpoint(
         "POST", "/plans/{plan}/discard", "Discard a plan", "approver", discard, body=PlanDigest,

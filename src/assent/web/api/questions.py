@@ -18,7 +18,7 @@ from assent.render.question_answers import (
 )
 from assent.render.questions import pending_question_row
 from assent.render.rows import Row, redacted_row
-from assent.web.answers import AnsweredAnswer, QuestionAnswer, QuestionsAnswer
+from assent.web.answers import AnsweredQuestionAnswer, QuestionAnswer, QuestionsAnswer
 from assent.web.endpoint import ApiCall, Endpoint, Nothing
 
 if TYPE_CHECKING:
@@ -129,5 +129,5 @@ ENDPOINTS = (
     Endpoint("GET", "/questions/{question}", "A question", "viewer", show_question,
              answer=QuestionAnswer),
     Endpoint("POST", "/questions/{question}/answer", "Answer a question", "author", answer,
-             body=GivenAnswer, answer=AnsweredAnswer),
+             body=GivenAnswer, answer=AnsweredQuestionAnswer),
 )  # fmt: skip

@@ -29,9 +29,9 @@ from assent.runs.run_rows import (
 )
 from assent.web.answers import (
     EvidenceAnswer,
-    OutputAnswer,
-    ReportAnswer,
     RunAnswer,
+    RunOutputAnswer,
+    RunReportAnswer,
     RunsAnswer,
     UndoAnswer,
 )
@@ -294,7 +294,7 @@ ENDPOINTS = (
              answer=RunsAnswer),
     Endpoint("GET", "/runs/{run}", "A run", "viewer", show_run, answer=RunAnswer),
     Endpoint("GET", "/runs/{run}/output", "What its commands printed", "viewer", output,
-             answer=OutputAnswer),
+             answer=RunOutputAnswer),
     Endpoint("GET", "/runs/{run}/evidence", "Signed evidence of it", "viewer", evidence,
              answer=EvidenceAnswer),
     Endpoint("GET", "/runs/{run}/undo", "What an undo would do", "viewer", preview_undo, UndoQuery,
@@ -303,14 +303,14 @@ ENDPOINTS = (
              answer=UndoAnswer),
     Endpoint(
         "POST", "/runs/{run}/undo", "Undo a run by the digest shown", "approver", undo,
-        body=UndoRequest, decides=True, answer=ReportAnswer,
+        body=UndoRequest, decides=True, answer=RunReportAnswer,
     ),
     Endpoint(
         "POST", "/runs/{run}/redo", "Redo a run by the digest shown", "approver", redo,
-        body=RedoRequest, decides=True, answer=ReportAnswer,
+        body=RedoRequest, decides=True, answer=RunReportAnswer,
     ),
     Endpoint(
         "POST", "/runs/{run}/recover", "Decide a run that stopped", "approver", recover,
-        body=RecoverRequest, decides=True, answer=ReportAnswer,
+        body=RecoverRequest, decides=True, answer=RunReportAnswer,
     ),
 )  # fmt: skip
