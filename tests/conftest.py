@@ -25,12 +25,10 @@ MANY = 20_000  # values made before the garbage collector looks at them; the usu
 
 
 # Many workers share few processors: how long an example takes says nothing about the property.
-# Every run tries the same examples, so that half of the usual hundred finds what a change breaks;
-# `pytest --hypothesis-profile=default` looks for new ones.
+# Every run tries the same examples; `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile(
     "steady",
     parent=settings(),
-    max_examples=50,
     deadline=None,
     derandomize=True,
     database=None,
