@@ -68,7 +68,7 @@ def test_its_description_lists_only_what_there_is(desk: Desk) -> None:
     assert told(PLAN) == (
         "Adds tools to your next answer: list (tree), search (definitions), git (history, "
         "blame), patch (a diff), delete, move, notebook_edit (cells), options (2 or 3 plans), "
-        "rehearse, remember (for later sessions), task (sub-agents)."
+        "rehearse, remember (facts), task (sub-agents)."
     )
     child = told(PermissionContext("plan", child=True, deeper=False))
     assert child.endswith("answer: list (tree), search (definitions), git (history, blame).")

@@ -120,7 +120,7 @@ _Places: TypeAlias = list[tuple[TextReplacement, int]]  # each with the number o
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[
-        str | list[str], msgspec.Meta(description="file; glob (**/ can be empty) with replace_all")
+        str | list[str], msgspec.Meta(description="file; glob with replace_all")
     ]
     old: Annotated[str, msgspec.Meta(description="unique text")]
     new: Annotated[str, msgspec.Meta(description="new text")]

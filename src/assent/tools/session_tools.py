@@ -183,7 +183,7 @@ REMEMBER = Tool(
     remember_touches,
     run_remember,
     Action.PLAN,
-    on_demand="for later sessions",
+    on_demand="facts",
 )
 
 
@@ -365,7 +365,7 @@ UNSTAGE = Tool(
     run_unstage,
     Action.PLAN,
     only="plan",
-    on_demand="take out operations",
+    on_demand=SELF_EXPLAINING,
 )
 
 
