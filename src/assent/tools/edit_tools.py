@@ -119,9 +119,7 @@ _Places: TypeAlias = list[tuple[TextReplacement, int]]  # each with the number o
 
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: Annotated[
-        str | list[str], msgspec.Meta(description="file; glob with replace_all")
-    ]
+    path: Annotated[str | list[str], msgspec.Meta(description="file; glob with replace_all")]
     old: Annotated[str, msgspec.Meta(description="unique text")]
     new: Annotated[str, msgspec.Meta(description="new text")]
     replace_all: Annotated[bool, msgspec.Meta(description="all")] = False
