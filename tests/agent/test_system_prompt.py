@@ -110,8 +110,7 @@ def test_g12_the_plan_agent_is_to_rehearse_before_it_presents_if_it_can() -> Non
     plan = agents()["plan"]
     told = mode_instructions(plan)
     tried = (
-        " Its `rehearse` tries all in a copy first and shows nothing that fails: no need "
-        "to probe."
+        " Its `rehearse` tries all in a copy first and shows nothing that fails: no need to probe."
     )
     assert told.index("`present_plan`") < told.index(tried)
     assert mode_instructions(plan, absent={"rehearse"}) == told.replace(tried, "")
