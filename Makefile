@@ -14,11 +14,11 @@ WORKERS = $(shell expr 3 \* $(CORES))
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
 	jq:jq tree:tree file:file column:bsdextrautils gawk:gawk mawk:mawk xxd:xxd openssl:openssl \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs losetup:mount fusermount3:fuse3 less:less tmux:tmux \
-	/usr/bin/python3:python3 node:nodejs curl:curl
+	/usr/bin/python3:python3 node:nodejs curl:curl chromium:chromium groff:groff-base
 MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
 	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
 
-# Tests start the program very often; without its caches it would be compiled every time.
+# Without its caches every start would compile the program and the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -30,9 +30,12 @@ help: ## list these commands
 setup: $(STAMP) ## make or refresh the virtual environment in .venv
 
 $(STAMP): requirements-dev.txt pyproject.toml
+	@echo "Setting up $(VENV): creates the environment, then installs the pinned packages (about a minute)."
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/python || { echo "1/3 creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "2/3 installing pinned packages from requirements-dev.txt"
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	@echo "3/3 installing Assent from this checkout"
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -90,4 +93,5 @@ demo: $(STAMP) ## play the demonstration from end to end
 
 docs: $(STAMP) ## write the generated parts of the documentation anew
 	$(BIN)/python tools/docs.py
+	$(BIN)/python tools/man.py
 	$(BIN)/python tools/terminal.py

@@ -16,6 +16,7 @@ from bench.figure import Figure, figure_line, head_line, missed_line
 from bench.large_state import large_state_figures
 from bench.model_request import model_request_figures
 from bench.pace import FULL, QUICK, Scale, spread
+from bench.pages import page_figures
 from bench.run_history import run_history_figures
 from bench.sandbox import sandbox_figures
 from bench.scratch import scratch_figures
@@ -51,6 +52,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "stories": story_figures,
     "terminal": terminal_figures,
     "server": server_figures,
+    "pages": page_figures,
 }
 
 

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ def server_figures(work: Path, scale: Scale) -> Iterator[Figure]:
 @contextmanager
 def _serving(work: Path, port: int) -> Iterator[RunningServer]:
     """Starts a server, which has done one turn when it is measured."""
-    with _started(work, port) as (process, url):
+    with started(work, port) as (process, url):
         command = [ASSENT, "serve", "token", "--name", work.name, "--role", "author", "--json"]
         made = subprocess.run(command, cwd=work, check=True, capture_output=True)
         host = url.removeprefix("http://")
@@ -103,9 +103,12 @@ def _serving(work: Path, port: int) -> Iterator[RunningServer]:
 
 
 @contextmanager
-def _started(work: Path, port: int) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def started(
+    work: Path, port: int, env: Mapping[str, str] = os.environ
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Starts a server for a workspace; yields it and its URL."""
     command = [ASSENT, "serve", "--json", "--no-open", "--workspace", str(work)]
-    env = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+    env = {**env, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
     quiet = subprocess.DEVNULL
     with subprocess.Popen(
         command, cwd=work, env=env, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet
@@ -120,7 +123,7 @@ def _started(work: Path, port: int) -> Iterator[tuple[subprocess.Popen[bytes], s
 
 def _ready(work: Path, port: int) -> float:
     began = time.monotonic()
-    with _started(work, port) as (_, url):
+    with started(work, port) as (_, url):
         asyncio.run(_get_login(url.removeprefix("http://")))
         return time.monotonic() - began
 

@@ -302,7 +302,9 @@ def endpoints() -> str:
         )
         for each in ENDPOINTS
     ]
-    rows.append(("`GET /events`", "What happens, live", "viewer", "", "", "200 400 401 403 503"))
+    rows.append(
+        ("`GET /events`", "What happens, live", "viewer", "", "", "200 400 401 403 404 503")
+    )
     return _table(("Endpoint", "", "Role", "Body", "Answer", "Statuses"), rows)
 
 

@@ -4,7 +4,8 @@ import pytest
 from tests.cli.harness import PROGRAM, World
 
 from assent import __version__
-from assent.cli.registry import COMMANDS
+from assent.cli.registry import COMMANDS, EVERYDAY
+from assent.cli.registry import GROUPS as HELP_GROUPS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = (
@@ -28,7 +29,9 @@ GROUPS = {
     "debug": ("prompt", "tools"),
     "modes": ("list", "show", "export", "import"),
     "trust": ("show", "give", "revoke", "list"),
-    "mcp": ("list",),
+    "mcp": ("list", "add", "remove"),
+    "config": ("list", "get", "set", "unset", "edit"),
+    "agents": ("list", "show"),
     "scratch": ("list", "show", "clear"),
     "keys": ("show", "list", "trust", "revoke"),
 }
@@ -139,6 +142,12 @@ def test_the_program_lists_every_command(world: World) -> None:
         assert f"  {name}".encode() in texts[0]
         assert purpose.encode() in texts[0]
     assert world.run("--help").out == texts[0]
+
+
+def test_help_groups_every_command_once_and_the_everyday_ones_first() -> None:
+    names = [*EVERYDAY, *(name for names in HELP_GROUPS.values() for name in names)]
+    assert sorted(names) == sorted(COMMANDS)
+    assert len(EVERYDAY) == 10
 
 
 def test_version(world: World) -> None:

@@ -21,7 +21,7 @@ ESCAPE = bytes([27]).decode()
 
 NONE = (
     b"No model available: no API key set, no provider configured, no local server running.\n"
-    b"Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server\n"
+    b"Next: assent login, or export ANTHROPIC_API_KEY=..., or start a local server\n"
 )
 
 

@@ -30,7 +30,8 @@ def test_a_plain_file_is_read_with_its_owner_and_mode(tmp_path: Path, follow: bo
     path = tmp_path / "a.toml"
     path.write_bytes(b"[plan]\ndir = 'x'\n")
     path.chmod(0o640)
-    expected = ConfigFile(path, {"plan": {"dir": "x"}}, os.geteuid(), 0o100640)
+    text = path.read_bytes()
+    expected = ConfigFile(path, {"plan": {"dir": "x"}}, os.geteuid(), 0o100640, text)
     assert read_config(path, os.open, follow=follow) == expected
 
 

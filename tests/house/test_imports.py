@@ -44,6 +44,8 @@ LATER = {
         "assent.runs.run_status",
     ),
     "assent.app.composition": ("assent.runs.plan_commands", "assent.app.scratch"),
+    # A configuration that cannot be used is explained, and most can be used.
+    "assent.config.config_file": ("assent.config.schema",),
     # Only a name that is not known is compared with others.
     "assent.app.rules": ("difflib",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.
@@ -80,17 +82,21 @@ LATER = {
         "assent.permissions.risk_rating",
         "assent.planning.snapshot.recorder",
     ),
+    # Most of what is rendered has no code in it, or has it without colours.
+    "assent.render.syntax": ("pygments",),
     # Parsers of four languages: a first request has edited nothing.
     "assent.tools.dispatcher": ("assent.tools.diagnostics",),
     # The first paint does not wait for the engine, commands, panels and sidebar.
-    "assent.cli.tui": ("assent.app", "assent.cli.root"),
+    "assent.cli.tui": ("assent.app", "assent.cli.root", "assent.cli.serve"),
     "assent.tui.app": ("assent.tui.parts",),
-    # The first answer of a server does not wait for what reads the configuration and the files.
+    # The first answer of a server does not wait for what reads the configuration and the files,
+    # nor for what renders pages.
+    "assent.web.app": ("assent.web.pages.routes",),
     "assent.web.api.configuration": ("assent.app", "assent.config.settings"),
     "assent.web.api.files": ("assent.app.workspace_files",),
 }
 DRIVERS = (
-    "textual", "sqlite3", "ssl", "yaml", "tomllib", "ctypes", "nacl", "tree_sitter",
+    "textual", "sqlite3", "ssl", "yaml", "tomllib", "ctypes", "nacl", "keyring", "tree_sitter",
     "tree_sitter_bash",
 )  # fmt: skip
 

@@ -19,10 +19,11 @@ IMPORTED = {
     "textual._parser.ParseError",
     "textual._xterm_parser.XTermParser",
 }
-READ = {"_auto_restart", "_must_signal_resume"}
+READ = {"_auto_restart", "_file", "_must_signal_resume"}
 OVERRIDDEN = {
     "DrivenApp._handle_exception",
     "DrivenApp._print_error_renderables",
+    "TerminalDriver._file",
     "TerminalDriver._sigcont_application",
 }
 

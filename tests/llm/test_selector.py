@@ -83,8 +83,8 @@ def test_what_is_chosen(asked: tuple[str, ...], wanted: str) -> None:
 
 
 REFUSED: dict[str, tuple[tuple[object, ...], str, str]] = {
-    "nothing": (("", {}), "No model available", "export ANTHROPIC_API_KEY"),
-    "no key": (("openai/gpt-5", A), "OPENAI_API_KEY is not set", "export OPENAI_API_KEY=..."),
+    "nothing": (("", {}), "No model available", "assent login"),
+    "no key": (("openai/gpt-5", A), "OPENAI_API_KEY is not set", "assent login openai"),
     "no default": (("", G), "groq has no default model", "assent models list groq"),
     "nonsense": (("gpt-9000", A), "is not a known model", "assent models list"),
     "an unknown provider": (("nobody/x", A), "is not a known model", "assent models list"),

@@ -14,6 +14,7 @@ from assent.core.permission.rule import (
 )
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
+from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
 
@@ -200,11 +201,11 @@ RISKS = [
     (Action.SHELL, "cat .env", "high", ".env may contain secrets"),
     (Action.SHELL, DANGER, "high", "It runs what it downloads."),
     (Action.SHELL, UNCERTAIN, "high", "This command could not be fully parsed"),
-    (Action.FETCH, "https://example.org", "medium", "example.org"),
+    (Action.FETCH, "https://example.org", "high", "example.org"),
     (Action.FETCH, "http://10.0.0.1", "high", "private network"),
     (Action.FETCH, "gopher://x", "high", "is not an http or https URL"),
     (Action.TOOL, "tracker_close", "high", "It is unknown what tracker_close changes"),
-    (Action.OUTSIDE, "/usr", "medium", "outside the workspace"),
+    (Action.OUTSIDE, "/usr", "high", "outside the workspace"),
     (Action.TASK, "explore", "low", ""),
     (Action.PLAN, "plan", "low", ""),
     (Action.SEEK, ".env", "low", ""),
@@ -234,3 +235,51 @@ def test_without_an_agent_the_modes_own_is_meant(mode: Mode) -> None:
     posture = PermissionContext(mode, grants=(yes(PermissionPattern("edit", "a.py"), mode=mode),))
     wanted = Verdict.STAGE if mode == "plan" else RUN
     assert GATE.decide([ResourceAccess(Action.EDIT, "a.py")], posture).verdict is wanted
+
+
+REAL = RuleGate(
+    PermissionPolicy(root="/srv/app", home="/home/ada"), classify_command_line, files_read_by
+)
+EVERY_FILE = yes(PermissionPattern("edit", "**"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", ".git/hooks/pre-commit", ".github/workflows/ci.yml", "../x", "/etc/passwd", "~/x.py",
+     "$HOME/x.py", ".opencode/assent.toml"],
+)  # fmt: skip
+def test_f84_a_wildcard_covers_ordinary_files_alone_also_in_a_build(path: str) -> None:
+    request = [ResourceAccess(Action.EDIT, path)]
+    assert judged(Action.EDIT, "src/a.py", EVERY_FILE, gate=REAL).verdict is RUN
+    assert judged(Action.EDIT, path, EVERY_FILE, gate=REAL).verdict is ASK
+    grant = yes(PermissionPattern("edit", "**"), mode="ask", plan="p1")
+    scoped = parse_rules({"edit": {"*": "ask", "docs/**": "allow"}})
+    policy = PermissionPolicy((RuleLayer("scope", scoped),), root="/srv/app", home="/home/ada")
+    gate = RuleGate(policy, classify_command_line, files_read_by)
+    building = PermissionContext("ask", agents=BUILD, grants=(grant,), building=True)
+    assert gate.decide(request, building).verdict is ASK
+
+
+@pytest.mark.parametrize(
+    ("prefix", "light", "heavy"),
+    [("git branch *", "git branch x", "git branch -D main"),
+     ("git tag *", "git tag v1", "git tag -d v1"),
+     ("make test *", "make test", "make test install"),
+     ("echo *", "echo x", "echo x > .git/config")],
+)  # fmt: skip
+def test_f84_an_answer_to_a_light_command_covers_none_of_high_risk(
+    prefix: str, light: str, heavy: str
+) -> None:
+    grant = yes(PermissionPattern("bash", prefix), PermissionPattern("edit", "**"))
+    assert judged(Action.SHELL, light, grant, gate=REAL).verdict is RUN
+    assert judged(Action.SHELL, heavy, grant, gate=REAL).verdict is ASK
+
+
+@pytest.mark.parametrize(
+    "line", ["cat /etc/hosts", "grep -r password /home", "ls ~", "cat ../notes.txt"]
+)
+def test_f90_who_is_asked_learns_that_a_command_looks_outside(line: str) -> None:
+    request = [ResourceAccess(Action.SHELL, line)]
+    assert REAL.risk(request, asking=True)[0] == "high"
+    inside = [ResourceAccess(Action.SHELL, "cat notes.txt")]
+    assert REAL.risk(inside, asking=True) == REAL.risk(inside)

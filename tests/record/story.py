@@ -37,6 +37,7 @@ CHAPTERS: dict[str, Chapter] = {
     "prose": story_talk.prose,
     "options": story_talk.options,
     "permissions": story_machine.permissions,
+    "settings": story_machine.settings,
     "surroundings": story_machine.surroundings,
     "sandbox": story_machine.sandboxed,
     "serve": story_machine.serving,

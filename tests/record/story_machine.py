@@ -140,6 +140,43 @@ def surroundings(tell: Record) -> None:
     tell("version", "--version", form="text")
 
 
+def settings(tell: Record) -> None:
+    """Keys of providers, without a keyring."""
+    here = tell.machine
+    env = {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
+    key = "a-key-that-nobody-has"
+    tell("login", "login", "openai", "--stdin", stdin=key, env=env)
+    tell("login-text", "login", "groq", "--stdin", "--file", stdin=key, form="text")
+    tell("login-list", "login", "--list")
+    tell("login-list-text", "login", "--list", form="text")
+    tell("login-unknown", "login", "opnai", "--stdin", stdin=key, code=2)
+    tell("logout", "logout", "openai")
+    tell("logout-none", "logout", "openai", code=1)
+    here.config.with_name("credentials").chmod(0o644)
+    tell("login-exposed", "login", "--list", code=1)
+    here.config.with_name("credentials").unlink()
+    tell("config-list", "config", "list")
+    tell("config-list-all", "config", "list", "--all")
+    tell("config-set", "config", "set", "mode", "ask")
+    tell("config-set-wrong", "config", "set", "mode", "nope", code=2)
+    tell("config-set-project", "config", "set", "--project", "budget.dollars", "1", code=7)
+    tell("config-get", "config", "get", "mode")
+    tell("config-get-unknown", "config", "get", "mood", code=1)
+    tell("config-unset", "config", "unset", "mode")
+    tell("config-unset-none", "config", "unset", "mode", code=1)
+    tell("config-edit", "config", "edit", code=2)
+    tell("mcp-add", "mcp", "add", "one", "--", "server")
+    tell("mcp-add-again", "mcp", "add", "one", "--", "server", code=2)
+    tell("mcp-remove", "mcp", "remove", "one")
+    tell("agents-list", "agents", "list")
+    tell("agents-show", "agents", "show", "plan")
+    tell("agents-show-unknown", "agents", "show", "plam", code=1)
+    tell("help", "help")
+    tell("help-topic", "help", "errors")
+    tell("help-unknown", "help", "erors", code=1)
+    tell("completion", "completion", "bash")
+
+
 def serving(tell: Record) -> None:
     """Who may use the server, and which workspaces it shows; tests/web has it at work."""
     tell("token", "serve", "token")

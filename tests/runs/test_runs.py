@@ -193,8 +193,8 @@ class BlindProjection:
     def remove_all_state(self, plan_id: str) -> None:
         raise WorkspaceError("No space left.")
 
-    def tidy(self) -> None:
-        self._real.tidy()
+    def tidy(self) -> bool:
+        return self._real.tidy()
 
     def skipped(self) -> list[str]:
         return self._real.skipped()

@@ -42,7 +42,7 @@ class Remembering(OpenGate):
     """Implements ports.Gate where the first two words of a command can be remembered."""
 
     def risk(
-        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False, asking: bool = False
     ) -> tuple[RiskLevel, tuple[str, ...]]:
         return "medium", ("It runs a program.",)
 

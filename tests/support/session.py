@@ -91,7 +91,7 @@ class OpenGate:
         return ""
 
     def risk(
-        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False, asking: bool = False
     ) -> tuple[RiskLevel, tuple[str, ...]]:
         return "low", ()
 

@@ -268,7 +268,7 @@ class BrokenGate:
         return ""
 
     def risk(
-        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False, asking: bool = False
     ) -> tuple[RiskLevel, tuple[str, ...]]:
         raise RuntimeError("out of order")
 

@@ -27,6 +27,7 @@ SIZE = (100, 30)
 PATIENCE = 1500  # looks at a condition before a test gives up
 SOON = 30  # looks after which it takes longer than most do
 UNSEEN = ("(_guarded)", "(run)")  # how threads are called whose work no word on the screen tells
+UNVERIFIED = "\n[verify]\nafter_build = false\n"  # scripts end with the build
 LONG_S = 600.0  # for a key to be pressed again, and for its hint: a machine may be busy
 HASTE = (0.0, 0.0, 0.0)  # nobody is as fast as a test; those about haste say otherwise
 
@@ -142,6 +143,8 @@ def listens(app: TerminalApp) -> bool:
     top = app.screen_stack[-1] if app.screen_stack else None
     if isinstance(top, DebouncedPanel):
         return top.listening
+    if len(app.screen_stack) == 1 and app.question is not None and app.question.is_keyed:
+        return app.question.listening
     return bool(getattr(top, "ready_at", 0.0) < inf)
 
 
@@ -149,7 +152,7 @@ class Stage(World):
     """A world with a screen in it; `script` says what the model will answer."""
 
     def __init__(self, base: Path, config: str = TRUSTING) -> None:
-        super().__init__(base, config + QUICK)
+        super().__init__(base, config + QUICK + UNVERIFIED)
         self.env |= ALONE
         self.path = base / "script.json"
 

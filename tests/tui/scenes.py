@@ -6,6 +6,7 @@ from typing import Any
 from tests.cli.scripts import MODEL, PRESENT, Turn, turn, write
 from tests.tui.harness import Seat, Stage, listens
 from tests.tui.svg_snapshot import picture, still
+from tests.tui.test_question import is_asked
 from tests.tui.widget_app import arrived
 
 from assent.tui.app import TerminalApp
@@ -124,6 +125,11 @@ class Theatre:
         await self.seat.until(lambda: len(self.app.screen_stack) > 1)
         await self.ready()
 
+    async def asked(self) -> None:
+        """Waits until keys go to a question."""
+        await self.seat.until(lambda: is_asked(self.seat))
+        await self.ready()
+
     async def at(self, kind: type[Panel[Any]]) -> None:
         """Waits until a panel of a kind is on top and can be read."""
         await self.seat.until(lambda: isinstance(self.app.screen, kind))
@@ -170,6 +176,7 @@ def played(
 
 def prepare(stage: Stage, *turns: Turn) -> None:
     """Puts the same small project onto a stage, with a model that says this."""
+    stage.env["HOME"] = str(stage.base)  # the folder is shown, and must be called the same anywhere
     stage.put("greet.py", b'name = "world"\nprint("Hi " + name)\n')
     stage.put("old.txt", b"nobody needs this\n")
     stage.path = stage.root / "script.json"

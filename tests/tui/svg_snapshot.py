@@ -32,7 +32,7 @@ CHANGING = (
     (re.compile(r"\b\d\d:\d\d\b"), "0"),
     (re.compile(r"\b\d+(\.\d)? (s|min) ago\b"), "0"),
 )
-TOOK = re.compile(r"( for)? \d+(\.\d)? s\b")  # which may be told or not, at any length
+TOOK = re.compile(r"( for| ·)? \d+(\.\d)? s\b")  # which may be told or not, at any length
 
 Run = tuple[int, str, Style]  # a column, what is written there, and how
 

@@ -3,12 +3,13 @@
 Times of keys are set, not waited for; a key that comes after a silence says so by its time."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from math import inf
 
 import pytest
 from tests.cli.scripts import turn
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
-from tests.tui.test_question import answers, asked
+from tests.tui.test_question import answers, asked, is_asked
 from tests.tui.test_run import approved, built
 from textual.events import Key
 
@@ -18,7 +19,8 @@ from assent.tui.keys import ANSWER_CANCELLED, ANSWER_S, CLOSE_S, DEBOUNCE_S, TOO
 from assent.tui.panels.approval.state import ASKING
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.panel import ConfirmPanel, DebouncedPanel
-from assent.tui.panels.question.panel import QuestionPanel
+from assent.tui.panels.question.block import InlineQuestion
+from assent.tui.panels.question.state import QuestionStage
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
 
@@ -56,6 +58,9 @@ async def at_pace(seat: Seat, keys: Iterable[str], gap: float = HUMAN_S, pause: 
     panel = seat.app.screen
     if isinstance(panel, DebouncedPanel):
         await seat.until(lambda: panel.listening or seat.app.screen is not panel)
+    block = seat.app.question
+    if block is not None and block.is_keyed:
+        await seat.until(lambda: block.listening or not block.is_keyed)
     at = max(seat.app.typed_at, Key("a", "a").time) + (pause or gap)
     for key in keys:
         event = Key(key, CHARS.get(key, key if len(key) == 1 else None))
@@ -153,16 +158,23 @@ def test_f41_no_sentence_takes_a_run_back(stage: Stage, asks: str) -> None:
     assert (stage.root / "long.txt").exists()
 
 
-@pytest.mark.parametrize("chosen", [(), ("u",), ("n",), ("u", "ctrl+y")])
-def test_f41_no_sentence_answers_a_permission(stage: Stage, chosen: tuple[str, ...]) -> None:
-    stage.script(turn("", TOUCH), turn("Done."))
+@pytest.mark.parametrize("command", ["touch made", "rm -r kept"])
+@pytest.mark.parametrize("chosen", [(), ("u",), ("a",), ("y",)])
+def test_f41_no_sentence_answers_a_permission(
+    stage: Stage, chosen: tuple[str, ...], command: str
+) -> None:
+    stage.put("kept/file", b"kept")
+    if command == "touch made" and chosen == ("y",):
+        command = "rm kept/file"  # of what is of small risk, this key alone is the answer
+    stage.script(turn("", ("shell", {"command": command})), turn("Done."))
 
     async def act(seat: Seat) -> None:
-        panel = await asked(seat, "Make it")
+        block = await asked(seat, "Do it")
         for words in SHARP if chosen else SENTENCES:
-            await slowly(seat, "end", *chosen)
+            await slowly(seat, *chosen)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
-            await uncovered(seat, panel)
+            assert not block.pace.has_pending, words
+            await reading(seat, block)
         assert len(seat.app.engine.pending_questions.pending()) == 1
         assert answers(seat) == []
         seat.app.session_controller.interrupt()
@@ -170,6 +182,59 @@ def test_f41_no_sentence_answers_a_permission(stage: Stage, chosen: tuple[str, .
 
     stage.show(act, ASK, paces=PACES)
     assert not (stage.root / "made").exists()
+    assert (stage.root / "kept/file").exists()
+
+
+async def reading(seat: Seat, block: InlineQuestion) -> None:
+    """Closes what words may have opened in a question: a field for a pattern, a confirmation."""
+    await seat.until(lambda: is_asked(seat))
+    if block.state.stage is not QuestionStage.READING:
+        await slowly(seat, "escape")
+    await seat.until(lambda: is_asked(seat) and block.state.stage is QuestionStage.READING)
+
+
+@pytest.mark.parametrize("gap", [0.001, 0.02, 0.033, 0.1])
+def test_f41_a_held_key_and_a_paste_as_keys_answer_nothing(stage: Stage, gap: float) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Make it")
+        for key in ("y", "n", "a", "enter", "ctrl+y"):
+            await at_pace(seat, [key] * 20, gap=gap, pause=PAUSE_S)
+            assert not block.pace.has_pending, key
+            await reading(seat, block)
+        await at_pace(seat, spelled("e not this one\n"), gap=0.001, pause=PAUSE_S)
+        await reading(seat, block)
+        assert answers(seat) == []
+        seat.app.session_controller.interrupt()
+        await seat.rest()
+
+    stage.show(act, ASK, paces=PACES)
+    assert not (stage.root / "made").exists()
+
+
+def test_f41_keys_typed_as_the_question_appears_are_no_answer(stage: Stage) -> None:
+    """Each key begins the silence anew, so that whoever types on is not heard."""
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Make it")
+        at = seat.app.typed_at
+        await seat.until(lambda: block.ready_at < inf)
+        at = max(at, block.ready_at)
+        for _ in range(12):
+            at += DEBOUNCE_S - 0.1
+            event = Key("y", "y")
+            event.time = at
+            seat.app.post_message(event)
+        await seat.pilot.pause()
+        assert not block.pace.has_pending
+        assert answers(seat) == []
+        await slowly(seat, "y")
+        await seat.rest()
+        assert answers(seat) == [((("Yes",),), "(terminal)")]
+
+    stage.show(act, ASK, paces=PACES)
 
 
 @pytest.mark.parametrize("asks", ["", "r", "b", "a"])
@@ -266,14 +331,14 @@ def test_ctrl_c_takes_a_permission_back(stage: Stage) -> None:
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
-        panel = await asked(seat, "Make it")
-        for keys in (("end", "y", "ctrl+y"), ("end", "u", "ctrl+y", "y", "ctrl+y"), ("end", "y")):
+        block = await asked(seat, "Make it")
+        for keys in (("y",), ("u", "ctrl+y"), ("u",), ("a",), ("a", "enter"), ("n",)):
             await slowly(seat, *keys)
             await at_pace(seat, ["ctrl+c"])
             await seat.shows(ANSWER_CANCELLED)
-            assert not panel.pace.has_pending
+            assert not block.pace.has_pending
             await slowly(seat, "ctrl+y")
-            await seat.shows("Nothing selected")
+            assert block.state.stage is QuestionStage.READING
         assert (len(seat.app.engine.pending_questions.pending()), answers(seat)) == (1, [])
         seat.app.session_controller.interrupt()
         await seat.rest()
@@ -310,7 +375,7 @@ def test_a_question_does_not_open_over_what_is_typed_and_opens_once_nothing_is(
     async def act(seat: Seat) -> None:
         await seat.type("go on with it as ")
         seat.app.say("Make it")
-        await seat.shows("F2 open question")
+        await seat.shows("Tab answer")
         await seat.type("you")
         assert len(seat.app.screen_stack) == 1
         assert seat.app.prompt.text == "go on with it as you"
@@ -328,8 +393,7 @@ def test_what_was_meant_for_a_panel_that_closed_is_said_to_nobody(stage: Stage) 
 
     async def act(seat: Seat) -> None:
         await asked(seat, "Make it")
-        await slowly(seat, "n", "enter")
-        await seat.until(lambda: not seat.app.is_open(QuestionPanel))
+        await slowly(seat, "n")
         await seat.rest()
         assert answers(seat) == [((("No",),), "(terminal)")]
         await at_pace(seat, ["n", "enter", "n", "enter"])
@@ -344,18 +408,14 @@ def test_no_sandbox_takes_a_confirmation_of_its_own(stage: Stage) -> None:
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
-        await asked(seat, "Make it")
-        await slowly(seat, "end", "u", "ctrl+y")
-        await seat.shows("Run it without the sandbox?")
+        block = await asked(seat, "Make it")
+        await slowly(seat, "u")
+        await seat.shows("Without the sandbox it can change anything you can.")
         await seat.shows("touch made")
-        await slowly(seat, "ctrl+y")
-        await seat.shows("Nothing selected")
-        await slowly(seat, "n", "enter")
-        await seat.shows("Not confirmed; nothing was answered")
+        await slowly(seat, "n")
+        assert block.state.stage is QuestionStage.READING
         assert answers(seat) == []
-        await slowly(seat, "end", "u", "ctrl+y")
-        await seat.shows("Run it without the sandbox?")
-        await slowly(seat, "y", "ctrl+y")
+        await slowly(seat, "u", "ctrl+y")
         await seat.rest()
         assert answers(seat) == [((("Yes, without the sandbox",),), "(terminal)")]
 
@@ -381,3 +441,17 @@ def test_what_is_pasted_as_keys_says_nothing_runs_nothing_and_raises_no_mode(
 
     stage.show(act, paces=PACES)
     assert not (stage.root / "made").exists()
+
+
+@pytest.mark.parametrize("words", ["Say hello", "a"])
+def test_text_that_arrives_at_once_is_sent_by_the_enter_behind_it(stage: Stage, words: str) -> None:
+    """As a text expander or a remote keyboard sends it."""
+    stage.script(turn("Hello."))
+
+    async def act(seat: Seat) -> None:
+        await at_pace(seat, [*spelled(words), "enter"], gap=0.001, pause=PAUSE_S)
+        await seat.shows("Hello.")
+        assert seat.app.prompt.text == ""
+        assert f"> {words}" in seat.text()
+
+    stage.show(act, paces=PACES)

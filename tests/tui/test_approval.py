@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 
 import pytest
+from msgspec.structs import replace
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import LONG, Reader, proposed
 from textual.events import Paste
@@ -39,7 +40,9 @@ def test_f37_the_text_that_is_shown_is_the_text_that_is_hashed(stage: Stage) -> 
         lines = [line.text for line in shown["text"] if line.text.startswith(GUTTER)]
         written = "".join(f"{line.removeprefix(GUTTER)}\n" for line in lines)
         assert hashlib.sha256(written.encode()).hexdigest() == reader.record.content_hash
-        added = [line.text[1:] for line in shown["operation 1"] if line.style == "added"]
+        added = [
+            line.text.partition("+")[2] for line in shown["operation 1"] if line.style == "added"
+        ]
         assert "".join(f"{line}\n" for line in added).encode().endswith(LONG)
         await reader.seat.shows(digest)
         rows = []
@@ -394,3 +397,33 @@ def test_f41_a_question_that_does_not_fit_on_the_screen_is_not_answered(stage: S
         assert reader.approvals == []
 
     stage.show(read_by(act), size=(24, 6))
+
+
+def test_a_rendered_text_is_one_key_away_and_decides_nothing(stage: Stage) -> None:
+    stage.plan("work")
+    stage.ok("plan", "write", "-", stdin=b"# Title\n\n**Strong** words\n<!-- hidden -->\n")
+    stage.write("a.txt", b"a\n")
+    stage.ok("propose")
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        view = reader.panel.line_view
+        source = view.sections
+        await reader.seat.shows("**Strong** words")
+        reader.panel.standing = replace(reader.panel.standing, read=False)
+        await reader.press("v")
+        await reader.seat.shows("Strong words")
+        await reader.seat.shows("<!-- hidden -->")
+        assert "**" not in reader.seat.text()
+        await reader.press("end")
+        await reader.seat.rest()
+        assert not reader.panel.standing.read
+        for key in ("1", "3", "p", "v"):
+            await reader.press(key)
+            await reader.seat.shows("**Strong** words")
+            assert reader.panel.standing.stage is At.READING
+            assert [*view.sections] == [*source]
+            await reader.press("v")
+        assert reader.record.digest
+
+    stage.show(read_by(act))

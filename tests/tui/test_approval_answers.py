@@ -131,7 +131,7 @@ def test_g11_a_note_travels_with_the_yes(stage: Stage) -> None:
     async def act(reader: Reader) -> None:
         await reader.open()
         await reader.to_the_end()
-        await reader.press("1", "n")
+        await reader.press("1", "m")
         await write(reader, "mind the gap")
         await reader.seat.until(lambda: reader.panel.listening)
         assert reader.at() is At.CHOOSING

@@ -150,10 +150,10 @@ def test_f41_any_other_key_goes_back_from_the_question_and_says_nothing() -> Non
         "1",
         "y",
         "o",
-        "n",
+        "m",
     }
     assert handle_approval_key(question, "1") == (question, ApprovalAction.NOTHING)
-    assert handle_approval_key(question, "n") == (question, ApprovalAction.NOTE)
+    assert handle_approval_key(question, "m") == (question, ApprovalAction.NOTE)
 
 
 def test_f38_three_keys_have_three_outcomes() -> None:
@@ -213,7 +213,7 @@ def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
     assert question.stage is ApprovalStage.CHOOSING
     assert acts == [ApprovalAction.NOTHING]
     assert handle_approval_key(question, "w") == (marked, ApprovalAction.PART)
-    for key in ("y", "o", "n", "enter"):
+    for key in ("y", "o", "m", "n", "enter"):
         assert handle_approval_key(question, key) == (marked, ApprovalAction.NOTHING)
     assert handle_approval_key(marked, "w") == (marked, ApprovalAction.PART)
     smaller = reading(read=True, marked=True, part=True)
@@ -223,7 +223,7 @@ def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
 
 def test_an_undo_has_no_keys_that_talk_about_a_plan() -> None:
     undo = reading(read=True, undo=True)
-    for key in ("2", "3", "c", "n", "p", "b", "ctrl+g"):
+    for key in ("2", "3", "c", "m", "v", "n", "p", "b", "ctrl+g"):
         assert handle_approval_key(undo, key) == (undo, ApprovalAction.NOTHING)
     assert handle_approval_key(pressed(undo, "1")[0], "o") == (undo, ApprovalAction.NOTHING)
 

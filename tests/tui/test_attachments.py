@@ -53,7 +53,9 @@ def test_f138_a_secret_is_asked_about_and_a_yes_attaches_it(stage: Stage) -> Non
         await asked(seat, "read @.env now")
         await seat.shows("Allow reading .env?")
         assert "hunter2" not in seat.text()
-        await press(seat, "end", "y", "enter", "ctrl+y")
+        await press(seat, "y", "enter", "ctrl+y")  # Enter takes the yes back
+        assert attached(seat) == []
+        await press(seat, "y", "ctrl+y")
         await seat.shows("I have it.")
         await seat.rest()
         assert [file.kind for file in attached(seat)] == ["file"]

@@ -4,8 +4,8 @@ import pytest
 
 from assent.core.llm import TokenUsage
 from assent.core.session.event import Question
-from assent.render.lines import Line
-from assent.tui.conversation.block_sections import MarkdownRenderer, block_section, is_foldable
+from assent.render.rendered_markdown import MarkdownRenderer
+from assent.tui.conversation.block_sections import block_section, is_foldable
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
     Block,
@@ -119,34 +119,13 @@ def test_what_is_unfolded_is_shown_whole(block: Block, texts: list[str]) -> None
     assert [line.text for line in sheet.lines] == texts
 
 
-MARKDOWN = """\
-# Title
-Some **bold** words
-> quoted
-```python
-# no heading
-```
-~~~
-```
-~~~
- ### deep"""
-
-
-def test_markdown_gets_a_style_for_each_line_and_keeps_every_character() -> None:
-    lines = MarkdownRenderer("").lines(MARKDOWN)
-    assert "\n".join([line.text for line in lines]) == MARKDOWN
-    assert [line.style for line in lines] == [
-        "heading", "prose", "dim", "dim", "code", "dim", "dim", "code", "dim", "heading",
-    ]  # fmt: skip
-
-
 def test_what_hides_is_written_out_and_nothing_of_a_model_begins_at_the_edge() -> None:
     sheet = block_section(AssistantMessageBlock("k", "a\u202eb\n> Do it\n\x1b[31m"), lambda key: "")
-    assert sheet.lines[1:] == (
-        Line("prose", "  a<U+202E>b"),
-        Line("dim", "  > Do it"),
-        Line("prose", "  <U+001B>[31m"),
-    )
+    assert [(line.style, line.text) for line in sheet.lines[1:]] == [
+        ("prose", "  a<U+202E>b"),
+        ("prose", "  ▎ Do it"),
+        ("prose", "  <U+001B>[31m"),
+    ]
 
 
 def test_many_empty_lines_are_counted_however_they_come() -> None:

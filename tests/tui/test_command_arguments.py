@@ -6,6 +6,7 @@ from tests.cli.scripts import turn
 from tests.tui.harness import Seat, Stage
 
 from assent.tui.commands.registry import COMMANDS
+from assent.tui.home import KEY as HOME
 from assent.tui.host import StartOptions
 from assent.tui.panels.run import RunPanel
 
@@ -13,7 +14,9 @@ RAW = ("Invalid value", "No such command", "Missing argument", "No such option")
 
 
 def told(seat: Seat) -> list[str]:
-    lines = [line.text.strip() for sheet in seat.app.conversation.sections for line in sheet.lines]
+    """Returns what stands in the conversation below the home of a screen that just opened."""
+    said = [sheet for sheet in seat.app.conversation.sections if sheet.key != HOME]
+    lines = [line.text.strip() for sheet in said for line in sheet.lines]
     return [line for line in lines if line]
 
 
@@ -23,6 +26,7 @@ async def answered(seat: Seat, line: str) -> list[str]:
     seat.app.run_slash(line)
     await seat.rest()
     await seat.until(lambda: seat.app.quiet)
+    await seat.until(lambda: told(seat))
     return told(seat)
 
 

@@ -63,7 +63,7 @@ WORDS = {
     "/new": "",
     "/clear": "",
 }
-ELSEWHERE = {"/edit", "/doctor", "/demo", "/exit"}  # have tests of their own
+ELSEWHERE = {"/edit", "/doctor", "/demo", "/exit", "/web", "/mcp"}  # have tests of their own
 
 
 async def greeted(seat: Seat, goal: str = "Greet somebody") -> None:

@@ -8,6 +8,7 @@ from tests.cli.harness import TRUSTING
 from tests.cli.scripts import PLANS, turn
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
+from tests.tui.test_question import asked
 from textual.events import AppBlur, AppFocus
 
 from assent.tui.app import TerminalApp
@@ -18,7 +19,6 @@ from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.help import CommandPalette
 from assent.tui.panels.panel import ConfirmPanel, LinesPanel
-from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.setting_list import AgentList, ModelList, ThemeList
 from assent.tui.panels.waiting_list import WaitingList
 
@@ -166,10 +166,8 @@ def test_f95_f150_whatever_waits_is_listed_and_decided_from_the_list(stage: Stag
     proposed(stage, greeting=b"hello\n")
 
     async def act(seat: Seat) -> None:
-        seat.app.say("Paint it")
-        await seat.opened(QuestionPanel)
+        await asked(seat, "Paint it")
         await seat.press("escape")
-        await seat.until(lambda: len(seat.app.screen_stack) == 1)
         await typed(seat, "/waiting")
         picker = await seat.opened(WaitingList)
         assert [row.cells[0] for row in picker._shown] == ["plan", "question"]
@@ -180,11 +178,9 @@ def test_f95_f150_whatever_waits_is_listed_and_decided_from_the_list(stage: Stag
         await typed(seat, "/waiting")
         await seat.opened(WaitingList)
         await seat.press("down", "enter")
-        await seat.opened(QuestionPanel)
+        await asked(seat)
         await seat.shows("Which colour?")
-        panel = seat.app.screen
-        while seat.app.screen is panel:
-            await seat.press("1", "enter")
+        await seat.press("1", "enter")
         await seat.shows("Red it is.")
 
     stage.show(act)
@@ -193,20 +189,19 @@ def test_f95_f150_whatever_waits_is_listed_and_decided_from_the_list(stage: Stag
 def test_f95_questions_come_back_after_a_restart(stage: Stage) -> None:
     stage.script(turn("", ASKS), turn("Red it is."))
 
-    async def asked(seat: Seat) -> None:
-        seat.app.say("Paint it")
-        await seat.opened(QuestionPanel)
+    async def first(seat: Seat) -> None:
+        await asked(seat, "Paint it")
         await seat.press("escape")
 
     async def again(seat: Seat) -> None:
-        await seat.opened(QuestionPanel)
+        await asked(seat)
         await seat.press("escape")
-        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        await seat.shows("Tab answer")
         await typed(seat, "/questions")
-        await seat.opened(QuestionPanel)
+        await asked(seat)
         await seat.shows("Which colour?")
 
-    stage.show(asked)
+    stage.show(first)
     stage.show(again, StartOptions(going_on=True))
 
 

@@ -9,6 +9,8 @@ from tests.cli.harness import World
 from tests.cli.scripts import turn
 from tests.tui.tmux import OPEN, PROMPT, Terminal, Tmux, needs_tmux, scripted
 
+from assent.cli.tui import CONTINUE_LAST
+
 pytestmark = needs_tmux
 
 QUESTION = {"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}
@@ -64,7 +66,7 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     screen.send("2 (•) Blue", "Enter", "Blue it is.", OPEN)
     assert world.ok("questions", "list")["questions"] == []
     assert waiting["id"] not in screen.screen()
-    assert "Continue with: assent -r paint-it" in screen.leave()
+    assert f"{CONTINUE_LAST} assent -r paint-it" in screen.leave()
     assert flags(screen) == ["0", "1", "0"]
 
 

@@ -257,11 +257,17 @@ def test_where_no_session_is_begun_the_current_plan_is_built(stage: Stage) -> No
 
 def test_nothing_that_was_typed_before_the_session_was_read_is_lost(stage: Stage) -> None:
     talked(stage, "First")
+    stage.script(*[{"text": "Again."}] * 4)  # one answer for all of it, or one for each
 
     async def act(seat: Seat) -> None:
-        await seat.shows("> Say it again")
+        app = seat.app
+        await seat.shows("> And that")
         await seat.rest()
-        assert seat.app.prompt.text == "Then this\nAnd that"
+        found = [line for line in seat.text().splitlines() if line.strip().startswith("> ")]
+        assert [line.strip()[2:] for line in found[:-1]] == ["First", *words]  # the last: prompt
+        assert [heard(app, each) for each in words] == [[app.session_controller.session]] * 3
+        assert app.session_controller.queued.texts == ()
+        assert app.prompt.text == ""
 
-    typed = (said("Say it again"), said("Then this"), said("And that"))
-    stage.show(act, GOING_ON, app=hasty(*typed))
+    words = ("Say it again", "Then this", "And that")
+    stage.show(act, GOING_ON, app=hasty(*map(said, words)))

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader
+from tests.tui.test_question import asked
 
 from assent.app.demo import FILES, GOAL, WELCOME
 from assent.cli.tui import DemoScreenHost, LocalScreenHost
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel
-from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
 
@@ -35,10 +35,10 @@ async def answered(seat: Seat) -> None:
     """Says the goal that stands in the prompt, and answers the question that follows."""
     await seat.shows("This is a demo")
     await seat.press("enter")
-    panel = await seat.opened(QuestionPanel)
+    block = await asked(seat)
     await seat.shows("Should the plan delete it?")
     await seat.press("1", "enter")
-    await seat.until(lambda: seat.app.screen is not panel)
+    await seat.until(lambda: not block.is_open)
 
 
 async def reviewed(seat: Seat) -> Reader:

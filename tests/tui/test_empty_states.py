@@ -2,12 +2,12 @@
 
 import pytest
 from tests.cli.scripts import turn
-from tests.tui.harness import Seat, Stage, listens
+from tests.tui.harness import Seat, Stage
 from tests.tui.scenes import PERMITTING
+from tests.tui.test_question import asked
 
 from assent.tui.host import StartOptions
 from assent.tui.panels.plan_list import PlanList
-from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.setting_list import MemoryList
 
 RECOVER = "/recover shows your options"
@@ -118,10 +118,8 @@ def test_f150_a_permission_that_waits_says_what_it_is_about_with_a_preview_howev
     stage.script(*PERMITTING)
 
     async def act(seat: Seat) -> None:
-        seat.app.say("Make it")
-        await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
-        await seat.until(lambda: listens(seat.app))
-        seat.app.pop_screen()
+        await asked(seat, "Make it")
+        await seat.press("escape")
         await seat.shows("Waiting for your answer")
         seat.app.run_slash("/waiting")
         await seat.shows("Permission: touch made · rm -rf build")

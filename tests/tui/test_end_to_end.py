@@ -7,6 +7,8 @@ from tests.cli.harness import Found, World
 from tests.cli.scripts import PRESENT, turn, write
 from tests.tui.tmux import OPEN, SLOW_S, Terminal, Tmux, needs_tmux, scripted
 
+from assent.cli.tui import CONTINUE_LAST
+
 pytestmark = needs_tmux
 
 CHECK = "test -e ready || { echo it is not ready; exit 3; }; cat ready >> log.txt"
@@ -112,13 +114,14 @@ def comments(story: Story) -> None:
     screen.shows("▸ Risks", "1 approve (at the end")
     screen.answer("End", "1 approve · 2 feedback")
     screen.answer("Home", "▸ Risks")
-    screen.press(*["Down"] * 9)  # past a risk of two lines and two hints about the text
+    screen.press(*["Down"] * 13)  # past a risk of two lines, two hints and the tree of files
     screen.shows("▸ │ Say hello in greet.py.")
     comment(screen, "Be polite.")
-    screen.shows("Be polite.", "1 pending, sent with feedback")
+    screen.shows("1 pending, sent with feedback")
+    screen.answer("Down", "Be polite.")  # it is below the last row
     screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
-    screen.press(*["Down"] * 7)
-    screen.shows('▸ +print("Hello")')
+    screen.press(*["Down"] * 2)
+    screen.shows('▸ 1 +print("Hello")')
     comment(screen, "Name the world.")
     screen.shows("Name the world.", "2 pending, sent with feedback")
     kept = story.world.ok("comment", "list")["comments"]
@@ -223,4 +226,4 @@ def leaves(story: Story) -> None:
     """Two keys end it, and say how to go on."""
     screen = story.terminal
     screen.answer("Escape", "Undo: done.", "│ undone ", OPEN)
-    assert "Continue with: assent -r greet-the-world" in screen.leave()
+    assert f"{CONTINUE_LAST} assent -r greet-the-world" in screen.leave()

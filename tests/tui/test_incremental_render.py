@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 
 from assent.core.llm import StreamDelta
 from assent.render.lines import Line
-from assent.tui.conversation.block_sections import MarkdownRenderer
+from assent.render.rendered_markdown import MarkdownRenderer
 from assent.tui.conversation.view import ConversationView
 from assent.tui.sections import Section, SectionList
 

@@ -182,6 +182,7 @@ ACTS: dict[str, Act] = {
     "tab": visits_side,
     "ctrl+t": reviews,
     "ctrl+g": partial(runs, command="/edit"),
+    "ctrl+z": partial(runs, command="/undo"),
     "f2": partial(runs, command="/questions"),
     "f9": partial(runs, command="/demo"),
     "ctrl+p": partial(runs, command="/palette"),

@@ -43,7 +43,7 @@ OPENED: dict[str, type[Panel[Any]]] = {
     "h": HistoryPanel,
     "2": FeedbackPanel,
     "c": TextInputPanel,
-    "n": TextInputPanel,
+    "m": TextInputPanel,
 }
 EDITING = "test_f2_the_editor_opens_and_what_was_written_is_a_new_plan"
 HALTING = "test_a_halt_offers_three_ways_and_each_takes_two_keys"
@@ -54,6 +54,7 @@ ELSEWHERE = {
     "minus": FINDING,
     "ctrl+g": EDITING,
     "p": "test_a_draft_is_read_and_proposed",
+    "v": "test_a_rendered_text_is_one_key_away_and_decides_nothing",
     "b": "test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit",
 }
 OTHERS = {

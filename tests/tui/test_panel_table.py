@@ -31,7 +31,7 @@ def test_every_name_has_a_panel() -> None:
 
 
 def test_every_panel_of_the_table_is_opened_by_somebody() -> None:
-    by_the_app = {"run", "question"}  # which opens them once, by a variable
+    by_the_app = {"run"}  # which opens it once, by a variable
     assert {name for name, _, _ in _calls()} | by_the_app == set(PANELS)
 
 

@@ -1,40 +1,46 @@
-"""The question panel on a real engine: permissions, and what models ask."""
+"""The question block on a real engine: permissions, and what models ask."""
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 import pytest
 from tests.cli.scripts import turn
 from tests.tui.harness import LONG_S, Seat, Stage
+from tests.tui.test_queued_messages import story
 from textual.events import Key, Paste
 
 from assent.core.session.event import QuestionAnswered
 from assent.tui.host import StartOptions
-from assent.tui.panels.question.panel import QuestionPanel
+from assent.tui.panels.question.block import TOO_LOW, InlineQuestion
 
 Act = Callable[[Seat], Awaitable[None]]
 ASK = StartOptions(mode="ask")
 TOUCH = ("shell", {"command": "touch made"})
 
 
-async def asked(seat: Seat, words: str = "") -> QuestionPanel:
+def edit(path: str, old: str, new: str) -> tuple[str, dict[str, str]]:
+    return ("edit", {"path": path, "old": old, "new": new})
+
+
+async def asked(seat: Seat, words: str = "") -> InlineQuestion:
     """Says something, and waits until the question that follows can be answered."""
     if words:
         seat.app.say(words)
-    await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
-    panel = seat.app.screen
-    assert isinstance(panel, QuestionPanel)
-    await seat.until(lambda: panel.listening)
-    return panel
+    await seat.until(lambda: is_asked(seat))
+    block = seat.app.question
+    assert block is not None
+    await seat.until(lambda: seat.text() and is_asked(seat))  # what was looked at is read
+    return block
+
+
+def is_asked(seat: Seat) -> bool:
+    """Tells whether keys go to a question."""
+    block = seat.app.question
+    return block is not None and block.is_open and block.is_keyed and block.listening
 
 
 async def press(seat: Seat, *keys: str) -> None:
-    """Presses keys, each when the panel listens."""
-    for key in keys:
-        panel = seat.app.screen
-        if isinstance(panel, QuestionPanel):
-            await seat.until(partial(getattr, panel, "listening"))
-        await seat.press(key)
+    """Presses keys, each when the question listens."""
+    await seat.press(*keys)
 
 
 def answers(seat: Seat) -> list[tuple[object, str]]:
@@ -46,22 +52,23 @@ def answers(seat: Seat) -> list[tuple[object, str]]:
     return [(each.answers, each.by.partition(" ")[2]) for each in given]
 
 
-def test_a_permission_shows_everything_and_a_yes_takes_two_keys(stage: Stage) -> None:
+def test_a_permission_of_medium_risk_takes_one_key(stage: Stage) -> None:
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
         await asked(seat, "Make it")
-        for words in ("touch made", "Risk", "y ( ) Yes: once", "n ( ) No", "Ctrl+Y send yes"):
+        for words in ("touch made", "Risk: medium", "y once", "a session", "n no", "Make it"):
             await seat.shows(words)
-        await press(seat, "end", "y")
-        await seat.shows("y (•) Yes")
-        await press(seat, "enter")
-        await seat.shows("Press Ctrl+Y to send yes")
+        await seat.press("enter")
+        await seat.press("ctrl+y")
+        assert answers(seat) == []
         assert not (stage.root / "made").exists()
-        await press(seat, "ctrl+y")
+        await seat.press("y")
         await seat.rest()
         assert answers(seat) == [((("Yes",),), "(terminal)")]
         await seat.shows("Done.")
+        assert seat.app.question is not None
+        assert not seat.app.question.is_open
 
     stage.show(act, ASK)
     assert (stage.root / "made").exists()
@@ -72,13 +79,10 @@ def test_f85_a_no_with_words_reaches_the_model_and_it_goes_on(stage: Stage) -> N
 
     async def act(seat: Seat) -> None:
         await asked(seat, "Make it")
-        await press(seat, "w")
-        await seat.shows("Your answer")
+        await press(seat, "e")
+        await seat.shows("No, because:")
         await seat.type("Use the other one")
-        await seat.press("ctrl+s")
-        await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
-        await seat.shows("Use the other one")
-        await press(seat, "end", "enter")
+        await seat.press("enter")
         await seat.rest()
         assert answers(seat) == [((("Use the other one",),), "(terminal)")]
         await seat.shows("Then not.")
@@ -87,18 +91,21 @@ def test_f85_a_no_with_words_reaches_the_model_and_it_goes_on(stage: Stage) -> N
     assert not (stage.root / "made").exists()
 
 
-def test_a_remembered_yes_says_what_it_covers_and_asks_again(stage: Stage) -> None:
+def test_a_remembered_yes_shows_what_it_covers_and_enter_confirms(stage: Stage) -> None:
     stage.script(turn("", TOUCH), turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
         await asked(seat, "Make it")
-        await press(seat, "end", "s", "ctrl+y")
-        await seat.shows("From now on")
+        await press(seat, "a")
+        await seat.shows("in this session for bash `touch *`")
         await press(seat, "escape")
-        await seat.shows("s ( ) Yes, for this session")
-        await press(seat, "end", "s", "ctrl+y")
-        await seat.shows("assent rules revoke")
-        await press(seat, "y", "ctrl+y")
+        await seat.shows("y once")
+        await press(seat, "a")
+        await seat.shows("/rules lists and revokes it")
+        await press(seat, "a", "y")
+        await seat.shows("y once")
+        assert answers(seat) == []
+        await press(seat, "a", "enter")
         await seat.rest()
         assert answers(seat) == [((("Yes, for this session",),), "(terminal)")]
 
@@ -107,21 +114,28 @@ def test_a_remembered_yes_says_what_it_covers_and_asks_again(stage: Stage) -> No
 
 
 def test_f41_esc_pastes_and_keys_typed_ahead_answer_nothing(stage: Stage) -> None:
-    stage.script(turn("", TOUCH), turn("Done."))
+    stage.script(turn("", TOUCH, delay_ms=300), turn("Done."))
 
     async def act(seat: Seat) -> None:
         seat.app.quiet_s = LONG_S  # until then somebody is typing, however slow the machine is
         seat.app.say("Make it")
+        sitting = seat.app.session_controller
+        # What is sent before the step begins is said in it; behind that, it waits for the next.
+        await seat.until(lambda: sitting.record is not None and "step" in story(seat))
         for key in ("y", "ctrl+y", "enter"):
             seat.app.post_message(Key(key, key if len(key) == 1 else None))
-        await seat.shows("F2 open question")
-        assert seat.app.prompt.text == "y", "it was typed at the prompt, and nowhere else"
+        await seat.shows("Tab answer")
+        await seat.shows("queued: y")  # it was typed at the prompt, and nowhere else
+        assert seat.app.prompt.text == ""
+        assert sitting.queued.texts == ("y",)
+        assert answers(seat) == []
         seat.app.quiet_s = 0.0
         await seat.press("f2")
-        panel = await asked(seat)
-        panel.post_message(Paste("y\n"))
-        await press(seat, "y", "escape")
-        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        block = await asked(seat)
+        block.post_message(Paste("y\n"))
+        await press(seat, "escape")
+        await seat.until(lambda: not block.is_keyed)
+        await seat.shows("Tab answer")
         assert len(seat.app.engine.pending_questions.pending()) == 1
         assert answers(seat) == []
         seat.app.session_controller.interrupt()
@@ -129,6 +143,95 @@ def test_f41_esc_pastes_and_keys_typed_ahead_answer_nothing(stage: Stage) -> Non
 
     stage.show(act, ASK)
     assert not (stage.root / "made").exists()
+
+
+def test_tab_goes_to_the_question_and_back_and_never_changes_the_mode(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await seat.type("a draft")
+        seat.app.say("Make it")
+        await seat.shows("Tab answer")
+        block = seat.app.question
+        assert block is not None
+        assert not block.is_keyed
+        await seat.press("y")
+        assert seat.app.prompt.text == "a drafty"
+        await seat.press("tab")
+        await asked(seat)
+        for key, keyed in (("tab", False), ("f2", True), ("shift+tab", False), ("tab", True)):
+            await seat.press(key)
+            await seat.until(lambda wanted=keyed: block.is_keyed is wanted)
+            assert seat.app.status_snapshot.mode == "ask"
+        await asked(seat)
+        await seat.press("y")
+        await seat.rest()
+        assert answers(seat) == [((("Yes",),), "(terminal)")]
+        assert seat.app.prompt.text == "a drafty"
+
+    stage.show(act, ASK)
+
+
+def test_high_risk_takes_two_different_keys(stage: Stage) -> None:
+    stage.put("made", b"old\n")
+    stage.script(turn("", ("shell", {"command": "rm made"})), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "Remove it")
+        await seat.shows("high risk")
+        for keys in (("y", "y", "y"), ("y", "enter"), ("y", "n"), ("y", "escape")):
+            await seat.press(*keys)
+            assert answers(seat) == []
+            await seat.press("escape" if keys == ("y", "y", "y") else "f2")
+            await asked(seat)
+        await seat.press("y")
+        await seat.shows("Ctrl+Y allows it once")
+        await seat.press("ctrl+y")
+        await seat.rest()
+        assert answers(seat) == [((("Yes",),), "(terminal)")]
+
+    stage.show(act, ASK)
+    assert not (stage.root / "made").exists()
+
+
+def test_the_pattern_of_an_edit_is_its_folder_and_can_be_changed(stage: Stage) -> None:
+    stage.put("src/a.py", b"a = 1\n")
+    stage.put("src/b.py", b"b = 1\n")
+    stage.put("c.py", b"c = 1\n")
+    stage.script(
+        turn("", edit("src/a.py", "a = 1", "a = 2")),
+        turn("", edit("src/b.py", "b = 1", "b = 2")),
+        turn("", edit("c.py", "c = 1", "c = 2")),
+        turn("Done."),
+    )
+
+    async def act(seat: Seat) -> None:
+        block = await asked(seat, "Change them")
+        await seat.press("p")
+        await seat.shows("for edit `src/**`")
+        await seat.press(*["backspace"] * len("src/**"), "b", "slash", "*")
+        await seat.shows("The pattern has to cover src/a.py.")
+        await seat.press("enter")
+        assert answers(seat) == []
+        await seat.press(*["backspace"] * 3)
+        await seat.type("src/*")
+        await seat.shows("for edit `src/*`")
+        await seat.press("enter")
+        await asked(seat)
+        assert block.shown is not None
+        assert "c.py" in block.shown.inquiry.asked.questions[0].question
+        await seat.press("n")
+        await seat.rest()
+        assert answers(seat) == [
+            ((("Yes, for this session",),), "(terminal)"),
+            ((("No",),), "(terminal)"),
+        ]
+        (grant,) = seat.app.engine.grants.all()
+        assert [each.pattern for each in grant.patterns] == ["src/*"]
+
+    stage.show(act, ASK)
+    assert (stage.root / "src/b.py").read_text() == "b = 2\n"
+    assert (stage.root / "c.py").read_text() == "c = 1\n"
 
 
 def test_f129_a_model_asks_in_parts_and_gets_labels_words_and_none(stage: Stage) -> None:
@@ -144,27 +247,27 @@ def test_f129_a_model_asks_in_parts_and_gets_labels_words_and_none(stage: Stage)
         await asked(seat, "Ask me")
         await seat.shows("part 1 of 3")
         await seat.shows("1 ( ) red: warm")
-        await press(seat, "2", "enter")
-        await seat.shows("part 2 of 3")
-        await press(seat, "w")
-        await seat.shows("Your answer")
-        await seat.type("Ada")
-        await seat.press("ctrl+s")
-        await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
         await press(seat, "enter")
+        await seat.shows("Choose an option first")
+        await press(seat, "down", "down")
+        await seat.shows("▸ 2 (•) blue")
+        await press(seat, "enter")
+        await seat.shows("part 2 of 3")
+        await press(seat, "e")
+        await seat.shows("Your answer:")
+        await seat.type("Ada")
+        await seat.press("enter")
         await seat.shows("part 3 of 3")
-        await press(seat, "d", "enter")
+        await press(seat, "n")
         await seat.rest()
         assert answers(seat) == [((("blue",), ("Ada",), ()), "(terminal)")]
 
     stage.show(act)
 
 
-@pytest.mark.parametrize(
-    ("key", "label"), [("9", "Option 9"), ("a", "Option 10"), ("o", "Option 20")]
-)
-def test_f129_twenty_options_are_all_read_and_each_has_a_key(
-    stage: Stage, key: str, label: str
+@pytest.mark.parametrize("number", [9, 10, 20])
+def test_f129_twenty_options_are_all_read_and_each_can_be_reached(
+    stage: Stage, number: int
 ) -> None:
     options = [{"label": f"Option {n}", "description": "d" * 60} for n in range(1, 21)]
     question = {"question": "Which one?", "options": options}
@@ -172,13 +275,15 @@ def test_f129_twenty_options_are_all_read_and_each_has_a_key(
 
     async def act(seat: Seat) -> None:
         await asked(seat, "Ask me")
-        await press(seat, key, "enter")
-        await seat.shows("Read to the end first")
-        await press(seat, "end")
-        await seat.shows(f"o ({'•' if key == 'o' else ' '}) Option 20")
+        await press(seat, "9", *["down"] * (number - 9))
+        await seat.shows(f"(•) Option {number}")
+        if number != 20:
+            await press(seat, "enter")
+            await seat.shows("There is more below")
+            await press(seat, "end")
         await press(seat, "enter")
         await seat.rest()
-        assert answers(seat) == [(((label,),), answers(seat)[0][1])]
+        assert answers(seat) == [(((f"Option {number}",),), "(terminal)")]
 
     stage.show(act, size=(80, 24))
 
@@ -186,7 +291,9 @@ def test_f129_twenty_options_are_all_read_and_each_has_a_key(
 WORDS = "extraordinarily comprehensive internationalisation considerations notwithstanding"
 
 
-def test_f129_no_choice_is_cut_off_and_one_that_is_cannot_be_answered(stage: Stage) -> None:
+def test_f129_what_does_not_fit_is_scrolled_and_what_is_hidden_cannot_be_answered(
+    stage: Stage,
+) -> None:
     options = [
         {"label": f"Option {n}", "description": f"{WORDS} {WORDS[:40]}"} for n in range(1, 6)
     ]
@@ -194,45 +301,46 @@ def test_f129_no_choice_is_cut_off_and_one_that_is_cannot_be_answered(stage: Sta
     stage.script(turn("", ("question", {"questions": [question]})), turn("Thanks."))
 
     async def act(seat: Seat) -> None:
-        panel = await asked(seat, "Ask me")
-        await seat.shows("choices at the end.")
-        await press(seat, "5", "enter")
-        await seat.shows("Read to the end first")
-        await press(seat, "end")
-        await seat.shows("d ( ) no answer")
+        block = await asked(seat, "Ask me")
+        await press(seat, "1", "enter")
+        await seat.shows("There is more below")
+        await press(seat, "end", "5")
+        await seat.shows("5 (•) Option 5")
         await seat.resize(120, 40)
         await seat.until(lambda: "1 ( ) Option 1" in seat.text())
         await seat.shows("5 (•) Option 5")
-        panel.query_one("#choices").styles.max_height = 3
+        block.query_one("#ask-text").styles.min_height = 50
         await seat.pilot.pause()
         await press(seat, "enter")
-        await seat.shows("The choices do not fit")
         assert answers(seat) == []
+        assert block.told == TOO_LOW
         seat.app.session_controller.interrupt()
         await seat.rest()
 
-    stage.show(act, size=(80, 24))
+    stage.show(act, size=(60, 20))
 
 
-def test_a_permission_keeps_its_choices_when_the_screen_shrinks(stage: Stage) -> None:
-    stage.script(turn("", TOUCH), turn("Done."))
+def test_a_long_diff_is_read_to_its_end_before_a_yes(stage: Stage) -> None:
+    text = "".join(f"line {n}\n" for n in range(40))
+    stage.script(turn("", ("write", {"path": "long.txt", "content": text})), turn("Done."))
 
     async def act(seat: Seat) -> None:
-        panel = await asked(seat, "Make it")
-        await press(seat, "end", "y")
-        await seat.resize(46, 14)
-        await seat.shows("y (•) Yes")
-        await press(seat, "ctrl+y")
-        await seat.shows("Read to the end first")
+        block = await asked(seat, "Write it")
+        await seat.press("y")
+        await seat.shows("There is more below")
+        await seat.press("a")
+        await seat.shows("There is more below")
         assert answers(seat) == []
-        await press(seat, "end")
-        await seat.shows("w ( ) no, and why")
-        for size in ((40, 12), (46, 14), (80, 24)):
+        for size in ((46, 14), (40, 12), (80, 24)):
             await seat.resize(*size)
-            await seat.until(lambda: panel.listening)
-            await seat.shows("y (•) Yes: once")
-        await press(seat, "ctrl+y")
+            await asked(seat)
+            await seat.press("y")
+            assert answers(seat) == []
+        await seat.press("end")
+        await seat.until(lambda: block.state.read)
+        await seat.press("y")
         await seat.rest()
         assert len(answers(seat)) == 1
 
     stage.show(act, ASK, size=(80, 24))
+    assert (stage.root / "long.txt").read_text() == text

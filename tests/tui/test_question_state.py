@@ -1,121 +1,205 @@
-"""What keys do to a question: every key in every position, and no yes but by two different ones."""
+"""What keys do to a question: every key in every position, and which yes takes one, which two."""
 
 from itertools import product
 
+import msgspec
 import pytest
 
 from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import Question, QuestionOption
-from assent.core.session.question import NO, PROJECT, SESSION, UNCONFINED, YES, permission_options
+from assent.core.session.question import (
+    NO,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    permission_options,
+    yes_no_question,
+)
+from assent.tui.keys import CONFIRM_KEY, DECISION_KEYS
+from assent.tui.panels.approval import state as approval
+from assent.tui.panels.question import block
+from assent.tui.panels.question import state as at_question
 from assent.tui.panels.question.state import (
-    ANSWER_KEYS,
+    CONFIRMING,
     NO_ANSWER,
     QuestionAction,
-    QuestionSelection,
-    choose,
-    empty_selection,
+    QuestionStage,
+    QuestionState,
+    begin_question,
+    confirm_keys,
     handle_question_key,
-    key_of,
+    takes_two_steps,
 )
 
 ALWAYS = (PermissionPattern("bash", "git status *"),)
-ASKED = Question(
-    "Permission", "Run it?", permission_options(ALWAYS, command=True), by="gate", always=ALWAYS
-)
+SMALL = Question(
+    "Permission", "Run it?", permission_options(ALWAYS, command=True), by="gate", always=ALWAYS,
+    risk=("medium", "It may change something."),
+)  # fmt: skip
+HIGH = msgspec.structs.replace(SMALL, risk=("high", "It deletes files."))
+UNRATED = yes_no_question("Budget", "Go on?")
 PICK = Question(
     "Colour", "Which?", (QuestionOption("red"), QuestionOption("green"), QuestionOption("blue"))
 )
 SEVERAL = Question("Parts", "Which?", (QuestionOption("a"), QuestionOption("b")), multiple=True)
 FREE = Question("Name", "Which name?")
-SPECIAL = ("enter", "escape", "space", "tab", "up", "ctrl+c", "ctrl+y")
-KEYS = (*"abcdefghijklmnopqrstuvwxyz0123456789", *SPECIAL)
+SPECIAL = ("enter", "escape", "space", "tab", "up", "down", "ctrl+c", "ctrl+y", "question_mark")
+KEYS = (*"abcdefghijklmnopqrstuvwxyzP0123456789", *SPECIAL)
+PERMISSIONS = [SMALL, HIGH, UNRATED]
 
 
-def walk(
-    keys: str | tuple[str, ...], *questions: Question
-) -> tuple[QuestionSelection, QuestionAction]:
-    choice, deed = (
-        QuestionSelection(empty_selection(questions).answers, read=True),
-        QuestionAction.NOTHING,
-    )
+def walk(keys: str | tuple[str, ...], *questions: Question) -> tuple[QuestionState, QuestionAction]:
+    state, action = _read(questions), QuestionAction.NOTHING
     for key in keys:
-        choice, deed = handle_question_key(choice, key, questions)
-    return choice, deed
+        state, action = handle_question_key(state, key, questions)
+    return state, action
 
 
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("question", [ASKED, PICK, SEVERAL, FREE])
-def test_no_single_key_answers(question: Question, key: str) -> None:
-    assert walk((key,), question)[1] is not QuestionAction.ANSWER
-    assert walk((key, key, key), question)[1] is not QuestionAction.ANSWER
+def _read(questions: tuple[Question, ...]) -> QuestionState:
+    return msgspec.structs.replace(begin_question(questions), read=True)
 
 
-def test_f41_a_yes_is_a_choice_and_then_a_key_that_ends_no_sentence() -> None:
-    answering = {
-        pair for pair in product(KEYS, KEYS) if walk(pair, ASKED)[1] is QuestionAction.ANSWER
+def sent(*keys: str, question: Question) -> str:
+    """Returns the label that keys send; empty if they send nothing."""
+    state, action = walk(keys, question)
+    return state.answers[0][0] if action is QuestionAction.ANSWER else ""
+
+
+def test_f41_one_key_allows_what_is_of_small_risk_once_and_nothing_else() -> None:
+    assert {key: sent(key, question=SMALL) for key in KEYS if sent(key, question=SMALL)} == {
+        "y": YES, "n": NO,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("question", [HIGH, UNRATED])
+def test_f41_a_yes_is_a_choice_and_then_a_key_that_ends_no_sentence(question: Question) -> None:
+    assert {key for key in KEYS if sent(key, question=question)} == {"n"}
+    pairs = {pair for pair in product(KEYS, KEYS) if sent(*pair, question=question) == YES}
+    assert pairs == {("y", "ctrl+y")}
+
+
+def test_f41_what_reaches_further_is_shown_and_confirmed() -> None:
+    small = {pair for pair in product(KEYS, KEYS) if sent(*pair, question=SMALL) == SESSION}
+    assert small == {("a", "enter"), ("a", "ctrl+y")}
+    high = {pair for pair in product(KEYS, KEYS) if sent(*pair, question=HIGH) == SESSION}
+    assert high == {("a", "ctrl+y")}
+    for question in (SMALL, HIGH):
+        free = {
+            pair for pair in product(KEYS, KEYS) if sent(*pair, question=question) == UNCONFINED
+        }
+        assert free == {("u", "ctrl+y")}
+
+
+@pytest.mark.parametrize(("key", "label", "reach"), [("p", SESSION, "session"),
+                                                     ("P", PROJECT, "project")])  # fmt: skip
+def test_a_pattern_is_shown_in_a_field_before_anything_is_sent(
+    key: str, label: str, reach: str
+) -> None:
+    state, action = walk((key,), SMALL)
+    assert (state.stage, action) == (QuestionStage.EDITING, QuestionAction.OPEN_FIELD)
+    assert (state.answers, state.reach) == (((label,),), reach)
+    assert confirm_keys(state, SMALL) == ("ctrl+y", "enter")
+    assert confirm_keys(state, HIGH) == ("ctrl+y",)
+
+
+@pytest.mark.parametrize("question", PERMISSIONS)
+@pytest.mark.parametrize("key", ["y", "a", "u"])
+def test_f41_the_key_that_asked_confirms_nothing_and_any_other_goes_back(
+    key: str, question: Question
+) -> None:
+    asked, _ = walk((key,), question)
+    if asked.stage not in CONFIRMING:
+        return
+    assert handle_question_key(asked, key, [question]) == (asked, QuestionAction.NOTHING)
+    confirming = {*confirm_keys(asked, question)}
+    for other in set(KEYS) - {key} - confirming:
+        after, action = handle_question_key(asked, other, [question])
+        assert (after, action) == (_read((question,)), QuestionAction.CHANGED)
+
+
+@pytest.mark.parametrize("question", PERMISSIONS)
+@pytest.mark.parametrize("key", ["y", "a", "p", "P", "u"])
+def test_what_was_not_read_gets_no_yes_but_may_get_a_no(key: str, question: Question) -> None:
+    unread = begin_question([question])
+    after, action = handle_question_key(unread, key, [question])
+    assert (after, action in (QuestionAction.UNREAD, QuestionAction.NOTHING)) == (unread, True)
+    assert handle_question_key(unread, "n", [question])[1] is QuestionAction.ANSWER
+    skipped, _ = handle_question_key(unread, "s", [question])
+    assert skipped == _read((question,))
+
+
+def test_only_known_small_risks_take_one_step() -> None:
+    rated = {
+        level: takes_two_steps(msgspec.structs.replace(SMALL, risk=(level,)))
+        for level in ("low", "medium", "high", "", "grave")
     }
-    chosen = {*ANSWER_KEYS, *"12345"}
-    no = {("n", "enter"), ("5", "enter")}
-    assert answering == {(key, "ctrl+y") for key in chosen} | no
+    assert rated == {"low": False, "medium": False, "high": True, "": True, "grave": True}
+    assert takes_two_steps(UNRATED)
+    assert not takes_two_steps(PICK)
 
 
-def test_f41_what_a_model_asks_is_answered_by_enter() -> None:
-    answering = {
-        pair for pair in product(KEYS, KEYS) if walk(pair, PICK)[1] is QuestionAction.ANSWER
-    }
-    assert answering == {(key, answer) for key in "123d" for answer in ("enter", "ctrl+y")}
+def test_what_is_not_offered_is_no_answer() -> None:
+    plain = msgspec.structs.replace(SMALL, options=permission_options(()))
+    for key in ("a", "p", "P", "u"):
+        assert walk((key,), plain) == (_read((plain,)), QuestionAction.NOTHING)
 
 
-@pytest.mark.parametrize(
-    ("key", "label"),
-    [("y", YES), ("s", SESSION), ("p", PROJECT), ("u", UNCONFINED), ("n", NO), ("1", YES)],
-)
-def test_each_key_of_a_permission_chooses_its_answer(key: str, label: str) -> None:
-    choice, deed = walk((key, "ctrl+y"), ASKED)
-    assert (choice.answers, deed) == (((label,),), QuestionAction.ANSWER)
+@pytest.mark.parametrize("question", [PICK, SEVERAL, FREE])
+def test_letters_of_a_permission_allow_nothing_that_a_model_asks(question: Question) -> None:
+    for key in ("y", "a", "p", "P", "u", "ctrl+y", "0"):
+        assert walk((key,), question) == (_read((question,)), QuestionAction.NOTHING)
 
 
-def test_letters_of_a_permission_mean_nothing_to_a_model() -> None:
-    assert walk("y", PICK) == (QuestionSelection(((),), read=True), QuestionAction.NOTHING)
-    assert [key_of(PICK, number) for number in range(3)] == ["1", "2", "3"]
-    assert [key_of(ASKED, number) for number in range(5)] == ["y", "s", "p", "u", "n"]
+def test_f129_a_model_gets_what_was_chosen_and_then_sent_by_enter() -> None:
+    answering = {pair for pair in product(KEYS, KEYS) if sent(*pair, question=PICK)}
+    assert answering == {(key, "enter") for key in ("1", "2", "3", "up", "down")}
+    assert walk(("enter",), PICK)[1] is QuestionAction.EMPTY
 
 
-def test_the_last_choice_counts_and_several_can_be_made_where_they_may() -> None:
+def test_f129_arrow_keys_move_and_the_last_choice_counts() -> None:
+    assert walk(("down",), PICK)[0].answers == (("red",),)
+    assert walk(("up",), PICK)[0].answers == (("blue",),)
+    assert walk(("down", "down", "down", "down"), PICK)[0].answers == (("blue",),)
     assert walk("12", PICK)[0].answers == (("green",),)
     assert walk("21", SEVERAL)[0].answers == (("a", "b"),)
     assert walk("211", SEVERAL)[0].answers == (("b",),)
-
-
-def test_what_was_not_read_gets_no_yes_but_may_get_a_no() -> None:
-    unread = empty_selection([ASKED])
-    for label, deed in (
-        (YES, QuestionAction.UNREAD),
-        (SESSION, QuestionAction.UNREAD),
-        (NO, QuestionAction.ANSWER),
-    ):
-        assert handle_question_key(choose(unread, (label,)), "ctrl+y", [ASKED])[1] is deed
-    skipped, _ = handle_question_key(unread, "z", [ASKED])
-    assert (
-        handle_question_key(choose(skipped, (YES,)), "ctrl+y", [ASKED])[1] is QuestionAction.ANSWER
-    )
-    assert handle_question_key(choose(skipped, (YES,)), "enter", [ASKED])[1] is QuestionAction.AGREE
-
-
-def test_enter_without_a_choice_says_so() -> None:
-    assert walk(("enter",), ASKED)[1] is QuestionAction.EMPTY
+    assert walk(("down", "space", "down", "space"), SEVERAL)[0].answers == (("a", "b"),)
 
 
 def test_f129_parts_are_answered_one_after_the_other() -> None:
-    choice, deed = walk(("1", "enter"), PICK, SEVERAL)
-    assert (choice.part, deed) == (1, QuestionAction.NEXT_PART)
-    choice, deed = walk(("1", "enter", "2", "enter"), PICK, SEVERAL)
-    assert (choice.answers, deed) == ((("red",), ("b",)), QuestionAction.ANSWER)
+    state, action = walk(("1", "enter"), PICK, SEVERAL)
+    assert (state.part, state.read, action) == (1, False, QuestionAction.NEXT_PART)
+    state, action = walk(("1", "enter", "s", "2", "enter"), PICK, SEVERAL)
+    assert (state.answers, action) == ((("red",), ("b",)), QuestionAction.ANSWER)
 
 
-def test_f129_no_answer_is_a_choice_of_its_own_and_words_are_asked_for() -> None:
-    assert walk(("d", "enter"), FREE)[0].answers == (NO_ANSWER,)
-    assert walk(("d",), ASKED)[1] is QuestionAction.NOTHING
-    assert walk(("w",), FREE)[1] is QuestionAction.WORDS
+def test_f129_no_answer_is_a_key_of_its_own_and_words_have_a_field() -> None:
+    assert walk(("n",), FREE)[0].answers == (NO_ANSWER,)
+    for question in (FREE, PICK, SMALL):
+        state, action = walk(("e",), question)
+        assert (state.stage, action) == (QuestionStage.WRITING, QuestionAction.OPEN_FIELD)
     closed = Question("Colour", "Which?", (QuestionOption("red"),), custom=False)
-    assert walk(("w",), closed)[1] is QuestionAction.NOTHING
+    assert walk(("e",), closed)[1] is QuestionAction.NOTHING
+
+
+def test_the_table_of_keys_is_what_the_code_hears_and_one_key_means_one_thing() -> None:
+    listed = {
+        place: {key for row in DECISION_KEYS if row.where == place for key in row.keys.split(",")}
+        for place in ("question", "review")
+    }
+    at = at_question
+    answering = {at.ONCE, at.DENY, at.DENY_WITH_WORDS, at.WITHOUT_SANDBOX, *at.REMEMBERS}
+    confirming = {CONFIRM_KEY, at.ENTER, at.TOGGLE}
+    heard = {*answering, *confirming, at.RAW, at.SKIP, *block.TURNS, "tab", "escape"}
+    assert listed["question"] == heard
+    single = {approval.ASK, approval.SKIP, approval.EXIT, approval.MARK, approval.WITHOUT,
+              approval.OPTION, approval.YES, approval.ONLY, approval.NOTED}  # fmt: skip
+    keys = {*approval.MOVING, *approval.PLAN_ACTIONS, *single}
+    assert keys - listed["review"] == {*SCROLLING, "plus", "minus", "ctrl+g"}
+    assert listed["review"] <= keys
+    assert (at_question.ONCE, at_question.SKIP) == (approval.YES, approval.SKIP)
+    assert at_question.DENY not in keys, "no is never a note, nor anything else that says yes"
+
+
+SCROLLING = {"up", "down", "k", "j", "pageup", "pagedown", "home", "end"}

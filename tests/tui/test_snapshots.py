@@ -64,8 +64,10 @@ SHOWN = {
     "palette": "CommandPalette",
     "help": "HelpPanel",
     "confirm": "ConfirmPanel",
-    "question": "QuestionPanel",
-    "permission": "QuestionPanel",
+    "question": "Screen",
+    "permission": "Screen",
+    "permission-edit": "Screen",
+    "permission-pattern": "Screen",
     "run-halted": "RunPanel",
     "run": "RunPanel",
     "undo": "UndoPanel",
@@ -164,7 +166,7 @@ async def criticises(theatre: Theatre) -> None:
 async def asks(theatre: Theatre) -> None:
     """A model asks something."""
     theatre.app.say("Greet politely")
-    await theatre.opened()
+    await theatre.asked()
     await theatre.press("2")
     await theatre.keep("question")
 
@@ -172,8 +174,19 @@ async def asks(theatre: Theatre) -> None:
 async def permits(theatre: Theatre) -> None:
     """A command needs a yes."""
     theatre.app.say("Make it")
-    await theatre.opened()
+    await theatre.asked()
     await theatre.keep("permission")
+    theatre.app.session_controller.interrupt()
+
+
+async def edits(theatre: Theatre) -> None:
+    """A small edit needs a yes, and its folder is offered."""
+    theatre.app.say("Greet politely")
+    await theatre.asked()
+    await theatre.keep("permission-edit")
+    await theatre.press("p")
+    await theatre.keep("permission-pattern")
+    theatre.app.session_controller.interrupt()
 
 
 async def rewinds(theatre: Theatre) -> None:
@@ -244,6 +257,12 @@ def test_questions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
 def test_permissions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage, *PERMITTING)
     check(played(stage, permits, size, "ask"), tmp_path)
+
+
+@sizes(SMALL)
+def test_permissions_of_edits(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage, turn("", ("edit", {"path": "greet.py", "old": "Hi", "new": "Good day"})))
+    check(played(stage, edits, size, "ask"), tmp_path)
 
 
 @sizes(MIDDLE)

@@ -9,8 +9,7 @@ from tests.tui.test_question import ASK, TOUCH, asked, press
 from assent.core.session.question import QuestionReply
 from assent.tui.app import ANSWER_KEPT, TerminalApp
 from assent.tui.panels.panel import Panel
-from assent.tui.panels.question.panel import QuestionPanel
-from assent.tui.panels.text_input import TextInputPanel
+from assent.tui.panels.question.block import GONE, InlineQuestion
 
 NOTE = "Rather the other one"
 
@@ -28,21 +27,20 @@ def test_what_is_written_for_a_question_that_goes_away_returns_to_the_prompt(sta
 
     async def act(seat: Seat) -> None:
         app = seat.app
-        panel = await asked(seat, "Make it")
-        await press(seat, "w")
-        await seat.until(lambda: isinstance(app.screen, TextInputPanel))
+        block = await asked(seat, "Make it")
+        await press(seat, "e")
         await seat.type(NOTE[:8])
         answer_elsewhere(app)
-        await seat.until(lambda: panel.is_over)
-        assert isinstance(app.screen, TextInputPanel)
+        await seat.until(lambda: block.told == GONE)
         await seat.type(NOTE[8:])
-        await seat.press("ctrl+s")
-        await seat.until(lambda: len(app.screen_stack) == 1)
+        assert app.prompt.text == "", "keys still go to what is written"
+        await seat.press("enter")
         await seat.until(lambda: app.prompt.text)
         assert app.prompt.text == NOTE
         await seat.rest()
         await seat.shows(ANSWER_KEPT)
         await seat.shows("Done.")
+        assert not block.is_open
 
     stage.show(act, ASK)
 
@@ -52,45 +50,44 @@ def test_words_for_a_question_that_goes_away_answer_no_other_one(stage: Stage) -
 
     async def act(seat: Seat) -> None:
         app = seat.app
-        panel = await asked(seat, "Make it")
-        await press(seat, "w")
-        await seat.until(lambda: isinstance(app.screen, TextInputPanel))
+        block = await asked(seat, "Make it")
+        await press(seat, "e")
         await seat.type(NOTE)
         (first,) = app.status_snapshot.waiting
         answer_elsewhere(app)
         await seat.until(
             lambda: first not in app.status_snapshot.waiting and app.status_snapshot.waiting
         )
-        await seat.until(lambda: panel.is_over or first.id not in _ids(panel))
-        await seat.press("ctrl+s")
+        await seat.until(lambda: block.told == GONE)
+        await seat.press("enter")
         await seat.until(lambda: app.prompt.text == NOTE)
         (second,) = app.engine.pending_questions.pending()
         assert "touch more" in str(second.inquiry.asked.questions)
+        await seat.until(lambda: _ids(block) == [second.id])
+        app.session_controller.interrupt()
+        await seat.rest()
 
     stage.show(act, ASK)
 
 
-def test_what_was_written_but_not_sent_is_kept_too(stage: Stage) -> None:
+def test_a_question_that_was_answered_elsewhere_goes_and_its_keys_go_nowhere(stage: Stage) -> None:
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:
         app = seat.app
-        panel = await asked(seat, "Make it")
-        await press(seat, "w")
-        await seat.until(lambda: isinstance(app.screen, TextInputPanel))
-        await seat.type(NOTE)
-        await seat.press("ctrl+s")
-        await seat.until(lambda: app.screen is panel)
-        await seat.shows(NOTE)
+        block = await asked(seat, "Make it")
+        await seat.press("a")
         answer_elsewhere(app)
-        await seat.until(lambda: len(app.screen_stack) == 1)
-        assert app.prompt.text == NOTE
+        await seat.until(lambda: not block.is_open)
+        assert app.prompt.text == ""
+        await seat.rest()
+        await seat.shows("Done.")
 
     stage.show(act, ASK)
 
 
-def _ids(panel: QuestionPanel) -> list[str]:
-    return [one.id for one in panel._waiting]
+def _ids(block: InlineQuestion) -> list[str]:
+    return [one.id for one in block.waiting]
 
 
 def test_a_panel_ends_itself_alone_and_only_once(stage: Stage) -> None:

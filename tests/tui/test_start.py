@@ -72,7 +72,7 @@ def test_a_line_without_words_opens_the_screen_and_leaves_a_usable_terminal(
     answer = left(terminal)
     assert answer.code == 0
     assert terminal.screen.rindex(CLOSED) > terminal.screen.rindex(OPENED)
-    told = text(terminal).endswith("Continue with: assent -r say-hello\r\n")
+    told = text(terminal).endswith("Continue with: assent -c, or later: assent -r say-hello\r\n")
     assert told == (case in ("the last session", "a session"))
 
 
@@ -142,11 +142,11 @@ def test_a_question_survives_the_screen_and_is_asked_again(talker: Talker) -> No
     terminal.wait_for(b" ask ")
     terminal.enter(b"Write it")
     terminal.wait_for(b"a.txt")
-    terminal.wait_for(b"Esc answer later")
+    terminal.wait_for(b"y once")
     assert left(terminal).code == 0
     assert [row["tool"] for row in talker.world.ok("questions", "list")["questions"]] == ["write"]
     again = opened(talker, "-c", "--model", MODEL)
-    again.wait_for(b"Esc answer later")
+    again.wait_for(b"y once")
     assert left(again).code == 0
     assert talker.world.files().keys() == {b"script.json"}
 

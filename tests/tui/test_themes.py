@@ -9,7 +9,7 @@ from tests.tui.widget_app import Sight, shown
 from textual.color import Color as Ground
 from textual.theme import Theme
 
-from assent.render.lines import Line, Style
+from assent.render.lines import Line, Role, Span, Style
 from assent.tui.line_view import LineView, Section
 from assent.tui.theme import (
     DARK,
@@ -20,6 +20,8 @@ from assent.tui.theme import (
     THEMES,
     chosen_theme,
     detect_theme,
+    ground_in_theme,
+    span_in_theme,
     style_in_theme,
 )
 
@@ -58,6 +60,17 @@ def test_the_colours_of_widgets_are_readable(name: str) -> None:
     for field in ("primary", "secondary", "warning", "error", "success", "accent", "foreground"):
         for ground in (theme.background, theme.surface):
             assert contrast(getattr(theme, field), str(ground)) >= ENOUGH, field
+
+
+@pytest.mark.parametrize("name", [DARK, LIGHT])
+@pytest.mark.parametrize("style", ["plain", "code", "added", "removed"])
+@pytest.mark.parametrize("changed", [False, True])
+def test_every_role_is_readable_on_every_ground(name: str, style: Style, *, changed: bool) -> None:
+    for role in get_args(Role):
+        look = ground_in_theme(name, style) + span_in_theme(name, style, Span("a", role, changed))
+        behind = look.bgcolor.name if look.bgcolor else registered(name).background
+        color = look.color.name if look.color else registered(name).foreground
+        assert contrast(str(color), str(behind)) >= ENOUGH, (role, color, behind)
 
 
 def test_plain_has_no_colour_at_all() -> None:

@@ -36,19 +36,3 @@ def test_a_turn_that_fails_says_so_once_with_the_next_step(stage: Stage) -> None
         assert "next: add a turn to the script" in text
 
     stage.show(act)
-
-
-def test_what_is_said_while_the_model_works_is_refused_and_not_lost(stage: Stage) -> None:
-    stage.script(turn("Never.", delay_ms=600_000))
-
-    async def act(seat: Seat) -> None:
-        seat.app.say("Work")
-        await seat.shows("The model is working")
-        await seat.type("And this")
-        await seat.press("enter")
-        await seat.shows("The model is working. Press Esc to interrupt it first.")
-        assert seat.app.prompt.text == "And this"
-        await seat.press("escape")
-        await seat.rest()
-
-    stage.show(act)

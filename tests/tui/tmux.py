@@ -24,6 +24,7 @@ AGAIN_S = 2.0  # after which a person would press a key again
 SLOW_S = 8.0  # after which they would write something again
 READ_S = 0.7  # that somebody looks at a panel before they write in it
 LOOK_S = 0.3  # between two looks for a hint that is there for a moment only
+UNVERIFIED = "\n[verify]\nafter_build = false\n"  # scripts end with the build
 SIGNS = ("> ", "$ ")  # before what is typed on the screen
 SIZE = (100, 30)
 PROMPT = "ready>"  # of the shell, where no screen covers it
@@ -307,7 +308,7 @@ def scripted(world: World, *turns: Turn) -> None:
     """Has the settings of a world name a model that answers with these turns."""
     script = world.base / "script.json"
     script.write_bytes(msgspec.json.encode({"turns": turns}))
-    world.config.write_text(f'model = "scripted:{script}"\n{QUICK}', encoding="utf-8")
+    world.config.write_text(f'model = "scripted:{script}"\n{QUICK}{UNVERIFIED}', encoding="utf-8")
 
 
 def _program(world: World) -> str:

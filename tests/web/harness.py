@@ -3,6 +3,7 @@
 import http.client
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -91,7 +92,7 @@ def check_answer(method: str, path: str, found: dict[str, Any]) -> None:
     for endpoint in ENDPOINTS:
         pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(endpoint.path))
         if endpoint.method == method and re.fullmatch(pattern, path.partition("?")[0]):
-            described = msgspec.convert(found, endpoint.answer)
+            described: object = msgspec.convert(found, endpoint.answer)
             assert msgspec.to_builtins(described) == found, endpoint.answer
             return
 
@@ -139,11 +140,12 @@ class Served:
 def served(world: World, *options: str, opens: bool = False) -> Iterator[Served]:
     """Starts the server of a world, and stops it in the end."""
     line = [*PROGRAM, "serve", "--json", *([] if opens else ["--no-open"]), *options]
-    pipe = forked_python.subprocess.PIPE
     process = forked_python.Popen(
-        line, cwd=world.root, env=world.env, stdin=forked_python.subprocess.DEVNULL,
-        stdout=pipe, stderr=pipe, start_new_session=True,
+        line, cwd=world.root, env=world.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
+    assert process.stdout
+    assert process.stderr
     try:
         first = process.stdout.readline()
         if not first:

@@ -136,3 +136,24 @@ def test_a_reader_who_never_reads_slows_nobody(world: World) -> None:
         finally:
             for each in idle_readers:
                 each.close()
+
+
+def test_f28_a_stream_tells_when_the_file_of_a_plan_changes(server: Served) -> None:
+    """Changed, replaced or removed, by any program."""
+    world, browser = server.world, server.browser()
+    plan = world.plan()["plan_id"]
+    file = world.text()
+    with stream(browser, f"?plan={plan}") as one, stream(browser, f"?plan={plan}") as other:
+        for each in (one, other):
+            kind, row = each.event()
+            assert (kind, row["body"]) == ("plan_file", {"plan_id": plan})
+        file.write_text("# Changed\n", encoding="utf-8")
+        for each in (one, other):
+            each.until("plan_file")
+        fresh = file.with_name("fresh")
+        fresh.write_text("# Replaced\n", encoding="utf-8")
+        fresh.replace(file)
+        one.until("plan_file")
+        file.unlink()
+        one.until("plan_file")
+    assert browser.get("/events?plan=none", 404)["error"] == "not_found"

@@ -554,7 +554,8 @@ class EffectRunner:
                 outcome: ToolOutcome = end.value
                 break
             text = chunk.content.decode("utf-8", "backslashreplace")
-            yield StreamDelta("output", self._tools.redact(text))
+            said = self._tools.redact(text)
+            yield StreamDelta("output", said, wish.call.id, wish.call.tool)
         carried = EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
         return EffectDone(carried, rest=outcome.rest)
 

@@ -1,17 +1,21 @@
-"""Messages that wait for their turn in a session: added, taken in order, and removed."""
+"""Messages that wait in a session: added, taken in order and said, or removed."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
 
+from assent.agent.sessions import Sessions
 from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
 from assent.core.session.event import (
+    NOTHING_TYPED,
+    MessageAdded,
     MessageFinished,
     MessageQueued,
     MessageRemoved,
     MessageTaken,
     QueueEvent,
+    UserTyped,
 )
 from assent.core.session.queue import MAX_QUEUED, MAX_TEXT_CHARS, MessageQueue, fold_queue
 from assent.core.session.record import SessionRecord
@@ -79,6 +83,27 @@ class MessageQueues:
             return MessageRemoved(message, self._config.user)
 
         self._append(record, removed)
+
+    def say(
+        self,
+        sessions: Sessions,
+        record: SessionRecord,
+        message: MessageQueued,
+        typed: UserTyped | None = None,
+    ) -> SessionRecord:
+        """Adds a taken message to its session, once: another process may have done so already.
+
+        `typed` is what the user saw of it at the prompt, if that is still known.
+        """
+        if not message.text:
+            return record
+        events = sessions.events(record)
+        if any(isinstance(e.event, MessageAdded) and e.event.id == message.message for e in events):
+            return record
+        seen = typed or (UserTyped(message.text) if message.typed else NOTHING_TYPED)
+        return sessions.say(
+            record, message.text, message.agent, message.model, typed=seen, id=message.message
+        )
 
     def _append(
         self, record: SessionRecord, event: Callable[[MessageQueue], QueueEvent | None]

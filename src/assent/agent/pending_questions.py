@@ -23,6 +23,7 @@ from assent.core.session.question import (
     stored_questions,
 )
 from assent.core.session.record import SessionRecord
+from assent.permissions.grants import is_edited_pattern
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.repositories import WorkspaceRepository, decoded_head
 from assent.ports import EventBatch
@@ -260,9 +261,9 @@ class PendingQuestions(PendingQuestionList):
             reply, by=reply.by or self.user, grant=reply.grant or self.clock.new_id()
         )
         others = [each for each in known if each is not one and each.status(now) == "open"]
-        done = accepted_answer(
-            one, others, reply, grant_from_reply(one, record.session, reply, now)
-        )
+        edited = is_edited_pattern(one.asked.questions[0].always, reply.patterns)
+        grant = grant_from_reply(one, record.session, reply, now, edited=edited)
+        done = accepted_answer(one, others, reply, grant)
         diary = SessionRepository(self._ports, record.workspace)
         events: tuple[SessionEvent, ...] = (done.answered, *done.others)
         batches = [diary.batch(record, record.session, events)[1]]

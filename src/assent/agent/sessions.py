@@ -3,15 +3,23 @@
 Each session is driven by one process at a time.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Lock
 from typing import Literal
 
 import msgspec
 
 from assent.agent.cancellation import watch_log
 from assent.agent.hook_guard import fire_prompt_hooks
-from assent.agent.prompt import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
+from assent.agent.prompt import (
+    ModeSwitch,
+    ReminderContext,
+    fork_text,
+    mode_events,
+    prompt_text,
+    reminder,
+)
 from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewind_preview
 from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionLookup, SessionOutputs, SessionRepository
@@ -122,6 +130,8 @@ class Sessions(SessionLookup):
         self._clock = services.ports.clock
         self._running = CancelRegistry[TurnEnded]()  # turns, by session
         self._tools: ToolEnvironment | None = None
+        self._naming = Lock()
+        self._named: set[str] = set()  # slugs of sessions that are just being started
 
     def obey(self, tools: ToolEnvironment) -> None:
         """Tells a model no name at the top of the workspace that the rules of its gate hide."""
@@ -146,17 +156,18 @@ class Sessions(SessionLookup):
             if aim
             else []
         )
-        slug, plan = self._slug(diary, aim), None
-        if mode == "plan" and aim:
-            plan = self._services.plans.new(plan_name_of(aim), slug, aim, synced=False)
-        started = SessionStarted(session, diary.workspace, slug, mode, aim, custom=custom)
-        first: list[SessionEvent] = [started, self._services.link(plan)]
-        record = _folded(first, self._clock.now())
-        if aim:
-            said = self._message(record, goal, agent, model, images)
-            told = self._reminder(record, plan, said, self.top_level(record, said.agent))
-            first += [told, *heard, *self._with_files(said, typed)]
-        return diary.start(*first)
+        with self._slug(diary, aim) as slug:
+            plan = None
+            if mode == "plan" and aim:
+                plan = self._services.plans.new(plan_name_of(aim), slug, aim, synced=False)
+            started = SessionStarted(session, diary.workspace, slug, mode, aim, custom=custom)
+            first: list[SessionEvent] = [started, self._services.link(plan)]
+            record = _folded(first, self._clock.now())
+            if aim:
+                said = self._message(record, goal, agent, model, images)
+                told = self._reminder(record, plan, said, self.top_level(record, said.agent))
+                first += [told, *heard, *self._with_files(said, typed)]
+            return diary.start(*first)
 
     def say(
         self,
@@ -234,12 +245,7 @@ class Sessions(SessionLookup):
     def fork(self, record: SessionRecord) -> SessionRecord:
         """Copies messages and todos into a new session; permissions are not copied (F147)."""
         diary, mode = self.repository(), fork_mode(record.mode)
-        name = self._slug(diary, record.slug)
         session = self._clock.new_id()
-        started = SessionStarted(
-            session, diary.workspace, name, mode, record.goal, fork=record.session,
-            custom=record.custom,
-        )  # fmt: skip
         place = self._services.config
         narrowing = effective_mode(mode, record.custom, place.modes)[1]
         words = TextPart(fork_text(mode, record.slug, narrowing, staging=place.staging))
@@ -251,7 +257,12 @@ class Sessions(SessionLookup):
             model=record.model,
         )
         copied = fork_events(record, without_rewound(diary.read(record.session)))
-        return diary.start(started, self._services.link(None), *copied, told)
+        with self._slug(diary, record.slug) as name:
+            started = SessionStarted(
+                session, diary.workspace, name, mode, record.goal, fork=record.session,
+                custom=record.custom,
+            )  # fmt: skip
+            return diary.start(started, self._services.link(None), *copied, told)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
         """Removes a session and its children from lists; plans stay, and runs can be undone.
@@ -294,6 +305,14 @@ class Sessions(SessionLookup):
         return self._append(
             record, MessageAdded(new, agent, (words,), synthetic="retry", model=record.model)
         )
+
+    def ask_to_verify(self, record: SessionRecord) -> SessionRecord:
+        """Asks the model to verify what was just built, in the session's own mode."""
+        record = self._require(record)
+        agent, new = record.agent or default_agent(record.mode), self._clock.new_id()
+        words = (TextPart(prompt_text("verify")),)
+        said = MessageAdded(new, agent, words, synthetic="verify", model=record.model)
+        return self._append(record, said)
 
     def messages(self, record: SessionRecord) -> list[UserMessage]:
         """Returns the user's messages that the session can be rewound to, newest last (F148)."""
@@ -368,11 +387,17 @@ class Sessions(SessionLookup):
         return self._services.ports.locks.hold(f"session-{record.session}", owner)
 
     def work(
-        self, record: SessionRecord, driver: AgentDriver, tools: ToolEnvironment, build: str = ""
+        self,
+        record: SessionRecord,
+        driver: AgentDriver,
+        tools: ToolEnvironment,
+        build: str = "",
+        before_step: Callable[[], object] = lambda: None,
     ) -> Iterator[StoredEvent | StreamDelta]:
         """Drives a session until it is idle; raises Busy if another process already does.
 
-        `build` is the run that the turn carries out; its starter already holds the session.
+        `build` is the run that the turn carries out; its starter already holds the session. What
+        `before_step` says to the session is read by the step that follows.
         """
         self._require(record)
         with (
@@ -384,7 +409,7 @@ class Sessions(SessionLookup):
             self._require(record)  # it may have been deleted while another process held it
             self._recover_unfinished(token)
             turn = SessionTurn(
-                self._services, self.repository(), record.session, tools, build, token
+                self._services, self.repository(), record.session, tools, build, token, before_step
             )
 
             def stop() -> None:
@@ -527,15 +552,22 @@ class Sessions(SessionLookup):
         events = [one.event for one in without_rewound(self.events(record))]
         return any(isinstance(e, MessageAdded) and e.synthetic == "reminder" for e in events)
 
-    def _slug(self, diary: SessionRepository, goal: str) -> str:
-        """Returns a slug that no session and no plan folder has."""
+    @contextmanager
+    def _slug(self, diary: SessionRepository, goal: str) -> Iterator[str]:
+        """Yields a slug that no session and no plan folder has, and that no other thread gets."""
         wanted, find_plans = slug(goal), self._services.ports.projection.find_plans
-        taken = {record.slug for record in diary.all()}
-        n, name = 1, wanted
-        while name in taken or find_plans(name):
-            n += 1
-            name = f"{wanted}-{n}"
-        return name
+        with self._naming:
+            taken = {record.slug for record in diary.all()} | self._named
+            n, name = 1, wanted
+            while name in taken or find_plans(name):
+                n += 1
+                name = f"{wanted}-{n}"
+            self._named.add(name)
+        try:
+            yield name
+        finally:
+            with self._naming:
+                self._named.discard(name)
 
 
 def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:

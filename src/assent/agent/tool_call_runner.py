@@ -453,7 +453,11 @@ class ToolCallRunner:
     def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
         """Asks the user, who sees what would be applied; recorded events are shown afterwards."""
         gate, permissions = self._tools.gate, self._context.posture
-        level, reasons = gate.risk(doubt.requests, planning=permissions.mode == "plan")
+        planning = permissions.mode == "plan"
+        level, reasons = gate.risk(doubt.requests, planning=planning, asking=True)
+        runs = any(one.action is Action.SHELL for one in doubt.requests)
+        if runs and self._tools.unconfined and not planning:
+            level, reasons = "high", ("It runs without the sandbox.", *reasons)
         run = self.effects.building(self._turn.record)
         wanted = Asked(
             doubt.call,

@@ -1,6 +1,6 @@
 """The turn of a session, through which a driver reads it, appends events and runs calls."""
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -62,7 +62,9 @@ class SessionTurn:
         tools: ToolEnvironment,
         build: str = "",
         token: CancelToken[TurnEnded] | None = None,
+        before_step: Callable[[], object] = lambda: None,
     ) -> None:
+        self._before_step = before_step  # a face says there what waited for the next step
         self._services = services
         self._diary = diary
         self._token = token or CancelToken()  # with the end that a person elsewhere wants
@@ -148,6 +150,8 @@ class SessionTurn:
 
     def read_new_messages(self) -> tuple[StoredEvent, ...]:
         """Reads what others did; if the user requested a stop, the turn ends."""
+        if not self._token.reason:
+            self._before_step()
         told = (*self.children.new_events(), *self.read_updates())
         halt = (
             None
@@ -195,7 +199,10 @@ class SessionTurn:
         self._record = folded_session(self._record, said)
         self._take(said)
         news = self._news.read(self._record, self._reached)
-        return (*said, *(self.append_events(*news) if news else ()))
+        if all(isinstance(one, PlanLinked) for one in news):  # others worked, on other plans
+            self.defer_events(*news)
+            return tuple(said)
+        return (*said, *self.append_events(*news))
 
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
         """Runs the calls of one answer; one that ends the turn has it end here."""

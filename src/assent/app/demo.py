@@ -37,6 +37,10 @@ FILES: Final = {
 _VARIABLES: Final = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"}
 
 
+# The script of the demo ends with the build.
+_CONFIG = "[verify]\nafter_build = false\n"
+
+
 @contextmanager
 def demo_project() -> Iterator[str]:
     """Creates the folders, yields the project's folder, and always removes everything."""
@@ -46,7 +50,7 @@ def demo_project() -> Iterator[str]:
         for name, content in FILES.items():
             place.write(f"{PROJECT}/{name}", content.encode(), 0o644)
         model = place.write(MODEL, _packaged())
-        place.write("config/assent/config.toml", f'model = "scripted:{model}"\n'.encode())
+        place.write("config/assent/config.toml", f'model = "scripted:{model}"\n{_CONFIG}'.encode())
         before = {name: os.environ.get(name) for name in _VARIABLES}
         os.environ |= {name: str(place.folder(at)) for name, at in _VARIABLES.items()}
         try:

@@ -5,17 +5,25 @@ from collections.abc import Mapping
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.app.settings import (
+    load_settings,
+    locate_workspace,
+    stored_credentials,
+    user_paths,
+)
 from assent.config.settings import Settings
 from assent.core.errors import AssentError, ModelError, UsageError
+from assent.core.text.secrets import remember_read_key
 from assent.llm.catalog import (
     ModelCatalog,
     ModelInfo,
     ModelSelector,
     ProviderAccount,
+    StoredKey,
     provider_accounts,
     usable_accounts,
 )
@@ -25,7 +33,11 @@ from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import OpenedModel
 
+if TYPE_CHECKING:
+    from assent.store.credentials import CredentialStore
+
 SCRIPTED = "scripted:"
+KEY_PLACES = {"keyring": "system keyring", "file": "credentials file"}
 PROBE_S, LIST_S = 0.5, 10.0
 
 
@@ -40,13 +52,39 @@ class AvailableModel(msgspec.Struct, frozen=True):
     default: bool = False
 
 
+class StoredKeys:
+    """The keys that `assent login` stored, each read when its provider is looked at."""
+
+    def __init__(self, store: "CredentialStore | None") -> None:
+        self._store = store
+        self.problem: AssentError | None = None  # with the one that could not be read
+
+    def find(self, provider: str) -> StoredKey | None:
+        """Returns a stored key, which is masked everywhere from now on."""
+        try:
+            found = self._store.key(provider) if self._store else None
+        except AssentError as error:
+            self.problem = error
+            return None
+        if found is not None:
+            remember_read_key(found[0])
+        return found
+
+
 class ModelRegistry:
     """Every model that can be used here; one client keeps the connections of all of them."""
 
-    def __init__(self, settings: Settings, environment: Mapping[str, str], folder: bytes) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        environment: Mapping[str, str],
+        folder: bytes,
+        stored: StoredKeys | None = None,
+    ) -> None:
         self._settings = settings
         self._folder = Path(os.fsdecode(folder))
-        self._accounts = provider_accounts(environment, settings.providers)
+        self._stored = stored or StoredKeys(None)
+        self._accounts = provider_accounts(environment, settings.providers, self._stored.find)
         self._catalog = ModelCatalog(settings.models)
         self._environment = environment
         self._names: dict[str, list[str]] = {}
@@ -57,12 +95,21 @@ class ModelRegistry:
         name = name or self._settings.model
         if name.startswith(SCRIPTED):
             return self._scripted(name)
-        account, known = self._chooser.choose(name)
+        account, known = self._choose(name)
         model = self._asked(account, known)
         retrying = RetryingModel(model, self._settings.retry, random=_chance)
         return OpenedModel(
             retrying, known.full, known.context, known.output, known.prices, model.connect_early
         )
+
+    def _choose(self, name: str) -> tuple[ProviderAccount, ModelInfo]:
+        """Chooses; where a stored key could not be read, its absence is not the user's error."""
+        try:
+            return self._chooser.choose(name)
+        except UsageError:
+            if self._stored.problem:
+                raise self._stored.problem from None
+            raise
 
     def found(self) -> tuple[list[AvailableModel], list[str]]:
         """Lists the models that can be used now, and what did not answer."""
@@ -75,6 +122,8 @@ class ModelRegistry:
                 troubles += [] if account.basis == "local" else [error.message]
         default = self.default()
         marked = [msgspec.structs.replace(row, default=row.model == default) for row in rows]
+        if self._stored.problem:
+            troubles.append(self._stored.problem.message)
         return marked, troubles
 
     def default(self) -> str:
@@ -104,7 +153,10 @@ class ModelRegistry:
         asked = WireTarget(account.name, known.name, known.output, known.reasons, account.options)
         asked = msgspec.structs.replace(asked, answer_limits=self._settings.answer)
         where = account.base.origin + account.base.path
-        who = ErrorContext(account.name, known.name, where, account.key_env, account.key)
+        who = ErrorContext(
+            account.name, known.name, where, account.key_env, account.key,
+            account.is_stored,
+        )  # fmt: skip
         door = ProviderEndpoint(who, account.base, account.headers, account.bearer)
         return HttpModel(_wire(account, asked), door, self._client)
 
@@ -143,7 +195,8 @@ def open_models(folder: str) -> tuple[ModelRegistry, tuple[str, ...]]:
     """Opens the models for the workspace around a folder, with warnings for the user."""
     cwd, root = locate_workspace(folder)
     loaded = load_settings(root, user_paths(), lenient=False)
-    return ModelRegistry(loaded.settings, dict(os.environ), cwd), loaded.warnings
+    stored = StoredKeys(stored_credentials(user_paths(), root))
+    return ModelRegistry(loaded.settings, dict(os.environ), cwd, stored), loaded.warnings
 
 
 def default_model(folder: str) -> str:
@@ -191,6 +244,8 @@ def _chance() -> float:
 def _why(account: ProviderAccount) -> str:
     where = account.base.origin + account.base.path
     match account.basis:
+        case "key" if account.is_stored:
+            return f"key stored in the {KEY_PLACES[account.key_source]}"
         case "key":
             return f"{account.key_env} is set"
         case "base_url":

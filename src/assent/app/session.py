@@ -21,9 +21,14 @@ from assent.agent.prompt import (
 from assent.agent.services import ToolEnvironment
 from assent.app.composition import engine_of
 from assent.app.engine import Engine
-from assent.app.models import ModelRegistry
+from assent.app.models import ModelRegistry, StoredKeys
 from assent.app.rules import unknown_rule_warnings
-from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.app.settings import (
+    load_settings,
+    locate_workspace,
+    stored_credentials,
+    user_paths,
+)
 from assent.app.tool_environment import InvocationOptions, WorkspaceSetup, open_tool_environment
 from assent.config.agents import agent_folders, load_agents
 from assent.config.paths import AppPaths
@@ -107,7 +112,8 @@ def open_session_runtime(
     cwd, root = locate_workspace(folder)
     loaded = load_settings(root, here, lenient=False)
     settings = loaded.settings
-    models = ModelRegistry(settings, dict(os.environ), cwd)
+    stored = StoredKeys(stored_credentials(here, root))
+    models = ModelRegistry(settings, dict(os.environ), cwd, stored)
     agents, remarks = _agents(here, root, settings.model)
     open_model = _ModelCache(models)
     if wanted.model is not None:
@@ -206,6 +212,11 @@ def _briefing(engine: Engine, here: AppPaths, where: tuple[bytes, bytes]) -> Pro
 
 def list_agents(folder: str) -> list[Agent]:
     """Returns the agents by name."""
+    return list(workspace_agents(folder)[0].values())
+
+
+def workspace_agents(folder: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
+    """Returns the agents in the order of their names, and warnings about their files."""
     places = agent_folders(user_paths().config, Path.home(), locate_workspace(folder)[1])
-    agents, _ = load_agents(places, Disk().open)
-    return [agents[name] for name in sorted(agents)]
+    agents, warnings = load_agents(places, Disk().open)
+    return {name: agents[name] for name in sorted(agents)}, warnings

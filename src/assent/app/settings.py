@@ -4,16 +4,20 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from assent.config.loader import LoadedSettings, SettingsLoader
-from assent.config.paths import AppPaths, app_paths
+from assent.config.paths import AppPaths, app_paths, leads_within
 from assent.config.settings import Settings
 from assent.config.trust_list import FILE, WorkspaceTrust
-from assent.core.errors import UsageError
+from assent.core.errors import StoreError, UsageError
 from assent.core.llm import PROVIDERS, ProviderSettings
 from assent.core.text.secrets import looks_like_secret, remember_secrets
+
+if TYPE_CHECKING:
+    from assent.store.credentials import CredentialStore
 
 
 def user_paths() -> AppPaths:
@@ -47,14 +51,39 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
     loader = SettingsLoader(here.file, root, Disk().open, check_plan_dir, trusted.holds)
     loaded = loader.load(lenient=lenient)
     warnings = (*loaded.warnings, *trusted.warnings)
-    redact_configured_keys(loaded.settings)
+    _redact_configured_keys(loaded.settings, _stored_keys(here, root))
     return msgspec.structs.replace(loaded, warnings=warnings)
 
 
-def redact_configured_keys(settings: Settings) -> None:
+def _redact_configured_keys(settings: Settings, stored: list[str]) -> None:
     """Makes every face mask the configured keys in everything it shows from now on."""
     servers = [server.environment for server in settings.mcp.values()]
-    remember_secrets(known_secrets(os.environ, settings.providers, servers))
+    remember_secrets([*stored, *known_secrets(dict(os.environ), settings.providers, servers)])
+
+
+def stored_credentials(here: AppPaths, root: bytes) -> "CredentialStore | None":
+    """Returns the keys that `assent login` stored; None where there are none for this workspace.
+
+    A file in the workspace never counts: plans and agents can write there.
+    """
+    if not os.path.lexists(here.credentials):
+        return None
+    if leads_within(root, os.fsencode(os.path.abspath(here.credentials))):
+        return None
+    from assent.store.credentials import CredentialStore
+
+    return CredentialStore(here.credentials, here.state / "locks")
+
+
+def _stored_keys(here: AppPaths, root: bytes) -> list[str]:
+    """Returns the keys in the credentials file, for redaction; those in a keyring are not asked."""
+    store = stored_credentials(here, root)
+    if store is None:
+        return []
+    try:
+        return list(store.read().keys.values())
+    except StoreError:  # the commands that need a key report it
+        return []
 
 
 def open_workspace_trust(root: bytes, here: AppPaths) -> WorkspaceTrust:

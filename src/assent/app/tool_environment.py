@@ -136,7 +136,7 @@ def open_tool_environment(
         seconds_left=setup.left,
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
-        redact=Redactor(known_secrets(os.environ, settings.providers, servers)),
+        redact=Redactor(known_secrets(dict(os.environ), settings.providers, servers)),
         home=os.fsencode(Path.home()),
     )
 

@@ -1,7 +1,7 @@
 """Files that commands need in addition to the engine's.
 
-These are the list for completion, a file in an editor, another folder to compare with, and the
-packaged plan agent.
+These are the list for completion, a file in an editor, another folder to compare with, the branch
+that is checked out, and the packaged plan agent.
 """
 
 import os
@@ -18,9 +18,15 @@ from assent.core.permission.sensitive_paths import secret_reason
 from assent.ports import SourceFolder
 from assent.tools.files import walk_files
 from assent.tools.overlay import Overlay
+from assent.workspace.git_state import current_branch
 
 MAX_FILES = 50_000  # files that are offered for completion
 DEFAULT_EDITOR = "vi"
+
+
+def checked_out_branch(folder: str) -> str:
+    """Returns the git branch of the workspace around a folder; empty if there is none."""
+    return current_branch(locate_workspace(folder)[1])
 
 
 def list_files(folder: str) -> list[str]:

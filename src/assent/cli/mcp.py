@@ -1,13 +1,15 @@
-"""`assent mcp …`: lists MCP servers, their tools with digests, and the permissions of these."""
+"""`assent mcp …`: adds, removes and lists MCP servers, with the digests of their tools."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
+from assent.app.config import ConfigEditor
 from assent.app.mcp import open_mcp_servers
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
-from assent.core.errors import AssentError
+from assent.cli.options import examples, reference_option
+from assent.cli.stdin import argument_text
+from assent.core.errors import AssentError, UsageError
 from assent.core.mcp import KnownMcpTool
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
@@ -16,7 +18,7 @@ from assent.render.lines import Line
 
 
 NONE = "No MCP server configured."
-NEXT = "Next: add [mcp.NAME] with a command to your configuration"
+NEXT = "Next: assent mcp add NAME -- COMMAND"
 HOW = "To mark a tool as read-only, add its line to [mcp.NAME.reads]."
 CHANGED = ", but its digest is not the one in `reads`"
 
@@ -44,7 +46,9 @@ def servers_lines(servers: Servers) -> Iterable[Line]:
         if isinstance(found, str):
             yield Line("heading", f"{visible_line(name)}: {visible_line(found)}")
             continue
-        yield Line("heading", f"{visible_line(name)}: {len(found)} tools")
+        yield Line(
+            "heading", f"{visible_line(name)}: {len(found)} tool{'' if len(found) == 1 else 's'}"
+        )
         for each in found:
             yield Line("plain", f"  {each.name} {_effect(each)}{CHANGED if each.void else ''}")
             named = visible_line(each.served.name)
@@ -68,9 +72,9 @@ def _effect(known: KnownMcpTool) -> str:
     return "reads" if known.reads else "changes"
 
 
-@click.group(epilog=examples("assent mcp list"))
+@click.group(epilog=examples("assent mcp list\nassent mcp add files -- npx files-server ."))
 def mcp() -> None:
-    """List MCP servers and their tools."""
+    """Add, remove and list MCP servers and their tools."""
 
 
 @mcp.command("list", epilog=examples("assent mcp list\nassent mcp list --json"))
@@ -95,3 +99,69 @@ def list_servers(call: Invocation) -> int:
     call.output.warn(warnings)
     call.output.answer({"servers": servers_json(found)}, servers_lines(found))
     return 1 if found and all(isinstance(each, str) for each in found.values()) else 0
+
+
+@mcp.command(
+    epilog=examples(
+        "assent mcp add files -- npx files-server .\n"
+        "assent mcp add search --env TOKEN=... --timeout 20 -- search-server"
+    )
+)
+@click.argument("name", callback=reference_option)
+@click.argument("command", nargs=-1, required=True)
+@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="Set a variable.")
+@click.option("--timeout", type=click.FloatRange(min=1), help="Seconds until a call times out.")
+@click.option("--project", is_flag=True, help="Add it to the project's file, not your own.")
+@with_invocation
+def add(
+    call: Invocation,
+    name: str,
+    command: tuple[str, ...],
+    variables: tuple[str, ...],
+    timeout: float | None,
+    project: bool,
+) -> None:
+    """Add an MCP server to your configuration.
+
+    COMMAND starts it and speaks MCP on stdio. It runs as you, without a sandbox, and is started
+    the next time its tools are needed.
+    """
+    editor = ConfigEditor(call.folder, project=project)
+    table: dict[str, object] = {"command": list(map(argument_text, command))}
+    if variables:
+        table["environment"] = dict(map(_variable, variables))
+    if timeout is not None:
+        table["timeout_s"] = timeout
+    path = ("mcp", argument_text(name))
+    editor.put(path, table)
+    call.output.answer(
+        {"server": path[1], "file": editor.path_text},
+        [
+            Line("plain", f"MCP server {visible_line(path[1])} added to {editor.path_text}."),
+            Line("dim", "  next: assent mcp list"),
+        ],
+    )
+    if editor.needs_trust(path):
+        call.output.warn(["It counts after you trust the file: assent trust give"])
+
+
+@mcp.command(epilog=examples("assent mcp remove files"))
+@click.argument("name", callback=reference_option)
+@click.option("--project", is_flag=True, help="Remove it from the project's file, not your own.")
+@with_invocation
+def remove(call: Invocation, name: str, project: bool) -> None:
+    """Remove an MCP server from your configuration."""
+    editor = ConfigEditor(call.folder, project=project)
+    server = argument_text(name)
+    editor.remove(("mcp", server))
+    call.output.answer(
+        {"server": server, "file": editor.path_text},
+        [Line("plain", f"MCP server {visible_line(server)} removed from {editor.path_text}.")],
+    )
+
+
+def _variable(given: str) -> tuple[str, str]:
+    name, sign, value = argument_text(given).partition("=")
+    if not sign or not name:
+        raise UsageError("--env takes NAME=VALUE.", "assent mcp add --help")
+    return name, value

@@ -31,7 +31,7 @@ from assent.render.lines import Line
 
 
 NONE = "No model available: no API key set, no provider configured, no local server running."
-NEXT = "Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server"
+NEXT = "Next: assent login, or export ANTHROPIC_API_KEY=..., or start a local server"
 
 
 def models_lines(rows: Sequence[dict[str, Any]]) -> Iterable[Line]:

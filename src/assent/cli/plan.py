@@ -60,11 +60,15 @@ def list_plans(call: Invocation, everything: bool) -> None:
     _list(call, rows)
 
 
-@plan.command(epilog=examples("assent plan show\nassent plan show --plan add_login"))
+@plan.command(epilog=examples("assent plan show\nassent plan show --revision 2"))
+@click.option("--revision", type=int, metavar="N", help="Show the text of an earlier revision.")
 @with_invocation
-def show(call: Invocation) -> None:
+def show(call: Invocation, revision: int | None) -> None:
     """Show a plan's status, steps and text."""
     record = call.record()
+    if revision is not None:
+        _show_revision(call, record, revision)
+        return
     call.report_live(record)
     outline = call.engine.reviews.outline(record)
     row = {**_row(call, record), **outline_rows(outline)}
@@ -72,6 +76,16 @@ def show(call: Invocation) -> None:
     steps = [*step_lines(outline.steps), BLANK] if outline and outline.steps else []
     lines = [*_lines(call, record, row), BLANK, *steps, *untrusted_lines(display_path(text))]
     call.output.answer(row, lines)
+
+
+def _show_revision(call: Invocation, record: PlanRecord, number: int) -> None:
+    """Shows the text of one revision as it was."""
+    found = next((each for each in record.revisions if each.n == number), None)
+    if found is None:
+        raise UsageError(f"Revision {number} not found.", "assent plan history")
+    text = display_path(call.engine.plans.text(found.content_hash))
+    row = {"revision": number, "at": found.at, "content_hash": found.content_hash, "text": text}
+    call.output.answer(row, untrusted_lines(text))
 
 
 @plan.command(epilog=examples("assent plan use add_login"))

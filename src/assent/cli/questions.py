@@ -192,7 +192,9 @@ def _channel(call: Invocation, pending: PendingQuestion, meant: _ParsedAnswer, d
         return DIGEST
     if not call.no_input:
         row = pending_question_row(pending, call.engine.pending_questions.clock.now())
-        follows = grant_text(asked, meant.reach, meant.grant) if meant.reach else ""
+        follows = ""
+        if meant.reach:
+            follows = grant_text(asked, meant.reach, meant.grant, asked.questions[0].always)
         lines = pending_question_lines(pending, row, choosing=False)
         yours = your_answer_lines(meant.answers, follows)
         if ask_for_digest(ansi([*lines, *yours], color=want_color()), asked.digest):

@@ -26,8 +26,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("assent.cli.keys", "List, trust and revoke keys that approve bundles"),
     "export": ("assent.cli.evidence", "Export signed evidence of a run"),
     "verify": ("assent.cli.evidence", "Verify evidence of a run, offline"),
-    "mcp": ("assent.cli.mcp", "List MCP servers and their tools"),
+    "mcp": ("assent.cli.mcp", "Add, remove and list MCP servers and their tools"),
     "memory": ("assent.cli.memory", "List and forget remembered facts"),
+    "login": ("assent.cli.login", "Store the API key of a provider"),
+    "logout": ("assent.cli.login", "Remove the stored API key of a provider"),
+    "config": ("assent.cli.config", "Show and change settings"),
+    "agents": ("assent.cli.agents", "List and show agents"),
     "models": ("assent.cli.models", "List available models, or ask one"),
     "shell": ("assent.cli.shell", "Check and run read-only commands"),
     "scratch": ("assent.cli.scratch", "List, show and remove scratch copies"),
@@ -36,8 +40,25 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log": ("assent.cli.log", "Show the event log"),
     "doctor": ("assent.cli.doctor", "Check that the safeguards hold on this machine"),
     "demo": ("assent.cli.demo", "Try Assent in a temporary project with a scripted model"),
+    "help": ("assent.cli.help", "Show the documentation of a topic"),
+    "completion": ("assent.cli.completion", "Print a completion script for bash, zsh or fish"),
     "debug": ("assent.cli.debug", "Show the prompt and tools a model gets"),
 }
+
+# How `assent --help` shows them: what people use every day first.
+EVERYDAY = (
+    "login", "status", "review", "approve", "reject", "build", "undo", "sessions", "config", "demo",
+)  # fmt: skip
+GROUPS = {
+    "Plans": (
+        "init", "plan", "stage", "propose", "diff", "rehearse", "comment", "rebase",
+    ),
+    "Runs": ("runs", "redo", "recover", "export", "verify", "log"),
+    "Sessions and questions": ("waiting", "questions", "memory", "scratch"),
+    "Setup": ("logout", "models", "agents", "modes", "mcp", "completion"),
+    "Trust and safety": ("rules", "trust", "keys", "shell", "doctor"),
+    "More": ("help", "serve", "debug"),
+}  # fmt: skip
 
 _HEAD = """Assent: a coding agent that plans first. Only the exact changes you approve are applied.
 
@@ -73,6 +94,7 @@ Quote the goal: assent "fix the tests". A single word needs -p.
 
 _FOOT = """
 Every command takes --json, -C DIR, --plan ID and --help.
+`assent help topics` lists the documentation.
 
 Create a plan with a model:
   assent "Add a --version option"
@@ -88,7 +110,13 @@ Create a plan yourself:
 
 
 def overview() -> str:
-    """Returns the help of the program as a whole."""
+    """Returns the help of the program as a whole: everyday commands, then the rest by group."""
     width = max(map(len, COMMANDS))
-    rows = [f"  {name:{width}}  {purpose}\n" for name, (_, purpose) in COMMANDS.items()]
-    return _HEAD + "Commands:\n" + "".join(rows) + _FOOT
+    parts = [_listed("Everyday commands", EVERYDAY, width)]
+    parts += [_listed(title, names, width) for title, names in GROUPS.items()]
+    return _HEAD + "\n".join(parts) + _FOOT
+
+
+def _listed(title: str, names: tuple[str, ...], width: int) -> str:
+    rows = [f"  {name:{width}}  {COMMANDS[name][1]}\n" for name in names]
+    return f"{title}:\n{''.join(rows)}"

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from contextlib import closing, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from assent.app.session import SessionRuntime
     from assent.ports.session import Asker
 
+PAGE_S: Final = 5.0  # in which a browser reads the file that it was opened on
 STOP_S: Final = 15.0  # for which `stop` waits for the server to end
 MAX_PASSWORD_BYTES: Final = 1024
 STREAMS_SHARE: Final = 0.8  # of all connections that may be event streams
@@ -231,7 +233,7 @@ def _tell(call: Invocation, url: str, remarks: list[str]) -> None:
 
 async def _greet(state: ServerState, server: Server, url: str, *, opens: bool) -> None:
     """Shows a code on the user's terminal, and opens the browser with another one."""
-    from assent.web.login import login_file, when_used
+    from assent.web.login_file import login_file, when_used
 
     if not has_terminal():
         return
@@ -247,6 +249,27 @@ async def _greet(state: ServerState, server: Server, url: str, *, opens: bool) -
         write_line(f"The browser was not opened: {error.message}")
     finally:
         state.page.remove()
+
+
+def open_page() -> str:
+    """Opens the page of the running server, logged in; returns its address.
+
+    The file that the browser opens is private, has a one-time code, and is removed soon.
+    """
+    from assent.web.login_file import login_file
+
+    with open_server_state() as state:
+        running = state.running()
+        if running is None or not running.url:
+            raise NotFound("No server is running.", "assent serve")
+        code, _ = AccessControl(state.store, state.clock).issue_code("approver", _user())
+        try:
+            state.page.write(login_file(running.url, code))
+            state.page.show()
+            time.sleep(PAGE_S)
+        finally:
+            state.page.remove()
+        return running.url
 
 
 def _show_code(access: AccessControl, url: str, role: Role) -> str:

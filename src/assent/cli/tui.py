@@ -17,6 +17,7 @@ import msgspec
 from assent.cli.goal.options import Goal
 from assent.cli.output import CAPTURED_LINES
 from assent.cli.registry import COMMANDS
+from assent.config.screen_choices import ScreenChoices, read_choices
 from assent.core.errors import AssentError, UsageError
 from assent.core.permission.mode import resolve_mode
 from assent.render.lines import Line
@@ -65,6 +66,8 @@ def _check_agent(goal: Goal) -> None:
 
 
 FAILED: Final = "The terminal UI crashed. Your session is saved; nothing else is affected."
+CONTINUE: Final = "Continue with:"
+CONTINUE_LAST: Final = "Continue with: assent -c, or later:"
 STOPPING: Final = "Stopping the run…"
 HALTED: Final = "The run stopped and needs your decision: assent recover"
 GC_THRESHOLDS: Final = (
@@ -97,7 +100,9 @@ def screen(goal: Goal) -> int:
     while app.wants_demo and not app.messages.mishaps:
         show_demo(host)
         app = _shown(host, StartOptions(resume=app.slug))
-    code = _farewell(app.slug, app.messages.mishaps, failed=bool(app.return_code))
+    code = _farewell(
+        app.slug, app.messages.mishaps, failed=bool(app.return_code), newest=app.is_newest
+    )
     return app.return_value or code
 
 
@@ -135,14 +140,14 @@ def _say(words: str) -> None:
         print(words, file=sys.stderr, flush=True)
 
 
-def _farewell(slug: str, mishaps: list[str], *, failed: bool) -> int:
+def _farewell(slug: str, mishaps: list[str], *, failed: bool, newest: bool = False) -> int:
     """Tells, on the terminal as it was before, how to go on and what went wrong."""
     for mishap in mishaps:
         sys.stderr.write(mishap)
     if failed:
         raise AssentError(FAILED, f"assent -r {slug}" if slug else "assent")
     if slug:
-        print(f"Continue with: assent -r {slug}")
+        print(f"{CONTINUE_LAST if newest else CONTINUE} assent -r {slug}")
     return 1 if mishaps else 0
 
 
@@ -171,6 +176,11 @@ class LocalScreenHost:
         from assent.app.settings import locate_workspace
 
         return os.fsdecode(locate_workspace(self._folder)[1])
+
+    def branch(self) -> str:
+        from assent.app.workspace_files import checked_out_branch
+
+        return checked_out_branch(self._folder)
 
     @cached_property
     def environment(self) -> dict[str, str]:
@@ -282,6 +292,23 @@ class LocalScreenHost:
     @property
     def notify_after(self) -> float:
         return self._settings.notify.after_s
+
+    @property
+    def verifies(self) -> bool:
+        return self._settings.verify.after_build
+
+    def open_page(self) -> str:
+        from assent.cli.serve import open_page
+
+        return open_page()
+
+    def choices(self) -> ScreenChoices:
+        return read_choices()
+
+    def remember(self, choices: ScreenChoices) -> None:
+        from assent.app.screen_choices import write_choices
+
+        write_choices(choices)
 
     def demo(self) -> ScreenHost:
         return DemoScreenHost()

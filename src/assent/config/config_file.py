@@ -43,6 +43,7 @@ class ConfigFile(msgspec.Struct, frozen=True):
     table: dict[str, Any] = {}
     owner: int = 0
     mode: int = 0
+    text: bytes = b""
 
 
 def read_config(path: Path, opener: Opener, *, follow: bool) -> ConfigFile:
@@ -51,7 +52,7 @@ def read_config(path: Path, opener: Opener, *, follow: bool) -> ConfigFile:
         source, text = read_content(path, opener, follow=follow)
     except FileNotFoundError:
         return ConfigFile(path)
-    return msgspec.structs.replace(source, table=parse_toml(path, text))
+    return msgspec.structs.replace(source, table=parse_toml(path, text), text=text)
 
 
 def read_content(
@@ -89,6 +90,15 @@ def config_error(path: Path, why: str) -> UsageError:
     return UsageError(
         f"{path_text(path)} cannot be used: {why}. Nothing was changed.", edit_command(path)
     )
+
+
+def setting_error(source: ConfigFile, kind: Any, error: msgspec.ValidationError) -> UsageError:
+    """Returns the error about a setting, with its line, its key and what would be right."""
+    from assent.config.schema import explained
+
+    table = {key: value for key, value in source.table.items() if key != "modes"}
+    why = explained(source.text.decode("utf-8"), table, kind, str(error))
+    return config_error(source.path, why)
 
 
 def edit_command(path: Path) -> str:

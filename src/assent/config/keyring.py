@@ -16,6 +16,7 @@ from assent.config.config_file import (
     ownership_problem,
     path_text,
     read_config,
+    setting_error,
 )
 from assent.config.paths import AppPaths
 from assent.core.errors import UsageError
@@ -115,4 +116,4 @@ def _converted(source: ConfigFile, kind: type[T]) -> T:
     try:
         return msgspec.convert(source.table, kind)
     except msgspec.ValidationError as error:
-        raise config_error(source.path, str(error)) from None
+        raise setting_error(source, kind, error) from None

@@ -12,14 +12,15 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from assent.config.config_file import (
+    ConfigFile,
     Opener,
-    config_error,
     edit_command,
     ownership_problem,
     parse_toml,
     path_text,
     read_config,
     read_content,
+    setting_error,
 )
 from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, ModeSettings, Settings
 from assent.core.errors import AssentError, Refused
@@ -316,7 +317,7 @@ class SettingsLoader(msgspec.Struct, frozen=True):
 
     def _of_user(self) -> FilteredSettings:
         source = read_config(self.user, self.opener, follow=True)
-        _check(source.path, source.table)
+        check_settings(source)
         wanting = [key for key in (*USER_ONLY, *SEPARATE, "mode") if key in source.table]
         own = _of_user_only(source.table)
         why = ownership_problem(source, self.root) if wanting or own else ""
@@ -340,14 +341,16 @@ class SettingsLoader(msgspec.Struct, frozen=True):
     def _of_project(self) -> FilteredSettings:
         path = self._project
         try:
-            _, text = read_content(path, self.opener, follow=False)
+            source, text = read_content(path, self.opener, follow=False)
         except FileNotFoundError:
             return FilteredSettings()
         whole = parse_toml(path, text)
         trusted = _wants_trust(whole) and self.trusted(PROJECT, text)
         refused = {UNTRUSTED: () if trusted else AFTER_TRUST, USER_ONLY_WARNING: NEVER}
         table, warnings = _parted(path, whole, refused)
-        settings = _check(path, table)
+        if "after_build" in whole.get("verify", {}):
+            warnings += (f"{path_text(path)} sets verify.after_build, {USER_ONLY_WARNING}",)
+        settings = check_settings(msgspec.structs.replace(source, table=table, text=text))
         if "plan" in table:
             try:
                 self.check_plan_dir(settings.plan.dir)
@@ -426,13 +429,13 @@ def _without_plan_keys(table: Mapping[str, Any], keys: Collection[str]) -> dict[
     return {**table, "plan": plan} if "plan" in table else dict(table)
 
 
-def _check(path: Path, table: Mapping[str, Any]) -> Settings:
+def check_settings(source: ConfigFile) -> Settings:
     """Checks one file by itself, so that the error names the right one."""
-    rest = {key: value for key, value in table.items() if key != "modes"}
+    rest = {key: value for key, value in source.table.items() if key != "modes"}
     try:
         return msgspec.convert(rest, Settings)
     except msgspec.ValidationError as error:
-        raise config_error(path, str(error)) from None
+        raise setting_error(source, Settings, error) from None
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,11 @@ class AppPaths(msgspec.Struct, frozen=True):
         """The keys that the user trusts, as `assent keys` maintains them."""
         return self.config / "keys.toml"
 
+    @property
+    def credentials(self) -> Path:
+        """The API keys that `assent login` stored, or where it stored them."""
+        return self.config / "credentials"
+
 
 def app_paths(environment: Mapping[str, str], home: Path) -> AppPaths:
     """Returns the paths by the XDG variables; a relative path in one of them is ignored."""

@@ -226,11 +226,21 @@ def _allows(rules: tuple[PermissionRule, ...]) -> bool:
 
 
 def _preset(sources: RuleSources) -> tuple[PermissionRule, ...]:
-    name = sources.loaded.settings.preset
+    return _preset_rules(sources.places.file, sources.loaded.settings)
+
+
+def _preset_rules(path: Path, settings: Settings) -> tuple[PermissionRule, ...]:
+    name = settings.preset
     if name and name not in PRESETS:
         known = ", ".join(PRESETS)
-        raise config_error(sources.places.file, f"preset is {name!r}, but must be one of {known}")
+        raise config_error(path, f"preset is {name!r}, but must be one of {known}")
     return PRESETS.get(name, ())
+
+
+def check_rules(path: Path, settings: Settings, home: str) -> None:
+    """Raises UsageError unless the preset, the permissions and the rules of a file can be used."""
+    _preset_rules(path, settings)
+    _passed(path, _of_settings(path, settings), home)
 
 
 def _read(
@@ -277,8 +287,12 @@ def _checked(
     path: Path, rules: tuple[PermissionRule, ...], sources: RuleSources
 ) -> tuple[PermissionRule, ...]:
     """Returns the rules; raises UsageError if one fails its own examples."""
-    for rule in rules if sources.check else ():
-        if failed := failed_examples(rule, sources.home):
+    return _passed(path, rules, sources.home) if sources.check else rules
+
+
+def _passed(path: Path, rules: tuple[PermissionRule, ...], home: str) -> tuple[PermissionRule, ...]:
+    for rule in rules:
+        if failed := failed_examples(rule, home):
             raise config_error(path, f"the rule `{rule_text(rule)}` fails: {failed[0]}")
     return rules
 

@@ -56,6 +56,7 @@ class VerifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[verify]`: how a rehearsal checks a plan; a project's commands never get the network."""
 
     commands: tuple[str, ...] = ()
+    after_build: bool = True
 
 
 class FetchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -275,6 +276,8 @@ MEANINGS = {
     "https://assent.example; requests with its host and origin are accepted (user only)",
     "verify.commands": "command lines that show whether a plan works, for `assent rehearse` in a "
     "scratch copy; a project's count if you set none, and get no network",
+    "verify.after_build": "false: on the screen, the model is not asked to verify what was built "
+    "(user only)",
     "model": "default model, as PROVIDER/MODEL",
     "mode": "plan, ask, auto-edit or yolo; a project can only make it stricter",
     "providers.NAME.base_url": "base URL, with /v1 unless the wire is anthropic (if trusted)",

@@ -112,6 +112,8 @@ class StreamDelta(msgspec.Struct, frozen=True):
 
     kind: str  # text, reasoning or call
     text: str
+    call: str = ""  # the id of the call that it belongs to, if it is known
+    tool: str = ""
 
 
 class PartCompleted(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from shlex import quote
 from stat import S_ISLNK, S_ISREG
-from threading import RLock
+from threading import local
 from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
@@ -29,6 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LIMIT = 1 << 20  # bytes of one file
+MAX_IDLE = 4  # sets of open folders that are kept for later calls
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -42,43 +43,71 @@ def check_size(path: bytes, size: int) -> None:
         )
 
 
-def _alone(
+def _on_own_folders(
     method: Callable[Concatenate["ProjectionFiles", P], R],
 ) -> Callable[Concatenate["ProjectionFiles", P], R]:
-    """Lets one thread at a time in: a descriptor of a folder is good until the next call only."""
+    """Gives a call folder handles that no other thread uses: one is good until the next call."""
 
     @wraps(method)
-    def alone(tree: "ProjectionFiles", /, *args: P.args, **more: P.kwargs) -> R:
-        with tree.turn:
+    def on_own_folders(tree: "ProjectionFiles", /, *args: P.args, **more: P.kwargs) -> R:
+        with tree.folders_taken():
             return method(tree, *args, **more)
 
-    return alone
+    return on_own_folders
 
 
 class ProjectionFiles:
     """Small files below a root. Every call sees the folders as they are then.
 
-    It may be used from several threads: child sessions work at the same time.
+    It may be used from several threads: sessions work at the same time, and none waits for the
+    disk of another one.
     """
 
     def __init__(self, root: bytes, disk: Disk) -> None:
         self._disk = disk
-        self._folders = FolderHandles(disk, root)
-        self.turn = RLock()
+        self._root = root
+        self._idle: list[FolderHandles] = []
+        self._of_thread = local()
 
-    @_alone
+    @property
+    def _folders(self) -> FolderHandles:
+        """The handles of the call that this thread is in."""
+        taken: FolderHandles = self._of_thread.folders
+        return taken
+
+    @contextmanager
+    def folders_taken(self) -> Iterator[None]:
+        """Takes handles for one call and what it calls itself."""
+        mine = self._of_thread
+        if getattr(mine, "folders", None) is not None:
+            yield
+            return
+        try:
+            mine.folders = self._idle.pop()
+        except IndexError:
+            mine.folders = FolderHandles(self._disk, self._root)
+        try:
+            yield
+        finally:
+            folders, mine.folders = mine.folders, None
+            if len(self._idle) < MAX_IDLE:
+                self._idle.append(folders)
+            else:
+                folders.forget()
+
     def close(self) -> None:
         """Closes the folders that are open; a later call opens them again."""
-        self._folders.forget()
+        while self._idle:
+            self._idle.pop().forget()
 
-    @_alone
+    @_on_own_folders
     def make_folder(self, folder: bytes) -> None:
         """Creates a folder and those above it, if they are missing."""
         with readable_errors(folder):
             self._folders.forget()
             self._folders.make(folder)
 
-    @_alone
+    @_on_own_folders
     def entries(self, folder: bytes) -> list[tuple[bytes, EntryKind]]:
         """Lists a folder; nothing if it is missing."""
         with readable_errors(folder):
@@ -88,7 +117,7 @@ class ProjectionFiles:
             except FileNotFoundError:
                 return []
 
-    @_alone
+    @_on_own_folders
     def find(self, path: bytes) -> os.stat_result | None:
         """Returns the state of a name, or None; refuses all but a file with a single link."""
         folder, _, name = path.rpartition(b"/")
@@ -101,7 +130,7 @@ class ProjectionFiles:
         _refuse_links(path, found)
         return found
 
-    @_alone
+    @_on_own_folders
     def probe(self, path: bytes) -> os.stat_result | None:
         """Returns the state of a name, or None; refuses what could not be read."""
         if self.find(path) is None:
@@ -109,7 +138,7 @@ class ProjectionFiles:
         with self._opened(path) as (_, found):
             return found
 
-    @_alone
+    @_on_own_folders
     def read(self, path: bytes, check: Callable[[bytes, int], None] = check_size) -> bytes | None:
         """Returns a file's content, or None if there is none; `check` refuses its size."""
         if self.find(path) is None:
@@ -120,7 +149,7 @@ class ProjectionFiles:
         check(path, len(content))
         return content
 
-    @_alone
+    @_on_own_folders
     def replace(self, path: bytes, content: bytes, *, durable: bool = True) -> None:
         """Replaces a file's content in one step; readers see the old or the new content."""
         found = self.find(path)
@@ -139,7 +168,7 @@ class ProjectionFiles:
             if durable:
                 self._disk.fsync(at)
 
-    @_alone
+    @_on_own_folders
     def remove(self, path: bytes) -> None:
         """Removes a file if it is there."""
         if self.find(path) is None:
@@ -148,7 +177,7 @@ class ProjectionFiles:
         with readable_errors(path):
             self._disk.unlink(name, self._folders.open(folder))
 
-    @_alone
+    @_on_own_folders
     def remove_folder(self, folder: bytes) -> None:
         """Removes a folder if it is there and empty."""
         above, _, name = folder.rpartition(b"/")
@@ -217,6 +246,7 @@ PLANS = b".opencode/plans"
 
 _IGNORE = TREE + b"/.gitignore"
 _AGENTS = TREE + b"/agents"
+_SETTINGS = b".opencode/assent.toml"
 _MARKER = STATE + b"/workspace.json"
 _COPIES = STATE + b"/plans"
 
@@ -329,26 +359,29 @@ class LocalProjection:
                 self._tree.remove_folder(folder + b"/" + name)
         self._tree.remove_folder(folder)
 
-    def tidy(self) -> None:
+    def tidy(self) -> bool:
         """Removes the tree if it contains no plan, no copy and nothing of anyone else's.
+
+        Tells whether it removed anything.
 
         Only folders that are empty then are removed, so that a plan that another process makes at
         the same time stays.
         """
         for folder in (_COPIES, self._plans):
             if self._tree.entries(folder):
-                return
+                return False
         own = {_COPIES, _MARKER, _IGNORE, STATE, self._plans}
         for folder in (TREE, STATE):
             if any(folder + b"/" + name not in own for name, _ in self._tree.entries(folder)):
-                return
+                return False
         if self._tree.read(_IGNORE) not in (None, hiding_state(b"")):
-            return
+            return False
         for folder, file in ((_COPIES, _MARKER), (STATE, b""), (self._plans, _IGNORE)):
             self._tree.remove_folder(folder)
             if file:
                 self._tree.remove(file)
         self._tree.remove_folder(TREE)
+        return True
 
     def read_agent(self) -> bytes | None:
         """Returns the plan agent's definition in the workspace, if it has one."""
@@ -357,6 +390,10 @@ class LocalProjection:
     def write_agent(self, text: bytes) -> None:
         """Writes the plan agent's definition."""
         self._tree.replace(_AGENTS + b"/plan.md", text)
+
+    def write_settings(self, text: bytes) -> None:
+        """Writes the project's configuration."""
+        self._tree.replace(_SETTINGS, text)
 
     def marker(self) -> str:
         """Returns the workspace id stored in the workspace, or an empty string."""

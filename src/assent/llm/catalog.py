@@ -17,6 +17,13 @@ from assent.llm.http_client import HttpUrl, parse_url
 
 
 AccountBasis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]
+KeySource: TypeAlias = Literal["environment", "keyring", "file"]
+StoredKey: TypeAlias = tuple[str, KeySource]
+
+
+def no_stored_key(provider: str) -> StoredKey | None:
+    """Returns that no key is stored for a provider."""
+    return None
 
 
 class ProviderAccount(msgspec.Struct, frozen=True):
@@ -30,6 +37,7 @@ class ProviderAccount(msgspec.Struct, frozen=True):
     options: dict[str, object] = {}
     key_env: str = ""
     key: str = ""
+    key_source: KeySource = "environment"
     basis: AccountBasis = ""
     local: bool = False
 
@@ -39,14 +47,24 @@ class ProviderAccount(msgspec.Struct, frozen=True):
         return self.basis in ("base_url", "configured")
 
     @property
+    def is_stored(self) -> bool:
+        """Whether its key is one that `assent login` stored."""
+        return self.key_source != "environment"
+
+    @property
     def bearer(self) -> bool:
         return not self.key_env.endswith("_API_KEY") or self.wire != "anthropic"
 
 
 def provider_accounts(
-    environment: Mapping[str, str], settings: Mapping[str, ProviderSettings]
+    environment: Mapping[str, str],
+    settings: Mapping[str, ProviderSettings],
+    stored: Callable[[str], StoredKey | None] = no_stored_key,
 ) -> dict[str, ProviderAccount]:
-    """Returns every provider by name, configured ones first."""
+    """Returns every provider by name, configured ones first.
+
+    A key that the environment does not have may be stored.
+    """
     for name in settings:
         _check_name(name)
     known = {provider.name: provider for provider in PROVIDERS}
@@ -54,13 +72,16 @@ def provider_accounts(
     rest = [provider for provider in PROVIDERS if provider.name not in settings]
     nothing = ProviderSettings()
     return {
-        provider.name: _account(provider, settings.get(provider.name, nothing), environment)
+        provider.name: _account(provider, settings.get(provider.name, nothing), environment, stored)
         for provider in (*own, *rest)
     }
 
 
 def _account(
-    provider: Provider, settings: ProviderSettings, environment: Mapping[str, str]
+    provider: Provider,
+    settings: ProviderSettings,
+    environment: Mapping[str, str],
+    stored: Callable[[str], StoredKey | None],
 ) -> ProviderAccount:
     from_env = _url(provider, environment)
     url = settings.base_url or from_env or provider.url
@@ -71,7 +92,10 @@ def _account(
     base = parse_url(url, setting if settings.base_url else provider.url_env)
     names = (settings.key_env,) if settings.key_env else provider.keys
     key_env = next((name for name in names if environment.get(name)), "".join(names[:1]))
+    source: KeySource = "environment"
     key = environment.get(key_env, "").strip()
+    if not key and (found := stored(provider.name)):
+        key, source = found
     moved = bool(settings.base_url or from_env)
     return ProviderAccount(
         name=provider.name,
@@ -82,6 +106,7 @@ def _account(
         options=settings.options,
         key_env=key_env,
         key=_plain(key, key_env),
+        key_source=source,
         basis=_basis(provider, settings, from_env, key),
         local=provider.local,
     )
@@ -249,7 +274,7 @@ NO_MODEL = (
     "No model available: no API key is set, no provider is configured, and no local server "
     "(Ollama, LM Studio, llama.cpp) responds."
 )
-SET_A_KEY = "export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY and others: docs/models.md)"
+SET_A_KEY = "assent login (or export ANTHROPIC_API_KEY=... and others: docs/models.md)"
 
 
 class ModelSelector:
@@ -292,7 +317,7 @@ class ModelSelector:
         """Returns account and model; refuses if a required key is missing."""
         if not account.basis:
             told = f"{account.name} needs an API key, but {account.key_env} is not set."
-            raise UsageError(told, f"export {account.key_env}=...")
+            raise UsageError(told, f"assent login {account.name}")
         return account, self._catalog.find(account.name, model)
 
     def _default(self) -> tuple[ProviderAccount, ModelInfo]:
@@ -305,7 +330,8 @@ class ModelSelector:
         waiting = usable_accounts(self._accounts.values())
         if waiting:
             name = waiting[0].name
-            told = f"{waiting[0].key_env} is set, but {name} has no default model. Choose one."
+            why = f"{waiting[0].key_env} is set" if not waiting[0].is_stored else "A key is stored"
+            told = f"{why}, but {name} has no default model. Choose one."
             raise UsageError(told, f"assent models list {name}")
         raise UsageError(NO_MODEL, SET_A_KEY)
 

@@ -65,6 +65,7 @@ class ErrorContext(msgspec.Struct, frozen=True):
     origin: str = ""
     key_env: str = ""
     key: str = ""
+    stored: bool = False  # by `assent login`, not in the environment
 
 
 def http_status_error(
@@ -137,10 +138,17 @@ def _unauthorized(who: ErrorContext, status: int, words: str) -> Unauthorized:
         name = who.key_env or "a key"
         told = f"{who.provider} needs an API key, but {name} is not set ({status}): {words}."
     elif status == 401:  # noqa: PLR2004 (the other is 403)
-        told = f"{who.provider} rejected the API key in {who.key_env} ({status}): {words}."
+        told = f"{who.provider} rejected {_key_words(who)} ({status}): {words}."
     else:
-        told = f"The API key in {who.key_env} has no access to {who.model} ({status}): {words}."
+        key = _key_words(who)
+        told = f"{key[0].upper()}{key[1:]} has no access to {who.model} ({status}): {words}."
+    if who.stored or not who.key:
+        return Unauthorized(told, f"assent login {who.provider}")
     return Unauthorized(told, f"export {who.key_env}=..." if who.key_env else LIST)
+
+
+def _key_words(who: ErrorContext) -> str:
+    return "the stored API key" if who.stored else f"the API key in {who.key_env}"
 
 
 def _overflow_in(body: bytes) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis, SpecialFileRefused
 from assent.core.permission.rule import (
+    Grant,
     PathLimits,
     PermissionPattern,
     PermissionPolicy,
@@ -54,7 +55,7 @@ from assent.permissions.check import (
 from assent.permissions.grants import grant_patterns, matching_grant
 from assent.permissions.path_limits import PathLimitsCache, with_agent_config_limits
 from assent.permissions.resource_names import resource_names
-from assent.permissions.risk_rating import rate_risk
+from assent.permissions.risk_rating import RiskRating, highest_risk, rate_risk
 
 FilesReadBy: TypeAlias = Callable[[str], Sequence[str]]
 RuleMatches: TypeAlias = Sequence[RuleMatch]
@@ -157,13 +158,21 @@ class RuleGate:
         return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
 
     def risk(
-        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False, asking: bool = False
     ) -> tuple[RiskLevel, tuple[str, ...]]:
         """Returns the risk level, and why; what cannot be checked is high."""
         try:
-            return rate_risk(requests, self._line, planning=planning)
+            own = rate_risk(requests, self._line, planning=planning)
+            return highest_risk([own, *(self._looks_outside(requests) if asking else ())])
         except Exception as error:
             return "high", (_why(error),)
+
+    def _looks_outside(self, requests: Sequence[ResourceAccess]) -> list[RiskRating]:
+        """Rates command lines by the files outside the workspace that they open."""
+        lines = [self._line(one.resource) for one in requests if one.action is Action.SHELL]
+        names = [path for line in lines for path in (*(line.reads or ()), *line.opens)]
+        away = filter(None, (outside_path(name, self._policy) for name in names))
+        return [("high", (f"{path} is outside the workspace.",)) for path in dict.fromkeys(away)]
 
     def grant_patterns(
         self, requests: Sequence[ResourceAccess], permissions: PermissionContext
@@ -373,9 +382,16 @@ class RuleGate:
         texts: ResourceForms,
     ) -> Decision:
         grant = matching_grant(matter, decision, permissions, texts(), self._policy.home)
-        if grant is None:
+        if grant is None or self._is_worse(matter.request, grant):
             return decision
         return Decision(Verdict.RUN, "You allowed this before.", "grant", grant.id)
+
+    def _is_worse(self, request: ResourceAccess, grant: Grant) -> bool:
+        """Tells whether a command is of high risk and an answer only covers its beginning."""
+        own = [one for one in grant.patterns if one.permission == request.permission]
+        if request.action is not Action.SHELL or any(one.exact for one in own):
+            return False
+        return self.risk((request,))[0] == "high"
 
 
 def _touch(one: str, other: str) -> bool:

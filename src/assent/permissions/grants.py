@@ -1,8 +1,11 @@
 """Grants: which earlier answer of the user covers a check, and what a new answer would cover."""
 
+import re
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from posixpath import commonpath, dirname, splitext
+from typing import Final, TypeAlias
 
+from assent.core.errors import UsageError
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.mode import custom_mode_name, default_agent
 from assent.core.permission.rule import (
@@ -12,8 +15,15 @@ from assent.core.permission.rule import (
     expand_home,
     wildcard_matches,
 )
+from assent.core.permission.sensitive_paths import configures_agents
+from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import PERMISSIONS, Action, Decision, PermissionContext, ResourceAccess
-from assent.permissions.check import PermissionCheck, agent_config_writes, why_secret_path
+from assent.permissions.check import (
+    PermissionCheck,
+    agent_config_writes,
+    why_secret_path,
+    why_sensitive,
+)
 from assent.permissions.resource_names import host_of, is_private_host, origin_of
 
 
@@ -55,8 +65,13 @@ def _covers(
         return False
     if pattern.exact:
         return pattern.pattern in forms or pattern.pattern == matter.whole != ""
-    if matter.exact:
+    if matter.exact or matter.request.deletes:
         return False
+    request = matter.request
+    if request.action is Action.EDIT:  # whatever asked: a wildcard is for ordinary files alone
+        path = PermissionPattern(EDIT, request.resource, exact=True)
+        if not _is_ordinary_edit(path):
+            return False
     wanted = expand_home(pattern.pattern, home)
     return any(wildcard_matches(form, wanted) for form in forms)
 
@@ -115,9 +130,15 @@ def _nothing(request: ResourceAccess, line: LineClassifier) -> Sequence[Permissi
 
 
 def _shell(request: ResourceAccess, line: LineClassifier) -> Sequence[PermissionPattern]:
-    """Offers what the line itself offers, and the files that it writes; its secrets exactly."""
+    """Offers what the line itself offers, and the files that it writes; its secrets exactly.
+
+    Of a line that only sets variables for its commands, that is the exact line.
+    """
     found = line(request.resource)
-    if found.danger or not found.always:
+    always = found.always
+    if found.sets_only:
+        always = (PermissionPattern(BASH, request.resource, exact=True),)
+    if found.danger or not always:
         return ()
     written = [
         PermissionPattern("edit", path, exact=True)
@@ -128,7 +149,7 @@ def _shell(request: ResourceAccess, line: LineClassifier) -> Sequence[Permission
         for path in found.reads or ()
         if why_secret_path(path)
     ]
-    return (*found.always, *written, *opened)
+    return (*always, *written, *opened)
 
 
 def _fetch(request: ResourceAccess, line: LineClassifier) -> Sequence[PermissionPattern]:
@@ -162,3 +183,83 @@ PATTERN_BUILDERS: dict[Action, PatternBuilder] = {
     Action.SEEK: _exact,
     Action.SKILL: _exact,
 }
+
+
+# Edited patterns: how far a person may widen or narrow what a remembered answer covers.
+
+
+BASH: Final = PERMISSIONS[Action.SHELL]
+EDIT: Final = PERMISSIONS[Action.EDIT]
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./@%+,:][A-Za-z0-9_./@%+,:-]*")
+NOT_EDITABLE: Final = "This can only be remembered exactly as it is."
+ONE_LINE: Final = "A pattern is one line of visible characters."
+
+
+def wider_pattern(always: Sequence[PermissionPattern]) -> PermissionPattern | None:
+    """Returns the pattern that a person may edit; None if only what was offered is remembered.
+
+    Of ordinary files that is their folder, of a command the prefix that was offered.
+    """
+    if always and all(_is_ordinary_edit(each) for each in always):
+        folder = commonpath([dirname(each.pattern) for each in always])
+        ending = splitext(always[0].pattern)[1]
+        alone = f"*{ending}" if ending and len(always) == 1 else "**"
+        return PermissionPattern(EDIT, f"{folder}/**" if folder else alone)
+    if len(always) == 1 and always[0].permission == BASH and not always[0].exact:
+        return always[0]
+    return None
+
+
+def parse_edited_pattern(always: Sequence[PermissionPattern], text: str) -> PermissionPattern:
+    """Returns the pattern that a person typed; raises UsageError if it goes too far.
+
+    A pattern of files has to cover those that were asked about. A command's prefix can be made
+    longer and not shorter: then it could start what is offered only exactly (F84).
+    """
+    wider, typed = wider_pattern(always), text.strip()
+    if wider is None:
+        raise UsageError(NOT_EDITABLE)
+    if not typed or visible_line(typed) != typed:
+        raise UsageError(ONE_LINE)
+    if wider.permission == EDIT:
+        return _edited_paths(always, typed)
+    return _edited_command(wider, typed)
+
+
+def is_edited_pattern(
+    always: Sequence[PermissionPattern], patterns: Sequence[PermissionPattern]
+) -> bool:
+    """Tells whether these are not the patterns that were offered, but what one may make of them."""
+    if len(patterns) != 1 or set(patterns) == set(always):
+        return False
+    try:
+        return parse_edited_pattern(always, patterns[0].pattern) == patterns[0]
+    except UsageError:
+        return False
+
+
+def _edited_paths(always: Sequence[PermissionPattern], typed: str) -> PermissionPattern:
+    missed = [each.pattern for each in always if not wildcard_matches(each.pattern, typed)]
+    if missed:
+        raise UsageError(f"The pattern has to cover {visible_line(missed[0])}.")
+    return PermissionPattern(EDIT, typed, exact=not {*typed} & {*WILDCARD_CHARS})
+
+
+def _edited_command(offered: PermissionPattern, typed: str) -> PermissionPattern:
+    head = offered.pattern.removesuffix("*").split()
+    words = typed.removesuffix(" *").split(" ")
+    if words[: len(head)] != head or not typed.endswith(" *"):
+        raise UsageError(f"The pattern has to begin with `{' '.join(head)}` and end with ` *`.")
+    if not all(map(_PLAIN_WORD.fullmatch, words)):
+        raise UsageError("Before ` *`, only plain words without options are possible.")
+    return PermissionPattern(BASH, typed)
+
+
+def _is_ordinary_edit(pattern: PermissionPattern) -> bool:
+    """Tells whether it is a file whose change means nothing to other programs."""
+    path = pattern.pattern
+    name = path.encode("utf-8", "surrogateescape")
+    special = why_sensitive(path) or why_secret_path(path) or configures_agents(name)
+    inside = not path.startswith(("/", "~", "$")) and not {"..", ".git"} & {*path.split("/")}
+    odd = {*path} & {*WILDCARD_CHARS}
+    return pattern.permission == EDIT and pattern.exact and inside and not (special or odd)

@@ -112,7 +112,7 @@ def _fetch(request: ResourceAccess, line: LineClassifier) -> RiskRating:
     host = host_of(request.resource)
     if is_private_host(host):
         return "high", (f"{host} is this machine or on a private network.",)
-    return "medium", (f"The requested URL is sent to {host}.",)
+    return "high", (f"The requested URL is sent to {host}.",)
 
 
 def _tool(request: ResourceAccess, line: LineClassifier) -> RiskRating:
@@ -120,7 +120,7 @@ def _tool(request: ResourceAccess, line: LineClassifier) -> RiskRating:
 
 
 def _outside(request: ResourceAccess, line: LineClassifier) -> RiskRating:
-    return "medium", (f"{request.resource} is outside the workspace.",)
+    return "high", (f"{request.resource} is outside the workspace.",)
 
 
 def _loop(request: ResourceAccess, line: LineClassifier) -> RiskRating:

@@ -3,9 +3,9 @@
 Notes that people attach to approvals are kept until a later plan lists them as items.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
-from threading import RLock
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Condition
 
 from assent.core.digest import sha256
 from assent.core.errors import (
@@ -74,8 +74,11 @@ class ApprovalNotes:
         if home is None:
             return ()
         records = {record.plan_id: record for record in known or repository.all()}
+        approved = [record for record in records.values() if record.consents]  # few of them
+        found = [noted for record in approved for noted in notes_of(record)]
+        if not found:
+            return ()
         idle = {p for p, r in records.items() if r.state is PlanState.DISCARDED and not r.runs}
-        found = [noted for record in records.values() for noted in notes_of(record)]
         left = [n for n in found if home.carried.get(n.approval, "") in ("", *idle)]
         return tuple(sorted(left, key=lambda noted: (noted.at, noted.approval)))
 
@@ -142,6 +145,54 @@ def live_text_warning(path: bytes, became: str) -> str:
     )
 
 
+class PlanFileLock:
+    """Lets many threads change a plan's file and its record, or one list them all.
+
+    A listing between the two would take the file for another plan. Neither may be done within the
+    other one.
+    """
+
+    def __init__(self) -> None:
+        self._change = Condition()
+        self._changing = 0
+        self._listing = False
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Waits until nothing is listed; a listing then waits for it."""
+        begun = False
+        try:
+            with self._change:
+                while self._listing:
+                    self._change.wait()
+                self._changing += 1
+                begun = True
+            yield
+        finally:
+            if begun:
+                with self._change:
+                    self._changing -= 1
+                    self._change.notify_all()
+
+    @contextmanager
+    def listing(self) -> Iterator[None]:
+        """Waits until no file is being changed; later changes wait for it."""
+        begun = False
+        try:
+            with self._change:
+                while self._listing:
+                    self._change.wait()
+                self._listing = begun = True
+                while self._changing:
+                    self._change.wait()
+            yield
+        finally:
+            if begun:  # also after an interrupt while it waited
+                with self._change:
+                    self._listing = False
+                    self._change.notify_all()
+
+
 class Plans:
     """Works on a plan's text, its file, and which plan of the workspace is current."""
 
@@ -154,8 +205,7 @@ class Plans:
         self._repository: PlanRepository | None = None
         self._notes = ApprovalNotes(workspaces)
         self.last_draft = Draft("", ())  # the version that was used last
-        # Between a plan's file and its record, no other thread may take the file for another plan.
-        self._alone = RLock()
+        self._files = PlanFileLock()
 
     def new(
         self,
@@ -178,7 +228,8 @@ class Plans:
         path = self._ports.projection.plan_path(session, name)
         if self._ports.projection.read_plan(path) is not None:
             raise IllegalState(f"{display_path(path)} exists.", f"assent plan use {session}/{name}")
-        repository = PlanRepository(self._ports, self._workspaces.open().workspace)
+        self._workspaces.open()
+        repository = self.repository()
         if options:
             self._check_room(repository, options)
         known = repository.all()
@@ -188,7 +239,7 @@ class Plans:
         self._ports.projection.prepare()
         waiting = self._notes.waiting(repository, () if lost else known)
         text = self._notes.with_items(plan_template(name, goal), waiting, MAX_TEXT)
-        with self._alone:
+        with self._files.changing():
             # The file first: a crash in between leaves a plan file, which the next list takes in.
             self._ports.projection.write_plan(path, text)
             file = PlanFile(session, name, path, 0)
@@ -303,7 +354,7 @@ class Plans:
 
     def all(self, *, everything: bool = False) -> list[PlanRecord]:
         """Returns the plans, newest first; discarded ones and deleted files only on demand."""
-        with self._alone:
+        with self._files.listing():
             return self._all(everything=everything)
 
     def _all(self, *, everything: bool) -> list[PlanRecord]:
@@ -312,7 +363,9 @@ class Plans:
         home = self._workspaces.find()
         if home is None and not found:
             return []
-        repository = PlanRepository(self._ports, (home or self._workspaces.open()).workspace)
+        if home is None:
+            self._workspaces.open()
+        repository = self.repository()
         records = [record for record in repository.all() if not record.undoes]
         shown_ones = [
             r
@@ -471,7 +524,7 @@ class Plans:
         """Discards plans and removes their files; what their runs did can still be undone."""
         for record in records:
             next_state(record.state, PlanAction.DISCARD)
-        with self._alone:
+        with self._files.changing():
             return [self._deleted(record) for record in records]
 
     def _deleted(self, record: PlanRecord) -> PlanRecord:
@@ -498,7 +551,7 @@ class Plans:
 
     def remove_file(self, record: PlanRecord) -> None:
         """Removes the file of a plan that was discarded; the log has its text."""
-        with self._alone:
+        with self._files.changing():
             self._ports.projection.delete_plan(record.path)
 
     def _is_left(self, record: PlanRecord) -> bool:

@@ -86,27 +86,39 @@ class FoldedStreams(Generic[Fold]):
         self._prefix = prefix
         self._decode = decode
         self._load = load  # folds one stream, where no current fold is stored
-        self._known: tuple[int, dict[str, Fold]] = 0, {}  # by stream, as of an event of the log
+        # As of an event of the log; by stream, oldest first.
+        self._known: tuple[int, dict[str, Fold]] = 0, {}
 
     def newest_first(self) -> list[Fold]:
         """Returns all of them; the names of streams grow with time."""
         last = self._store.last()  # before the folds, which may change in between
         known = self._known  # others may look at the same time
+        if last < known[0]:  # an older copy replaced the log
+            known = 0, {}
         if not last or known[0] != last:
             known = self._known = last, self._after(*known)
-        return list(known[1].values())
+        return list(reversed(known[1].values()))
 
     def _after(self, position: int, folds: dict[str, Fold]) -> dict[str, Fold]:
         """Returns the folds as they are now; those that nothing happened to are kept."""
         changed = self._store.changed_streams(self._prefix, position) if folds else []
-        if not folds or len(changed) > MAX_CHANGED:
+        if not folds or len(changed) > max(MAX_CHANGED, len(folds) // 4):
             heads = self._store.heads(self._prefix)
-            streams = self._store.streams(self._prefix)
+            streams = self._store.streams(self._prefix)  # sorted
             found = {s: decoded_head(heads.get(s), self._decode) or self._load(s) for s in streams}
-        else:
-            found = {**folds, **{stream: self._load(stream) for stream in changed}}
-        ordered = sorted(found.items(), reverse=True, key=lambda pair: pair[0])
-        return {stream: fold for stream, fold in ordered if fold is not None}
+            return {stream: fold for stream, fold in found.items() if fold is not None}
+        if not changed:
+            return folds
+        now, newest = dict(folds), next(reversed(folds))
+        for stream in sorted(changed):
+            fold = self._load(stream)
+            if fold is not None:
+                now[stream] = fold
+            else:
+                now.pop(stream, None)
+        if any(stream < newest and stream not in folds for stream in changed):
+            now = dict(sorted(now.items()))
+        return now
 
 
 USED_HERE: Final = "The approval was already used on this machine."
@@ -424,6 +436,9 @@ class WorkspaceRepository:
 
     def open(self) -> WorkspaceRecord:
         """Returns the folder's workspace; creates one before the first plan."""
+        known = None if self._marks else self.find()
+        if known is not None:
+            return known
         with self._alone:
             home = self.find()
             while home is None:
@@ -438,10 +453,11 @@ class WorkspaceRepository:
     def tidy(self) -> None:
         """Removes Assent's own folders from the workspace if there is nothing in them."""
         with self._alone:
-            self._marks = True  # the next plan needs a marker again
             try:
-                self._ports.projection.tidy()
+                if self._ports.projection.tidy():
+                    self._marks = True  # the next plan needs a marker again
             except AssentError as error:
+                self._marks = True  # it may be gone
                 self.warnings.append(error.message)
 
     def _mark(self, home: WorkspaceRecord) -> None:

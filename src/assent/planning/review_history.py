@@ -1,12 +1,12 @@
 """Review history: which version of a plan each user saw last, and what changed since."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from assent.core.errors import AssentError, ConcurrentChange
-from assent.core.event import PlanProposed, ReviewShown
+from assent.core.event import PlanApproved, PlanProposed, PlanRejected, ReviewShown
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.estimate import WorkEstimate
@@ -26,6 +26,16 @@ MAX_TRIES = 5
 NOT_RECORDED = "This review could not be recorded, so the next one cannot show what changed: "
 NOT_COMPARED = "Changes since your last review cannot be shown: "
 NO_COMMENTS = "Your comments cannot be shown: "
+
+
+class PlanDecision(msgspec.Struct, frozen=True):
+    """A decision of a user about a plan."""
+
+    what: Literal["Approved", "Rejected"]
+    by: str
+    way: str  # by which it came, such as `web`; empty: not on record
+    at: str
+    note: str
 
 
 class ReviewHistory:
@@ -114,6 +124,21 @@ class ReviewHistory:
         repository = self._plans.repository()
         was = repository.plan(PlanRun("", digest, frozen[digest]))
         return review_changes(was, repository.plan(record), self._ports.blobs.read)
+
+    def decisions(self, record: PlanRecord) -> list[PlanDecision]:
+        """Returns who approved and rejected a plan, newest first."""
+        found = []
+        for stored in self._ports.store.read(record.stream):
+            match stored.event:
+                case PlanApproved(approval):
+                    by = approval.approver
+                    one = PlanDecision("Approved", by.user, by.channel, stored.at, approval.note)
+                case PlanRejected(_, note, user):
+                    one = PlanDecision("Rejected", user, "", stored.at, note)
+                case _:
+                    continue
+            found.append(one)
+        return found[::-1]
 
     def _since(self, plan_id: str, plan: Plan) -> ReviewChanges | None:
         last = _last(self._read(plan_id)[1], self._user)

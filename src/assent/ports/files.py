@@ -158,7 +158,7 @@ class Projection(Protocol):
     def remove_all_state(self, plan_id: str) -> None:
         """Removes all of a plan's copies."""
 
-    def tidy(self) -> None:
+    def tidy(self) -> bool:
         """Removes the tree if it contains no plan, no copy and nothing of anyone else's."""
 
     def read_agent(self) -> bytes | None:

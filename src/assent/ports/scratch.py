@@ -35,12 +35,17 @@ class ScratchCopy(Protocol):
         """
 
     def run(
-        self, command: CommandSpec, folder: bytes, limits: ProcessLimits
+        self,
+        command: CommandSpec,
+        folder: bytes,
+        limits: ProcessLimits,
+        searched: Callable[[], object] = lambda: None,
     ) -> Generator[OutputChunk | ProcessResult, None, None]:
         """Runs a command in the copy and streams its output; `ProcessResult` comes last.
 
         Changes of earlier commands are taken out first, except ignored ones. Closing it ends the
-        command. Raises Refused before anything has run.
+        command. Raises Refused before anything has run. `searched` is called when it is known what
+        has to be hidden from the command.
         """
 
     def run_read_only(
@@ -48,7 +53,8 @@ class ScratchCopy(Protocol):
     ) -> Generator[OutputChunk | ProcessResult, None, None]:
         """Runs a command that sees the workspace itself, without the draft, and can only read.
 
-        It may run beside others, and in another thread. Raises Refused before anything has run.
+        It may run beside others, and in another thread; what is hidden from it was searched for
+        the last command in the copy. Raises Refused before anything has run.
         """
 
     def changes(self) -> ScratchResult:

@@ -132,9 +132,12 @@ class PermissionGate(Protocol):
         """Returns why no call of a tool can ever be allowed here; empty if one might be."""
 
     def risk(
-        self, requests: Sequence[ResourceAccess], *, planning: bool = False
+        self, requests: Sequence[ResourceAccess], *, planning: bool = False, asking: bool = False
     ) -> tuple[RiskLevel, tuple[str, ...]]:
-        """Returns how much could go wrong, and why; `planning`: edits change only the draft."""
+        """Returns how much could go wrong, and why; `planning`: edits change only the draft.
+
+        `asking`: a person is asked, so a command that looks outside the workspace is of high risk.
+        """
 
     def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         """Returns every command in command lines, for a user who is asked about them."""

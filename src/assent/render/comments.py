@@ -49,15 +49,21 @@ def quotable_lines(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def with_comments(
-    lines: Iterable[Line], comments: Sequence[PlacedComment], operation: str = ""
+    lines: Iterable[Line],
+    comments: Sequence[PlacedComment],
+    operation: str = "",
+    numbers: Sequence[int] = (),
 ) -> Iterable[Line]:
-    """Returns the lines of a part with each comment below the last line that it is about."""
+    """Returns the lines of a part with each comment below the last line that it is about.
+
+    `numbers` are those of the lines, where they do not follow from the lines themselves.
+    """
     own = [
         (number, placed)
         for number, placed in enumerate(comments, 1)
         if placed.standing != "gone" and placed.anchor.operation == operation
     ]
-    return _between(lines, own) if own else lines
+    return _between(lines, own, numbers) if own else lines
 
 
 def outdated_comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
@@ -189,16 +195,23 @@ def _critic_fields(comment: Comment) -> Row:
     }
 
 
-def _between(lines: Iterable[Line], own: Sequence[tuple[int, PlacedComment]]) -> Iterator[Line]:
+def _between(
+    lines: Iterable[Line], own: Sequence[tuple[int, PlacedComment]], numbers: Sequence[int]
+) -> Iterator[Line]:
     """Inserts comments below the last row of their last line; those about all of it come first."""
     below: dict[int, list[Line]] = {}
     for number, placed in own:
         below.setdefault(placed.anchor.last, []).extend(_marked(number, placed))
     yield from below.pop(0, ())
     at = 0
-    for line in lines:
+    for place, line in enumerate(lines):
         text = line.text.removeprefix(GUTTER)
-        if not at or not text.startswith(CONTINUATION_MARK):
+        if numbers:
+            if numbers[place] != at:
+                for passed in sorted(each for each in below if each <= at):
+                    yield from below.pop(passed)
+            at = numbers[place]
+        elif not at or not text.startswith(CONTINUATION_MARK):
             for passed in sorted(each for each in below if each <= at):
                 yield from below.pop(passed)
             at += source_line_count(text)

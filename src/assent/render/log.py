@@ -312,8 +312,9 @@ REFUSED = ("deny", "fail")  # verdicts after which nothing happens
 def stream_row(heard: StoredEvent | StreamDelta, session: str, at: str) -> Row:
     """Returns a stored event with its log position, or a streamed piece without one."""
     match heard:
-        case StreamDelta(kind, text):
-            return live_row("delta", session, at, {"kind": kind, "text": redact(text)})
+        case StreamDelta(kind, text, call, tool):
+            of = {"call": call, "tool": tool} if call or tool else {}
+            return live_row("delta", session, at, {"kind": kind, "text": redact(text), **of})
         case StoredEvent():
             row = event_row(heard, {})
             row["session"] = row["session"] or session

@@ -448,12 +448,15 @@ def _operation_text(number: int, operation: OperationReview, mark: str) -> str:
     return "\n".join([*about, *map(_text, _without_diff(operation)), ""])
 
 
-def operation_header_lines(number: int, operation: OperationReview, mark: str) -> list[Line]:
-    """Renders the lines above a diff."""
+def operation_header_lines(
+    number: int, operation: OperationReview, mark: str, about: str | None = None
+) -> list[Line]:
+    """Renders the lines above a diff; `about` is shown instead of the operation's id."""
     op = operation.op
     title = f"{number}. {operation_kind(op)} {operation_brief(op)}"
     lines = [*wrapped_lines("heading", f"{title} ({operation.reversible}{mark})")]
-    lines.append(Line("dim", f"id {operation.id[:SHORT]}"))
+    told = f"id {operation.id[:SHORT]}" if about is None else about
+    lines += [Line("dim", told)] if told else []
     if operation.risks:
         lines.append(Line("risk", f"risks: {', '.join(operation.risks)}"))
     lines += command_risk_lines(operation)

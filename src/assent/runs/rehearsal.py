@@ -136,13 +136,11 @@ class PlanRehearser:
         self._check(plan)
         self._check_allowed(plan, verification)
         with temporary_copy(self._ports, request.path_limits) as opened:
-            copy = _Copy(self._ports, self._root, opened, plan.operations)
+            git = _GitStatus(opened, self._root)
+            copy = _Copy(self._ports, self._root, opened, plan.operations, git.start)
             done: list[RehearsedCommand] = []
             # A command that still runs would keep the copy from being removed.
-            with (
-                _GitStatus(opened, self._root) as git,
-                closing(self._commands(plan, verification, request, copy)) as parts,
-            ):
+            with git, closing(self._commands(plan, verification, request, copy)) as parts:
                 for part in parts:
                     if isinstance(part, RehearsedCommand):
                         done.append(part)
@@ -235,26 +233,36 @@ class PlanRehearser:
 
 
 class _GitStatus:
-    """Asks git about the workspace, which no rehearsal changes, while the copy is used."""
+    """Asks git about the workspace, which no rehearsal changes, while the copy is used.
+
+    It starts with the first command, because both then share one search for what to hide.
+    """
 
     def __init__(self, copy: ScratchCopy, root: bytes) -> None:
         self._copy, self._root = copy, root
         self._said, self._code = bytearray(), 1
         self._failed: AssentError | None = None
         self._over = Event()
-        self._thread = Thread(target=self._ask, name="git", daemon=True)
+        self._thread: Thread | None = None
 
     def __enter__(self) -> Self:
-        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join()
+        if self._thread:
+            self._thread.join()
+
+    def start(self) -> Thread:
+        """Begins to ask, unless it did before."""
+        if self._thread is None:
+            self._thread = Thread(target=self._ask, name="git", daemon=True)
+            self._thread.start()
+        return self._thread
 
     def found(self, plan_dir: bytes, plan: Plan) -> tuple[str, int]:
         """Returns the commit that is checked out, and how many other files differ from it."""
-        self._thread.join()
+        self.start().join()
         if self._failed:
             raise self._failed
         if self._code:
@@ -281,9 +289,14 @@ class _Copy:
     """A fresh copy with what the plan has done to it so far."""
 
     def __init__(
-        self, ports: Ports, root: bytes, copy: ScratchCopy, operations: Sequence[Operation]
+        self,
+        ports: Ports,
+        root: bytes,
+        copy: ScratchCopy,
+        operations: Sequence[Operation],
+        searched: Callable[[], object],
     ) -> None:
-        self._ports, self._root, self._copy = ports, root, copy
+        self._ports, self._root, self._copy, self._searched = ports, root, copy, searched
         self._content = PlanContents(ports).reader(operations)
         self._draft = ScratchDraft()
         self._output = bytearray()
@@ -321,7 +334,8 @@ class _Copy:
         self._copy.apply(self._draft, self._content)
         self._output.clear()
         self._cut = False
-        return (yield from streamed(self._copy, command, folder, limits, self._keep_output))
+        kept, searched = self._keep_output, self._searched
+        return (yield from streamed(self._copy, command, folder, limits, kept, searched))
 
     def _keep_output(self, content: bytes) -> None:
         self._output += content

@@ -42,7 +42,7 @@ class RunStatus:
     def unfinished(self) -> tuple[str, PlanRun] | None:
         """Returns the unfinished run, with its plan's id; a permit's run has none."""
         for record in self._plans.records():
-            if record.unfinished:
+            if record.runs and record.unfinished:  # most plans have no run
                 return record.plan_id, record.unfinished
         repository = self.repository()
         left = repository.permit_log().unfinished if repository.workspace else None

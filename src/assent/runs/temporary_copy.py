@@ -31,13 +31,14 @@ def streamed(
     folder: bytes,
     limits: ProcessLimits,
     keep: Callable[[bytes], None] = lambda _: None,
+    searched: Callable[[], object] = lambda: None,
 ) -> Generator[OutputChunk, None, ProcessResult]:
     """Runs a command in a copy, passes its output on, and returns how it ended.
 
-    `keep` gets the output, too.
+    `keep` gets the output, too; for `searched` see `ScratchCopy.run`.
     """
     ended = ProcessResult(1)
-    with closing(copy.run(command, folder, limits)) as parts:
+    with closing(copy.run(command, folder, limits, searched)) as parts:
         for part in parts:
             if isinstance(part, ProcessResult):
                 ended = part

@@ -212,8 +212,12 @@ class LocalProcessRunner:
     def run_read_only(
         self, errand: CommandSpec, folder: bytes, limits: ProcessLimits
     ) -> Iterator[OutputChunk | ProcessResult]:
-        """Runs a command that can change nothing, only in a working sandbox (law 9)."""
-        standing = self.sandbox_status()
+        """Runs a command that can change nothing, only in a working sandbox (law 9).
+
+        What is hidden from it was searched by the last call of `sandbox_status`.
+        """
+        with _ALONE:
+            standing = self._standings.status()
         if standing.hold is not SandboxState.HELD or errand.profile != "workspace":
             raise without_sandbox(
                 f"The command did not run: it needs a sandbox. {standing.reason}", standing.next

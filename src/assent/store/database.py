@@ -105,7 +105,8 @@ class Database:
         self._patience = patience
         self._migrations = migrations or Migrations()
         self._leave = leave  # is called, under the lock, before a writing connection is closed
-        self._turn = RLock()
+        self._turn = RLock()  # of who writes, or opens connections; taken before the other one
+        self._reads = RLock()  # so that others can read while the disk is waited for
         self._file: tuple[int, int] | None = None
         self._reader: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
@@ -116,17 +117,26 @@ class Database:
 
         With `complete` it is refused if an event could be hidden from it.
         """
-        with self._turn, store_errors("read the log", self._path):
-            if not self._exists():
-                return []
-            try:
-                return self._asked(self._reading(), question, values, complete=complete)
-            except sqlite3.OperationalError as error:
-                if not self._frozen(error):
-                    raise
-            held = self._locked(fcntl.LOCK_SH) if os.path.exists(self._lock) else nullcontext()
-            with held, closing(self._opened("ro&immutable=1")) as connection:
-                return self._asked(connection, question, values, complete=complete)
+        with store_errors("read the log", self._path):
+            with self._reads:
+                if self._reader is not None and self._found() == self._file:
+                    with suppress(sqlite3.OperationalError):
+                        return self._asked(self._reader, question, values, complete=complete)
+            with self._turn, self._reads:
+                return self._opening(question, values, complete=complete)
+
+    def _opening(self, question: str, values: Sequence[object], *, complete: bool) -> Rows:
+        """Runs a query where the file may have to be opened first, or cannot be as usual."""
+        if not self._exists():
+            return []
+        try:
+            return self._asked(self._reading(), question, values, complete=complete)
+        except sqlite3.OperationalError as error:
+            if not self._frozen(error):
+                raise
+        held = self._locked(fcntl.LOCK_SH) if os.path.exists(self._lock) else nullcontext()
+        with held, closing(self._opened("ro&immutable=1")) as connection:
+            return self._asked(connection, question, values, complete=complete)
 
     def _asked(
         self,
@@ -165,7 +175,7 @@ class Database:
 
     def close(self) -> None:
         """Closes the connections; the last one to close removes the files next to the database."""
-        with self._turn:
+        with self._turn, self._reads:
             lock = None
             if self._writer is not None:
                 with suppress(OSError):
@@ -189,13 +199,15 @@ class Database:
         if file is None and _size(f"{self._path}-wal"):
             file = self._found()  # both are there if another process has just made them
             if file is None:
-                self._disconnect()
+                with self._reads:
+                    self._disconnect()
                 reason = "it is missing; restore it, or move the remaining files away to start over"
                 raise damaged_log("use the log", self._path, "its -wal file is still there", reason)
         if file != self._file:
-            self._disconnect()
-            self._refuse_shared()
-            self._file = file
+            with self._reads:
+                self._disconnect()
+                self._refuse_shared()
+                self._file = file
         return file is not None
 
     def _refuse_shared(self) -> None:
@@ -218,13 +230,12 @@ class Database:
         return found.st_dev, found.st_ino
 
     def _reading(self) -> sqlite3.Connection:
-        if self._writer is not None:
-            return self._writer
         if self._reader is None:
-            self._reader = self._opened("ro")
-            if self._migrations.missing(self._reader):
-                with self._locked():
-                    return self._writing()
+            reader = self._opened("ro")
+            if self._writer is None and self._migrations.missing(reader):
+                with _closed_on_error(reader), self._locked():
+                    self._writing()
+            self._reader = reader
         return self._reader
 
     def _frozen(self, error: sqlite3.OperationalError) -> bool:
@@ -237,7 +248,6 @@ class Database:
             self._create()
             self._exists()
         if self._writer is None:
-            self._disconnect()
             writer = self._opened("rw")
             with _closed_on_error(writer):
                 writer.execute("PRAGMA journal_mode = WAL")  # a restored copy may have lost it

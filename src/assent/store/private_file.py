@@ -6,6 +6,8 @@ from pathlib import Path
 
 from assent.store.files import make_folder, refuse_shared, store_errors, write_atomically
 
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
 
 class PrivateFile:
     """Written with mode 0600, in a folder that no one else can enter."""

@@ -5,15 +5,17 @@ A stream only grows if the writer has seen its last event.
 
 import os
 import sqlite3
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from errno import EINTR
 from shlex import quote
 from stat import S_ISREG
-from typing import Annotated
+from threading import Lock, current_thread, main_thread
+from typing import Annotated, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from assent.core.errors import StoreError
+from assent.core.errors import ConcurrentChange, StoreError
 from assent.core.event import Event, StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
 from assent.store.database import (
@@ -29,7 +31,7 @@ from assent.store.database import (
     mistyped_event,
     schema_difference,
 )
-from assent.store.files import damaged_log
+from assent.store.files import damaged_log, system_error
 from assent.store.hash_chain import (
     FIELDS,
     PAGE,
@@ -42,6 +44,94 @@ from assent.store.hash_chain import (
     require_last_seq,
 )
 from assent.store.locks import TIMEOUT_S
+
+# Lets threads that append at the same time share a transaction and a wait for the disk.
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Waiting(Generic[Item, Result]):
+    """What one thread has to record, and what came of it."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.result: Result | None = None
+        self.error: Exception | None = None
+        self.is_over = False
+        self.leads = False  # its thread records for all that wait
+        self.is_left = False  # its thread no longer waits
+        self.wakes = Lock()
+        self.wakes.acquire()
+
+    def succeed(self, result: Result) -> None:
+        self.result, self.is_over = result, True
+
+    def fail(self, error: Exception) -> None:
+        self.error, self.is_over = error, True
+
+
+class GroupCommit(Generic[Item, Result]):
+    """Lets one of the waiting threads record for all of them; alone, a thread does not wait.
+
+    `commit` gets what waits, oldest first, and says of each what came of it; it lets one thread in
+    at a time. What it leaves open, because something ended it, is recorded by the next thread.
+
+    Only the main thread is ever interrupted, and that at any point. So it records alone, and
+    no other thread depends on how far it got.
+    """
+
+    def __init__(self, commit: Callable[[Sequence[Waiting[Item, Result]]], None]) -> None:
+        self._commit = commit
+        self._lock = Lock()
+        self._queue: list[Waiting[Item, Result]] = []
+        self._leads = False  # whether some thread records, or is about to
+
+    def add(self, item: Item) -> Result:
+        """Returns what came of recording an item, or raises it."""
+        mine: Waiting[Item, Result] = Waiting(item)
+        if current_thread() is main_thread():
+            self._commit([mine])
+        else:
+            self._join(mine)
+        if mine.error is not None:
+            raise mine.error
+        assert mine.result is not None
+        return mine.result
+
+    def _join(self, mine: Waiting[Item, Result]) -> None:
+        """Waits until another thread has recorded an item, or records all that waits."""
+        group: list[Waiting[Item, Result]] = []
+        try:
+            with self._lock:
+                self._queue.append(mine)
+                mine.leads, self._leads = not self._leads, True
+            if not mine.leads:
+                mine.wakes.acquire()
+            if mine.leads:
+                with self._lock:
+                    group, self._queue = self._queue, []
+                self._commit(group)
+        finally:
+            if mine.leads or not mine.is_over:
+                self._leave(mine, group)
+
+    def _leave(self, mine: Waiting[Item, Result], group: list[Waiting[Item, Result]]) -> None:
+        """Wakes those whose item is recorded; if this thread led, has the next one record."""
+        with self._lock:
+            mine.is_left = True
+            waiting = [each for each in group if not each.is_over] + self._queue
+            self._queue = [each for each in waiting if not each.is_left]
+            for each in group:
+                if each.is_over and not each.is_left:
+                    each.wakes.release()
+            if mine.leads:
+                self._leads = bool(self._queue)
+                if self._queue:
+                    self._queue[0].leads = True
+                    self._queue[0].wakes.release()
+
 
 # The anchor file next to the log, which records its end so that truncation is noticed.
 
@@ -168,15 +258,49 @@ class SqliteEventStore:
         self._database = Database(self._path, patience, leave=self._mark_end)
         # With a name that goes where the log goes, if that is set aside.
         self._anchor = AnchorFile(f"{self._path}-anchor")
+        self._appends = GroupCommit(self._append_group)
 
     def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
-        """Records all batches or, if any stream has moved on, none of them."""
-        synced = not batches or any(batch.synced for batch in batches)
+        """Records all batches or, if any stream has moved on, none of them.
+
+        Threads that wait for the log at the same time share a transaction (decision 0078); the
+        main thread has its own.
+        """
+        return self._appends.add([_EncodedBatch.of(batch) for batch in batches])
+
+    def _append_group(self, group: Sequence["_WaitingAppend"]) -> None:
+        """Records what several threads append, in their order; each gets its own answer."""
+        inserted = False
+        try:
+            with self._transaction(group) as connection:
+                log = _LogWriter(connection)
+                found = [(one, log.add_all(one.item)) for one in group]
+                inserted = True
+        except Exception as error:
+            if len(group) == 1 or inserted:  # it is theirs, or is about what is on disk
+                _fail_all(group, error)
+                return
+            for one in group:
+                self._append_group([one])
+            return
+        except BaseException:
+            if inserted:  # it may be on disk, and must not be recorded twice
+                unknown = InterruptedError(EINTR, os.strerror(EINTR))
+                _fail_all(group, system_error("write the log", self._path, unknown))
+            raise
+        for one, result in found:
+            if isinstance(result, ConcurrentChange):
+                one.fail(result)
+            else:
+                one.succeed(result)
+
+    @contextmanager
+    def _transaction(self, group: Sequence["_WaitingAppend"]) -> Iterator[sqlite3.Connection]:
+        synced = any(not one.item or any(each.batch.synced for each in one.item) for one in group)
         with self._database.transaction(sync=synced) as connection:
             if connection.execute(HIDDEN).fetchone()[0]:
                 raise damaged_log("write the log", self._path, HIDES)
-            end = _LogEnd(connection)
-            return tuple(one for batch in batches for one in _added(connection, batch, end))
+            yield connection
 
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
         found = [decode_event(row) for row in self._rows(_READ, (stream, after))]
@@ -358,16 +482,64 @@ def _cut_off(follower: ChainVerifier, anchor: LogAnchor, given: int, *, ends: bo
     return ""
 
 
-def _added(connection: sqlite3.Connection, batch: EventBatch, end: _LogEnd) -> list[StoredEvent]:
-    last = connection.execute(_LAST, (batch.stream,)).fetchone()[0]
-    require_last_seq(batch, last)
-    added, rows = [], []
-    for seq, event in enumerate(batch.events, batch.after + 1):
-        row = (batch.stream, seq, batch.at, *encode_event(event))
-        position, chain = end.add(hashed_fields(*row))
-        rows.append((position, *row, chain))
-        added.append(StoredEvent(position, batch.stream, seq, batch.at, event))
-    connection.executemany(_ADD, rows)
-    if batch.head is not None:
-        connection.execute(_KEEP_HEAD, (batch.stream, batch.after + len(added), batch.head))
-    return added
+class _EncodedBatch(NamedTuple):
+    """A batch, and its events as they are stored: the thread that wants it makes them."""
+
+    batch: EventBatch
+    rows: list[tuple[str, int, str, str, str]]  # stream, seq, at, kind and body
+    covered: list[tuple[bytes, ...]]  # the same, as their hashes cover them
+
+    @classmethod
+    def of(cls, batch: EventBatch) -> "_EncodedBatch":
+        rows = [
+            (batch.stream, seq, batch.at, *encode_event(event))
+            for seq, event in enumerate(batch.events, batch.after + 1)
+        ]
+        return cls(batch, rows, [hashed_fields(*row) for row in rows])
+
+
+_WaitingAppend: TypeAlias = Waiting[list[_EncodedBatch], tuple[StoredEvent, ...]]
+
+
+def _fail_all(group: Sequence[_WaitingAppend], error: Exception) -> None:
+    for one in group:
+        one.fail(error)
+
+
+class _LogWriter:
+    """Adds batches to the log in one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._end = _LogEnd(connection)
+        self._last: dict[str, int] = {}  # events of streams
+
+    def add_all(self, batches: list[_EncodedBatch]) -> tuple[StoredEvent, ...] | ConcurrentChange:
+        """Adds all of them, or none; then returns why."""
+        last: dict[str, int] = {}
+        for batch, rows, _ in batches:
+            stream = batch.stream
+            known = last.get(stream, self._last.get(stream))
+            if known is None:
+                known = self._connection.execute(_LAST, (stream,)).fetchone()[0]
+            try:
+                require_last_seq(batch, known)
+            except ConcurrentChange as moved:
+                return moved
+            last[stream] = known + len(rows)
+        self._last |= last
+        return tuple([stored for each in batches for stored in self._add(each)])
+
+    def _add(self, encoded: _EncodedBatch) -> list[StoredEvent]:
+        batch, rows, covered = encoded
+        added, values = [], []
+        for event, row, fields in zip(batch.events, rows, covered, strict=True):
+            position, chain = self._end.add(fields)
+            values.append((position, *row, chain))
+            added.append(StoredEvent(position, batch.stream, row[1], batch.at, event))
+        self._connection.executemany(_ADD, values)
+        if batch.head is not None:
+            self._connection.execute(
+                _KEEP_HEAD, (batch.stream, batch.after + len(rows), batch.head)
+            )
+        return added

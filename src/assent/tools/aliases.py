@@ -492,9 +492,14 @@ SKILL = "skill"  # a tool that is there only where there are skills
 EDITOR_TOOLS = ("strreplaceeditor", "strreplacebasededittool", "texteditor")
 
 
+_ALIASES_OF: dict[str, list[str]] = {}
+for _alias, _tool in ALIASES.items():
+    _ALIASES_OF.setdefault(_tool, []).append(_alias)
+
+
 def aliases_of(tool: str) -> list[str]:
     """Returns the aliases of a tool."""
-    return [alias for alias, name in ALIASES.items() if name == tool]
+    return _ALIASES_OF.get(tool, [])
 
 
 def is_reserved_name(name: str) -> bool:

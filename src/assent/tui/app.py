@@ -6,6 +6,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from textual.app import SuspendNotSupported
 from textual.events import Event
 from textual.message import Message
@@ -33,6 +34,7 @@ from assent.tui.messages import (
     Deliver,
     NoModel,
     QuestionArrived,
+    QueueChanged,
     RewoundSession,
     RunActivity,
     RunBegan,
@@ -50,6 +52,7 @@ from assent.tui.messages import (
 )
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
+from assent.tui.queued_messages import QueuedView
 from assent.tui.result_messages import run_ended_lines
 from assent.tui.run_controller import RunController
 from assent.tui.session_controller import CONTINUE_HINT, SessionController
@@ -72,10 +75,18 @@ if TYPE_CHECKING:
 
     from assent.app.engine import Engine
     from assent.runs.run_status import RunReport
+    from assent.tui.panels.question.block import InlineQuestion
 
 LEAVE_S: Final = 3.0  # for a turn that was asked to end
 TICK_S: Final = 0.5
+GOES_ON: Final = (
+    "",
+    "end",
+    "presented",
+    "declined",
+)  # ends of a turn after which what waits is said
 ANSWER_KEPT: Final = "That question is no longer open. Your answer is in the prompt, unsent."
+VERIFYING: Final = "Asking the model to verify the build · Esc interrupt"
 PASTE_CUT: Final = "Paste too long: only the first 4,000,000 characters were kept."
 
 
@@ -98,10 +109,15 @@ class TerminalApp(BaseApp):
         self.status_poller = StatusPoller(self.session_controller, self.messages, self)
         self.deferred: DeferredActions = DeferredActions(self)
         self.status_snapshot = StatusSnapshot(mode=start.mode or "plan", model=start.model)
-        self.theme_name = detect_theme(start.theme, host.environment)
+        self.choices = host.choices()
+        self.side_wanted = self.choices.sidebar
+        plain = bool(host.environment.get("NO_COLOR"))  # whatever was chosen elsewhere
+        wanted = start.theme or ("" if plain else self.choices.theme)
+        self.theme_name = detect_theme(wanted, host.environment)
         begin_with_theme(self, self.theme_name)
         self.commands: tuple[CommandInfo, ...] = ()  # ours, once they are loaded
         self.own_commands: tuple[Completion, ...] = ()  # the user's, in addition to ours
+        self.is_newest = False  # the session on the screen is the one that `assent -c` continues
         self.wants_demo = False  # whether the demo comes after this screen
         self.unopened: AssentError | None = None  # why the screen was closed at once
         self.opening = SessionOpening(self, start)
@@ -206,6 +222,7 @@ class TerminalApp(BaseApp):
                 self.opening.look_for_questions(standing)
             case TurnBegan(record):
                 if record.session == self.session_controller.session:
+                    self.opening.leave_home()
                     self.conversation.begin(record.session)
                 self.session_controller.turn.begin(record.session, self.host.notify_after)
                 self.draw_status()
@@ -215,6 +232,8 @@ class TerminalApp(BaseApp):
                 self._run_activity(message)
             case ShellPrinted() | ShellOver():
                 self._shell_activity(message)
+            case QueueChanged():
+                self.draw_queued()
             case QuestionArrived():
                 self.refresh_status()
                 self.has_pending_question()
@@ -237,7 +256,7 @@ class TerminalApp(BaseApp):
                 raise AssertionError(f"unhandled message {message!r}")
 
     def _turn_over(self, message: TurnOver) -> None:
-        error = message.error
+        error, why = message.error, self.session_controller.turn.why
         presented, failed = self.session_controller.turn.end()
         if failed and error is not None:
             step = next_on_screen(error.next) or CONTINUE_HINT
@@ -247,9 +266,22 @@ class TerminalApp(BaseApp):
         if message.unsaid:
             self.prompt.load("\n".join(filter(None, (message.unsaid, self.prompt.text))))
         self._rest()
+        if self._go_on_queued(error, why):
+            return
         own = presented and message.session == self.session_controller.session
         if own and len(self.screen_stack) == 1 and not self.prompt.text:
             self.review_plan()
+
+    def _go_on_queued(self, error: AssentError | None, why: str) -> bool:
+        """Says what was typed meanwhile, unless the turn was stopped or failed: then it waits."""
+        sitting = self.session_controller
+        if sitting.record is None:  # there is no session to keep it
+            self._put_below("\n".join(sitting.queued.clear()))
+        self.draw_queued()
+        if error is not None or why not in GOES_ON or not sitting.queued.texts:
+            return False
+        self.send_queued()
+        return True
 
     def _run_activity(self, message: RunBegan | RunActivity | RunOver) -> None:
         for screen in self.screen_stack:
@@ -268,7 +300,28 @@ class TerminalApp(BaseApp):
             for words in done.warnings:
                 self.add_note(Line("risk", visible_line(words)))
             self.add_note(*run_ended_lines(message.verb, done.outcome, done.about))
+            self._verify(message.plan_id, built=message.verb == "build" and done.outcome == "done")
         self._rest()
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the model is asked to verify what was built."""
+        chosen = self.session_controller.verifies
+        return self.host.verifies if chosen is None else chosen
+
+    def toggle_verify(self) -> None:
+        """Turns that on or off for this screen."""
+        self.session_controller.verifies = not self.verifies
+
+    def _verify(self, plan_id: str, *, built: bool) -> None:
+        """Asks the model of the plan's session to verify what was built."""
+        sitting = self.session_controller
+        record = sitting.record
+        own = record is not None and plan_id != "" and record.plan_id == plan_id
+        if built and own and self.verifies and self.status_snapshot.model and not sitting.at_work:
+            self.add_note(Line("dim", VERIFYING))
+            with self.failing():
+                sitting.verify()
 
     def _rewound(self, rewound: RewoundSession) -> None:
         """Shows the session that went back with its files, and its message in the prompt again."""
@@ -303,11 +356,38 @@ class TerminalApp(BaseApp):
         In `typed`, long pastes are placeholders: an `@` in what is not shown attaches nothing.
         """
         with self.failing():
+            seen = words if typed is None else typed
             if self.session_controller.at_work:
-                self._put_below(words)  # it is refused, and what was typed is not lost
-            self.session_controller.say(words, words if typed is None else typed)
+                self.session_controller.queue(words, seen)
+                self.draw_queued()
+            else:
+                self.session_controller.say(words, seen)
             self.prompt.history.add(words)
             self.draw_status()
+
+    def send_queued(self) -> None:
+        """Says what waits, once the model rests."""
+        if self.session_controller.queued.texts and not self.session_controller.at_work:
+            with self.failing():
+                self.session_controller.say_queued()
+                self.draw_status()
+
+    def recall_queued(self) -> None:
+        """Puts the newest message that waits into the prompt again."""
+
+        def taken(text: str) -> None:
+            self.draw_queued()
+            self._put_below(text)
+
+        self.tasks.run("", self.session_controller.recall_queued, taken)
+
+    def draw_queued(self) -> None:
+        """Shows what waits for the next step."""
+        waits = self.session_controller.queued.texts
+        for view in self.screen_stack[0].query(QueuedView):  # there is none before it is mounted
+            view.show_messages(waits, working=self.session_controller.at_work)
+        for prompt in self.screen_stack[0].query(PromptInput):
+            prompt.waits = bool(waits)
 
     def run_slash(self, text: str, typed: str | None = None) -> None:
         """Runs a command such as `/mode ask`; in `typed`, long pastes are placeholders."""
@@ -389,15 +469,27 @@ class TerminalApp(BaseApp):
         """Opens the view of the current run, or of the last one."""
         self._open_once("run")
 
-    def ask_next(self) -> None:
-        """Opens the panel of the oldest open question."""
+    def ask_next(self, question: str = "") -> None:
+        """Has keys go to the oldest open question, or to the named one."""
         self._due = False
-        self._open_once("question")
+        block = self._question_block()
+        block.look(question, everything=True)
+        block.take_keyboard()
 
     def has_pending_question(self) -> None:
-        """Opens a question unless the user is typing; until then a line by the prompt says so."""
+        """Shows a question; it gets the keys unless the user is typing."""
         self._due = True
+        self._question_block().look()
         self._open_due()
+
+    def _question_block(self) -> "InlineQuestion":
+        from assent.tui.parts import InlineQuestion
+
+        if self.question is None:
+            self.question = InlineQuestion()
+            left = self.screen_stack[0].query_one("#left")
+            left.mount(self.question, before=self.prompt)
+        return self.question
 
     def _tick(self) -> None:
         self._open_due()
@@ -405,12 +497,24 @@ class TerminalApp(BaseApp):
             self.status_poller.watch()
 
     def _open_due(self) -> None:
-        if not self._due or not self.is_there:
+        """Gives the keys to a question that waits, once the prompt is empty and quiet."""
+        block = self.question
+        if not self._due or not self.is_there or block is None:
             return
         resting = Event().time >= self.typed_at + self.quiet_s
-        if resting and len(self.screen_stack) == 1 and not self.prompt.text:
-            self.ask_next()
+        free = len(self.screen_stack) == 1 and not key_actions.is_covered(self)
+        if block.is_open and resting and free and not self.prompt.text:
+            self._due = False
+            block.take_keyboard()
         self.draw_activity()
+
+    def action_focus_next(self) -> None:
+        """Goes to a question that waits, before anything else (Tab)."""
+        block = self.question
+        if block is not None and block.is_open and len(self.screen_stack) == 1:
+            block.take_keyboard()
+        else:
+            super().action_focus_next()
 
     def restore_input(self, words: str) -> None:
         """Puts text into the prompt that was written for something closed meanwhile; sends nothing.
@@ -421,6 +525,8 @@ class TerminalApp(BaseApp):
         self.add_note(Line("risk", ANSWER_KEPT))
 
     def _put_below(self, words: str) -> None:
+        if not words:
+            return
         self.prompt.load("\n".join(filter(None, (self.prompt.text, words))))
 
     def open_panel(
@@ -506,7 +612,13 @@ class TerminalApp(BaseApp):
         """Changes the theme: dark, light or plain."""
         self.theme_name = name if name in THEMES else THEMES[0]
         self.theme = TEXTUAL[self.theme_name]
+        self.remember(theme=self.theme_name)
         self.draw_status()
+
+    def remember(self, **chosen: str | bool) -> None:
+        """Remembers how the user wants the screen, for the next one."""
+        self.choices = choices = msgspec.structs.replace(self.choices, **chosen)
+        self.messages.work(lambda: self.host.remember(choices))
 
     def notice(self, words: str, took_s: float = 0.0) -> None:
         """Notifies the user, unless they are looking here and it took only a moment."""
@@ -525,7 +637,12 @@ class TerminalApp(BaseApp):
 
     def apply_status(self, standing: StatusSnapshot) -> None:
         """Shows the current state."""
-        self.status_snapshot = standing
+        asked, self.status_snapshot = self.status_snapshot.waiting, standing
+        self.session_controller.queued.see(standing.queued)
+        self.opening.draw_home(standing)
+        if asked and not standing.waiting:  # it was answered elsewhere
+            self._due = False
+            self.activity("")
         if standing.news and standing.session == self.conversation.feed.session:
             self.conversation.add_events(standing.news)
         self.draw_status()
@@ -536,6 +653,8 @@ class TerminalApp(BaseApp):
         for screen in [*self.screen_stack]:
             if isinstance(screen, PanelScreen):
                 screen.follow()
+        if self.question is not None and self.question.is_open:
+            self.question.look()
 
     def draw_status(self) -> None:
         """Draws the status line."""
@@ -547,6 +666,7 @@ class TerminalApp(BaseApp):
                     self.status_snapshot, working=self.at_work, theme=self.theme_name
                 )
         self.draw_activity()
+        self.draw_queued()
 
     def draw_activity(self) -> None:
         """Shows what is running, and for how long."""
@@ -576,6 +696,8 @@ class TerminalApp(BaseApp):
         self.run_controller.end()
         if not key_actions.has_pending_question(self) and self.session_controller.interrupt():
             self.session_controller.join(LEAVE_S)
+        with suppress(AssentError):
+            self.is_newest = bool(self.slug) and self.engine.sessions.last().slug == self.slug
         if not self.at_work:
             self.host.close()
 
@@ -587,8 +709,12 @@ class TerminalApp(BaseApp):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disables the keys of the main screen while a panel is open, except for leaving."""
-        of_screen = action == "do" and parameters != (key_actions.LEAVE_ACTION,)
-        return not (of_screen and len(self.screen_stack) > 1)
+        if action != "do" or parameters == (key_actions.LEAVE_ACTION,):
+            return True
+        keyed = self.question is not None and self.question.is_keyed
+        return len(self.screen_stack) == 1 and not (
+            keyed and parameters[0] in key_actions.NOT_AT_QUESTION
+        )
 
     def action_do(self, habit: str) -> None:
         """Runs the action of a key in the table."""
@@ -600,6 +726,8 @@ class TerminalApp(BaseApp):
         screen = self.screen_stack[0]
         self.side_wanted = not screen.has_class("side")
         screen.set_class(self.side_wanted, "side")
+        if not screen.has_class("narrow"):
+            self.remember(sidebar=self.side_wanted)
         self.draw_side()
         self.call_after_refresh(self._focus_what_is_seen)
 
@@ -622,6 +750,12 @@ class TerminalApp(BaseApp):
 
     def on_prompt_input_shell(self, event: PromptInput.Shell) -> None:
         self.deferred.do(partial(self.run_shell, event.line))
+
+    def on_prompt_input_queued(self, event: PromptInput.Queued) -> None:
+        if event.sends:
+            self.deferred.do(self.send_queued)
+        else:
+            self.recall_queued()
 
     def on_paste_truncated(self) -> None:
         self.add_note(Line("risk", PASTE_CUT))

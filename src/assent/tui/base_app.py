@@ -3,7 +3,7 @@
 from asyncio import TimerHandle
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -27,9 +27,13 @@ from assent.tui.min_size import (
     size_classes,
 )
 from assent.tui.prompt.input import PromptInput
+from assent.tui.queued_messages import QueuedView
 from assent.tui.status import StatusLine
 from assent.tui.textual_internals import DrivenApp
 from assent.tui.timers import call_after
+
+if TYPE_CHECKING:
+    from assent.tui.panels.question.block import InlineQuestion
 
 NO_COLOR: Final = NoColor()
 SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area fits next to the conversation
@@ -58,6 +62,7 @@ class BaseApp(DrivenApp):
     def __init__(self, host: ScreenHost) -> None:
         super().__init__()
         self.host = host
+        self.question: InlineQuestion | None = None  # below the conversation, once one was asked
         self.side_wanted = True  # where there is room for it
         self.quiet_s, self.answer_s, self.close_s = DEBOUNCE_S, ANSWER_S, CLOSE_S
         self.burst_s, self.again_s = BURST_S, DOUBLE_PRESS_S
@@ -78,6 +83,7 @@ class BaseApp(DrivenApp):
             with Vertical(id="left"):
                 yield ConversationView(id="conversation")
                 yield Static("", id="activity", markup=False)
+                yield QueuedView(id="queued")
                 yield PromptInput(files=self.host.files, id="prompt")
             yield Vertical(id="side")
         yield StatusLine(id="status")
@@ -122,6 +128,8 @@ class BaseApp(DrivenApp):
     ) -> None:
         """Opens a panel; keys typed before the user could see it are dropped."""
         panel.update_classes(size_classes(self.size), update=False)
+        if self.question is not None:
+            self.question.covered()
         self.push_screen(panel, then)
         self.debounce_keys(panel)
 
@@ -133,8 +141,19 @@ class BaseApp(DrivenApp):
     def pop_screen(self) -> AwaitComplete:
         """Closes the top panel; keys still typed for a panel that decides go nowhere else."""
         if isinstance(self.screen, PanelScreen) and self.screen.decides and not self.screen.left:
-            self._aftermath = KeyDebounce(self.close_s, max(self.typed_at, Event().time))
+            self.question_closed()
+        self.call_after_refresh(self._uncover_question)
         return super().pop_screen()
+
+    def _uncover_question(self) -> None:
+        """Has a question that had the keys hear them again, once it is seen again."""
+        one = self.question
+        if one is not None and one.is_open and one.is_keyed and len(self.screen_stack) == 1:
+            one.take_keyboard()
+
+    def question_closed(self) -> None:
+        """Drops keys that were typed for what just closed, before the prompt gets any."""
+        self._aftermath = KeyDebounce(self.close_s, max(self.typed_at, Event().time))
 
     def is_open(self, kind: type[PanelScreen[Any]]) -> bool:
         """Tells whether a panel of a kind is open."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.agent.services import ToolEnvironment
     from assent.app.engine import Engine
     from assent.app.session import SessionRuntime
+    from assent.config.screen_choices import ScreenChoices
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
     from assent.core.session.event import UserTyped
@@ -53,6 +54,9 @@ class ScreenHost(Protocol):
     @property
     def root(self) -> str:
         """The workspace's root: that folder, or one above it."""
+
+    def branch(self) -> str:
+        """Returns the branch that is checked out there; empty if there is none."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -102,6 +106,19 @@ class ScreenHost(Protocol):
     @property
     def notify_after(self) -> float:
         """How many seconds a turn must take before its end is notified to an active user."""
+
+    @property
+    def verifies(self) -> bool:
+        """Whether the model is asked to verify what was built."""
+
+    def open_page(self) -> str:
+        """Opens the page of the running server in a browser; returns its address; slow."""
+
+    def choices(self) -> "ScreenChoices":
+        """Returns how the user last had the screen."""
+
+    def remember(self, choices: "ScreenChoices") -> None:
+        """Remembers that for the next screen."""
 
     def demo(self) -> "ScreenHost":
         """Returns a host for the demo: a scratch workspace and a scripted model."""

@@ -1,6 +1,7 @@
 """The actions of the keys of the main screen."""
 
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 from typing import Final
 
@@ -11,12 +12,13 @@ from assent.tui.context import AppContext, PanelScreen
 DOUBLE_PRESS_S: Final = 2.0  # in which a key that is pressed again means more
 REWIND: Final = "Esc again to rewind to an earlier message."
 LEAVE: Final = "Ctrl+C again to exit. Everything is saved; `assent -c` continues."
-ANSWER: Final = "Waiting for your answer · F2 open question · Esc interrupt"
+ANSWER: Final = "Waiting for your answer"
 PRESS_AGAIN_TO_LEAVE: Final = "Ctrl+C again to stop it and exit."
 STOP_HINT: Final = "Esc stops it. Ctrl+C three times stops it and exits."
+INTERRUPTED: Final = "interrupted"  # the user has asked the work to end, and pressed nothing since
 CONFIRMED_LEAVE: Final = "leave"  # the user has seen what leaving stops
 STOPPING: Final = "Interrupting…"
-QUESTION_WAITING: Final = "Question pending: F2 open it"
+QUESTION_WAITING: Final = "Question pending: Tab or F2 to answer"
 YOLO: Final = "yolo"
 
 
@@ -62,23 +64,36 @@ def interrupt(app: AppContext) -> bool:
 
 
 def clear_or_leave(app: AppContext) -> None:
-    """Clears the input; if it is empty, a second press exits, or a third if that stops work.
+    """Clears the input; if it is empty, interrupts the work; at rest, a second press exits.
 
     An open question of a panel, and an answer that it delays, are cancelled first; a sidebar over
-    the prompt is closed first. A run that is left stops as if its command was interrupted.
+    the prompt is closed first. If the work goes on, two more presses exit, and stop it: a run that
+    is left stops as if its command was interrupted.
     """
     if isinstance(app.screen, PanelScreen) and app.screen.interrupted():
         app.pressed = {}
         return
-    if len(app.screen_stack) == 1 and is_covered(app):
+    alone = len(app.screen_stack) == 1
+    if alone and is_covered(app):
         app.action_toggle_side()
         return
-    if len(app.screen_stack) == 1 and app.prompt.text:
+    question = app.question
+    if question is not None and question.is_keyed and question.interrupted():
+        app.pressed = {}
+        return
+    if alone and app.prompt.text:
         app.prompt.clear()
         app.pressed = {}
         return
+    works = app.at_work and not has_pending_question(app)  # one that waits stays as it is
+    if alone and works and INTERRUPTED not in app.pressed:
+        app.pressed = dict.fromkeys((INTERRUPTED, "ctrl+c"), -inf)  # it does not count as leaving
+        app.activity(STOPPING)
+        app.messages.work(lambda: interrupt(app))
+        return
     sure = CONFIRMED_LEAVE in app.pressed or not unfinished_work_text(app)
-    if not pressed_again(app, "ctrl+c"):
+    again = INTERRUPTED in app.pressed and not sure
+    if not pressed_again(app, "ctrl+c") and not again:
         app.hint(LEAVE)
     elif sure:
         app.exit(0)
@@ -160,6 +175,7 @@ KEY_ACTIONS: Final[dict[str, Callable[[AppContext], object]]] = {
     "review": lambda app: app.deferred.do(app.review_plan),
     "question": lambda app: app.deferred.do(lambda: app.run_slash("/questions")),
     "edit_plan": lambda app: app.deferred.do(lambda: app.run_slash("/edit")),
+    "undo": lambda app: app.deferred.do(lambda: app.run_slash("/undo")),
     "demo": lambda app: app.run_slash("/demo"),
     "palette": lambda app: app.run_slash("/palette"),
     "fold": lambda app: app.conversation.turn_all(),
@@ -169,3 +185,5 @@ KEY_ACTIONS: Final[dict[str, Callable[[AppContext], object]]] = {
     "to_end": lambda app: app.conversation.scroll_end(animate=False, force=True),
 }
 LEAVE_ACTION: Final = "clear_or_leave"
+# What a question that has the keys uses itself, or what would change what it is asked about.
+NOT_AT_QUESTION: Final = frozenset({"cycle_mode", "step_back", "page_back", "page_on"})

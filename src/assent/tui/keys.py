@@ -13,7 +13,7 @@ from textual.binding import Binding
 # The table of keys: what each does and where, for the bindings and for the help.
 
 
-Where: TypeAlias = Literal["anywhere", "prompt", "conversation"]
+Where: TypeAlias = Literal["anywhere", "prompt", "conversation", "question", "review"]
 
 
 class KeyHelp(msgspec.Struct, frozen=True):
@@ -28,9 +28,9 @@ class KeyHelp(msgspec.Struct, frozen=True):
 
 
 KEYS: Final = (
-    KeyHelp("enter", "Enter", "send the message", "prompt"),
+    KeyHelp("enter", "Enter", "send the message, or queue it while the model works", "prompt"),
     KeyHelp("ctrl+j", "Ctrl+J", "insert a new line (also Alt+Enter)", "prompt"),
-    KeyHelp("up,down", "Up, Down", "previous and next message", "prompt"),
+    KeyHelp("up,down", "Up, Down", "previous and next message; edit what is queued", "prompt"),
     KeyHelp("ctrl+r", "Ctrl+R", "search earlier messages", "prompt"),
     KeyHelp("at", "@", "complete a file name", "prompt"),
     KeyHelp("slash", "/", "a command; Tab completes it", "prompt"),
@@ -38,17 +38,19 @@ KEYS: Final = (
     KeyHelp("question_mark", "?", "this help, when the prompt is empty", "prompt"),
     KeyHelp("shift+tab", "Shift+Tab", "next mode: plan, ask, auto-edit", action="cycle_mode",
         priority=True),
-    KeyHelp("escape", "Esc", "interrupt; twice: rewind to an earlier message",
+    KeyHelp("escape", "Esc", "interrupt; at rest twice: rewind to an earlier message",
         action="step_back"),
-    KeyHelp("ctrl+c", "Ctrl+C", "cancel an answer or clear the prompt; twice: exit",
+    KeyHelp("ctrl+c", "Ctrl+C", "clear the prompt, or interrupt; at rest twice: exit",
         action="clear_or_leave", priority=True),
     KeyHelp("ctrl+d", "Ctrl+D", "exit, when the prompt is empty", action="leave_if_empty"),
     KeyHelp("ctrl+b", "Ctrl+B", "show or hide the sidebar", action="toggle_side", priority=True),
-    KeyHelp("tab", "Tab", "focus the sidebar or prompt; 1 to 4 choose a tab, Enter opens it"),
+    KeyHelp("tab", "Tab", "a pending question; else sidebar and prompt, 1 to 4 choose a tab"),
     KeyHelp("ctrl+t", "Ctrl+T", "review the plan", action="review", priority=True),
     KeyHelp("ctrl+g", "Ctrl+G", "edit the plan's text in your editor", action="edit_plan",
         priority=True),
-    KeyHelp("f2", "F2", "open the pending question", action="question", priority=True),
+    KeyHelp("ctrl+z", "Ctrl+Z", "undo the last run after a preview, when the prompt is empty",
+        action="undo"),
+    KeyHelp("f2", "F2", "go to the pending question", action="question", priority=True),
     KeyHelp("f9", "F9", "open the demo; needs no model", action="demo"),
     KeyHelp("ctrl+p", "Ctrl+P", "search all commands", action="palette"),
     KeyHelp("ctrl+o", "Ctrl+O", "expand or collapse results and reasoning; click one to toggle",
@@ -60,7 +62,49 @@ KEYS: Final = (
     KeyHelp("ctrl+end", "Ctrl+End", "go to the end and follow", "conversation", "to_end",
         priority=True),
 )  # fmt: skip
-KEY_CONTEXTS: Final[tuple[Where, ...]] = ("anywhere", "prompt", "conversation")
+# The keys of what is decided: the same key means the same thing wherever it means anything.
+DECISION_KEYS: Final = (
+    KeyHelp("y", "y", "yes, once; high risk asks for Ctrl+Y", "question"),
+    KeyHelp("a", "a", "yes, and don't ask again in this session; Enter confirms", "question"),
+    KeyHelp("p", "p", "the same for a folder or prefix that you can edit", "question"),
+    KeyHelp("P", "P", "the same for every session of this project", "question"),
+    KeyHelp("n", "n", "no, or no answer", "question"),
+    KeyHelp("e", "e", "no, and why; or your own answer; Enter sends", "question"),
+    KeyHelp("u", "u", "yes, without the sandbox; asks for Ctrl+Y", "question"),
+    KeyHelp("v", "v", "show the raw call", "question"),
+    KeyHelp("s", "s", "skip reading to the end", "question"),
+    KeyHelp("space", "Space", "select or clear one of several options", "question"),
+    KeyHelp("enter", "Enter", "send the chosen option; confirm what is shown", "question"),
+    KeyHelp("ctrl+y", "Ctrl+Y", "confirm high risk", "question"),
+    KeyHelp("left_square_bracket,right_square_bracket", "[ ]", "other pending questions",
+        "question"),
+    KeyHelp("tab", "Tab", "back to the prompt; the question stays", "question"),
+    KeyHelp("escape", "Esc", "answer later", "question"),
+    KeyHelp("1", "1", "approve: asks for y", "review"),
+    KeyHelp("y", "y", "yes: approve and build, or undo", "review"),
+    KeyHelp("o", "o", "yes, but do not build yet", "review"),
+    KeyHelp("2", "2", "no, with feedback", "review"),
+    KeyHelp("3", "3", "exit planning; asks for Ctrl+X", "review"),
+    KeyHelp("s", "s", "skip reading to the end", "review"),
+    KeyHelp("space", "Space", "exclude or include an operation", "review"),
+    KeyHelp("w", "w", "preview without what is excluded", "review"),
+    KeyHelp("c", "c", "comment on a line", "review"),
+    KeyHelp("m", "m", "a note with the approval", "review"),
+    KeyHelp("v", "v", "the text as rendered Markdown; any key goes back", "review"),
+    KeyHelp("p", "p", "propose the plan's file; asks for Ctrl+Y", "review"),
+    KeyHelp("b", "b", "rebase onto the current files; asks for Ctrl+Y", "review"),
+    KeyHelp("f", "f", "the critic's next comment; + keeps it, - dismisses it", "review"),
+    KeyHelp("left_square_bracket,right_square_bracket", "[ ]", "previous and next operation",
+        "review"),
+    KeyHelp("r", "r", "risks", "review"),
+    KeyHelp("h", "h", "history", "review"),
+    KeyHelp("slash", "/", "search; n and N go on", "review"),
+    KeyHelp("tab", "Tab", "the next option of several plans", "review"),
+    KeyHelp("escape", "Esc", "close; nothing is decided", "review"),
+)  # fmt: skip
+KEY_CONTEXTS: Final[tuple[Where, ...]] = (
+    "anywhere", "prompt", "conversation", "question", "review",
+)  # fmt: skip
 
 
 def bindings() -> list[Binding]:
@@ -74,7 +118,7 @@ def bindings() -> list[Binding]:
 
 def rows_of(where: Where) -> Iterator[tuple[str, str]]:
     """Returns the keys of one context with what they do, for the help."""
-    return ((row.shown, row.what) for row in KEYS if row.where == where)
+    return ((row.shown, row.what) for row in (*KEYS, *DECISION_KEYS) if row.where == where)
 
 
 # When a key counts, by its time: nothing is decided by a key that was typed for something else.
@@ -88,7 +132,6 @@ DEBOUNCE_S: Final = 0.6  # of silence, before keys count in a panel that opened
 ANSWER_S: Final = 0.25  # before an answer and after it, in which no other key comes
 BURST_S: Final = 0.02  # between keys: no one types this fast, so they were pasted
 CLOSE_S: Final = 0.4  # of silence, before keys count at the prompt after a panel closed
-MAX_TYPED_BURST: Final = 4  # keys that may come in one go and were typed nevertheless
 TOO_QUICK: Final = "Too fast: nothing was decided."
 ANSWER_CANCELLED: Final = "Cancelled: nothing was decided."
 CONFIRM_KEY: Final = "ctrl+y"  # approves what is hard to undo: no sentence ends in it
@@ -114,25 +157,16 @@ class KeyDebounce:
 
 
 class BurstDetector:
-    """Distinguishes typed keys from those that arrive all at once.
-
-    A slow connection delivers a few typed keys at a time; a paste is more than a few.
-    """
+    """Tells typed keys from those that arrive all at once, from a paste or a text expander."""
 
     def __init__(self) -> None:
         self._last = -inf
-        self._many = 0
         self.need = 0.0
         self.soon = False  # whether the key comes at once with the one before
 
-    @property
-    def is_paste(self) -> bool:
-        return self._many > MAX_TYPED_BURST
-
     def take(self, at: float, need: float) -> None:
-        """Counts a key or a paste."""
+        """Takes the time of a key or a paste."""
         self.soon = at < self._last + need
-        self._many = self._many + 1 if self.soon else 0
         self._last, self.need = at, need
 
 

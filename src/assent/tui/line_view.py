@@ -3,7 +3,6 @@
 Only visible lines are drawn.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import ClassVar, Final
@@ -21,24 +20,15 @@ from textual.strip import Strip
 
 from assent.tui.min_size import TooSmallOverlay, is_too_small
 from assent.tui.sections import NO_ROW, LinePosition, LineSearch, Section, SectionList, SectionRow
-from assent.tui.theme import CURSOR, FOUND, MARK, chosen_theme, style_in_theme
-
-# Styles code and strong words in text; every character is kept.
-
-
-_STRONG: Final = Look(bold=True)
-_PIECE: Final = re.compile(r"(`[^`]+`)|\*\*(?=\S)[^*]+(?<=\S)\*\*")
-
-
-def emphasis_segments(text: str, theme: str, style: Look) -> Iterator[Segment]:
-    """Yields one row of text as segments; emphasis that begins on another row is ignored."""
-    at = 0
-    for found in _PIECE.finditer(text):
-        yield Segment(text[at : found.start()], style)
-        yield Segment(found[0], style + (style_in_theme(theme, "code") if found[1] else _STRONG))
-        at = found.end()
-    yield Segment(text[at:], style)
-
+from assent.tui.theme import (
+    CURSOR,
+    FOUND,
+    MARK,
+    chosen_theme,
+    ground_in_theme,
+    span_in_theme,
+    style_in_theme,
+)
 
 # Redraws only the part of a scroll bar where its thumb moved.
 
@@ -342,12 +332,18 @@ class LineView(ScrollView, can_focus=True):
         return self._drawn(row, piece, width)
 
     def _drawn(self, row: int, piece: SectionRow, width: int) -> Strip:
-        style = self._base + style_in_theme(self._theme, piece.line.style)
-        segments = [Segment(piece.line.text, style)]
-        if self._finding.query and (spans := self._finding.spans(piece.line.text)):
-            segments = _lit(piece.line.text, spans, style)
-        elif piece.line.style == "prose":
-            segments = [*emphasis_segments(piece.line.text, self._theme, style)]
+        line = self._paged.painted(row) or piece.line
+        if line.spans:
+            style = self._base + ground_in_theme(self._theme, line.style)
+            segments = [
+                Segment(span.text, style + span_in_theme(self._theme, line.style, span))
+                for span in line.spans
+            ]
+        else:
+            style = self._base + style_in_theme(self._theme, line.style)
+            segments = [Segment(line.text, style)]
+        if self._finding.query and (found := self._finding.spans(line.text)):
+            segments = _lit(line.text, found, style)
         if self._gutter:
             pointed = POINTER if row == self.cursor else " "
             sign = self._marks.get(piece.spot, " ") if piece.first else " "

@@ -79,6 +79,7 @@ class RunOver(Message):
     verb: str
     report: "RunReport | None" = None
     error: AssentError | None = None
+    plan_id: str = ""  # that was built
     rewound: "RewoundSession | None" = None  # the session that went back with it
 
 
@@ -149,6 +150,11 @@ class TaskDone(Message):
 @dataclass
 class QuestionArrived(Message):
     """A question waits for an answer."""
+
+
+@dataclass
+class QueueChanged(Message):
+    """Messages that waited were said."""
 
 
 @dataclass

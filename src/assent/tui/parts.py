@@ -11,7 +11,7 @@ from assent.tui.context import PanelName, PanelScreen
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.help import CommandPalette, HelpPanel
 from assent.tui.panels.plan_list import HistoryPanel, PlanList
-from assent.tui.panels.question.panel import QuestionPanel
+from assent.tui.panels.question.block import InlineQuestion
 from assent.tui.panels.run import RunPanel, report_lines
 from assent.tui.panels.session_list import RewindPanel, SessionList
 from assent.tui.panels.setting_list import AgentList, MemoryList, ModeList, ModelList, ThemeList
@@ -19,7 +19,15 @@ from assent.tui.panels.undo import RunsPanel, UndoPanel
 from assent.tui.panels.waiting_list import WaitingList
 from assent.tui.sidebar.sidebar import draw_sidebar, focus_sidebar
 
-__all__ = ["PANELS", "draw_sidebar", "focus_sidebar", "learn", "report_lines", "run"]
+__all__ = [
+    "PANELS",
+    "InlineQuestion",
+    "draw_sidebar",
+    "focus_sidebar",
+    "learn",
+    "report_lines",
+    "run",
+]
 
 PANELS: Final[dict[PanelName, type[PanelScreen[Any]]]] = {
     "agents": AgentList,
@@ -31,7 +39,6 @@ PANELS: Final[dict[PanelName, type[PanelScreen[Any]]]] = {
     "modes": ModeList,
     "palette": CommandPalette,
     "plans": PlanList,
-    "question": QuestionPanel,
     "rewind": RewindPanel,
     "run": RunPanel,
     "runs": RunsPanel,

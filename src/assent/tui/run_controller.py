@@ -249,7 +249,8 @@ class RunController:
         finally:
             if error is not None and self.watched is not None:
                 self.watched.fail(_on_screen(error))
-            self._messages.post(RunOver(verb, self.report, error, self._rewound(verb)), self._rest)
+            over = RunOver(verb, self.report, error, plan_id, self._rewound(verb))
+            self._messages.post(over, self._rest)
 
     def _rewound(self, verb: str) -> RewoundSession | None:
         """Returns the session that was rewound with the run, if that came to its end."""

@@ -6,14 +6,14 @@ They know which row shows which line.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from rich.cells import cell_len, split_graphemes
 from textual.events import Key
 
 from assent.core.text.hidden_chars import CONTINUATION_MARK, visible_line
-from assent.render.lines import GUTTER, Line, Style
+from assent.render.lines import GUTTER, Line, Span, Spans, Style, merged_spans
 
 # Wraps lines that are wider than the screen, so that no piece looks like a separate line.
 #
@@ -31,7 +31,7 @@ MAX_HANGING_INDENT: Final = 12  # a line that begins deeper is continued after t
 MIN_WIDTH: Final = 4  # columns; with fewer, the sign gets its own row
 
 _SIGN: Final = CONTINUATION_MARK[0]
-_BULLET: Final = re.compile(r" *(?:[-*+•]|\d{1,3}[.)]) +")
+_BULLET: Final = re.compile(r" *(?:[-*+•☐☑▎]|\d{1,3}[.)]) +")
 # Letters of one cell each, and nothing that joins with the one before: most of what is not ASCII.
 _ONE_CELL: Final = re.compile(f"[ -~\u00a1-\u00ac\u00ae-\u024f\u0400-\u0481{_SIGN}│]*").fullmatch
 _BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
@@ -39,19 +39,71 @@ _BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
 
 def wrapped_line(line: Line, width: int) -> list[Line]:
     """Returns a line as pieces that fit; nothing is omitted."""
-    text = line.text.expandtabs(TAB) if "\t" in line.text else line.text
+    if "\t" in line.text:
+        line = Line(line.style, line.text.expandtabs(TAB), _without_tabs(line.spans))
+    text = line.text
     if (text.isascii() and len(text) <= width) or cell_len(text) <= width:
-        return [line] if text is line.text else [Line(line.style, text)]
+        return [line]
+    pieces, before = _pieces(line.style, text, width)
+    if not line.spans:
+        return [Line(line.style, piece) for piece in pieces]
+    return [*_with_spans(line, pieces, len(before))]
+
+
+def _pieces(style: Style, text: str, width: int) -> tuple[list[str], str]:
+    """Returns the pieces of a text, and what stands before each but the first."""
     lead = len(text) - len(text.lstrip(" "))
     if width < MIN_WIDTH:
-        pieces = _narrow(text, width)
-    elif text.startswith(GUTTER):
-        pieces = _between_words(text, width, _BEHIND)
-    elif line.style in CODE_STYLES or lead + HANGING_INDENT > min(MAX_HANGING_INDENT, width // 2):
-        pieces = _cut(text, width)
-    else:
-        pieces = _between_words(text, width, " " * _hang(line.style, text, lead))
-    return [Line(line.style, piece) for piece in pieces]
+        return _narrow(text, width), ""
+    if text.startswith(GUTTER):
+        return _between_words(text, width, _BEHIND), _BEHIND
+    if style in CODE_STYLES or lead + HANGING_INDENT > min(MAX_HANGING_INDENT, width // 2):
+        return _cut(text, width), CONTINUATION_MARK
+    hang = " " * _hang(style, text, lead)
+    return _between_words(text, width, hang), hang
+
+
+def _with_spans(line: Line, pieces: Sequence[str], before: int) -> Iterator[Line]:
+    """Yields the pieces of a line with the spans of what they show."""
+    at = 0
+    for number, piece in enumerate(pieces):
+        start = before if number else 0
+        body = piece[start:]
+        if not line.text.startswith(body, at):
+            at += 1  # the blank at which it was broken
+        if not line.text.startswith(body, at):  # a sign in a row of its own
+            yield Line(line.style, piece)
+            continue
+        lead = Span(piece[:start], "gutter")
+        spans = merged_spans((lead, *_cut_out(line.spans, at, at + len(body))))
+        yield Line(line.style, piece, spans)
+        at += len(body)
+
+
+def _cut_out(spans: Spans, start: int, end: int) -> Iterator[Span]:
+    """Yields the spans of a part of their text."""
+    at = 0
+    for span in spans:
+        first, last = max(start - at, 0), min(end - at, len(span.text))
+        if first < last:
+            yield Span(span.text[first:last], span.role, span.changed)
+        at += len(span.text)
+        if at >= end:
+            return
+
+
+def _without_tabs(spans: Spans) -> Spans:
+    """Returns spans with tabs expanded as in the line that they make up."""
+    found: list[Span] = []
+    column = 0
+    for span in spans:
+        first, *others = span.text.split("\t")
+        text = first
+        for other in others:
+            text += " " * (TAB - (column + len(text)) % TAB) + other
+        column += len(text)
+        found.append(Span(text, span.role, span.changed))
+    return tuple(found)
 
 
 def _hang(style: Style, text: str, lead: int) -> int:
@@ -211,11 +263,31 @@ NO_ROW: Final = -1
 MAX_SMALL_UPDATE: Final = 8
 
 
+class LineColors(Protocol):
+    """The spans of lines, worked out when they are drawn."""
+
+    def spans(self, at: int, /) -> Spans: ...
+
+
 class Section(msgspec.Struct, frozen=True):
-    """Lines that belong together under a key: a message, a call, a diff, a file."""
+    """Lines that belong together under a key: a message, a call, a diff, a file.
+
+    If it has colors, those of its lines that have a place get spans when they are drawn. `numbers`
+    are those of the lines as comments count them; 0: none.
+    """
 
     key: str
     lines: tuple[Line, ...]
+    numbers: tuple[int, ...] = ()
+    colors: LineColors | None = None
+    places: tuple[int, ...] = ()  # of the lines in the colors; negative: none
+
+    def painted(self, at: int) -> Line:
+        """Returns a line with its spans."""
+        line = self.lines[at]
+        if self.colors is None or self.places[at] < 0 or line.spans:
+            return line
+        return Line(line.style, line.text, self.colors.spans(self.places[at]))
 
 
 class SectionRow(msgspec.Struct, frozen=True, gc=False):
@@ -314,9 +386,22 @@ class SectionList:
         origins = wrapped.origins
         origin = inside if origins is None else origins[inside]
         first = origins is None or not inside or origins[inside - 1] != origin
-        return SectionRow(
-            wrapped.pieces[inside], LinePosition(self._sheets[place].key, origin), first
-        )
+        spot = LinePosition(self._sheets[place].key, origin)
+        return SectionRow(wrapped.pieces[inside], spot, first)
+
+    def painted(self, row: int) -> Line | None:
+        """Returns what a row shows, with spans that are only worked out for what is drawn."""
+        piece = self.piece(row)
+        if piece is None:
+            return None
+        place = bisect_right(self._starts, row) - 1
+        sheet = self._sheets[place]
+        if sheet.colors is None:
+            return piece.line
+        origins = self._fit(place).origins
+        origin = piece.spot.line
+        part = 0 if origins is None else row - self._starts[place] - bisect_left(origins, origin)
+        return wrapped_line(sheet.painted(origin), self.width)[part]
 
     def row_of(self, spot: LinePosition) -> int:
         """Returns the first row that shows a line; the section's last row if it has fewer lines."""

@@ -17,6 +17,7 @@ from assent.render.questions import NotificationFilter
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.messages import (
     QuestionArrived,
+    QueueChanged,
     SessionActivity,
     ShellOrigin,
     TaskFailed,
@@ -25,6 +26,7 @@ from assent.tui.messages import (
     WorkspaceFailed,
     WorkspaceReady,
 )
+from assent.tui.queued_messages import QueuedMessages
 from assent.tui.workers import Coalescer
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from assent.core.event import StoredEvent
     from assent.core.llm import StreamDelta
 
-# The asker of the terminal UI: waits for the answer that a question panel records.
+# The asker of the terminal UI: waits for the answer that a question block records.
 
 
 POLL_INTERVAL_S: Final = 0.1
@@ -93,6 +95,7 @@ class TurnWatcher:
     """What the events of a turn say that the screen acts upon, as far as they were shown."""
 
     def __init__(self) -> None:
+        self.why = ""  # the turn ended; nothing where none was driven
         self.presented = False  # a plan, so that its review opens when the turn is over
         self.failed = False  # as the conversation says already
         self._notices = NotificationFilter("")
@@ -110,6 +113,7 @@ class TurnWatcher:
     def take(self, stored: "Sequence[StoredEvent]") -> list[str]:
         """Takes in events; returns what is worth a signal to a person who looks elsewhere."""
         ends = [one.event.why for one in stored if isinstance(one.event, TurnEnded)]
+        self.why = ends[-1] if ends else self.why
         self.presented = "presented" in ends or (self.presented and not ends)
         self.failed = "failed" in ends or (self.failed and not ends)
         return [words for words in map(self._notices.take, stored) if words]
@@ -117,6 +121,7 @@ class TurnWatcher:
     def end(self) -> tuple[bool, bool]:
         """Returns whether a plan was presented, and whether it failed; the next may begin."""
         ended = (self.presented, self.failed)
+        self.why = ""
         self.presented = self.failed = False
         return ended
 
@@ -133,9 +138,12 @@ class SessionController:
         self.model = start.model
         self.agent = start.agent
         self.shown_model = start.model  # the one used unless another is named
+        self.configured = self.remembered = ""  # by the user; and chosen in an earlier screen
         self.chosen_plan = ""  # by the user; the model is notified with the next turn
         self.seen: Callable[[], tuple[str, int]] = lambda: ("", 0)  # session and last event shown
         self.turn = TurnWatcher()
+        self.queued = QueuedMessages()
+        self.verifies: bool | None = None  # after a build; None: as the settings say
         self.at_work = False  # a turn is driven, and its end was not reported
         self._usual = start.mode  # of every new session, unless the user says otherwise
         self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
@@ -195,7 +203,11 @@ class SessionController:
         found = self.host.defaults()
         self._usual = self._usual or found.mode
         self.mode = self.mode or self._usual
-        self.shown_model = self.model or found.model
+        self.configured = found.model
+        remembered = self.host.choices()
+        if remembered.model and remembered.configured == found.model:
+            self.remembered = remembered.model
+        self.shown_model = self.model or self.remembered or found.model
 
     def base(self, name: str) -> Mode:
         """Returns the built-in mode of a name, or the base of a custom one; else the strictest."""
@@ -209,6 +221,21 @@ class SessionController:
         Files are attached that are named with `@` in what was typed of it.
         """
         self._start(lambda: self._heard(self._said(words, UserTyped(typed))), words)
+
+    def queue(self, words: str, typed: str) -> None:
+        """Keeps a message for the next step of the turn that is driven."""
+        self.queued.add(words, typed)
+        self._messages.work(self._store_queued)
+
+    def say_queued(self) -> None:
+        """Says what waits, and drives the turn that follows."""
+        record = self.record
+        if record is not None:
+            self._start(lambda: self._heard(self._said_queued(record)))
+
+    def recall_queued(self) -> str:
+        """Removes the newest message that waits, and returns its text; in a thread."""
+        return self.queued.recall(self.engine, self.record)
 
     def say_custom(self, name: str, arguments: str, typed: str = "") -> None:
         """Sends the prompt of a custom command, as `say` does; `typed` is of its arguments."""
@@ -224,6 +251,12 @@ class SessionController:
     def build(self, plan_id: str, digest: str = "") -> None:
         """Has a model build an approved text plan, in the plan's session."""
         self._start(lambda: self._built(plan_id, digest))
+
+    def verify(self) -> None:
+        """Has the model verify what was just built; errors are reported."""
+        record = self.record
+        if record is not None:
+            self._start(lambda: self._heard(self.engine.sessions.ask_to_verify(record)))
 
     def compact(self) -> None:
         """Has a model summarize the older messages of the session; errors are reported."""
@@ -269,6 +302,7 @@ class SessionController:
             raise Busy(BUSY)
         with self._changing:
             self.record, self.chosen_plan = record, ""
+            self.queued.clear()
             self.mode = self._usual  # approval of another one was for the previous session
             self.view += 1
 
@@ -315,6 +349,7 @@ class SessionController:
         agent, model = self.agent or agent, self.model or model
         if self.record is not None:
             return sessions.say(self.record, words, agent, model, typed=typed)
+        model = model or ("" if agent else self.remembered)  # an agent may have its own
         return sessions.start(words, self.mode or work.mode, agent, model, typed=typed)
 
     def _said_own(self, name: str, arguments: str, seen: str) -> SessionRecord:
@@ -357,7 +392,29 @@ class SessionController:
     def _turn(self, record: SessionRecord) -> Events:
         self._began(record)
         work = self._opened()
-        return self.engine.sessions.work(record, work.driver, work.tools)
+        return self.engine.sessions.work(
+            record, work.driver, work.tools, before_step=self._before_step
+        )
+
+    def _before_step(self) -> None:
+        """Says what waits; a message that is refused is reported, and the turn goes on."""
+        if not self.queued.texts:
+            return
+        try:
+            self._said_queued(self.record)
+        except AssentError as error:
+            self._messages.post(TaskFailed(error))
+        finally:
+            self._messages.post(QueueChanged())
+
+    def _said_queued(self, record: SessionRecord | None) -> SessionRecord:
+        assert record is not None, "what waits is said to a session"
+        return self.queued.say(self.engine, record, self.model, self.agent)
+
+    def _store_queued(self) -> None:
+        record = self.record
+        if record is not None:
+            self.queued.store(self.engine, record)
 
     def _compacted(self, record: SessionRecord) -> Events:
         self._began(record)
@@ -428,6 +485,7 @@ class SessionController:
         """Opens model and tools, once, or again if the user chose another model."""
         with self._opening:
             if self._work is None:
-                known = self.model or model or (self.record.model if self.record else "")
+                own = self.record.model if self.record else self.remembered
+                known = self.model or model or own
                 self._work = self.host.work(self.asker, known, self.agent)
             return self._work

@@ -1,5 +1,6 @@
 """Reads the session that the user wants, and continues it once it is on the screen."""
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final, Protocol
 
@@ -7,7 +8,10 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.tui.context import AppContext
+from assent.tui.conversation.block_sections import notice_section
 from assent.tui.conversation.view import SessionLoaded, load_session, session_events
+from assent.tui.home import KEY as HOME
+from assent.tui.home import Home, home_lines, read_home
 from assent.tui.host import StartOptions
 from assent.tui.messages import NoModel, SessionLoadFailed, WorkspaceReady
 from assent.tui.prompt.input import load_prompt_history
@@ -34,6 +38,7 @@ class SessionOpening:
         self._start = start
         self._wanted = ""  # the session that is being read, or was last
         self._fresh = False  # whether what waits in the session was not asked yet
+        self._home: Home | None = None  # what is shown before a session begins
 
     def load(self, record: SessionRecord) -> None:
         """Loads and folds a session in a thread, and shows it when that is done."""
@@ -73,7 +78,9 @@ class SessionOpening:
     def open_none(self) -> None:
         """Continues without a session, and ignores one that is still being loaded."""
         self._wanted = ""
-        if not self.ready:
+        if self.ready:
+            self._read_home()
+        else:
             self._open()
 
     def loaded(self, message: SessionLoaded | SessionLoadFailed) -> None:
@@ -88,6 +95,8 @@ class SessionOpening:
     def _open(self) -> None:
         """Opens the session that the user requested."""
         app = self._app
+        if app.session_controller.record is None and not self._start.told:
+            self._read_home()
         self.ready = self._fresh = True
         app.deferred.release_notes()
         app.refresh_status()
@@ -103,6 +112,31 @@ class SessionOpening:
             app.say(start.words)
         app.deferred.release_actions()
 
+    def _read_home(self) -> None:
+        """Shows what there is before a session begins."""
+        app, now = self._app, datetime.now(UTC).isoformat()
+        self._home = None
+
+        def read(home: Home) -> None:
+            self._home = home
+            self.draw_home(app.status_snapshot)
+
+        app.tasks.run("", lambda: read_home(app.host, app.engine, now), read)
+
+    def draw_home(self, standing: StatusSnapshot) -> None:
+        """Shows mode, model and what waits as they are now, until something is said."""
+        app = self._app
+        if self._home is None or app.session_controller.record or app.session_controller.at_work:
+            return
+        app.conversation.put(notice_section(HOME, home_lines(self._home, standing)))
+
+    def leave_home(self) -> None:
+        """Shows it no longer: a session begins."""
+        sections = self._app.conversation.sections
+        if self._home is not None and any(each.key == HOME for each in sections):
+            self._app.conversation.show([each for each in sections if each.key != HOME])
+        self._home = None
+
     def look_for_questions(self, standing: StatusSnapshot | None) -> None:
         """Opens the questions of the session that was just opened; notes those of others."""
         app = self._app
@@ -117,7 +151,7 @@ class SessionOpening:
             self._say_where(standing, asked=bool(own))
         if own and not app.at_work:
             app.has_pending_question()
-        elif standing.waiting:
+        elif standing.waiting and not own:
             others = f"{len(standing.waiting)} to answer in other sessions: /waiting."
             app.add_note(Line("risk", others))
 

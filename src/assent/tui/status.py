@@ -24,6 +24,7 @@ from assent.tui.workers import Coalescer
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
+    from assent.core.session.event import MessageQueued
     from assent.core.session.question import PendingQuestion
     from assent.runs.undo.targets import UndoneAmount
     from assent.tui.conversation.view import ConversationView
@@ -47,6 +48,7 @@ class StatusSnapshot(msgspec.Struct, frozen=True):
     waiting: "tuple[PendingQuestion, ...]" = ()
     cut_off: bool = False  # the last turn has no end, and no process works on it
     missing: str = ""  # the session's own mode, if it is no longer known
+    queued: "tuple[MessageQueued, ...]" = ()  # messages that wait for the next step
     news: tuple[StoredEvent, ...] = ()  # session events that the screen was not notified of
 
     @property
@@ -101,6 +103,7 @@ def read_snapshot(sitting: "SessionController", after: int) -> StatusSnapshot:
     return msgspec.structs.replace(
         standing,
         cut_off=record.working and not record.rewound and not engine.sessions.is_at_work(record),
+        queued=engine.message_queues.queue(record).waiting,
         news=tuple(engine.sessions.events(record, after)),
     )
 

@@ -3,6 +3,7 @@
 - Its parser of what a terminal sends: pastes are cut out before it sees them, so that nothing that
   is pasted is taken for a key that approves. A driver with Textual's own loop would pass on as keys
   what follows an escape sequence in a paste.
+- The file that it writes to: its writer thread ends with the first error, and then nothing ends.
 - Its handling of SIGCONT, which leaves the screen unpainted after a stop.
 - What happens to an exception in a handler: there is no hook, and what Textual prints by itself
   shows local variables, which may contain a key.
@@ -17,6 +18,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from io import TextIOWrapper
 from select import select
 from time import monotonic
 from typing import Final, cast
@@ -70,6 +72,31 @@ class DrivenApp(App[int]):
         """Prints nothing: errors are shown on the terminal after the screen has closed."""
 
 
+class TerminalOutput:
+    """Writes to the terminal as long as it is there.
+
+    Textual's writer thread would end with the first error. What is written after that fills its
+    queue, and the screen would wait forever for room there, without seeing any signal.
+    """
+
+    def __init__(self, file: TextIOWrapper) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """Writes, or drops what cannot be written."""
+        with suppress(OSError, ValueError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        """Writes what was held back."""
+        with suppress(OSError, ValueError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        """Returns the number of the file."""
+        return self._file.fileno()
+
+
 class TerminalDriver(LinuxDriver):
     """Textual's driver with `BracketedPasteParser`; it exits when the terminal is gone."""
 
@@ -82,6 +109,7 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._file = cast(TextIOWrapper, TerminalOutput(cast(TextIOWrapper, self._file)))
         self.owner, self.loop = app, asyncio.get_running_loop()
         if isinstance(app, DrivenApp):
             app.terminal_driver = self

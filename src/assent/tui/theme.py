@@ -10,7 +10,7 @@ from rich.style import Style as Look
 from textual.theme import Theme
 
 from assent.core.permission.mode import Mode
-from assent.render.lines import Style
+from assent.render.lines import Role, Span, Style
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -66,6 +66,95 @@ _LOOKS: Final[dict[str, dict[Style, str]]] = {
         "code": "",
     },
 }
+# What each part of a line looks like, where a line has parts.
+_ROLES: Final[dict[str, dict[Role, str]]] = {
+    DARK: {
+        "plain": "",
+        "keyword": "#ce93d8",
+        "type": "#80cbc4",
+        "function": "#90caf9",
+        "constant": "#ffb74d",
+        "string": "#aed581",
+        "comment": "#a3a9b1",
+        "tag": "#ffd54f",
+        "heading": "bold #90caf9",
+        "strong": "bold",
+        "emphasis": "italic",
+        "struck": "strike",
+        "code": "#ffcc80",
+        "link": "#90caf9",
+        "target": "#80cbc4",
+        "quote": "#b0b6be",
+        "marker": "#a0a6af",
+        "gutter": "#a0a6af",
+        "hidden": "bold #ff8a80",
+    },
+    LIGHT: {
+        "plain": "",
+        "keyword": "#7b1fa2",
+        "type": "#00695c",
+        "function": "#0d47a1",
+        "constant": "#8a3d00",
+        "string": "#1b5e20",
+        "comment": "#5a5f66",
+        "tag": "#6b5000",
+        "heading": "bold #0d47a1",
+        "strong": "bold",
+        "emphasis": "italic",
+        "struck": "strike",
+        "code": "#8a3d00",
+        "link": "#0d47a1",
+        "target": "#00695c",
+        "quote": "#4a4f55",
+        "marker": "#595e65",
+        "gutter": "#595e65",
+        "hidden": "bold #b71c1c",
+    },
+    PLAIN: {
+        "plain": "",
+        "keyword": "",
+        "type": "",
+        "function": "",
+        "constant": "",
+        "string": "",
+        "comment": "",
+        "tag": "",
+        "heading": "bold",
+        "strong": "bold",
+        "emphasis": "italic",
+        "struck": "strike",
+        "code": "",
+        "link": "underline",
+        "target": "",
+        "quote": "",
+        "marker": "",
+        "gutter": "",
+        "hidden": "bold",
+    },
+}
+# Behind lines that have parts, and behind what changed within them. What is not in it has none.
+_GROUNDS: Final[dict[str, dict[Style, tuple[str, str]]]] = {
+    DARK: {
+        "added": ("on #16291c", "on #1a4023"),
+        "removed": ("on #301b1d", "on #4a1f22"),
+        "code": ("on #1b1f26", ""),
+    },
+    LIGHT: {
+        "added": ("on #e4f4e5", "on #cdeccf"),
+        "removed": ("on #fbe6e5", "on #fad3d1"),
+        "code": ("on #f0f0ec", ""),
+    },
+    PLAIN: {"added": ("", "underline"), "removed": ("", "underline")},
+}
+_PARSED_ROLES: Final = {
+    name: {role: Look.parse(words) for role, words in looks.items()}
+    for name, looks in _ROLES.items()
+}
+_PARSED_GROUNDS: Final = {
+    name: {style: tuple(map(Look.parse, words)) for style, words in grounds.items()}
+    for name, grounds in _GROUNDS.items()
+}
+_NO_GROUND: Final = (Look(), Look())
 _PARSED: Final = {
     name: {style: Look.parse(words) for style, words in looks.items()}
     for name, looks in _LOOKS.items()
@@ -84,6 +173,23 @@ MODE_CLASSES: Final[dict[Mode, str]] = {
 def style_in_theme(theme: str, style: Style) -> Look:
     """Returns how a style looks in a theme."""
     return _PARSED[theme][style]
+
+
+def ground_in_theme(theme: str, style: Style) -> Look:
+    """Returns what is behind a line that has parts."""
+    return _PARSED_GROUNDS[theme].get(style, _NO_GROUND)[0]
+
+
+def span_in_theme(theme: str, style: Style, span: Span) -> Look:
+    """Returns how a part of a line with a style looks in a theme."""
+    look = _PARSED_ROLES[theme][span.role]
+    if span.role == "gutter" and style in _PARSED_GROUNDS[theme]:
+        look = _PARSED[theme][style] if style != "code" else look
+    elif style == "heading":
+        look = _PARSED_ROLES[theme]["heading"] + look
+    if span.changed:
+        look += _PARSED_GROUNDS[theme].get(style, _NO_GROUND)[1]
+    return look
 
 
 def chosen_theme(registered: str) -> str:

@@ -1,4 +1,4 @@
-"""The ASGI application: the API's table as routes, the login, and the stream of events."""
+"""The ASGI application: the API's table as routes, the stream of events, and the pages."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.web.caller import caller_secret, cookie_secret, csrf_token, find_access
@@ -17,7 +17,6 @@ from assent.web.endpoint import API, Answer, ApiCall, Endpoint, decoded_body, de
 from assent.web.errors import TooBusy
 from assent.web.event_feed import HEARTBEAT, EventQuery, FeedFilter, FeedMessage
 from assent.web.guard import Guard
-from assent.web.login import login_routes
 from assent.web.openapi import document
 from assent.web.responses import error_response, json_response
 from assent.web.server import Server
@@ -37,8 +36,8 @@ def make_app(server: Server, endpoints: Sequence[Endpoint]) -> ASGIApp:
         for each in (*endpoints, about)
     ]
     routes.append(Route(f"{API}/events", partial(_events, server), methods=["GET"]))
-    routes += login_routes(server)
     app = Starlette(routes=routes, exception_handlers=HANDLERS)
+    app.router.default = _Pages(server, app.router.default)
     return Guard(app, server.options.origins)
 
 
@@ -51,6 +50,28 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 HANDLERS: Final = {404: _not_found, 405: _not_found, Exception: _failed}
+
+
+class _Pages:
+    """Everything outside the API; the first one who asks for it loads it."""
+
+    def __init__(self, server: Server, nothing: ASGIApp) -> None:
+        self._server = server
+        self._nothing = nothing
+        self._router: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith("/api/"):
+            await self._nothing(scope, receive, send)
+            return
+        if self._router is None:
+            self._router = await asyncio.to_thread(self._load)
+        await self._router(scope, receive, send)
+
+    def _load(self) -> ASGIApp:
+        from assent.web.pages.routes import make_router
+
+        return make_router(self._server, self._nothing)
 
 
 class _Handler:
@@ -76,7 +97,8 @@ class _Handler:
         body: object = decoded_body(endpoint.body, await request.body())
         secret = cookie_secret(server, request) if access.kind == "cookie" else ""
         csrf = csrf_token(secret) if secret else ""
-        call = ApiCall(server, access, dict(request.path_params), query, body, csrf)
+        shows = request.method != "HEAD"  # which has no body
+        call = ApiCall(server, access, dict(request.path_params), query, body, csrf, shows)
         found = await server.run(partial(endpoint.run, call))
         if isinstance(found, Answer):
             return json_response(found.row, found.status)
@@ -97,8 +119,11 @@ async def _events(server: Server, request: Request) -> Response:
             raise UsageError("Last-Event-ID is not a position of the log.")
         after = int(resumed) if resumed else wanted.after
         slug = await server.run(partial(_slug_of, server, wanted.session))
+        plan = await server.run(lambda: server.find_plan(wanted.plan)) if wanted.plan else None
         wants = StreamFilter(wanted.workspace, wanted.session, slug)
         sent = server.feed.subscribe(wants, after)
+        if plan is not None:
+            sent = server.plan_files.follow(*plan, sent)
         allowed = _while_allowed(server, caller_secret(server, request), sent)
         return StreamingResponse(allowed, media_type="text/event-stream")
     except AssentError as error:

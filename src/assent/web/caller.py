@@ -43,13 +43,19 @@ def find_access(server: Server, request: HTTPConnection, csrf: str = "") -> Acce
     A change by cookie needs the page's own token, which no other site can read: in a header, or
     given as `csrf`.
     """
-    secret = caller_secret(server, request)
-    found = server.access.find(secret)
+    found = known_access(server, request)
+    if found.kind == "cookie" and is_changing(request.scope["method"]):
+        given = csrf or request.headers.get(CSRF_HEADER, "")
+        check_csrf(caller_secret(server, request), given)
+    return found
+
+
+def known_access(server: Server, request: HTTPConnection) -> Access:
+    """Returns who calls, without looking whether a change carries the page's token."""
+    found = server.access.find(caller_secret(server, request))
     expected = "token" if request.headers.get("authorization") else "cookie"
     if found is None or found.kind != expected:
         raise NotLoggedIn
-    if expected == "cookie" and is_changing(request.scope["method"]):
-        check_csrf(secret, csrf or request.headers.get(CSRF_HEADER, ""))
     return found
 
 

@@ -9,6 +9,7 @@ from assent.core.access import Access
 from assent.core.errors import UsageError
 from assent.core.event import Role
 from assent.render.rows import Row
+from assent.web.review_memory import ALL, Served
 
 if TYPE_CHECKING:
     from assent.web.server import Server
@@ -34,6 +35,12 @@ class ApiCall(msgspec.Struct, Generic[Query, Body], frozen=True):
     query: Query
     body: Body
     csrf: str = ""  # what changes by this cookie must carry
+    shows: bool = True  # the answer is what the caller sees, all of it
+
+    def note_served(self, subject: str, digest: str, served: Served = ALL) -> None:
+        """Notes that the caller was shown something that can be decided by its digest."""
+        if self.shows:
+            self.server.reviewed.note(self.access.access, subject, digest, served)
 
     @property
     def by(self) -> str:

@@ -55,9 +55,13 @@ class FeedFilter(msgspec.Struct, frozen=True):
 
 
 class EventQuery(FeedFilter, frozen=True):
-    """Which events a client wants, and after which position of the log."""
+    """Which events a client wants, and after which position of the log.
+
+    With `plan`, the stream also says when that plan's file changes.
+    """
 
     after: Annotated[int, msgspec.Meta(ge=0, le=MAX_POSITION)] | None = None
+    plan: str = ""
 
 
 def encode_message(body: bytes, position: int = 0, kind: str = "") -> bytes:
@@ -138,6 +142,10 @@ class EventFeed:
     @property
     def subscribers(self) -> int:
         return sum(map(len, self._groups.values()))
+
+    def last(self) -> int:
+        """Returns the position of the newest event in the log."""
+        return self._source.last()
 
     async def run(self) -> None:
         """Delivers what is recorded, until it is cancelled."""

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from assent.core.errors import NotFound, UsageError
 from assent.render.rows import Row
+
+if TYPE_CHECKING:
+    from assent.render.review import Review
 
 PAGE_OPERATIONS: Final = 100
 PAGE_CHARS: Final = 1 << 20  # of diffs, from which a page is full with fewer operations
@@ -26,6 +29,31 @@ def pages_of(operations: Sequence[Any]) -> Iterator[list[Any]]:
         page.append(operation)
         chars += size
     yield page
+
+
+class KeptReviews:
+    """Keeps a few reviews of many operations while their pages are read, so that all are of one."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, str], tuple[Review, int]] = {}
+        self._lock = Lock()
+
+    def find(self, key: tuple[str, str, str]) -> "Review | None":
+        """Returns what was kept for a cookie, a plan and its digest."""
+        with self._lock:
+            found = self._kept.get(key)
+        return found[0] if found else None
+
+    def keep(self, key: tuple[str, str, str], review: "Review") -> None:
+        """Keeps a review, if there is room for it; older ones make it."""
+        size = sum(len(each.diff or "") for each in review.operations)
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = review, size
+            while len(self._kept) > MAX_KEPT or (
+                sum(size for _, size in self._kept.values()) > MAX_KEPT_CHARS
+            ):
+                del self._kept[next(iter(self._kept))]
 
 
 class ReviewPages:

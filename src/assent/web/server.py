@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -18,9 +17,10 @@ from assent.web.errors import Forbidden, TooBusy
 from assent.web.event_feed import EventFeed
 from assent.web.host import ServerHost
 from assent.web.origins import Origins
+from assent.web.plan_files import PlanFiles
 from assent.web.plan_worker import PlanWorker
 from assent.web.review_memory import ReviewMemory
-from assent.web.review_pages import ReviewPages
+from assent.web.review_pages import KeptReviews, ReviewPages
 from assent.web.session_worker import SessionWorker
 from assent.web.turn_pool import TurnPool
 
@@ -54,13 +54,14 @@ class Server:
         self.host = host
         self.access = access
         self.feed = feed
+        self.plan_files = PlanFiles(feed)
         self.options = options
         self.logins = LoginLimiter()
         self.reviewed = ReviewMemory()
         self._worker = SessionWorker(host, feed)
         self.turns = TurnPool(self._worker.work)
-        self.starting = Lock()  # sessions get their names one after the other
         self.pages = ReviewPages()
+        self.reviews = KeptReviews()
         self.plan_worker = PlanWorker(host, feed)
         self.answers = AnswerCache()
         self._threads = ThreadPoolExecutor(THREADS, "request")

@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy
 from assent.core.llm import StreamDelta
-from assent.core.session.event import (
-    NOTHING_TYPED,
-    MessageAdded,
-    MessageQueued,
-    Question,
-    UserTyped,
-)
+from assent.core.session.event import MessageQueued, Question
 from assent.core.session.record import SessionRecord, is_turn_owed
 from assent.render.log import live_row
 from assent.render.rows import encoded, redacted_row
@@ -107,15 +101,7 @@ class SessionWorker:
         """Adds a message to its session, once: a process that ended may have done so already."""
         if message.plan_mode:  # decided when it runs, whatever the session has become
             record = engine.sessions.set_mode(record, "plan")
-        if not message.text:
-            return record
-        events = engine.sessions.events(record)
-        if any(isinstance(e.event, MessageAdded) and e.event.id == message.message for e in events):
-            return record
-        typed = UserTyped(message.text) if message.typed else NOTHING_TYPED
-        return engine.sessions.say(
-            record, message.text, message.agent, message.model, typed=typed, id=message.message
-        )
+        return engine.message_queues.say(engine.sessions, record, message)
 
     def _tell(self, workspace: str, session: str, heard: StreamDelta) -> None:
         body: dict[str, object] = {"kind": heard.kind, "text": heard.text}

@@ -13,6 +13,8 @@ from assent.core.llm import TokenUsage
 from assent.ports import OpenedModel
 from assent.ports.session import Turn
 
+_CENTS, _LEAST = 0.1, 0.0001  # dollars; less is said with more digits
+
 BudgetKind: TypeAlias = Literal["dollars", "tokens", "seconds"]
 
 
@@ -127,8 +129,8 @@ def _words(kind: BudgetKind, spent: BudgetSpent, most: float, by: float) -> tupl
     match kind:
         case "dollars":
             return (
-                f"The budget of ${most:.2f} is used up (${spent.dollars:.4f} so far).",
-                f"${spent.dollars:.2f} used. Continue with another ${by:.2f}?",
+                f"The budget of {_money(most)} is used up (${spent.dollars:.4f} so far).",
+                f"{_money(spent.dollars)} used. Continue with another {_money(by)}?",
             )
         case "tokens":
             return (
@@ -179,3 +181,9 @@ class StepLimit:
         done = self.taken - 1
         taken = f"{done} step" if done == 1 else f"{done} steps"
         return f"The turn has taken {taken}, and the next is its last. Allow {self._by} more?"
+
+
+def _money(dollars: float) -> str:
+    """Returns dollars with enough digits: a small budget is not shown as none."""
+    digits = 2 if dollars >= _CENTS or not dollars else 4 if dollars >= _LEAST else 8
+    return f"${dollars:.{digits}f}"

@@ -71,6 +71,7 @@ VALUES = {
 }  # fmt: skip
 NUMBERS = ("turns", "budget", "tokens", "seconds")
 WHOLE_NUMBERS = ("--max-turns", "--max-tokens")
+ROOT_OPTIONS = ("--version", "--help")
 ANSWERS = ("allow", "ask", "deny")
 REFERENCES = ("resume", "plan")
 GOAL_OPTIONS = frozenset(
@@ -205,8 +206,17 @@ def _check_command(word: str, found: dict[str, Any]) -> None:
 
 def _check_foreign(word: str, found: dict[str, Any], words: list[str]) -> None:
     """Leaves an option that no goal has to the root command, which knows the rest."""
-    if words or found.keys() - {"folder"}:
-        _refuse(f"Unknown option {argument_text(word)!a}.")
+    name = word.partition("=")[0]
+    near = "" if name in ROOT_OPTIONS else _near_option(name)
+    if near or words or found.keys() - {"folder"}:
+        _refuse(f"Unknown option {argument_text(name)!a}.{near}")
+
+
+def _near_option(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, (*FLAGS, *VALUES, *ROOT_OPTIONS), n=1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _refuse(message: str) -> NoReturn:

@@ -115,28 +115,31 @@ class StreamJsonTurnOutput:
     def __init__(self, write: Callable[[Row], None] | None = None) -> None:
         self._session = ""
         self._write = write or _written
-        self._speech: dict[str, StreamRedactor] = {}
+        self._speech: dict[StreamDelta, StreamRedactor] = {}  # by kind and call
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
 
     def hear(self, heard: StoredEvent | StreamDelta) -> None:
         if isinstance(heard, StreamDelta):
-            speech = self._speech.setdefault(heard.kind, StreamRedactor())
-            self._piece(heard.kind, speech.take(heard.text))
+            of = msgspec.structs.replace(heard, text="")
+            speech = self._speech.setdefault(of, StreamRedactor())
+            self._piece(of, speech.take(heard.text))
         else:
             self._let_go(void=isinstance(heard.event, StepRetried))
             self._write(stream_row(heard, self._session, current_time()))
 
     def _let_go(self, *, void: bool) -> None:
         """Shows the ends of what was said before anything else happened, unless they are void."""
-        for kind, speech in self._speech.items():
+        for of, speech in self._speech.items():
             rest = speech.rest()
-            self._piece(kind, "" if void else rest)
+            self._piece(of, "" if void else rest)
+        self._speech.clear()
 
-    def _piece(self, kind: str, text: str) -> None:
+    def _piece(self, of: StreamDelta, text: str) -> None:
         if text:
-            self._write(stream_row(StreamDelta(kind, text), self._session, current_time()))
+            said = msgspec.structs.replace(of, text=text)
+            self._write(stream_row(said, self._session, current_time()))
 
     def end(self, ending: TurnResult) -> None:
         self._let_go(void=False)
@@ -280,14 +283,14 @@ def _spared(heard: StoredEvent) -> StoredEvent:
 
 
 def _is_for_all(event: Event) -> bool:
-    """Tells whether everybody gets to see an event: what an answer will do, and what a critic got.
+    """Tells whether everybody gets to see an event: what an answer will do, a wait, a critic.
 
     While a critic reads the plan nothing else happens, and the plan goes to another provider. It
     also counts that another plan is the current one.
     """
     if isinstance(event, MessageAdded):
         return event.synthetic == "plan_used"
-    return isinstance(event, BatchPlanned | CritiqueStarted | CritiqueEnded)
+    return isinstance(event, BatchPlanned | CritiqueStarted | CritiqueEnded | StepRetried)
 
 
 # Turn output that also rings or notifies when the turn waits for the user.

@@ -55,6 +55,7 @@ class CommandAnalysis(msgspec.Struct, frozen=True):
     always: tuple[
         PermissionPattern, ...
     ] = ()  # what a remembered yes would cover; none: it cannot be
+    sets_only: bool = False  # not certain because of variables alone that it sets to literal text
     parts: tuple[CommandPart, ...] = ()  # the commands word by word; more of them if not certain
     places: tuple[str, ...] = ()  # if not certain: words that could be where it writes
 

@@ -121,14 +121,19 @@ def yes_no_question(header: str, question: str) -> Question:
 
 def grant_confirmation(asked: QuestionAsked, reach: GrantScope, grant: str) -> Question:
     """Returns the question that confirms what will be remembered, with everything it covers."""
-    return yes_no_question(REMEMBERED, f"{grant_text(asked, reach, grant)} Confirm?")
+    told = grant_text(asked, reach, grant, asked.questions[0].always)
+    return yes_no_question(REMEMBERED, f"{told} Confirm?")
 
 
-def grant_text(asked: QuestionAsked, reach: GrantScope, grant: str) -> str:
+def grant_text(
+    asked: QuestionAsked,
+    reach: GrantScope,
+    grant: str,
+    patterns: Sequence[PermissionPattern],
+) -> str:
     """Describes everything that a remembered permission would allow."""
-    patterns = ", ".join(pattern_text(each) for each in asked.questions[0].always)
     return CONFIRM.format(
-        patterns=patterns,
+        patterns=", ".join(map(pattern_text, patterns)),
         agent=asked.agent,
         mode=asked.custom or asked.mode,
         where=_WHERE[reach],
@@ -412,16 +417,19 @@ def permission_answer_of(one: StoredQuestion, answers: QuestionAnswers | None) -
 
 
 def grant_from_reply(
-    one: StoredQuestion, session: str, reply: QuestionReply, at: str
+    one: StoredQuestion, session: str, reply: QuestionReply, at: str, *, edited: bool = False
 ) -> Grant | None:
-    """Returns the grant to remember; raises unless the user confirmed exactly that."""
+    """Returns the grant to remember; raises unless the user confirmed exactly that.
+
+    `edited`: its patterns are not those that were offered, and were checked.
+    """
     reach, asked = permission_answer_of(one, reply.answers).reach, one.asked
     if not reach:
         return None
     always = asked.questions[0].always
     if asked.mode == "plan" or not always:
         raise Refused(f"The answer to question {asked.id} cannot be remembered.", _show(one))
-    if set(reply.patterns) != set(always):
+    if set(reply.patterns) != set(always) and not edited:
         listed = " ".join(f"--pattern '{each.pattern}'" for each in always)
         raise Declined(
             "To have the answer remembered, confirm all of its patterns: "
@@ -429,8 +437,8 @@ def grant_from_reply(
             f"assent questions answer {asked.id} {reach} --digest {asked.digest} {listed}",
         )
     return Grant(
-        reply.grant, reach, session, asked.agent, asked.mode, always, at, asked.id, asked.plan,
-        reply.by, asked.custom,
+        reply.grant, reach, session, asked.agent, asked.mode,
+        reply.patterns if edited else always, at, asked.id, asked.plan, reply.by, asked.custom,
     )  # fmt: skip
 
 

@@ -224,8 +224,10 @@ _MATERIAL: Final = r"[A-Za-z0-9+/=]{32}"
 
 def redact(text: str) -> str:
     """Returns a text in which every secret is replaced by a text that names its kind."""
-    for own in _OWN:
+    for own in (*_OWN, *_READ):
         text = own.without_values(text)
+    if len(text) < SHORTEST:  # as most texts of an event are
+        return text
     for _ in range(PASSES):
         found = _masked_once(text)
         if found == text:
@@ -240,6 +242,11 @@ def remember_secrets(values: Iterable[str]) -> None:
     Every face redacts, but only the code that reads the configuration knows the configured keys.
     """
     _OWN[:] = [Redactor(values)]
+
+
+def remember_read_key(key: str) -> None:
+    """Makes `redact` hide a key that was read from where it is stored, for good."""
+    _READ[:] = [*_READ, Redactor([key])]
 
 
 class Redactor:
@@ -266,6 +273,7 @@ class Redactor:
 
 
 _OWN: Final[list[Redactor]] = []
+_READ: Final[list[Redactor]] = []
 
 
 def redaction_text(name: str) -> str:
@@ -274,8 +282,6 @@ def redaction_text(name: str) -> str:
 
 
 def _masked_once(text: str) -> str:
-    if len(text) < SHORTEST:
-        return text
     low = _lowered(text)
     if not _may_hold_one(low, _ALL_MARKS):
         return text

@@ -178,7 +178,7 @@ class AnthropicDecoder:
             kind = _KINDS.get(found.block.type, "text")
             self._meter.add(_METERED.get(kind, kind), said)
             found.said.append(said)
-            yield StreamDelta(kind, said)
+            yield StreamDelta(kind, said, found.block.id, found.block.name)
 
     def _complete(self, index: int) -> Iterator[StreamEvent]:
         found = self._open.pop(index, None)

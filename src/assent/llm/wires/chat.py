@@ -223,7 +223,7 @@ class ChatDecoder:
         if said:
             self._meter.add("arguments", said)
             found.pieces.append(said)
-            yield StreamDelta("call", said)
+            yield StreamDelta("call", said, found.id, found.name)
 
     def _call(self, piece: _ChatCallDelta) -> _OpenChatCall:
         """Finds the call that a piece belongs to; some servers number all calls alike, or none."""

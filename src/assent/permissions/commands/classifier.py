@@ -106,7 +106,7 @@ def _strange(text: str) -> list[str]:
 
 
 def _doubts(command: SimpleCommand) -> list[str]:
-    found = [f"`{name}` changes how programs behave" for name in _decisive(command)]
+    found = _set_doubts(command)
     if not command.words:
         return found
     found += [
@@ -118,6 +118,10 @@ def _doubts(command: SimpleCommand) -> list[str]:
     if any(not word.plain or set(word.text) & set(" \t\n") for word in subcommand_words(command)):
         found.append(f"the subcommand of `{command.name}` is unknown")
     return [doubt for doubt in found if doubt]
+
+
+def _set_doubts(command: SimpleCommand) -> list[str]:
+    return [f"`{name}` changes how programs behave" for name in _decisive(command)]
 
 
 def _decisive(command: SimpleCommand) -> list[str]:
@@ -213,9 +217,18 @@ def _read(text: str, protected: ProtectedRoots) -> CommandAnalysis:
         always=command_patterns(commands, exactly=level == "high" or _by_path(found))
         if lasting
         else (),
+        sets_only=_sets_only(text, found, danger),
         parts=tuple(dict.fromkeys(command_part(words) for words in seen)),
         places=() if certain else possible_places(seen),
     )
+
+
+def _sets_only(text: str, found: ParsedCommandLine, danger: str) -> bool:
+    """Tells whether all that is in doubt is variables that the line sets to literal values."""
+    doubts = {doubt for each in found.commands for doubt in _set_doubts(each)}
+    literal = not {*text} & {*"$`\\\n"} and any(command.words for command in found.commands)
+    told = bool(doubts) and not {*found.doubts} - doubts
+    return literal and told and not (danger or found.nested)
 
 
 def _by_path(found: ParsedCommandLine) -> bool:

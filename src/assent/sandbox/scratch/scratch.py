@@ -116,9 +116,13 @@ class LocalScratchCopy:
         self._include = tuple(map(PathGlob, include))
 
     def run(
-        self, command: CommandSpec, folder: bytes, limits: ProcessLimits
+        self,
+        command: CommandSpec,
+        folder: bytes,
+        limits: ProcessLimits,
+        searched: Callable[[], object] = lambda: None,
     ) -> Generator[OutputChunk | ProcessResult, None, None]:
-        with self._holder.joined(self._prepare) as (mount, joined):
+        with self._holder.joined(partial(self._prepare, searched)) as (mount, joined):
             if joined:
                 yield OutputChunk(JOINED.encode(), error=True)
             if over := self._quota.exceeded():
@@ -177,15 +181,16 @@ class LocalScratchCopy:
     def _draft_now(self) -> Mapping[bytes, FileState | None]:
         return self._active[0].files
 
-    def _prepare(self) -> None:
+    def _prepare(self, searched: Callable[[], object]) -> None:
         """Gives the copy the state of the workspace with the draft; no command runs in it."""
         self._began = (_file_clock(), time.monotonic_ns())
         self._process.sandbox_status()  # and look again for what has to be masked
-        self._renew()
+        self._renew(searched)
 
-    def _renew(self) -> None:
+    def _renew(self, searched: Callable[[], object] = lambda: None) -> None:
         self._active = self._next
         rules = self._made_rules()
+        searched()
         draft, content = self._active
         hidden = rules.hidden
         secret = {to for to, origin in draft.moved if origin in hidden}

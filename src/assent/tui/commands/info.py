@@ -124,6 +124,20 @@ def memory(app: AppContext, rest: str) -> None:
     run_cli_command(app, "Memory", "memory", *(_words(rest) or ["list"]), slash="/memory")
 
 
+def mcp(app: AppContext, rest: str) -> None:
+    """Lists the MCP servers."""
+    run_cli_command(app, "MCP servers", "mcp", "list")
+
+
+def web(app: AppContext, rest: str) -> None:
+    """Opens the running server's page in a browser."""
+    app.tasks.run(
+        "Opening the page",
+        app.host.open_page,
+        lambda url: app.add_note(f"Opened in your browser: {visible_line(url)}"),
+    )
+
+
 def remember(app: AppContext, rest: str) -> None:
     """Stores a fact that every later session is given."""
     if not rest:

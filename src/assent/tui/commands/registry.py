@@ -70,6 +70,8 @@ COMMANDS: Final = (
             act=info.memory),
     BuiltinCommand("/remember", "TEXT", "save a note for later sessions", "look",
             act=info.remember),
+    BuiltinCommand("/mcp", "", "list MCP servers", "look", act=info.mcp),
+    BuiltinCommand("/web", "", "open the page of the running server", "look", act=info.web),
     BuiltinCommand("/doctor", "", "check that the safeguards hold", "look", act=info.doctor),
     BuiltinCommand("/help", "", "keys and commands", "screen", act=screen.help),
     BuiltinCommand("/palette", "", "search all commands", "screen",

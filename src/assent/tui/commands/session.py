@@ -150,6 +150,7 @@ def model(app: AppContext, rest: str) -> None:
 
     def chosen(_: object) -> None:
         app.add_note(f"Model set to {rest}.")
+        app.remember(model=rest, configured=app.session_controller.configured)
         app.refresh_status()
 
     app.tasks.run("Loading the model", lambda: app.session_controller.choose(rest), chosen)

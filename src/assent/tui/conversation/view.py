@@ -20,8 +20,8 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import fold_long, visible
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
+from assent.render.rendered_markdown import MarkdownRenderer
 from assent.tui.conversation.block_sections import (
-    MarkdownRenderer,
     block_section,
     is_foldable,
     notice_section,

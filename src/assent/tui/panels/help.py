@@ -18,6 +18,8 @@ CONTEXT_TITLES: Final = {
     "anywhere": "Keys",
     "prompt": "In the prompt",
     "conversation": "Conversation",
+    "question": "At a question",
+    "review": "In a review of a plan, an undo or a redo",
 }
 HEAD: Final = (
     Line("plain", "Describe a task. In plan mode the model explores and plans; nothing"),

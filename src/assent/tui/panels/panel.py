@@ -113,16 +113,23 @@ MOVES: Final = {
 Result = TypeVar("Result")
 
 
-class DebouncedPanel(Panel[Result], Generic[Result]):
-    """Delays an answer for a moment: if another key follows at once, it was typed text."""
+class AnswerDelay:
+    """Delays an answer for a moment: if another key follows at once, it was typed text.
 
-    decides = True
+    It is mixed into a widget that takes decisions, before the widget's own class.
+    """
+
+    ready_at: float
 
     def __init__(self) -> None:
         super().__init__()
         self.pace = AnswerTiming()
         self._answer_held: Callable[[], object] | None = None
         self._timer: TimerHandle | None = None
+
+    @property
+    def _widget(self) -> Widget:
+        return cast(Widget, self)
 
     @property
     def listening(self) -> bool:
@@ -132,7 +139,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
     def asks(self) -> None:
         """Accepts answers only after the current question was painted."""
         self.pace.ask()
-        self.call_after_refresh(self._painted)
+        self._widget.call_after_refresh(self._painted)
 
     @property
     def has_open_question(self) -> bool:
@@ -144,6 +151,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         raise NotImplementedError
 
     def interrupted(self) -> bool:
+        """Cancels the open question or delayed answer; tells whether there was one (Ctrl+C)."""
         if not self.pace.has_pending and not self.has_open_question:
             return False
         self.forget()
@@ -164,12 +172,6 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         self.cancel_question()
         return True
 
-    def move(self, key: str) -> bool:
-        """Scrolls the content; tells whether a key does that."""
-        if key in MOVES:
-            getattr(self.query_one("#all", LineView), f"action_{MOVES[key]}")()
-        return key in MOVES
-
     def hold(self, at: float, answer: Callable[[], object]) -> None:
         """Runs an answer, unless another key follows at once."""
         self._drop_timer()
@@ -177,7 +179,7 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
             answer()
             return
         self._answer_held = answer
-        self._timer = call_after(self, self.pace.wait, self._settle)
+        self._timer = call_after(self._widget, self.pace.wait, self._settle)
 
     def is_overtaken(self, at: float) -> bool:
         """Handles a key that follows an answer; tells whether it cancelled the answer."""
@@ -195,13 +197,10 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         self._drop_timer()
         self.pace.release()
 
-    def on_screen_suspend(self) -> None:
-        self.forget()
-
     def _settle(self) -> None:
         self._drop_timer()
         answer, self._answer_held = self._answer_held, None
-        if self.pace.release() and answer is not None and self.is_attached:
+        if self.pace.release() and answer is not None and self._widget.is_attached:
             answer()
 
     def _drop_timer(self) -> None:
@@ -210,7 +209,22 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
             self._timer = None
 
     def _painted(self) -> None:
-        self.pace.paint(Message().time, self.terminal.answer_s)
+        self.pace.paint(Message().time, cast(AppContext, self._widget.app).answer_s)
+
+
+class DebouncedPanel(AnswerDelay, Panel[Result], Generic[Result]):
+    """A panel that takes decisions, and ignores keys typed too early or too quickly."""
+
+    decides = True
+
+    def move(self, key: str) -> bool:
+        """Scrolls the content; tells whether a key does that."""
+        if key in MOVES:
+            getattr(self.query_one("#all", LineView), f"action_{MOVES[key]}")()
+        return key in MOVES
+
+    def on_screen_suspend(self) -> None:
+        self.forget()
 
 
 # A panel that asks for confirmation before something that is hard to undo.

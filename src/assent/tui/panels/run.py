@@ -32,7 +32,10 @@ RECOVER_KEYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {
     "a": ("accept", "Keep everything as it is now and end the run?"),
 }
 STOP: Final = "x"
-RUNNING_HINT: Final = "x stop the command · Esc close; the run continues"
+RUNNING_HINT: Final = "x stop the command · Esc close; it continues"
+VERIFY: Final = "v"
+VERIFY_OFF: Final = "v don't verify"
+VERIFY_ON: Final = "v verify"
 HALTED: Final = "r resume · b roll back · a accept as is · Esc decide later"
 ENDED: Final = "u undo · Esc close"
 CLOSED: Final = "Esc close"
@@ -120,6 +123,9 @@ class RunPanel(DebouncedPanel[str]):
             self.action_leave()
         elif key in self._ways():
             self._ask(key)
+        elif key == VERIFY and self._builds():
+            self.terminal.toggle_verify()
+            self._paint()
         elif key == "u" and self._can_undo():
             self.dismiss("undo")
             self._open_undo()
@@ -172,6 +178,11 @@ class RunPanel(DebouncedPanel[str]):
         if self.is_attached and self._halted and run != self._shown:
             self.terminal.run_controller.recover()
 
+    def _builds(self) -> bool:
+        """Tells whether a plan is being built, after which the model may verify it."""
+        running = self.terminal.run_controller
+        return running.at_work and running.watched is not None and running.watched.verb == "build"
+
     def _can_undo(self) -> bool:
         running = self.terminal.run_controller
         report = running.report
@@ -198,6 +209,9 @@ class RunPanel(DebouncedPanel[str]):
         return f"{asked}\nCtrl+Y yes · any other key: no"
 
     def _keys(self) -> str:
+        if self._builds():
+            verify = VERIFY_OFF if self.terminal.verifies else VERIFY_ON
+            return f"{RUNNING_HINT} · {verify}"
         if self.terminal.run_controller.at_work:
             return RUNNING_HINT
         if self._halted:

@@ -45,7 +45,7 @@ class WaitingList(Picker):
         self.dismiss(row.key)
         match one.kind:
             case "question":
-                app.open("question", one.id)
+                app.ask_next(one.id)
             case "run":
                 app.show_run()
             case "plan" | "build":

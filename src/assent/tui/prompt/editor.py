@@ -130,6 +130,7 @@ class PromptEditor(OrderedTextArea):
         self.pastes = PastePlaceholders()
         self.offering = False  # a list is open above: it gets the arrow keys, Tab and Escape
         self._burst = BurstDetector()
+        self._breaks = False  # the keys that arrive all at once had a line break: a paste
         self._sending: TimerHandle | None = (
             None  # an Enter that waits for what comes right after it
         )
@@ -158,11 +159,12 @@ class PromptEditor(OrderedTextArea):
     async def on_key(self, event: Key) -> None:
         """Handles the keys with another meaning here; Textual passes all others to TextArea."""
         self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
+        self._breaks = self._breaks and self._burst.soon
         if self._sending is not None:
             self._settle(sends=not self._burst.soon)
-        if event.key in LINE_KEYS or (event.key == "enter" and self._burst.is_paste):
+        if event.key in LINE_KEYS or (event.key == "enter" and self._breaks):
             self._keep(event)
-            self.insert("\n")
+            self._break_line()
         elif event.key == "enter" and self._burst.need:
             self._keep(event)
             self._sending = call_after(self, self._burst.need, self._settle)
@@ -173,7 +175,7 @@ class PromptEditor(OrderedTextArea):
             await self.edited(event)
 
     def _settle(self, *, sends: bool = True) -> None:
-        """Lets a delayed Enter send or break the line: a pasted Enter never sends."""
+        """Lets a delayed Enter send, or break the line if text came right after it."""
         if self._sending is None:
             return
         self._sending.cancel()
@@ -182,7 +184,11 @@ class PromptEditor(OrderedTextArea):
             self._look_first()
             self._pressed("enter")
         else:
-            self.insert("\n")
+            self._break_line()
+
+    def _break_line(self) -> None:
+        self._breaks = True
+        self.insert("\n")
 
     def _is_for_prompt(self, event: Key) -> bool:
         key = event.key
@@ -224,6 +230,12 @@ class PromptEditor(OrderedTextArea):
         if self.app.clipboard:
             taken = self.pastes.take(self.app.clipboard)
             self.replace(taken, *self.selection, maintain_selection_offset=False)
+
+    def action_undo(self) -> None:
+        before = self.text
+        super().action_undo()
+        if not before and not self.text:
+            raise SkipAction  # nothing was typed: it is the screen's to understand
 
     def action_delete_left(self) -> None:
         if sign := self.sign:

@@ -1,8 +1,8 @@
 """The prompt widget, with the history of earlier messages.
 
 The user can type there whatever else is running. It posts `PromptInput.Submitted(words)`,
-`Slash(text)`, `Shell(line)`, and `Help()` for a `?` in an empty prompt; Escape, Ctrl+C and Ctrl+D
-reach the app if they have no meaning here.
+`Slash(text)`, `Shell(line)`, `Help()` for a `?` in an empty prompt, and `Queued()`; Escape, Ctrl+C
+and Ctrl+D reach the app if they have no meaning here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -186,6 +186,13 @@ class PromptInput(Vertical):
             super().__init__()
             self.entries = entries
 
+    class Queued(Message):
+        """The user sends what waits, or recalls the newest of it."""
+
+        def __init__(self, *, sends: bool) -> None:
+            super().__init__()
+            self.sends = sends
+
     class Help(Message):
         """The user asked for help."""
 
@@ -198,6 +205,7 @@ class PromptInput(Vertical):
         super().__init__(id=id)
         self.commands = commands
         self.history = PromptHistory()
+        self.waits = False  # messages are queued: they come before the history
         self._files = files
         self._names: list[str] | None = None
         self._piece: CompletionTarget | None = None
@@ -300,6 +308,8 @@ class PromptInput(Vertical):
     def _up(self) -> None:
         if self._offers.is_open:
             self._offers.move(-1)
+        elif self.waits and not self._editor.text:
+            self.post_message(self.Queued(sends=False))
         else:
             self._recalled(self.history.older(self._editor.text))
 
@@ -321,6 +331,8 @@ class PromptInput(Vertical):
             return
         text, typed = self.text, editor.text
         if not text.strip():
+            if self.waits:
+                self.post_message(self.Queued(sends=True))
             return
         self.history.add(text)
         self.clear()

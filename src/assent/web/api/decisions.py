@@ -115,7 +115,7 @@ def without(call: ApiCall[Nothing, WithoutRequest]) -> Row:
         found = call.server.pages.page(access, name, call.body.page, rendered)
         pages = int(str(found["pages"]))
         served = msgspec.structs.replace(served, page=call.body.page, pages=pages)
-    call.server.reviewed.note(access, record.plan_id, digest, served)
+    call.note_served(record.plan_id, digest, served)
     return found
 
 

@@ -132,7 +132,7 @@ def review(call: ApiCall[ReviewQuery, Nothing]) -> Row:
         found = call.server.pages.page(access, name, number, rendered)
         served = Served(number, int(str(found["pages"])))
     if record.digest and found["digest"] == record.digest:
-        call.server.reviewed.note(access, record.plan_id, record.digest, served)
+        call.note_served(record.plan_id, record.digest, served)
     return found
 
 

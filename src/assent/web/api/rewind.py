@@ -58,8 +58,7 @@ def rewind_points(call: ApiCall[RewindQuery, Nothing]) -> Row:
     engine.runs.record_lost_command()  # else an undo would later be about more than was shown
     shown = engine.file_rewinds.preview(record, _message(call.query.to))
     if shown.has_files:
-        digest = shown.undo.plan.digest
-        call.server.reviewed.note(call.access.access, _subject(shown), digest)
+        call.note_served(_subject(shown), shown.undo.plan.digest)
     since = engine.sessions.since(record, shown.message.id)
     diffs = engine.reviews.undo_diffs(shown.undo.source, shown.undo.plan, again=False)
     undo = {**undo_row(shown.undo, diffs), "run": None, "runs": list(shown.undo.target.runs)}

@@ -212,7 +212,7 @@ def _unfinished(call: ApiCall[Nothing, Nothing], engine: "Engine", kept: "PastRu
     if run != named and (left is None or left[1].run != run):
         return {"unfinished": False, "seen": None}
     seen = engine.runs.position(run)
-    call.server.reviewed.note(call.access.access, _recover_subject(run), str(seen))
+    call.note_served(_recover_subject(run), str(seen))
     row: Row = {"unfinished": True, "seen": seen, "working": bool(engine.runs.holder())}
     if left is None or left[1].run != run or not left[1].frozen:
         return row
@@ -234,7 +234,7 @@ def _previewed(
     """Returns a preview, and notes that it was served."""
     diffs = engine.reviews.undo_diffs(undo.source, undo.plan, again=undo.extent.again)
     if undo.plan.operations:
-        call.server.reviewed.note(call.access.access, subject, undo.plan.digest)
+        call.note_served(subject, undo.plan.digest)
     return undo_row(undo, diffs)
 
 

@@ -99,8 +99,7 @@ def start_session(call: ApiCall[Nothing, NewSession]) -> Row:
         _check_raising(call, resolve_mode(mode, modes)[0], wanted.confirm)
     engine.orphan_slots.check()
     typed = UserTyped(wanted.goal if call.access.kind == "cookie" else "")
-    with server.starting:
-        record = engine.sessions.start(wanted.goal, mode, wanted.agent, wanted.model, typed=typed)
+    record = engine.sessions.start(wanted.goal, mode, wanted.agent, wanted.model, typed=typed)
     message = engine.message_queues.add(record, MessageQueued("", user=call.by))
     server.work(engine, record)
     return {"message": message.message, **session_answer(engine, record)}
@@ -184,8 +183,7 @@ def resume(call: ApiCall[Nothing, Nothing]) -> Row:
 def fork(call: ApiCall[Nothing, Nothing]) -> Row:
     """Copies messages and todos to a new session; plans, approvals and grants are not copied."""
     engine, record = call.server.find_session(call.path["session"])
-    with call.server.starting:
-        return session_answer(engine, engine.sessions.fork(record))
+    return session_answer(engine, engine.sessions.fork(record))
 
 
 def change(call: ApiCall[Nothing, SessionChange]) -> Row:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from textual.events import Key
 
 from assent.core.errors import AssentError, DigestMismatch, StaleError
 from assent.core.plan.comment import CommentAnchor, Feedback, PlacedComment
@@ -12,7 +13,7 @@ from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.render.review import CANNOT_BE_BUILT, Review
-from assent.tui.line_view import LinePosition, Section
+from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.approval import review as verbs
 from assent.tui.panels.approval.review import (
     ReviewContext,
@@ -23,11 +24,12 @@ from assent.tui.panels.approval.review import (
     number_of,
     operation_section,
     placed_at,
+    preview_section,
     review_sections,
     suggestion_at,
     title_lines,
 )
-from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage
+from assent.tui.panels.approval.state import MOVING, ApprovalAction, ApprovalStage
 from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.feedback import FeedbackPanel, comment_panel, note_panel
 from assent.tui.result_messages import approved_lines
@@ -62,6 +64,8 @@ class ApprovalPanel(DecisionPanel):
         self._note = ""
         self._words = Feedback()  # that were written and not sent
         self._refused = False  # they were for another plan
+        self._previewing = False  # what is shown is the rendered text
+        self._source: tuple[tuple[Section, ...], LinePosition | None] = ((), None)
 
     @property
     def _engine(self) -> "Engine":
@@ -130,8 +134,38 @@ class ApprovalPanel(DecisionPanel):
 
     # What is shown.
 
+    def on_key(self, event: Key) -> None:
+        """Leaves the preview with any key but those that move: all others are for the source."""
+        moves = MOVING.get(event.key) in _IN_PREVIEW
+        if not self._previewing or self.is_over or (moves and not self.line_view.searching):
+            super().on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        self._end_preview()
+        self.paint(asked=True)
+
+    def on_line_view_end_reached(self, event: LineView.EndReached) -> None:
+        """Counts as read only where the end of the source was on the screen."""
+        if self._previewing:
+            event.stop()
+            event.prevent_default()  # else Textual calls the base class, too
+
+    def _preview(self) -> None:
+        self._previewing = True
+        self._source = (tuple(self.line_view.sections), self.line_view.position)
+        self.line_view.show([preview_section(self._shown.review)])
+
+    def _end_preview(self) -> None:
+        self._previewing = False
+        sheets, spot = self._source
+        self.line_view.show(sheets)
+        if spot is not None:
+            self.line_view.reveal(spot)
+
     def _show(self, reading: "DisplayedPlan", told: str = "") -> None:
         self._reading, self.plan_id = reading, reading.record.plan_id
+        self._previewing = False
         if reading.partial is None:
             self._marked = verbs.valid_marks(reading.review, self._marked)
         marked = bool(self._marked)
@@ -371,6 +405,16 @@ def _why(error: AssentError) -> str:
     return verbs.CHANGED if isinstance(error, DigestMismatch) else verbs.error_line(error)
 
 
+_IN_PREVIEW: Final = frozenset(
+    {
+        ApprovalAction.UP,
+        ApprovalAction.DOWN,
+        ApprovalAction.PAGE_UP,
+        ApprovalAction.PAGE_DOWN,
+        ApprovalAction.TOP,
+        ApprovalAction.END,
+    }
+)
 _ACTS: Final[dict[ApprovalAction, Callable[[ApprovalPanel], None]]] = {
     ApprovalAction.BUILD: lambda panel: panel._agree(build=True),
     ApprovalAction.APPROVE: lambda panel: panel._agree(build=False),
@@ -390,5 +434,6 @@ _ACTS: Final[dict[ApprovalAction, Callable[[ApprovalPanel], None]]] = {
     ApprovalAction.EXIT: ApprovalPanel._exit,
     ApprovalAction.FEEDBACK: ApprovalPanel._open_feedback,
     ApprovalAction.HISTORY: ApprovalPanel._open_history,
+    ApprovalAction.PREVIEW: ApprovalPanel._preview,
     ApprovalAction.OPTION: ApprovalPanel._next_option,
 }

@@ -29,10 +29,14 @@ from assent.render.comments import (
     suggested_text,
     with_comments,
 )
+from assent.render.diff_view import NumberedDiff
 from assent.render.estimate import estimate_text
-from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
+from assent.render.file_tree import file_tree_lines
+from assent.render.lines import BLANK, GUTTER, Line, wrapped_lines
 from assent.render.options import compare_options, comparison_lines
+from assent.render.plan_source import plan_source_lines
 from assent.render.rehearsal import rehearsal_text
+from assent.render.rendered_markdown import MarkdownRenderer
 from assent.render.review import (
     OperationReview,
     Review,
@@ -58,7 +62,7 @@ from assent.render.review_warnings import DriftedFile, drift_lines, warning_line
 from assent.render.rows import operation_brief, operation_kind
 from assent.render.status import critique_texts, state_text
 from assent.tui.hints import error_text, with_screen_commands
-from assent.tui.line_view import LinePosition, Section
+from assent.tui.line_view import NO_ROW, LinePosition, Section
 from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
 from assent.tui.result_messages import UNDONE, decision_text, undone_text
 from assent.tui.status import undone_amount
@@ -75,6 +79,7 @@ RISKS, TEXT, END, LIVE, GONE, OPTIONS = "risks", "text", "end", "live", "gone", 
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
 SHORT: Final = 12
 EXCLUDED: Final = "[excluded] "
+PREVIEW: Final = "Rendered text. You approve the source; any key goes back to it."
 ALL_OF_IT: Final = "End of plan. The digest covers everything above."
 
 
@@ -102,6 +107,8 @@ def review_sections(
     yield from _filled(GONE, outdated_comment_lines(review.comments))
     yield from _filled("steps", progress_lines(review))
     yield from _filled("declared", declared_lines(review))
+    files = file_tree_lines([*review.operations])
+    yield from _filled("files", [*files, BLANK] if files else ())
     yield text_section(review)
     for number in range(1, len(review.operations) + 1):
         yield operation_section(review, number, marked)
@@ -115,17 +122,54 @@ def _drifted(one: DriftedFile) -> DriftedFile:
 
 def text_section(review: Review) -> Section:
     """Returns the plan's complete text, with comments below their lines."""
-    lines = with_comments(untrusted_lines(display_path(review.text)), review.comments)
+    lines = with_comments(plan_source_lines(display_path(review.text)), review.comments)
     return Section(TEXT, (Line("heading", "Text"), *lines, BLANK))
+
+
+def preview_section(review: Review) -> Section:
+    """Returns the plan's text as rendered Markdown, which is not what is decided about."""
+    text = display_path(review.text)
+    lines = MarkdownRenderer().lines(text)
+    return Section("preview", (Line("heading", PREVIEW), BLANK, *lines))
 
 
 def operation_section(review: Review, number: int, marked: Collection[str] = ()) -> Section:
     """Returns one operation in full, with a mark if it is excluded."""
     operation = review.operations[number - 1]
-    lines = operation_lines(number, operation, reviewed_mark(review, operation), review.comments)
+    mark = reviewed_mark(review, operation)
+    if operation.diff:
+        section = _diff_section(review, number, mark)
+    else:
+        lines = operation_lines(number, operation, mark, review.comments)
+        section = Section(f"{OPERATION}{number}", tuple(lines))
     if operation.id in marked:
-        lines[0] = Line("risk", EXCLUDED + lines[0].text)
-    return Section(f"{OPERATION}{number}", tuple(lines))
+        first, *others = section.lines
+        marked_lines = (Line("risk", EXCLUDED + first.text), *others)
+        return msgspec.structs.replace(section, lines=marked_lines)
+    return section
+
+
+def _diff_section(review: Review, number: int, mark: str) -> Section:
+    """Returns an operation with its diff, whose spans are worked out when they are drawn."""
+    operation = review.operations[number - 1]
+    diff = NumberedDiff(operation.diff or "")
+    about = "; ".join(filter(None, diff.summaries))
+    head = operation_header_lines(number, operation, mark, about)
+    rows, numbers = diff.lines(), diff.numbers()
+    place_of = {id(line): at for at, line in enumerate(rows)}
+    body = [*with_comments(rows, review.comments, operation.id, numbers)]
+    places = [place_of.get(id(line), NO_ROW) for line in body]
+    counted: list[int] = []
+    for place in places:
+        above = counted[-1] if counted else 0
+        counted.append(numbers[place] if place >= 0 else above)
+    return Section(
+        f"{OPERATION}{number}",
+        (*head, *body, BLANK),
+        (*[0] * len(head), *counted, 0),
+        diff,
+        (*[NO_ROW] * len(head), *places, NO_ROW),
+    )
 
 
 def commented_section(review: Review, key: str, marked: Collection[str]) -> Section:
@@ -150,7 +194,7 @@ def anchor_at(review: Review, sheet: Section, spot: LinePosition) -> CommentAnch
         operation = review.operations[number - 1]
         part = operation_part(number, operation)
         above = len(operation_header_lines(number, operation, reviewed_mark(review, operation)))
-    at = _line_of(sheet, above, spot.line)
+    at = sheet.numbers[spot.line] if sheet.numbers else _line_of(sheet, above, spot.line)
     return _anchored(part, at if at <= len(part.lines) else 0)
 
 

@@ -49,6 +49,7 @@ class ApprovalAction(StrEnum):
     REBASE = "rebase"
     RISKS = "risks"
     HISTORY = "history"
+    PREVIEW = "preview"  # show the text as rendered Markdown
     OPTION = "option"  # show the next of several plans to choose from
     NEXT = "next"
     PREVIOUS = "previous"
@@ -100,6 +101,7 @@ MOVING: Final[dict[str, ApprovalAction]] = {
     "slash": ApprovalAction.FIND,
     "r": ApprovalAction.RISKS,
     "h": ApprovalAction.HISTORY,
+    "v": ApprovalAction.PREVIEW,
     "escape": ApprovalAction.LEAVE,
 }
 PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
@@ -108,14 +110,14 @@ PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
     "f": ApprovalAction.FINDING,
     "plus": ApprovalAction.KEEP,
     "minus": ApprovalAction.DISMISS,
-    "n": ApprovalAction.NOTE,
+    "m": ApprovalAction.NOTE,
     "ctrl+g": ApprovalAction.EDIT,
     "p": ApprovalAction.PROPOSE,
     "b": ApprovalAction.REBASE,
 }
 ASK, SKIP, EXIT, MARK, WITHOUT = "1", "s", "3", "space", "w"
 OPTION: Final = "tab"  # and no letter: a letter could answer a question that is just asked
-YES, ONLY, NOTED, DISCARD = "y", "o", "n", "ctrl+x"
+YES, ONLY, NOTED, DISCARD = "y", "o", "m", "ctrl+x"
 
 _ASKED_BY: Final = {
     ApprovalStage.SKIPPING: SKIP,
@@ -167,6 +169,8 @@ def _reading(standing: ApprovalState, key: str) -> Answer:
             return _at(standing, ApprovalStage.EXITING)
         case "tab":
             return standing, ApprovalAction.OPTION if standing.others else ApprovalAction.NOTHING
+        case "v" if standing.undo:
+            return standing, ApprovalAction.NOTHING
         case "space" | "w" | "h" if standing.rewind:
             return standing, ApprovalAction.NOTHING
         case "space" | "w":
@@ -252,7 +256,11 @@ ASKING: Final = (
     ApprovalStage.FITTING,
 )
 OTHER_KEY: Final = "any other key: back"
-MOVES: Final = "↑↓ PgUp PgDn · [ ] operation · / search · r risks · h history · Esc close"
+MOVES: Final = (
+    "↑↓ PgUp PgDn · [ ] operation · / search · r risks · v rendered · h history · Esc close"
+)
+
+_OF_PLAN: Final = " · v rendered"
 
 
 def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = "") -> list[Line]:
@@ -281,12 +289,13 @@ def key_line(standing: ApprovalState) -> str:
     if standing.stage in ASKING:
         return "Keys for the plan are off until you decide or go back."
     if standing.rewind:
-        return MOVES.replace(" · h history", "")
+        return MOVES.replace(_OF_PLAN, "").replace(" · h history", "")
     if standing.undo:
-        return f"space only this operation · w all · {MOVES.replace('history', 'runs')}"
+        moves = MOVES.replace(_OF_PLAN, "").replace("history", "runs")
+        return f"space only this operation · w all · {moves}"
     critic = "f next finding · + keep it · - dismiss it · " if standing.suggested else ""
     options = "Tab next option · " if standing.others else ""
-    keys = "space exclude · w preview without excluded · c comment · n note · Ctrl+G edit"
+    keys = "space exclude · w preview without excluded · c comment · m note · Ctrl+G edit"
     return f"{options}{critic}{keys} · {MOVES}"
 
 
@@ -330,7 +339,7 @@ def _question(standing: ApprovalState, digest: str) -> list[Line]:
     others = f" This discards the other options: {standing.others}." if standing.others else ""
     return [
         Line("digest", f"Approve {name}{less}?{others}"),
-        Line("plain", f"y approve and build · o approve only · n add a note · {OTHER_KEY}"),
+        Line("plain", f"y approve and build · o approve only · m add a note · {OTHER_KEY}"),
     ]
 
 

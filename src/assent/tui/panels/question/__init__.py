@@ -1,1 +1,1 @@
-"""The question panel: shows open questions and takes the answers."""
+"""The question block: shows open questions below the conversation and takes the answers."""

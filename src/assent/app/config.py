@@ -1,0 +1,334 @@
+"""Reads and changes single settings of the user's or the project's file, comments kept.
+
+A change is written only if the whole file is valid with it, and has nothing else changed.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path as File
+from shlex import quote
+from stat import S_IMODE
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.config.config_file import (
+    ConfigFile,
+    config_error,
+    edit_command,
+    ownership_problem,
+    parse_toml,
+    path_text,
+    read_content,
+)
+from assent.config.loader import PROJECT, check_settings, read_modes
+from assent.config.permissions import check_rules
+from assent.config.schema import key_text, nearest, setting_problem
+from assent.config.settings import AFTER_TRUST, MEANINGS, NEVER, Settings
+from assent.config.toml_edit import CannotEdit, parse_key, toml_literal, with_value, without_key
+from assent.core.errors import NotFound, Refused, UsageError
+from assent.executor.disk import Disk
+from assent.executor.projection import LocalProjection
+from assent.store.files import PRIVATE, refuse_shared, store_errors, write_atomically
+from assent.store.locks import FileLocks
+
+SettingSource: TypeAlias = Literal["default", "user", "project"]
+
+PROJECT_NEVER = ("plan.commit", "plan.critic", "plan.shell")
+UNCHANGED = "Nothing was changed."
+LIST = "assent config list --all"
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """A setting with the value that counts, and where that comes from."""
+
+    key: str
+    value: Any
+    source: SettingSource
+    meaning: str = ""
+
+
+class ConfigEditor:
+    """One configuration file of a workspace: the user's, or with `project` the project's."""
+
+    def __init__(self, folder: str, *, project: bool = False) -> None:
+        self._here = user_paths()
+        _, self._root = locate_workspace(folder)
+        self._project = project
+        self._projection = LocalProjection(self._root)
+        in_project = File(os.fsdecode(self._root)) / PROJECT
+        self.path = in_project if project else self._here.file
+
+    @property
+    def path_text(self) -> str:
+        """The file as messages name it."""
+        return path_text(self.path)
+
+    def settings(self) -> tuple[list[Setting], tuple[str, ...]]:
+        """Lists every setting that counts, with warnings; those of the two files by name."""
+        loaded = load_settings(self._root, self._here, lenient=True)
+        counts = msgspec.to_builtins(loaded.settings)
+        user, project = self._table(self._here.file), self._project_table()
+        keys = dict.fromkeys([*_leaves(counts), *_leaves(user), *_leaves(project)])
+        rows = [_setting(key, counts, user, project) for key in keys]
+        return [row for row in rows if row is not None], loaded.warnings
+
+    def get(self, key: str) -> list[Setting]:
+        """Returns a setting, or all settings of a table; raises NotFound."""
+        parts = parsed_key(key)
+        found = [each for each in self.settings()[0] if parse_key(each.key)[: len(parts)] == parts]
+        if not found:
+            raise self._unknown(parts)
+        return found
+
+    def set(self, key: str, typed: str) -> Any:
+        """Sets one setting to what a person typed; returns the value."""
+        parts = parsed_key(key)
+        self._check_allowed(parts)
+        with self._changing() as text:
+            table = self._check(text)
+            problems: list[str] = []
+            for value in _meanings(typed):
+                problem = setting_problem(_with(_but_modes(table), parts, value), Settings)
+                if parts[0] == "modes" or not problem:
+                    self._write(text, self._with(text, parts, value), parts, value)
+                    return value
+                problems.append(problem)
+            raise UsageError(f"{problems[0]}. {UNCHANGED}", LIST)
+
+    def put(self, path: tuple[str, ...], table: dict[str, Any]) -> None:
+        """Adds a whole table, such as a server of tools; raises UsageError if it is there."""
+        self._check_allowed(path)
+        with self._changing() as text:
+            if why := setting_problem(_with(_but_modes(self._check(text)), path, table), Settings):
+                raise UsageError(f"{why}. {UNCHANGED}", LIST)
+            if _at(parse_toml(self.path, text.encode()), path) is not None:
+                raise UsageError(
+                    f"{self.path_text} already has {key_text(path)}. {UNCHANGED}",
+                    edit_command(self.path),
+                )
+            after = text
+            for name, value in table.items():
+                after = self._with(after, (*path, name), value)
+            self._write(text, after, path, table)
+
+    def remove(self, path: tuple[str, ...]) -> None:
+        """Removes a setting or a table; raises NotFound if the file does not have it."""
+        with self._changing() as text:
+            before = parse_toml(self.path, text.encode())
+            if _at(before, path) is None:
+                raise NotFound(
+                    f"{self.path_text} has no {key_text(path)}. {UNCHANGED}", "assent config list"
+                )
+            try:
+                after = without_key(text, path)
+            except CannotEdit:
+                raise self._cannot(path) from None
+            if parse_toml(self.path, after.encode()) != _without(before, path):
+                raise self._cannot(path)
+            self._store(after)
+
+    def text(self) -> str:
+        """Returns the whole file."""
+        return self._content()[1].decode("utf-8", "replace")
+
+    def replace(self, before: str, after: str) -> None:
+        """Replaces the whole file with an edited text, if it is valid and was not changed since."""
+        with self._changing() as text:
+            if text != before:
+                raise UsageError(
+                    f"{self.path_text} was changed by another program. {UNCHANGED}",
+                    "assent config edit",
+                )
+            self._check(after)
+            self._store(after)
+
+    @contextmanager
+    def _changing(self) -> Iterator[str]:
+        """Lets one process at a time change the file; gives its text."""
+        with FileLocks(self._here.state / "locks").hold("config", "assent config"):
+            source, content = self._content()
+            if why := "" if self._project else ownership_problem(source, self._root):
+                raise Refused(
+                    f"{self.path_text} was not changed: {why}.", f"ls -ld {quote(self.path_text)}"
+                )
+            parse_toml(self.path, content)  # else nobody knows where anything is
+            yield content.decode("utf-8")
+
+    def _with(self, text: str, path: tuple[str, ...], value: Any) -> str:
+        try:
+            return with_value(text, path, value)
+        except CannotEdit:
+            raise self._cannot(path) from None
+
+    def _write(self, before: str, after: str, path: tuple[str, ...], value: Any) -> None:
+        """Writes a text, if it is valid and differs from the one before in this setting alone."""
+        table = self._check(after)
+        if table != _with(parse_toml(self.path, before.encode()), path, value):
+            raise self._cannot(path)
+        self._store(after)
+
+    def _check(self, text: str) -> dict[str, Any]:
+        """Raises UsageError with line and key unless a text is a valid configuration."""
+        table = parse_toml(self.path, text.encode())
+        settings = check_settings(ConfigFile(self.path, table, text=text.encode()))
+        check_rules(self.path, settings, str(File.home()))
+        _, remarks = read_modes(table.get("modes", {}), "user")
+        if remarks:
+            raise config_error(self.path, remarks[0].removeprefix("has ").removesuffix("."))
+        if self._project:
+            for key in PROJECT_NEVER:
+                if _at(table, parse_key(key)) is not None:
+                    raise self._user_only(key)
+        return table
+
+    def _store(self, text: str) -> None:
+        content = text.encode()
+        if self._project:
+            self._projection.write_settings(content)
+            return
+        target = os.path.realpath(self.path)
+        refuse_shared("The folder", os.path.dirname(target))
+        with store_errors("read", target):
+            mode = S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else PRIVATE
+        write_atomically(target, content, mode)
+
+    def _content(self) -> tuple[ConfigFile, bytes]:
+        try:
+            return read_content(self.path, Disk().open, follow=not self._project)
+        except FileNotFoundError:
+            return ConfigFile(self.path, {}, os.geteuid(), 0), b""
+
+    def _table(self, path: File) -> dict[str, Any]:
+        try:
+            _, text = read_content(path, Disk().open, follow=True)
+        except FileNotFoundError:
+            return {}
+        return parse_toml(path, text)
+
+    def _project_table(self) -> dict[str, Any]:
+        try:
+            return self._table(File(os.fsdecode(self._root)) / PROJECT)
+        except UsageError:  # `settings` warns of it
+            return {}
+
+    def _check_allowed(self, path: tuple[str, ...]) -> None:
+        """Refuses what a project's file cannot set."""
+        key = key_text(path)
+        if self._project and (path[0] in NEVER or key in PROJECT_NEVER):
+            raise self._user_only(key)
+
+    def needs_trust(self, path: tuple[str, ...]) -> bool:
+        """Tells whether a project's setting counts only after the user trusts its file."""
+        return self._project and path[0] in AFTER_TRUST
+
+    @staticmethod
+    def _user_only(key: str) -> Refused:
+        return Refused(
+            f"{key} can only be set in your own configuration, not in a project's. {UNCHANGED}",
+            f"assent config set {key} VALUE",
+        )
+
+    def _cannot(self, path: tuple[str, ...]) -> UsageError:
+        return UsageError(
+            f"{key_text(path)} in {self.path_text} cannot be changed without rewriting other parts "
+            f"of the file. {UNCHANGED}",
+            "assent config edit" + (" --project" if self._project else ""),
+        )
+
+    @staticmethod
+    def _unknown(parts: tuple[str, ...]) -> NotFound:
+        known = [*MEANINGS, *dict.fromkeys(key.partition(".")[0] for key in MEANINGS)]
+        key = key_text(parts)
+        near = nearest(key, known)
+        if parts[0] in Settings.__struct_fields__ and (key in known or _is_named(parts)):
+            return NotFound(f"{key} is not set.", "assent config list")
+        hint = f" Did you mean {near}?" if near else ""
+        next = f"assent config get {near}" if near else LIST
+        return NotFound(f"There is no setting {key}.{hint}", next)
+
+
+def parsed_key(key: str) -> tuple[str, ...]:
+    """Returns the parts of a key; raises UsageError."""
+    try:
+        return parse_key(key)
+    except (ValueError, IndexError):
+        raise UsageError(
+            f'{key!a} is not a key. Keys look like plan.export or models."openai/gpt-5".context.',
+            LIST,
+        ) from None
+
+
+def _meanings(typed: str) -> Iterator[Any]:
+    """Yields what a typed value can mean: a value of TOML first, else the text as it is."""
+    try:
+        table = parse_toml(File("The value"), f"value = {typed}\n".encode())
+    except UsageError:
+        table = {}
+    if table.keys() == {"value"}:
+        yield table["value"]
+    yield typed
+
+
+def _but_modes(table: dict[str, Any]) -> dict[str, Any]:
+    """Returns settings without the modes, which are read one by one."""
+    return {key: value for key, value in table.items() if key != "modes"}
+
+
+def _is_named(parts: tuple[str, ...]) -> bool:
+    return parts[0] in {"providers", "models", "mcp", "modes", "format", "check", "keys"}
+
+
+def _leaves(table: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    if isinstance(table, dict) and table and path[:1] not in {("permission",), ("rules",)}:
+        for key, value in table.items():
+            yield from _leaves(value, (*path, key))
+    elif path:
+        yield key_text(path)
+
+
+def _setting(
+    key: str, counts: dict[str, Any], user: dict[str, Any], project: dict[str, Any]
+) -> Setting | None:
+    path = parse_key(key)
+    value = _at(counts, path)
+    if path[0] in {"permission", "rules", "verify"}:  # those of a project are kept apart
+        of_project = _at(project, path)
+        value = of_project if of_project is not None and _at(user, path) is None else value
+    if value is None:
+        return None
+    source: SettingSource = "default"
+    if _at(project, path) == value:
+        source = "project"
+    elif _at(user, path) is not None:
+        source = "user"
+    return Setting(key, value, source, MEANINGS.get(key, ""))
+
+
+def _at(table: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        if not isinstance(table, dict) or key not in table:
+            return None
+        table = table[key]
+    return table
+
+
+def _with(table: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    key, *rest = path
+    inner = table.get(key, {})
+    below = _with(inner if isinstance(inner, dict) else {}, tuple(rest), value) if rest else value
+    return {**table, key: below}
+
+
+def _without(table: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    key, *rest = path
+    others = {name: value for name, value in table.items() if name != key}
+    below = _without(table[key], tuple(rest)) if rest else {}
+    return {**others, key: below} if below else others
+
+
+def value_text(value: Any) -> str:
+    """Returns a value as `config set` would take it."""
+    return value if isinstance(value, str) else toml_literal(value)

@@ -1,0 +1,145 @@
+"""What is wrong with a table of settings: which key, in which line, and what would be right."""
+
+from difflib import get_close_matches
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from assent.config.toml_edit import Path, dotted_key, line_of
+
+
+class SettingProblem(msgspec.Struct, frozen=True):
+    """One setting that cannot be used, and why."""
+
+    path: Path
+    why: str
+
+
+def explained(text: str, table: dict[str, Any], kind: Any, otherwise: str) -> str:
+    """Returns why a table cannot be used, with line, key, valid values and the nearest key."""
+    problem = find_problem(table, inspect.type_info(kind), ())
+    if problem is None:
+        return otherwise
+    line = line_of(text, problem.path)
+    where = f"line {line}: " if line else ""
+    return f"{where}{key_text(problem.path)} {problem.why}"
+
+
+def setting_problem(table: dict[str, Any], kind: Any) -> str:
+    """Returns what is wrong with a table of settings; empty if nothing is."""
+    problem = find_problem(table, inspect.type_info(kind), ())
+    return f"{key_text(problem.path)} {problem.why}" if problem else ""
+
+
+def find_problem(value: Any, kind: inspect.Type, path: Path) -> SettingProblem | None:
+    """Returns the first setting that does not have the form that it must have."""
+    if isinstance(kind, inspect.Metadata):
+        return find_problem(value, kind.type, path)
+    if isinstance(kind, inspect.StructType) and isinstance(value, dict):
+        return _in_struct(value, kind, path)
+    if isinstance(kind, inspect.DictType) and isinstance(value, dict):
+        return _first(find_problem(of, kind.value_type, (*path, key)) for key, of in value.items())
+    if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
+        each = enumerate(value)
+        return _first(find_problem(of, kind.item_type, (*path, at)) for at, of in each)
+    if isinstance(kind, inspect.UnionType):
+        found = [find_problem(value, one, path) for one in kind.types]
+        if None in found:
+            return None
+        deeper = [each for each in found if each and each.path != path]
+        return deeper[0] if deeper else SettingProblem(path, f"must be {wanted(kind)}")
+    return None if _fits(value, kind) else SettingProblem(path, f"must be {wanted(kind)}")
+
+
+def wanted(kind: inspect.Type) -> str:
+    """Returns which values a setting takes, as people read it."""
+    match kind:
+        case inspect.Metadata():
+            return wanted(kind.type)
+        case inspect.LiteralType():
+            return f"one of {', '.join(map(str, kind.values))}"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType() | inspect.FloatType():
+            word = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
+            low = kind.ge if kind.ge is not None else kind.gt
+            more = "of at least" if kind.ge is not None else "greater than"
+            return word if low is None else f"{word} {more} {low:g}"
+        case inspect.StrType():
+            return "a text in quotes" + (" that begins with / or ~/" if kind.pattern else "")
+        case inspect.VarTupleType():
+            return f"a list ({wanted(kind.item_type)} each)"
+        case inspect.NoneType():
+            return ""
+        case inspect.UnionType():
+            return " or ".join(filter(None, map(wanted, kind.types)))
+        case _:
+            return "a table"
+
+
+def nearest(key: str, keys: list[str]) -> str:
+    """Returns the key that a wrong one was probably meant to be; empty if none is like it."""
+    return "".join(get_close_matches(key, keys, n=1))
+
+
+def key_text(path: Path) -> str:
+    """Returns a key as messages name it."""
+    texts = [f"[{part}]" if isinstance(part, int) else f".{dotted_key((part,))}" for part in path]
+    return "".join(texts).removeprefix(".")
+
+
+def _in_struct(
+    value: dict[str, Any], kind: inspect.StructType, path: Path
+) -> SettingProblem | None:
+    fields = {field.encode_name: field for field in kind.fields}
+    for key, of in value.items():
+        if key not in fields:
+            return SettingProblem((*path, key), _unknown(key, [*fields], path))
+        if (found := find_problem(of, fields[key].type, (*path, key))) is not None:
+            return found
+    missing = [name for name, field in fields.items() if field.required and name not in value]
+    return SettingProblem(path, f"lacks {missing[0]}") if missing else None
+
+
+def _unknown(key: str, keys: list[str], path: Path) -> str:
+    if near := nearest(key, keys):
+        return f"is not a setting (did you mean {key_text((*path, near))}?)"
+    return f"is not a setting; valid here: {', '.join(sorted(keys))}"
+
+
+def _first(found: Any) -> SettingProblem | None:
+    return next((each for each in found if each is not None), None)
+
+
+def _fits(value: Any, kind: inspect.Type) -> bool:
+    """Tells whether a single value has the type and the limits of a setting."""
+    match kind:
+        case inspect.AnyType():
+            return True
+        case inspect.NoneType():
+            return value is None
+        case inspect.LiteralType():
+            return value in kind.values
+        case inspect.BoolType():
+            return isinstance(value, bool)
+        case inspect.IntType():
+            return isinstance(value, int) and not isinstance(value, bool) and _within(value, kind)
+        case inspect.FloatType():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            return number and _within(value, kind)
+        case inspect.StrType():
+            matching = isinstance(value, str) and kind.pattern is not None
+            return isinstance(value, str) and (not matching or value.startswith(("/", "~/")))
+        case _:
+            return False
+
+
+def _within(value: float, kind: inspect.IntType | inspect.FloatType) -> bool:
+    bounds = (
+        kind.ge is None or value >= kind.ge,
+        kind.gt is None or value > kind.gt,
+        kind.le is None or value <= kind.le,
+        kind.lt is None or value < kind.lt,
+    )
+    return all(bounds)

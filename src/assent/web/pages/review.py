@@ -1,0 +1,304 @@
+"""The review page: all that is decided about a plan, page by page, with what one can say to it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from assent.core.digest import operation_ids
+from assent.core.errors import NotFound
+from assent.core.paths import display_path
+from assent.core.plan.operation import FileState, Operation, matching_operations
+from assent.planning.plan_status import OPEN_STATES
+from assent.render.estimate import estimate_text
+from assent.render.file_tree import TreeRow, file_tree, tree_files
+from assent.render.rehearsal import rehearsal_row, rehearsal_text
+from assent.render.review import OperationReview, Review, option_text
+from assent.render.review_changes import changes_text, review_changes_lines
+from assent.render.rows import operation_kind, operation_subject
+from assent.web.api import comments as comments_api
+from assent.web.api import decisions, operations
+from assent.web.pages.markdown import preview_markdown
+from assent.web.pages.page import GoTo, PageCall, PageRoute, Shown, link
+from assent.web.pages.plans import plan_values, small_number
+from assent.web.pages.review_view import (
+    CommentView,
+    comment_views,
+    comments_below,
+    image_type,
+    operation_view,
+    risk_views,
+    text_table,
+    thread_html,
+)
+from assent.web.review_memory import Served
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.core.plan.record import PlanRecord
+
+PAGE_OPERATIONS: Final = 50  # as many as a browser shows at once
+PAGE_CHARS: Final = 200_000  # of diffs, from which a page is full with fewer operations
+MAX_TREE: Final = 1_500  # files of all pages that the tree lists; beyond, those of this page
+MAX_IMAGE: Final = 8 << 20
+
+
+def show_review(call: PageCall) -> Shown:
+    """Shows a page of a review; a plan without some operations, if these are named.
+
+    What is served to its end, from its first page on, is what this cookie can approve.
+    """
+    engine, record = call.server.find_plan(call.path["plan"])
+    without = tuple(filter(None, call.query.get("without", "").split(",")))
+    number = page_number(call)
+    review, served = _review(call, engine, record, without, number)
+    pages = cut_pages(review.operations)
+    if number > len(pages):
+        raise NotFound(f"There is no page {number}; the last one is {len(pages)}.")
+    values = plan_values(call, engine, record, "review")
+    values |= _parts(call, engine, record, review, pages, number, without)
+    shown = Served(number, len(pages), served.was, served.without)
+
+    def then() -> None:
+        if review.digest:
+            memory, access = call.server.reviewed, call.access.access
+            memory.note(access, record.plan_id, review.digest, shown)
+
+    return Shown("plan_review.html", values, then=then)
+
+
+def page_number(call: PageCall) -> int:
+    """Returns which page of a review is asked for."""
+    return max(small_number(call.query.get("page", "")), 1)
+
+
+def cut_pages(found: Sequence[OperationReview]) -> list[range]:
+    """Returns the operations of each page by their places; there is always a first page."""
+    pages: list[range] = []
+    start = chars = 0
+    for at, one in enumerate(found):
+        size = len(one.diff or "")
+        if at > start and (at - start == PAGE_OPERATIONS or chars + size > PAGE_CHARS):
+            pages.append(range(start, at))
+            start, chars = at, 0
+        chars += size
+    return [*pages, range(start, len(found))]
+
+
+def _review(
+    call: PageCall,
+    engine: "Engine",
+    record: "PlanRecord",
+    without: tuple[str, ...],
+    number: int,
+) -> tuple[Review, Served]:
+    """Returns a plan's review, or that of a part of it, and what it was made from."""
+    if not without:
+        kept, key = call.server.reviews, (call.access.access, record.plan_id, record.digest)
+        known = kept.find(key) if number > 1 and record.digest else None
+        if known is not None:
+            return known, Served()
+        review = engine.review_history.review(record)
+        if review.digest:
+            kept.keep(key, review)
+        return review, Served()
+    call.server.check_role(call.access, "author", decides=False)
+    engine.approvals.check_live(record)
+    preview = engine.partial_approvals.preview(record, without)
+    ids = preview.was.ids
+    excluded = tuple(ids[index] for index in preview.smaller.declined)
+    return engine.review_history.partial(preview, ""), Served(was=record.digest, without=excluded)
+
+
+def _parts(
+    call: PageCall,
+    engine: "Engine",
+    record: "PlanRecord",
+    review: Review,
+    pages: Sequence[range],
+    number: int,
+    without: tuple[str, ...],
+) -> dict[str, Any]:
+    split = call.query.get("view", "") == "split"
+    said = comment_views(review.comments) if number == 1 or without else _comments(engine, record)
+    can_comment = call.may("author") and record.state in OPEN_STATES and not without
+    base = {"page": str(number) if number > 1 else "", "view": "split" if split else ""}
+    asked = call.query.get("on", "") if can_comment else ""
+    values = {"plan": record.plan_id, "csrf": call.csrf, "can_comment": can_comment, "base": base}
+
+    def threads(on: str, name: str) -> dict[int, Markup]:
+        found = comments_below(said, on, lambda thread: thread_html(thread, values))
+        place, _, line = asked.partition(":")
+        at = small_number(line)
+        if place == name and at:
+            found[at] = found.get(at, Markup("")) + thread_html((), {**values, "where": asked})
+        return found
+
+    def linked(name: str) -> Any:
+        if not can_comment:
+            return lambda line: ""
+        start = urlencode({key: value for key, value in base.items() if value})
+        return lambda line: f"?{start}&on={name}:{line}#say".replace("?&", "?")
+
+    shown = []
+    for at in pages[number - 1]:
+        one = review.operations[at]
+        own = tuple(each for each in said if each.on == one.id)
+        shown.append(
+            operation_view(
+                at + 1, review, one, threads(one.id, one.id[:12]), linked(one.id[:12]),
+                split=split, comments=own,
+            )
+        )  # fmt: skip
+    return {
+        "review": review,
+        "operations": shown,
+        "total": len(review.operations),
+        "page": number,
+        "pages": len(pages),
+        "last": number == len(pages),
+        "first_number": pages[number - 1].start + 1,
+        "split": split,
+        "base": base,
+        "without": ",".join(each[:12] for each in without),
+        "tree": _tree(review, pages[number - 1]),
+        "is_tree_whole": len(review.operations) <= MAX_TREE,
+        "page_of": _page_of(pages),
+        "risks": risk_views(review),
+        "since": review.since,
+        "since_words": changes_text(review.since) if review.since else "",
+        "since_lines": [*review_changes_lines(review.since)][1:] if review.since else [],
+        "text_rows": text_table(review.text, threads("plan", "plan"), linked("plan")),
+        "preview": preview_markdown(display_path(review.text)),
+        "comments": said,
+        "waiting": sum(not each.is_suggested for each in said),
+        "suggested": sum(each.is_suggested for each in said),
+        "can_comment": can_comment,
+        "rehearsal": rehearsal_row(review.rehearsal),
+        "rehearsal_words": rehearsal_text(review.rehearsal),
+        "estimate": estimate_text(review.estimate) if review.estimate else "",
+        "option": option_text(review) if review.option else "",
+        "excluded": [
+            {"id": one.id, "reason": one.reason, "subject": _named(one.op)}
+            for one in review.declined
+        ],
+        "numbers": {one.id: number for number, one in enumerate(review.operations, 1)},
+        "thread": lambda found: thread_html(found, values),
+        "say": lambda name: thread_html((), {**values, "where": name}),
+        "where": asked,
+    }
+
+
+def _named(op: Operation) -> str:
+    return f"{operation_kind(op)} {operation_subject(op)}"
+
+
+def _comments(engine: "Engine", record: "PlanRecord") -> list[CommentView]:
+    return comment_views(engine.comments.placed(record))
+
+
+def _tree(review: Review, page: range) -> list[TreeRow]:
+    files = [*tree_files(review.operations)]
+    if len(review.operations) > MAX_TREE:
+        files = [file for file in files if file.number - 1 in page]
+    return file_tree(files)
+
+
+def _page_of(pages: Sequence[range]) -> list[int]:
+    return [number for number, page in enumerate(pages, 1) for _ in page]
+
+
+def choose_without(call: PageCall) -> GoTo:
+    """Goes to the review of a plan without the operations that were chosen.
+
+    If these are excluded on the page already, it goes where the button leads: to a page or the
+    approval. What was ticked and not shown as excluded yet is shown first.
+    """
+    shown = [*filter(None, call.field("without").split(","))]
+    chosen = [each[:12] for each in dict.fromkeys([*shown, *call.fields("operation")])]
+    again = set(call.fields("include"))
+    left = [each for each in chosen if each not in again]
+    go, view = call.field("go"), call.field("view")
+    if set(left) != {each[:12] for each in shown}:
+        go = ""
+    if go == "approve":
+        return GoTo(link(f"/plans/{call.path['plan']}/approve", digest=call.field("digest")))
+    return GoTo(_review_path(call, page=go, view=view, without=",".join(left)))
+
+
+def remove_operation(call: PageCall) -> GoTo:
+    """Removes an operation from a draft, with what depends on it."""
+    call.ask(operations.remove, plan=call.path["plan"], operation=call.field("operation"))
+    return GoTo(_review_path(call, page=call.field("page")))
+
+
+def rehearse(call: PageCall) -> GoTo:
+    """Tries a plan in a scratch copy; each line of the form is a command instead of the usual."""
+    lines = [line.strip() for line in call.field("commands").splitlines()]
+    body = {"digest": call.field("digest"), "commands": [line for line in lines if line]}
+    call.ask(decisions.rehearse, body, plan=call.path["plan"])
+    return GoTo(f"/plans/{call.path['plan']}#work")
+
+
+def add_comment(call: PageCall) -> GoTo:
+    """Comments on lines of the text or of an operation."""
+    where, last = call.field("where"), call.field("last").strip()
+    first = where.partition(":")[2]
+    if last and first and last != first:
+        where = f"{where}-{last}"
+    body = {"where": where, "text": call.field("text")}
+    call.ask(comments_api.add_comment, body, plan=call.path["plan"])
+    return GoTo(_review_path(call, page=call.field("page"), view=call.field("view"), sent=where))
+
+
+def change_comment(call: PageCall) -> GoTo:
+    """Edits, keeps or removes a comment, by the button that was used."""
+    plan, comment = call.path["plan"], call.path["comment"]
+    match call.field("do"):
+        case "remove":
+            call.ask(comments_api.remove_comment, plan=plan, comment=comment)
+        case "keep":
+            call.ask(comments_api.change_comment, {"state": "kept"}, plan=plan, comment=comment)
+        case _:
+            body = {"text": call.field("text")}
+            call.ask(comments_api.change_comment, body, plan=plan, comment=comment)
+    return GoTo(_review_path(call, page=call.field("page"), view=call.field("view")))
+
+
+def send_image(call: PageCall) -> Response:
+    """Sends a picture of an operation, if its name and its size say that it is one."""
+    engine, record = call.server.find_plan(call.path["plan"])
+    frozen = engine.plans.repository().plan(record) if record.frozen else None
+    found = frozen.operations if frozen else engine.plans.operations(record)
+    ids = frozen.ids if frozen else operation_ids(found)
+    places = matching_operations(ids, call.path["operation"])
+    if len(places) != 1:
+        raise NotFound("There is no such operation.")
+    operation = found[places[0]]
+    side = call.path["side"]
+    state: FileState | None = (
+        getattr(operation, side, None) if side in ("before", "after") else None
+    )
+    kind = image_type(getattr(operation, "path", b""))
+    if state is None or not kind or state.size > MAX_IMAGE:
+        raise NotFound("This is not a picture that can be shown.")
+    content = b"".join(engine.drafts.content_reader(found)(state.digest))
+    return Response(content, media_type=kind)
+
+
+def _review_path(call: PageCall, **query: str) -> str:
+    given = {name: value for name, value in query.items() if value and value != "1"}
+    return f"/plans/{call.path['plan']}/review" + (f"?{urlencode(given)}" if given else "")
+
+
+PAGES: Final = (
+    PageRoute("GET", "/plans/{plan}/review", show_review),
+    PageRoute("POST", "/plans/{plan}/without", choose_without, "author"),
+    PageRoute("POST", "/plans/{plan}/remove", remove_operation, "author"),
+    PageRoute("POST", "/plans/{plan}/rehearse", rehearse, "author"),
+    PageRoute("POST", "/plans/{plan}/comments", add_comment, "author"),
+    PageRoute("POST", "/plans/{plan}/comments/{comment}", change_comment, "author"),
+    PageRoute("GET", "/plans/{plan}/images/{operation}/{side}", send_image),
+)

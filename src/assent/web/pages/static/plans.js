@@ -1,0 +1,80 @@
+// Pages of plans and runs: comments in place, what a command says live, and a note when a plan changes.
+const MOST_CHARS = 200000; // of live output that stay on the page
+
+document.addEventListener("click", (event) => {
+  const line = event.target.closest("td.n a");
+  if (line) {
+    event.preventDefault();
+    comment(line);
+  } else if (event.target.closest("[data-cancel]")) {
+    const form = event.target.closest("form.say");
+    const row = form && form.closest("tr.said[data-new]");
+    if (!row) return;
+    event.preventDefault();
+    row.remove();
+  }
+});
+
+/** Opens the comment form below a line; the server's page has the same form without script. */
+function comment(link) {
+  const template = document.getElementById("say-form");
+  const row = link.closest("tr");
+  if (!template || !row) return;
+  for (const old of document.querySelectorAll("tr.said[data-new]")) old.remove();
+  const where = decodeURIComponent(new URL(link.href).searchParams.get("on"));
+  const fresh = document.createElement("tr");
+  fresh.className = "said";
+  fresh.dataset.new = "yes";
+  const cell = fresh.appendChild(document.createElement("td"));
+  cell.colSpan = row.closest("table").matches(".split") ? 4 : row.cells.length;
+  cell.append(template.content.cloneNode(true));
+  const form = cell.querySelector("form");
+  form.elements.where.value = where;
+  const text = form.elements.text;
+  text.dataset.draft += where;
+  try {
+    text.value = localStorage.getItem(`assent draft ${text.dataset.draft}`) || "";
+  } catch {
+    // A browser that keeps nothing has no draft.
+  }
+  row.after(fresh);
+  text.focus();
+}
+
+// A draft is forgotten once the server says that it has what was typed.
+const sent = new URLSearchParams(location.search).get("sent");
+const review = document.querySelector("[data-plan]");
+try {
+  if (sent && review) {
+    const part = sent.replace(/-\d+$/, "");
+    localStorage.removeItem(`assent draft ${review.dataset.plan} ${part}`);
+    const address = new URL(location.href);
+    address.searchParams.delete("sent");
+    history.replaceState(null, "", address);
+  }
+  if (new URLSearchParams(location.search).get("decided")) {
+    const plan = location.pathname.split("/")[2];
+    for (const key of Object.keys(localStorage)) {
+      if (key.startsWith(`assent draft ${plan} `)) localStorage.removeItem(key);
+    }
+  }
+} catch {
+  // Without storage there are no drafts.
+}
+
+// What is read stays as it is; if the plan is another one by now, the page says so.
+const state = document.getElementById("state");
+const stale = document.getElementById("stale");
+const read = state && `${state.dataset.digest} ${state.dataset.state}`;
+document.addEventListener("assent:fresh", () => {
+  if (stale) stale.hidden = `${state.dataset.digest} ${state.dataset.state}` === read;
+});
+
+document.addEventListener("assent:delta", (event) => {
+  const shown = document.getElementById("live-output");
+  const { body } = event.detail;
+  if (!shown || body.kind !== "output") return;
+  const end = shown.scrollHeight - shown.scrollTop - shown.clientHeight < 8;
+  shown.textContent = (shown.textContent + body.text).slice(-MOST_CHARS);
+  if (end) shown.scrollTop = shown.scrollHeight;
+});

@@ -1,0 +1,283 @@
+"""`assent config`, and what a configuration that cannot be used says."""
+
+import signal
+import sys
+import tomllib
+
+import pytest
+from tests.cli.harness import World
+from tests.cli.terminal import Terminal
+
+COMMENTED = "# mine\n\nmodel = 'openai/x' # why\n\n# plans\n[plan]\nexport = 'PLAN.md'\n"
+# Ends itself at the moment when the new file is complete and the old one still there.
+KILLED = """
+import os, signal
+os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)
+from assent.cli import main
+main()
+"""
+
+
+def text(world: World) -> str:
+    return world.config.read_text("utf-8")
+
+
+def values(world: World, *words: str) -> dict[str, tuple[object, str]]:
+    rows = world.ok("config", *words)["settings"]
+    return {row["key"]: (row["value"], row["source"]) for row in rows}
+
+
+def test_a_setting_is_set_and_every_comment_stays(world: World) -> None:
+    world.config.write_text(COMMENTED, encoding="utf-8")
+    world.ok("config", "set", "mode", "ask")
+    world.ok("config", "set", "plan.export", "NEXT.md")
+    world.ok("config", "set", "budget.dollars", "2.5")
+    world.ok("config", "set", "verify.commands", '["make test"]')
+    assert tomllib.loads(text(world)) == {
+        "model": "openai/x",
+        "mode": "ask",
+        "plan": {"export": "NEXT.md"},
+        "budget": {"dollars": 2.5},
+        "verify": {"commands": ["make test"]},
+    }
+    for line in ("# mine", "model = 'openai/x' # why", "# plans"):
+        assert line in text(world).splitlines()
+    assert values(world, "get", "mode") == {"mode": ("ask", "user")}
+    world.ok("config", "unset", "mode")
+    assert values(world, "get", "mode") == {"mode": ("plan", "default")}
+
+
+def test_the_list_says_which_file_a_value_is_from(world: World) -> None:
+    world.config.write_text(COMMENTED, encoding="utf-8")
+    world.put(".opencode/assent.toml", b"[plan]\nexport = 'OURS.md'\n")
+    assert values(world, "list") == {
+        "model": ("openai/x", "user"),
+        "plan.export": ("OURS.md", "project"),
+    }
+    everything = values(world, "list", "--all")
+    assert everything["mode"] == ("plan", "default")
+    assert everything["undo.files"] == (100_000, "default")
+
+
+WRONG = {
+    "an unknown key": ("plan.stagging", "true", "plan.staging"),
+    "an unknown table": ("plam.staging", "true", "plan"),
+    "a wrong type": ("plan.staging", "maybe", "true or false"),
+    "a wrong word": ("mode", "nope", "auto-edit"),
+    "a wrong preset": ("preset", "wild", "safe, dev, full"),
+    "a number that is too small": ("scratch.max_mb", "0", "at least 1"),
+    "a rule without an action": ("rules", '[{permission = "bash"}]', "action"),
+    "a mode without a base": ("modes.own.label", "Own", "base"),
+    "no key at all": ("..", "x", "plan.export"),
+}
+
+
+@pytest.mark.parametrize("why", WRONG)
+def test_what_is_not_valid_is_not_written_and_says_what_is(world: World, why: str) -> None:
+    world.config.write_text(COMMENTED, encoding="utf-8")
+    key, value, named = WRONG[why]
+    error = world.no(2, "config", "set", key, value)
+    assert named in error["message"]
+    assert text(world) == COMMENTED
+
+
+BROKEN = {
+    "an unknown key": ("\n[plan]\nstagging = true\n", "line 3: plan.stagging", "plan.staging"),
+    "an unknown table": ("[plam]\nstaging = true\n", "line 1: plam", "plan"),
+    "a wrong type": ("[plan]\n\nstaging = 'x'\n", "line 3: plan.staging", "true or false"),
+    "a wrong value": ("mode = 'nope'\n", "line 1: mode", "ask, auto-edit, plan, yolo"),
+    "of a list": (
+        "[[rules]]\npermission = 'x'\naction = 'no'\n",
+        "line 3: rules[0].action",
+        "deny",
+    ),
+    "of a named table": ("[mcp.one]\ncommand = 'x'\n", "line 2: mcp.one.command", "a list"),
+    "something missing": ("[mcp.one]\ntimeout_s = 3\n", "line 1: mcp.one", "command"),
+    "no TOML": ("mode = \n", "line 1", "Invalid value"),
+}
+
+
+OF_SERVERS = {"of a named table", "something missing"}  # of a project: unread until it is trusted
+
+
+@pytest.mark.parametrize(
+    ("why", "project"),
+    [*((why, False) for why in BROKEN), *((why, True) for why in BROKEN if why not in OF_SERVERS)],
+)
+def test_an_unusable_file_is_named_with_line_key_and_what_would_be_right(
+    world: World, why: str, project: bool
+) -> None:
+    content, where, right = BROKEN[why]
+    path = world.config
+    if project:
+        path = world.root / ".opencode" / "assent.toml"
+        path.parent.mkdir()
+    path.write_text(content, encoding="utf-8")
+    error = world.no(2, "plan", "list")
+    for part in (str(path), where, right):
+        assert part in error["message"]
+    assert error["next"] == f"$EDITOR {path}"
+
+
+def test_the_system_file_is_explained_the_same_way(world: World) -> None:
+    world.config.with_name("keys.toml").write_text("revokt = []\n", encoding="utf-8")
+    error = world.no(2, "keys", "list")
+    assert "line 1: revokt is not a setting (did you mean revoked?)" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("budget.dollars", "1"), ("plan.critic", "a/b"), ("shell.unconfined", "true")],
+)
+def test_a_projects_file_gets_only_what_a_project_may_set(
+    world: World, key: str, value: str
+) -> None:
+    assert world.no(7, "config", "set", "--project", key, value)["error"] == "refused"
+    assert not (world.root / ".opencode" / "assent.toml").exists()
+
+
+def test_the_projects_file_is_changed_with_project(world: World) -> None:
+    before = text(world)
+    world.ok("config", "set", "--project", "plan.export", "PLAN.md")
+    file = world.root / ".opencode" / "assent.toml"
+    assert tomllib.loads(file.read_text("utf-8")) == {"plan": {"export": "PLAN.md"}}
+    assert text(world) == before
+    warned = world.run("config", "set", "--project", "retry.tries", "2")
+    assert b"assent trust give" in warned.err
+
+
+def test_a_write_that_is_killed_leaves_the_old_file(world: World) -> None:
+    world.config.write_text(COMMENTED, encoding="utf-8")
+    line = [sys.executable, "-c", KILLED, "config", "set", "mode", "ask"]
+    assert world.start(line).code == -signal.SIGKILL
+    assert text(world) == COMMENTED
+    world.ok("config", "set", "mode", "ask")
+    assert tomllib.loads(text(world))["mode"] == "ask"
+
+
+def test_a_folder_that_cannot_be_written_is_named(world: World) -> None:
+    world.config.parent.chmod(0o555)
+    answer = world.unprivileged("config", "set", "mode", "ask", "--json")
+    world.config.parent.chmod(0o755)
+    assert answer.error["error"] == "store"
+    assert str(world.config.parent) in answer.error["next"]
+
+
+def test_a_linked_file_keeps_its_place_and_its_mode(world: World) -> None:
+    real = world.base / "dotfiles.toml"
+    world.config.replace(real)
+    world.config.symlink_to(real)
+    real.chmod(0o640)
+    world.ok("config", "set", "mode", "ask")
+    assert world.config.is_symlink()
+    assert tomllib.loads(real.read_text("utf-8"))["mode"] == "ask"
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_values_of_keys_are_masked(world: World) -> None:
+    header = '{ Authorization = "Bearer abcdefghijklmnop" }'
+    world.ok("config", "set", "providers.own.base_url", "http://127.0.0.1:9/v1")
+    world.ok("config", "set", "providers.own.headers", header)
+    for form in ((), ("--json",)):
+        answer = world.run("config", "list", *form)
+        assert answer.code == 0
+        assert b"abcdefghijklmnop" not in answer.out
+
+
+def editing(world: World, script: str) -> Terminal:
+    """Runs `config edit` with an editor that is a program."""
+    editor = world.base / "editor"
+    editor.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    editor.chmod(0o755)
+    env = {"EDITOR": str(editor), "VISUAL": str(editor)}
+    return Terminal(world, "config", "edit", shared=("stdin", "stdout", "stderr"), env=env)
+
+
+def test_an_edited_file_is_saved_if_it_is_valid(world: World) -> None:
+    seat = editing(world, 'printf \'mode = "ask"\\n\' >> "$1"; touch -d tomorrow "$1"')
+    world.config.write_text("# mine\n", encoding="utf-8")
+    assert seat.end().code == 0
+    assert text(world).endswith('mode = "ask"\n')
+
+
+def test_an_edited_file_that_is_not_valid_is_asked_about_and_not_saved(world: World) -> None:
+    before = text(world)
+    seat = editing(world, 'printf \'mode = 3\\n\' > "$1"; touch -d tomorrow "$1"')
+    seat.wait_for(b"Edit again? ")
+    assert b"line 1: mode must be one of" in seat.screen
+    seat.type(b"n\r")
+    assert seat.end().code == 4
+    assert text(world) == before
+
+
+def test_servers_of_tools_are_added_and_removed(world: World) -> None:
+    before = text(world)
+    world.ok("mcp", "add", "files", "--env", "A=b", "--timeout", "5", "--", "npx", "files", "-y")
+    assert tomllib.loads(text(world))["mcp"]["files"] == {
+        "command": ["npx", "files", "-y"],
+        "environment": {"A": "b"},
+        "timeout_s": 5.0,
+    }
+    assert world.no(2, "mcp", "add", "files", "--", "x")["error"] == "usage"
+    world.ok("mcp", "remove", "files")
+    assert tomllib.loads(text(world)) == tomllib.loads(before)
+    assert world.no(1, "mcp", "remove", "files")["error"] == "not_found"
+
+
+def test_agents_are_listed_and_shown(world: World) -> None:
+    folder = world.config.parent / "agents"
+    folder.mkdir()
+    (folder / "own.md").write_text("---\ndescription: Mine\n---\nBe brief.\n", encoding="utf-8")
+    rows = {row["name"]: row for row in world.ok("agents", "list")["agents"]}
+    assert rows["own"]["source"] == "user"
+    assert rows["plan"]["source"] == "builtin"
+    assert world.ok("agents", "show", "own")["prompt"].strip() == "Be brief."
+    assert world.no(1, "agents", "show", "owm")["error"] == "not_found"
+
+
+def test_help_shows_topics_documents_and_commands(world: World) -> None:
+    topics = {row["topic"] for row in world.ok("help")["topics"]}
+    assert {"configuration", "models", "errors", "security"} <= topics
+    for topic in sorted(topics):
+        assert world.ok("help", topic)["text"].strip()
+    shown = world.run("help", "configuration").out.decode()
+    assert "Unknown keys are errors" in shown
+    assert "<!--" not in shown
+    assert world.run("help", "approve").out == world.run("approve", "--help").out
+    error = world.no(1, "help", "configration")
+    assert error["next"] == "assent help configuration"
+
+
+def completed(world: World, *words: str) -> set[str]:
+    """Completes the last word with the script, in a real bash."""
+    script = world.process("completion", "bash").out.decode()
+    line = " ".join(f"'{word}'" for word in words)
+    ask = (
+        f"{script}\nCOMP_WORDS=({line})\nCOMP_CWORD={len(words) - 1}\n_assent\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    answer = world.start(["bash", "-c", ask])
+    assert answer.code == 0, answer
+    return set(answer.out.decode().split())
+
+
+def test_bash_completes_commands_options_and_values(world: World) -> None:
+    assert completed(world, "assent", "conf") == {"config"}
+    assert completed(world, "assent", "config", "") >= {"get", "set", "list", "edit", "unset"}
+    assert completed(world, "assent", "config", "set", "--pro") == {"--project"}
+    assert completed(world, "assent", "--mod") == {"--mode", "--model"}
+    assert completed(world, "assent", "-C", "/tmp", "plan", "sh") == {"show"}
+    assert completed(world, "assent", "--mode", "a") == {"ask", "auto-edit"}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_have_every_command(world: World, shell: str) -> None:
+    script = world.ok("completion", shell)["script"]
+    for name in ("approve", "config", "--json"):
+        assert name.removeprefix("--") in script
+
+
+def test_an_unknown_option_gets_the_nearest(world: World) -> None:
+    answer = world.run("--modle", "x")
+    assert answer.code == 2
+    assert b"--model" in answer.err or b"--mode" in answer.err

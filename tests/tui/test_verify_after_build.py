@@ -1,0 +1,121 @@
+"""After a build the model is asked to verify it, unless the user turned that off."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.scripts import PLANS, Turn, turn
+from tests.tui.harness import UNVERIFIED, Seat, Stage
+from tests.tui.panel_actions import Reader
+
+from assent.core.session.event import MessageAdded
+from assent.tui.app import VERIFYING
+from assent.tui.host import StartOptions
+from assent.tui.panels.run import VERIFY_OFF, VERIFY_ON, RunPanel
+
+FOUND = "I checked: hello.txt is there and greets."
+CHECK: Turn = turn("", ("shell", {"command": "cat hello.txt", "description": "Look"}))
+GOING_ON = StartOptions(going_on=True)
+
+
+@pytest.fixture
+def verified(tmp_path: Path) -> Stage:
+    """A stage whose user left the setting as it is."""
+    stage = Stage(tmp_path)
+    text = stage.config.read_text("utf-8")
+    assert UNVERIFIED in text
+    stage.config.write_text(text.replace(UNVERIFIED, ""), encoding="utf-8")
+    return stage
+
+
+def asked(seat: Seat) -> int:
+    """Returns how often the model was asked to verify something."""
+    record = seat.app.session_controller.record
+    events = seat.app.engine.sessions.events(record) if record else []
+    told = [one.event for one in events if isinstance(one.event, MessageAdded)]
+    return sum(one.synthetic == "verify" for one in told)
+
+
+async def built(seat: Seat) -> None:
+    """Approves the plan of the session on the screen, and builds it."""
+    reader = Reader(seat)
+    await reader.open()
+    await reader.to_the_end()
+    await reader.press("1", "y")
+    await seat.until(lambda: isinstance(seat.app.screen, RunPanel))
+    await seat.until(lambda: seat.app.run_controller.report is not None)
+
+
+def presented(stage: Stage, *turns: Turn) -> None:
+    stage.script(*PLANS, *turns)
+    assert stage.run("-p", "--model", stage.model, "Greet").code == 3
+
+
+def test_the_model_verifies_what_was_built_and_says_what_it_found(verified: Stage) -> None:
+    presented(verified, CHECK, turn(FOUND))
+
+    async def act(seat: Seat) -> None:
+        await built(seat)
+        await seat.rest()
+        await seat.press("escape")
+        await seat.shows(FOUND)
+        assert asked(seat) == 1
+        record = seat.app.session_controller.record
+        assert record is not None
+        assert record.mode == "plan"
+
+    verified.show(act, GOING_ON)
+    assert verified.files()[b"hello.txt"][2] == b"hello\n"
+
+
+def test_the_setting_turns_it_off(stage: Stage) -> None:
+    presented(stage, turn("Never."))
+
+    async def act(seat: Seat) -> None:
+        await built(seat)
+        await seat.rest()
+        assert asked(seat) == 0
+        assert VERIFYING not in seat.text()
+
+    stage.show(act, GOING_ON)
+
+
+def test_a_project_cannot_turn_it_off(verified: Stage) -> None:
+    folder = verified.root / ".opencode"
+    folder.mkdir(exist_ok=True)
+    (folder / "assent.toml").write_text("[verify]\nafter_build = false\n", encoding="utf-8")
+    with verified.here():
+        assert verified.host().verifies
+
+
+def test_one_key_turns_it_off_while_it_is_built(verified: Stage) -> None:
+    verified.script(turn("Never."))
+    verified.plan("greet", "Greet politely")
+    verified.ok("stage", "run", "--script", "until test -e go; do sleep 0.02; done")
+    verified.approve()
+
+    async def act(seat: Seat) -> None:
+        seat.app.build_plan(seat.app.engine.plans.find().plan_id)
+        await seat.opened(RunPanel)
+        await seat.shows(VERIFY_OFF)
+        await seat.press("v")
+        await seat.shows(VERIFY_ON)
+        assert not seat.app.verifies
+        await seat.press("v")
+        assert seat.app.verifies
+        await seat.press("escape")
+        verified.put("go", b"")
+        await seat.rest()
+
+    verified.show(act)
+
+
+def test_a_build_of_the_command_line_asks_no_model(verified: Stage) -> None:
+    presented(verified, turn("Never."))
+    verified.ok("approve", "--digest", str(verified.ok("plan", "show")["digest"]))
+    verified.ok("build")
+
+    async def act(seat: Seat) -> None:
+        await seat.rest()
+        assert asked(seat) == 0
+
+    verified.show(act, GOING_ON)
