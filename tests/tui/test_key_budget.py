@@ -134,7 +134,8 @@ async def opened(seat: Seat) -> None:
 async def reviewed(seat: Seat) -> None:
     """Waits until all of what is on the screen was looked at: it fits."""
     reader = Reader(seat)
-    await seat.until(lambda: seat.text() and reader.panel.standing.read and reader.panel.listening)
+    await reader.reads()
+    await seat.until(lambda: seat.text() and reader.panel.standing.read)
 
 
 async def done(seat: Seat) -> None:
