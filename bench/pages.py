@@ -35,8 +35,8 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 def page_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures edits until they are seen, reviews until they can be read, and what pages load."""
     own = sum(map(len, static_files().values()))
-    bar = within(OWN_BYTES / 1024)
-    yield Figure("script and style of all pages", own / 1024, None, bar, "size")
+    size = within(OWN_BYTES / 1024)
+    yield Figure("script and style of all pages", own / 1024, None, size, "size")
     if not os.path.exists(CHROMIUM):
         return
     work.mkdir(exist_ok=True)
