@@ -36,6 +36,17 @@ def test_folders_with_one_folder_in_them_are_joined() -> None:
     ]
 
 
+def test_files_that_are_not_shown_count_for_their_folders() -> None:
+    files = [file(b"a/one.py", 3), file(b"a/b/two.py", 2), file(b"c/three.py", 1)]
+    rows = file_tree(files, lambda each: each.number == 3)
+    assert [(row.depth, row.name, row.added, row.files, row.first) for row in rows] == [
+        (0, "a/", 2, 2, 2),
+        (1, "b/", 1, 1, 2),
+        (1, "one.py", 1, 0, 0),
+        (0, "c/", 1, 1, 1),
+    ]
+
+
 def test_a_hidden_character_in_a_name_is_visible() -> None:
     assert file_tree([file("a\u200b".encode())])[0].name == "a<U+200B>"
 

@@ -1,5 +1,7 @@
 """What pages are made of: a conversation, and Markdown that brings nothing in."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from assent.core.event import EventBody, StoredEvent
@@ -20,6 +22,7 @@ from assent.core.session.event import (
 )
 from assent.web.pages.conversation import Conversation, fold_conversation
 from assent.web.pages.markdown import MAX_CHARS, markdown_html
+from assent.web.pages.templates import PIECE_CHARS, environment, render_pieces
 
 AT = "2026-01-02T03:04:05Z"
 CALL = PartSaid(ToolCall("c1", "shell", {"command": "make\nx"}))
@@ -35,6 +38,23 @@ def folded(*events: EventBody) -> Conversation:
 
 def said(id: str, text: str, about: str = "") -> MessageAdded:
     return MessageAdded(id, "plan", (TextPart(text),), synthetic=about)
+
+
+def test_a_page_in_pieces_is_sent_before_its_end_is_known() -> None:
+    asked: list[int] = []
+
+    def rows() -> Iterator[str]:
+        for number in range(3):
+            asked.append(number)
+            yield "<x>" * PIECE_CHARS
+
+    template = environment().from_string("{{ head }}{% for row in rows %}{{ row }}{% endfor %}.")
+    pieces = render_pieces(template, {"head": "h" * PIECE_CHARS, "rows": rows()})
+    assert next(pieces) == "h" * PIECE_CHARS
+    assert asked == []
+    assert next(pieces) == "&lt;x&gt;" * PIECE_CHARS
+    assert asked == [0]
+    assert "".join(pieces) == "&lt;x&gt;" * PIECE_CHARS * 2 + "."
 
 
 def test_what_was_said_and_done_comes_in_order() -> None:

@@ -1,5 +1,6 @@
 """Plans, reviews, decisions and runs as pages, by plain forms: no script is needed for any."""
 
+import http.client
 import re
 import time
 from pathlib import Path
@@ -325,6 +326,46 @@ def test_many_operations_are_read_page_by_page(server: Served) -> None:
     person.send("/approve", do="approve")
     assert "skipped" not in approvals(world)[-1]
     person.open(f"{path}/review?page=6", 404)
+
+
+def test_the_tree_of_a_large_plan_has_all_folders_and_what_is_risky(server: Served) -> None:
+    world, person = server.world, reader(server)
+    plan = world.plan()["plan_id"]
+    names = [f"src/m{n // 30}/f{n}" for n in range(300)] + [".github/workflows/ci.yml"]
+    patch = "".join(f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n" for name in names)
+    world.ok("stage", "patch", "-", stdin=patch.encode())
+    world.propose()
+    paths = [row["path"] for row in operations(person, f"/plans/{plan}")]
+    person.open(f"/plans/{plan}/review?page=2&view=split")
+    _, _, tree = person.html.partition('<ul class="flat files">')
+    rows = re.findall(r'<li class="d\d">\s*(.*?)\s*</li>', tree.partition("</ul>")[0], re.S)
+    shown = [re.sub(r"<[^>]*>", "", row).split()[0] for row in rows]
+    here = [each.rpartition("/")[2] for each in paths[50:100]]
+    assert {"ci.yml", "src/", *(f"m{n}/" for n in range(10)), *here} <= {*shown}
+    assert len(shown) < 75, "no file of other pages, unless it is risky"
+    (to,) = re.findall(r'href="([^"]*)"><bdi>m9/</bdi> 30<', tree)
+    first = 1 + min(at for at, path in enumerate(paths) if path.startswith("src/m9/"))
+    assert to == f"?page={(first - 1) // 50 + 1}&amp;view=split#o{first}"
+
+
+def test_a_page_that_was_not_sent_to_its_end_was_not_shown(server: Served) -> None:
+    """A review is sent while it is rendered: who hangs up half-way has not seen it."""
+    world, person = server.world, reader(server)
+    plan = world.plan()["plan_id"]
+    lines = "".join(f"+line {n} {'x' * 900}\n" for n in range(9_000))
+    patch = f"--- /dev/null\n+++ b/large\n@@ -0,0 +1,9000 @@\n{lines}"
+    world.ok("stage", "patch", "-", stdin=patch.encode())
+    digest = world.propose()
+    path = f"/plans/{plan}"
+    connection = http.client.HTTPConnection(person.client.address)
+    connection.request("GET", f"{path}/review", headers=person.client.headers)
+    response = connection.getresponse()
+    assert b'id="risks"' in response.read(20_000)
+    connection.close()
+    response.close()
+    person.open(f"{path}/approve?digest={digest}", 409)
+    person.open(f"{path}/review")
+    person.open(f"{path}/approve?digest={digest}")
 
 
 def test_g10_a_tick_is_never_lost_on_the_way_to_the_approval(server: Served) -> None:

@@ -1,7 +1,7 @@
 """File tree: the files that operations touch, in their folders, with how many lines change."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -35,6 +35,8 @@ class TreeRow(msgspec.Struct, frozen=True):
     added: int
     removed: int
     file: TreeFile | None = None  # None: a folder
+    files: int = 0  # in a folder and those below it,
+    first: int = 0  # and the first operation on one of them
 
 
 def tree_files(operations: Iterable[OperationReview]) -> Iterator[TreeFile]:
@@ -47,16 +49,24 @@ def tree_files(operations: Iterable[OperationReview]) -> Iterator[TreeFile]:
             yield TreeFile(path, number, kind, *counts, one.diff is not None, one.is_risky)
 
 
-def file_tree(files: Iterable[TreeFile]) -> list[TreeRow]:
-    """Returns the rows of the tree in the order of paths; each folder stands before its files."""
+def file_tree(
+    files: Iterable[TreeFile], is_shown: Callable[[TreeFile], bool] = lambda file: True
+) -> list[TreeRow]:
+    """Returns the rows of the tree in the order of paths; each folder stands before its files.
+
+    A file that is not shown has no row, and counts for its folders.
+    """
     ordered = sorted(files, key=lambda file: file.path.split(b"/"))
-    added, removed = Counter[bytes](), Counter[bytes]()
+    added, removed, counts = Counter[bytes](), Counter[bytes](), Counter[bytes]()
+    first: dict[bytes, int] = {}
     entries: dict[bytes, set[bytes]] = {}
     for file in ordered:
         inside = file.path + _FILE  # a file may give way to a folder of its name
         for folder in _folders(file.path):
             added[folder] += file.added
             removed[folder] += file.removed
+            counts[folder] += 1
+            first[folder] = min(file.number, first.get(folder, file.number))
             entries.setdefault(folder, set()).add(inside)
             inside = folder
     rows: list[TreeRow] = []
@@ -69,8 +79,11 @@ def file_tree(files: Iterable[TreeFile]) -> list[TreeRow]:
         for depth, folder in enumerate(folders[same:], same):
             above = len(folders[depth - 1]) if depth else 0
             name = f"{visible_path(folder[above:])}/".removeprefix("/")
-            rows.append(TreeRow(depth, name, added[folder], removed[folder]))
+            sums = added[folder], removed[folder]
+            rows.append(TreeRow(depth, name, *sums, None, counts[folder], first[folder]))
         shown = folders
+        if not is_shown(file):
+            continue
         name = visible_path(file.path.rpartition(b"/")[2])
         rows.append(TreeRow(len(folders), name, file.added, file.removed, file))
     return rows

@@ -1,7 +1,7 @@
 """A page: its path, what it shows or does for whom, and how it calls what the API calls."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
 from time import monotonic
 from typing import Any, Final, Literal, TypeAlias, get_args
@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, urlencode
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from assent.core.access import Access
 from assent.core.errors import AssentError, UsageError
@@ -20,7 +20,7 @@ from assent.web.api.server import workspaces
 from assent.web.caller import CSRF_HEADER, check_csrf, cookie_secret, csrf_token, known_access
 from assent.web.endpoint import Answer, ApiCall, Endpoint
 from assent.web.errors import Forbidden, NotLoggedIn, TooLarge, status_of
-from assent.web.pages.templates import render
+from assent.web.pages.templates import render, render_pieces, template_named
 from assent.web.server import Server
 
 MAX_FORM: Final = 2 << 20  # bytes; what people write in forms is text
@@ -49,6 +49,7 @@ class Shown(msgspec.Struct, frozen=True):
     values: Mapping[str, Any]
     status: int = 200
     then: Callable[[], None] | None = None  # done if it was rendered, and the person sees it
+    in_pieces: bool = False  # sent while it is rendered: its end takes long
 
 
 class GoTo(msgspec.Struct, frozen=True):
@@ -212,6 +213,10 @@ class PageHandler:
         match found:
             case Shown(template, values, status, then):
                 around = self._bar.values(call) if bar is None else bar
+                if found.in_pieces:
+                    pieces = render_pieces(template_named(template), {**around, **values})
+                    sent = _sent(pieces, then if call.shows else None)
+                    return StreamingResponse(sent, status, media_type="text/html")
                 answer = HTMLResponse(render(template, {**around, **values}), status)
                 if then and call.shows:
                     then()
@@ -220,6 +225,14 @@ class PageHandler:
                 return RedirectResponse(path, 303)
             case _:
                 return found
+
+
+async def _sent(pieces: Iterator[str], then: Callable[[], None] | None) -> AsyncIterator[str]:
+    """Yields a page in pieces; it counts as seen once its last one was taken to be sent."""
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        yield piece
+    if then:
+        then()
 
 
 def error_page(error: AssentError) -> Response:

@@ -25,6 +25,7 @@ from assent.web.pages.page import GoTo, PageCall, PageRoute, Shown, link
 from assent.web.pages.plans import plan_values, small_number
 from assent.web.pages.review_view import (
     CommentView,
+    OperationView,
     comment_views,
     comments_below,
     image_type,
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 
 PAGE_OPERATIONS: Final = 50  # as many as a browser shows at once
 PAGE_CHARS: Final = 200_000  # of diffs, from which a page is full with fewer operations
-MAX_TREE: Final = 1_500  # files of all pages that the tree lists; beyond, those of this page
+MAX_FILES: Final = 200  # of which the tree lists all; beyond, folders and what is risky or here
+MAX_ROWS: Final = 500  # of such a tree; beyond, it lists the files of this page alone
 MAX_IMAGE: Final = 8 << 20
 
 
@@ -66,7 +68,7 @@ def show_review(call: PageCall) -> Shown:
             memory, access = call.server.reviewed, call.access.access
             memory.note(access, record.plan_id, review.digest, shown)
 
-    return Shown("plan_review.html", values, then=then)
+    return Shown("plan_review.html", values, then=then, in_pieces=True)
 
 
 def page_number(call: PageCall) -> int:
@@ -142,29 +144,29 @@ def _parts(
         start = urlencode({key: value for key, value in base.items() if value})
         return lambda line: f"?{start}&on={name}:{line}#say".replace("?&", "?")
 
-    shown = []
-    for at in pages[number - 1]:
+    def operation(at: int) -> OperationView:
         one = review.operations[at]
         own = tuple(each for each in said if each.on == one.id)
-        shown.append(
-            operation_view(
-                at + 1, review, one, threads(one.id, one.id[:12]), linked(one.id[:12]),
-                split=split, comments=own,
-            )
+        return operation_view(
+            at + 1, review, one, threads(one.id, one.id[:12]), linked(one.id[:12]),
+            split=split, comments=own,
         )  # fmt: skip
+
+    tree, tree_words = review_tree(review.operations, pages[number - 1])
     return {
         "review": review,
-        "operations": shown,
+        "operations": map(operation, pages[number - 1]),  # each when the page gets to it
         "total": len(review.operations),
         "page": number,
         "pages": len(pages),
         "last": number == len(pages),
         "first_number": pages[number - 1].start + 1,
+        "last_number": pages[number - 1].stop,
         "split": split,
         "base": base,
         "without": ",".join(each[:12] for each in without),
-        "tree": _tree(review, pages[number - 1]),
-        "is_tree_whole": len(review.operations) <= MAX_TREE,
+        "tree": tree,
+        "tree_words": tree_words,
         "page_of": _page_of(pages),
         "risks": risk_views(review),
         "since": review.since,
@@ -199,11 +201,15 @@ def _comments(engine: "Engine", record: "PlanRecord") -> list[CommentView]:
     return comment_views(engine.comments.placed(record))
 
 
-def _tree(review: Review, page: range) -> list[TreeRow]:
-    files = [*tree_files(review.operations)]
-    if len(review.operations) > MAX_TREE:
-        files = [file for file in files if file.number - 1 in page]
-    return file_tree(files)
+def review_tree(operations: Sequence[OperationReview], page: range) -> tuple[list[TreeRow], str]:
+    """Returns the rows of the tree of files beside a page, and what it leaves out."""
+    files = [*tree_files(operations)]
+    if len(files) <= MAX_FILES:
+        return file_tree(files), ""
+    rows = file_tree(files, lambda file: file.is_risky or file.number - 1 in page)
+    if len(rows) <= MAX_ROWS:
+        return rows, "All folders, with the files of this page and risky ones."
+    return file_tree(file for file in files if file.number - 1 in page), "Files of this page."
 
 
 def _page_of(pages: Sequence[range]) -> list[int]:

@@ -1,12 +1,12 @@
 """Templates of pages: everything is escaped, and no hidden character stays hidden."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from assent.core.text.hidden_chars import visible, visible_line, visible_path, visible_text
@@ -18,11 +18,33 @@ from assent.web.pages.static_files import static_url
 
 FOLDER: Final = os.path.join(os.path.dirname(__file__), "templates")
 SHORT_DIGEST: Final = 12  # characters
+PIECE_CHARS: Final = 8_192  # of a page that is sent in pieces
 
 
 def render(name: str, values: Mapping[str, Any]) -> str:
     """Returns a template of ours with values in it."""
-    return environment().get_template(name).render(values)
+    return template_named(name).render(values)
+
+
+def template_named(name: str) -> Template:
+    """Returns a template of ours."""
+    return environment().get_template(name)
+
+
+def render_pieces(template: Template, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yields a template with values in it, in pieces as soon as they are large enough to send.
+
+    A value that is an iterator is asked for its next one when the pieces before it were taken.
+    """
+    piece: list[str] = []
+    size = 0
+    for text in template.generate(values):
+        piece.append(text)
+        size += len(text)
+        if size >= PIECE_CHARS:
+            yield "".join(piece)
+            piece, size = [], 0
+    yield "".join(piece)
 
 
 @cache
