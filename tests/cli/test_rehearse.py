@@ -243,9 +243,51 @@ def test_g12_the_users_own_commands_run_beside_those_of_the_text_if_they_are_req
     assert refused["next"] == "assent rehearse"
     found = drafted.ok("rehearse")
     assert [(one["line"], one["source"]) for one in found["commands"]] == [
-        ("true", "plan"), ("grep -q new a.txt", "user")]  # fmt: skip
+        ("grep -q new a.txt", "user"), ("true", "plan")]  # fmt: skip
     assert drafted.ok("review")["rehearsal"]["passed"] is True
     drafted.ok("approve", "--digest", digest)
+
+
+def test_g12_what_a_text_names_cannot_change_the_tools_of_the_users_own_commands(
+    drafted: World,
+) -> None:
+    """A plan that fails the user's own check stays one that failed, whatever its text runs."""
+    drafted.put(".gitignore", b"tools/\n")
+    drafted.put("tools/check", b"#!/bin/sh\ngrep -q other a.txt\n", 0o755)
+    own = '[verify]\ncommands = ["tools/check"]\n'
+    configure(drafted, f"{TRUSTING}require_rehearsal = true\n{own}")
+    text = drafted.text().read_bytes()
+    forged = b"verify: [\"printf '#!/bin/sh' > tools/check\", tools/check]"
+    drafted.text().write_bytes(b"---\n%s\n---\n" % forged + text)
+    digest = drafted.propose()
+    failed = drafted.run("rehearse", "--json")
+    assert (failed.code, failed.json["passed"]) == (1, False)
+    assert [(one["source"], one["exit"]) for one in failed.json["commands"]] == [
+        ("user", 1), ("plan", None)]  # fmt: skip
+    assert drafted.no(7, "approve", "--digest", digest)["error"] == "not_rehearsed"
+
+
+def test_g12_all_of_the_users_own_commands_run_however_many(drafted: World) -> None:
+    lines = [f"true {number}" for number in range(40)]
+    own = f"[verify]\ncommands = {[*lines, 'grep -q other a.txt']}\n"
+    configure(drafted, f"{TRUSTING}require_rehearsal = true\n{own}")
+    digest = drafted.propose()
+    failed = drafted.run("rehearse", "--json")
+    assert (failed.code, [one["exit"] for one in failed.json["commands"]]) == (1, [0] * 40 + [1])
+    assert drafted.no(7, "approve", "--digest", digest)["error"] == "not_rehearsed"
+    configure(drafted, f"{TRUSTING}require_rehearsal = true\n{own.replace('other', 'new')}")
+    assert drafted.ok("rehearse")["passed"] is True
+    drafted.ok("approve", "--digest", digest)
+
+
+def test_g12_a_text_that_names_too_many_commands_is_neither_tried_nor_proposed(
+    drafted: World,
+) -> None:
+    lines = ", ".join(f"true {number}" for number in range(17))
+    text = f"---\nverify: [{lines}]\n---\n".encode() + drafted.text().read_bytes()
+    drafted.text().write_bytes(text)
+    for command in ("rehearse", "propose"):
+        assert "names 17 commands" in drafted.no(1, command)["message"]
 
 
 def test_g12_what_a_text_names_covers_up_no_failure_of_the_users_own_commands(
@@ -257,7 +299,7 @@ def test_g12_what_a_text_names_covers_up_no_failure_of_the_users_own_commands(
     drafted.text().write_bytes(b"---\nverify: ['true']\n---\n" + text)
     digest = drafted.propose()
     failed = drafted.run("rehearse", "--json")
-    assert (failed.code, [one["exit"] for one in failed.json["commands"]]) == (1, [0, 1])
+    assert (failed.code, [one["exit"] for one in failed.json["commands"]]) == (1, [1, None])
     assert drafted.no(7, "approve", "--digest", digest)["error"] == "not_rehearsed"
 
 

@@ -5,8 +5,9 @@ import shlex
 
 import msgspec
 import pytest
-from tests.cli.harness import PROGRAM, World
+from tests.cli.harness import PROGRAM, World, unsandboxed
 from tests.cli.terminal import Terminal
+from tests.sandbox.profiles import needs_bubblewrap
 
 from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.status import cache_key, find_bwrap
@@ -199,3 +200,49 @@ def test_many_names_and_many_secrets(world: World) -> None:
     assert "1001 files here would have to be hidden" in told["message"]
     world.start(["rm", "7.env"])
     assert world.run("shell", "run", "ls -d 7*.env | wc -l").out == b"110\n"
+
+
+DENIES = """
+[permission.bash]
+"git log *" = "deny"
+"pytest *" = "deny"
+[permission.read]
+"plans/*" = "deny"
+"""
+
+
+@needs_bubblewrap
+def test_f70_rules_that_deny_hold_for_lines_that_a_person_runs(repo: World) -> None:
+    """A deny binds everything that Assent runs, whoever typed it."""
+    repo.put("plans/secret.txt", b"canary\n")
+    repo.put("open.txt", b"open\n")
+    repo.config.write_text(DENIES)
+    for copy in ((), ("--scratch",)):
+        refused = repo.no(7, "shell", "run", *copy, "cat open.txt; git log -1")
+        assert (refused["error"], refused["next"]) == ("refused", "assent rules list")
+        assert "`bash: git log * = deny`" in refused["message"]
+        hidden = repo.process("shell", "run", *copy, "cat open.txt; cat plans/secret.txt")
+        assert hidden.out.startswith(b"open\n")
+        assert b"canary" not in hidden.out + hidden.err
+    assert b"a rule denies reading it" in repo.process("shell", "run", "cat plans/secret.txt").err
+    assert repo.no(7, "shell", "run", "--scratch", "touch x; pytest -q")["error"] == "refused"
+    assert repo.ok("scratch", "clear", "--all") == {"removed": ["shell"]}
+
+
+@needs_bubblewrap
+def test_f70_rules_of_a_project_that_deny_hold_for_lines_that_a_person_runs(repo: World) -> None:
+    repo.put("notes.txt", b"canary\n")
+    repo.put(".opencode/assent.toml", b'[permission]\nread = { "notes.txt" = "deny" }\n')
+    for copy in ((), ("--scratch",)):
+        hidden = repo.process("shell", "run", *copy, "cat notes.txt")
+        assert b"canary" not in hidden.out + hidden.err
+
+
+def test_f70_without_a_sandbox_what_rules_hide_is_not_read(repo: World) -> None:
+    repo.put("plans/secret.txt", b"canary\n")
+    repo.config.write_text(DENIES)
+    for line in ("cat plans/secret.txt", "cat plans/*", "grep -r canary ."):
+        answer = unsandboxed(repo, "shell", "run", line)
+        assert answer.code
+        assert b"canary\n" not in answer.out
+    assert unsandboxed(repo, "shell", "run", "--json", "git log -1").code == 7

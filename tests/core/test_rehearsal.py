@@ -5,7 +5,13 @@ from msgspec.structs import replace
 
 from assent.core.errors import InvalidPlan
 from assent.core.plan.operation import FileState, WriteFile
-from assent.core.plan.plan import MAX_VERIFY, Plan, ReliedOnFile, front_matter
+from assent.core.plan.plan import (
+    MAX_VERIFY,
+    Plan,
+    ReliedOnFile,
+    declaration_problem,
+    front_matter,
+)
 from assent.core.plan.rehearsal import (
     ChosenBy,
     Rehearsal,
@@ -66,7 +72,6 @@ def test_g12_the_first_source_that_names_commands_is_taken() -> None:
     assert verify_commands([], b"", (), *every[1:]) == (VerifyCommand("p", "project"),)
     assert verify_commands([], b"", confirmed=("c",)) == (VerifyCommand("c", "confirmed"),)
     assert verify_commands([" "], b"", user=("",)) == ()
-    assert len(verify_commands([f"true {n}" for n in range(99)], b"")) == MAX_VERIFY
 
 
 def test_g12_a_declaration_that_cannot_be_read_is_refused() -> None:
@@ -79,12 +84,32 @@ def test_g12_what_a_plan_names_does_not_replace_commands_that_an_approval_requir
     named = tuple(VerifyCommand(line, "plan") for line in front_matter(VERIFIED).verify)
     assert verify_commands([], VERIFIED, own) == named
     both = verify_commands([], VERIFIED, own, required=True)
-    assert both == (*named, VerifyCommand("make docs", "user"))  # and no line twice
+    # The user's own come first, and no line twice.
+    assert both == (
+        *(VerifyCommand(line, "user") for line in own),
+        VerifyCommand("make test", "plan"),
+    )
     given = verify_commands(["x"], VERIFIED, own, required=True)
     assert given == (VerifyCommand("x", "argument"),)
-    many = b"---\nverify: [%s]\n---\n" % b", ".join(b"true %d" % n for n in range(MAX_VERIFY))
-    assert verify_commands([], many, own, required=True)[MAX_VERIFY:] == (
-        VerifyCommand("make lint", "user"), VerifyCommand("make docs", "user"))  # fmt: skip
+
+
+def test_g12_no_command_is_dropped_and_a_text_with_too_many_is_refused() -> None:
+    lines = [f"true {number}" for number in range(99)]
+    for of_user, of_project, confirmed in ((lines, [], []), ([], lines, []), ([], [], lines)):
+        found = verify_commands([], b"", of_user, of_project, confirmed)
+        assert [one.line for one in found] == lines
+    most, more = (
+        b"---\nverify: [%s]\n---\n" % ", ".join(lines[:count]).encode()
+        for count in (MAX_VERIFY, MAX_VERIFY + 1)
+    )
+    required = verify_commands([], most, ["make lint", *lines], required=True)
+    assert [one.line for one in required] == ["make lint", *lines]
+    assert [one.line for one in verify_commands([], most)] == lines[:MAX_VERIFY]
+    assert declaration_problem(most) == ""
+    with pytest.raises(InvalidPlan) as refused:
+        verify_commands([], more, ["make lint"], required=True)
+    assert declaration_problem(more) == refused.value.message
+    assert f"names {MAX_VERIFY + 1} commands; {MAX_VERIFY} at most" in refused.value.message
 
 
 def test_g12_it_counts_for_the_same_operations_files_and_commands_only() -> None:
@@ -104,6 +129,14 @@ def test_g12_it_counts_for_the_same_operations_files_and_commands_only() -> None
 
 REQUIRED = {
     "all of the user's own": (rehearsal(ran("a"), ran("b")), True),
+    "all of them, then one of the plan's text": (
+        rehearsal(ran("a"), ran("b"), ran("true", source="plan")), True),
+    "one of them after a command of the plan's text": (
+        rehearsal(ran("a"), ran("true", source="plan"), ran("b")), False),
+    "one of them in the words of the plan's text": (
+        rehearsal(ran("a"), ran("b", source="plan")), False),
+    "after a command of the plan, as in a build": (
+        rehearsal(ran("make", source="operation"), ran("a"), ran("b")), True),
     "one of them is missing": (rehearsal(ran("a")), False),
     "given on a terminal": (
         replace(rehearsal(ran("x", source="argument")), terminal=True), True),

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assent.app.engine import Engine
-from assent.app.ports import MOUNT_POINTS, folder_name, open_ports, scan_cache
+from assent.app.ports import (
+    MOUNT_POINTS,
+    PlanRulesReader,
+    folder_name,
+    open_ports,
+    scan_cache,
+)
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
@@ -37,8 +43,23 @@ def open_shell(folder: str) -> "LocalReadOnlyShell":
 
 
 def open_shell_at(folder: str, here: AppPaths, known: Path) -> "LocalReadOnlyShell":
-    """Opens the shell with given folders; self-test results are stored in the folder `known`."""
-    return read_only_shell(_process(folder, here, known, os.environ))
+    """Opens the shell with given folders; self-test results are stored in the folder `known`.
+
+    What rules of the user or the project hide from commands is hidden from these, too.
+    """
+    _, root = locate_workspace(folder)
+    process, fence = (
+        _process(folder, here, known, os.environ),
+        PlanRulesReader(root, here).path_limits(),
+    )
+    return read_only_shell(
+        process.with_path_limits(fence) if fence else process, fence=fence, root=root
+    )
+
+
+def manual_rules(folder: str) -> PlanRulesReader:
+    """Returns what rules of the user and the project deny to every command that Assent runs."""
+    return PlanRulesReader(locate_workspace(folder)[1], user_paths())
 
 
 def read_only_shell(
@@ -46,11 +67,12 @@ def read_only_shell(
     within: bytes = b"",
     fence: PathLimits | None = None,
     left: Callable[[], float | None] = lambda: None,
+    root: bytes = b"",
 ) -> "LocalReadOnlyShell":
     """Returns the shell of planning over what starts programs; its tables are loaded now."""
     from assent.sandbox.read_only_shell import LocalReadOnlyShell
 
-    return LocalReadOnlyShell(process, within, fence, left)
+    return LocalReadOnlyShell(process, within, fence, left, root)
 
 
 def only_reads(text: str) -> bool:

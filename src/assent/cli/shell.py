@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from assent.app.scratch import drafted, open_scratch
-from assent.app.shell import open_shell
+from assent.app.shell import manual_rules, open_shell
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
@@ -31,6 +31,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.ports.scratch import ScratchCopy
 from assent.render.lines import Line, wrapped_lines
 from assent.render.scratch import scratch_result_lines, scratch_result_row
+from assent.runs.temporary_copy import refuse_denied_commands
 from assent.sandbox.read_only_shell import ReadOnlyVerdict, classify_read_only
 
 RUN_HELP = "assent shell run --help"
@@ -107,18 +108,18 @@ def run(call: Invocation, words: tuple[str, ...], seconds: float, scratch: bool)
     """Run CMD in the sandbox if it is read-only, as in plan mode.
 
     With --scratch it can be any command: it runs in a copy of the workspace with the staged changes
-    of the current plan, and nothing real changes. Exits with the command's exit code, or 7 if the
-    command was refused and did not run.
+    of the current plan, and nothing real changes. Rules that deny CMD, or hide files from commands,
+    hold. Exits with the command's exit code, or 7 if the command was refused and did not run.
     """
     if not math.isfinite(seconds):
         raise UsageError("--seconds must be a finite number.", RUN_HELP)
+    line = _one(words, "run")
     if scratch:
-        return _run_in_copy(call, command_line([_one(words, "run")], RUN_HELP), seconds)
+        return _run_in_copy(call, command_line([line], RUN_HELP), seconds)
+    refuse_denied_commands([manual_rules(call.folder).command_limits(line)])
     opened = open_shell(call.folder)
     try:
-        process = opened.run(
-            _one(words, "run"), call.working_folder, ProcessLimits(seconds=seconds)
-        )
+        process = opened.run(line, call.working_folder, ProcessLimits(seconds=seconds))
     except NotReadOnly as refused:  # only a model's call has another way on
         raise Refused(refused.message, refused.next) from None
     standing = opened.sandbox_status()
@@ -133,7 +134,9 @@ def run(call: Invocation, words: tuple[str, ...], seconds: float, scratch: bool)
 def _run_in_copy(call: Invocation, text: str, seconds: float) -> int:
     """Runs a line in the copy that is kept for lines of the user."""
     limits = msgspec.structs.replace(PLAN_COMMAND_LIMITS, seconds=seconds, output=OUTPUT)
-    copy = open_scratch(call.folder).open(COPY, _progress(call))
+    rules = manual_rules(call.folder)
+    refuse_denied_commands([rules.command_limits(text)])
+    copy = open_scratch(call.folder).open(COPY, _progress(call), rules.path_limits())
     try:
         copy.apply(*drafted(call.engine, call.plan))
         process = copy.run(CommandSpec(text), call.working_folder, limits)

@@ -30,6 +30,7 @@ from assent.core.plan.plan import (
     ReliedOnFile,
     declared_reliance,
     declared_scope,
+    declared_verification,
     misspelled_keys,
 )
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
@@ -209,6 +210,7 @@ class Approvals:
         """Returns the immutable plan from the text and the draft, or from other operations."""
         relied_on = sorted(map(self._relied_on, set(map(normalize, declared_reliance(text)))))
         scope = declared_scope(text)
+        declared_verification(text)  # refuses what a rehearsal would refuse
         known = self._plans.repository().operations(record) if staged is None else tuple(staged)
         drafted = without_commit(known)
         operations = self._exports.added(text, drafted)

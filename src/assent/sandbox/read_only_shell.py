@@ -66,16 +66,19 @@ class LocalReadOnlyShell:
         within: bytes = b"",
         fence: PathLimits | None = None,
         left: Callable[[], float | None] = lambda: None,
+        root: bytes = b"",
     ) -> None:
         """A model's shell looks only `within` a folder; a user's, at all that can be shown.
 
-        The process enforces the fence; this only says why something is hidden. `left` returns how
+        The process enforces the fence, whose paths are relative to `root` (or to `within`, if that
+        is not given); this only says why something is hidden. `left` returns how
         many seconds a turn still has; no command outlasts it.
         """
         self._left = left
         self._process = process
         self._within = within
         self._fence = fence
+        self._root = root or within
 
     def sandbox_status(self) -> SandboxStatus:
         """Tells whether programs can be confined here."""
@@ -95,7 +98,7 @@ class LocalReadOnlyShell:
         sandboxed = standing.hold is SandboxState.HELD
         stages = read_only_stages(text, sandboxed=sandboxed)
         _check_kinds(stages, _Place(folder, folder, self._process.home()))
-        place = ShellLocation(folder, self._within, self._fence)
+        place = ShellLocation(folder, self._within, self._fence, self._root)
         limits, left = limits or ProcessLimits(), self._left()
         if left is not None:
             seconds = min(limits.seconds, max(left, MIN_SECONDS))
@@ -172,11 +175,12 @@ class ShellLocation(msgspec.Struct, frozen=True):
     folder: bytes
     within: bytes = b""
     fence: PathLimits | None = None
+    root: bytes = b""  # of the paths of the fence
 
     def why_hidden(self, path: bytes) -> str:
         """Returns why a path is hidden from a program."""
         real = os.path.realpath(path)
-        below = is_inside(real, self.within) and real[len(self.within) + 1 :]
+        below = is_inside(real, self.root) and real[len(self.root) + 1 :]
         return (
             HIDDEN_BY_RULE if below and self.fence and self.fence.hides_path(below) else NEVER_SHOWN
         )

@@ -19,7 +19,7 @@ from assent.core.text.glob_pattern import FNMATCH, glob_matches
 
 
 KNOWN_KEYS = ("scope", "relies_on", "verify")
-MAX_VERIFY: Final = 16  # commands of one verification
+MAX_VERIFY: Final = 16  # commands that a text, or a model, names for a verification
 _LOOKS = {
     **dict.fromkeys(("scope", "scopes", "scop", "scopefiles", "scopecommands"), "scope"),
     **dict.fromkeys(("relieson", "relyon", "relies", "reliedon", "relieon"), "relies_on"),
@@ -284,6 +284,7 @@ def declaration_problem(text: bytes) -> str:
     """Says why a text cannot be proposed as it is: its front matter cannot be read; else empty."""
     try:
         declared_scope(text)
+        declared_verification(text)
     except InvalidPlan as error:
         return error.message
     return ""
@@ -300,6 +301,18 @@ def declared_scope(text: bytes) -> Scope:
                 "assent plan write FILE",
             )
     return Scope(declared.files, declared.commands)
+
+
+def declared_verification(text: bytes) -> tuple[str, ...]:
+    """Reads the command lines that the Markdown names to verify the plan; too many are refused."""
+    lines = tuple(line for line in front_matter(text).verify if line.strip())
+    if len(lines) > MAX_VERIFY:
+        raise InvalidPlan(
+            f"`verify` in the front matter names {len(lines)} commands; {MAX_VERIFY} at most. Put "
+            "several into one script or make target.",
+            "assent plan write FILE",
+        )
+    return lines
 
 
 def declared_reliance(text: bytes) -> tuple[bytes, ...]:

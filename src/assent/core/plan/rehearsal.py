@@ -5,6 +5,7 @@ it does not approve anything.
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final, Literal
 
 import msgspec
@@ -21,6 +22,7 @@ Rehearser = Literal["person", "model"]
 VERIFY_SOURCES: Final[tuple[ChosenBy, ...]] = (
     "argument", "model", "plan", "user", "project", "confirmed",
 )  # fmt: skip
+CHOSEN_BY_MODEL: Final[tuple[ChosenBy, ...]] = ("model", "plan")  # or may have been
 GIVEN_BY: Final[dict[Rehearser, ChosenBy]] = {"person": "argument", "model": "model"}
 
 
@@ -137,12 +139,15 @@ def meets_requirement(rehearsal: Rehearsal, user: Sequence[str]) -> bool:
     """Tells whether a rehearsal allows an approval under `approve.require_rehearsal`.
 
     It must have passed in a person's hands: with all commands of the user's own configuration, or
-    with commands that a person gave or confirmed on a terminal. What a model chose proves nothing.
+    with commands that a person gave or confirmed on a terminal. What a model chose proves nothing,
+    nor does what ran after it in the same copy: ignored files stay as a command left them.
     """
     if rehearsal.passed is not True or rehearsal.by != "person":
         return False
     own = {line.strip() for line in user if line.strip()}
-    ran = {one.line for one in rehearsal.commands if one.is_verification}
+    verification = (one for one in rehearsal.commands if one.is_verification)
+    untouched = takewhile(lambda one: one.source not in CHOSEN_BY_MODEL, verification)
+    ran = {one.line for one in untouched}
     typed = ("argument", "confirmed") if rehearsal.terminal else ("confirmed",)
     chosen = any(one.source in typed for one in rehearsal.commands)
     return chosen or (bool(own) and own <= ran)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from assent.core.plan.plan import MAX_VERIFY, front_matter
+from assent.core.plan.plan import declared_verification
 from assent.core.plan.rehearsal import GIVEN_BY, ChosenBy, Rehearser, VerifyCommand
 
 
@@ -23,29 +23,27 @@ def verify_commands(
 ) -> tuple[VerifyCommand, ...]:
     """Returns the commands that verify a plan: of the first of these sources that names any.
 
-    `by` is who gives the first ones. If an approval requires the user's own commands, they follow
-    those of the plan's text: what a model wrote there must not keep them from running.
+    `by` is who gives the first ones. If an approval requires the user's own commands, those of the
+    plan's text follow them: they run in one copy, and a command that a model wrote there could
+    change ignored files, such as the test runner, that the user's own commands then use.
     """
-    sources: tuple[tuple[ChosenBy, Sequence[str]], ...] = (
-        (GIVEN_BY[by], given),
-        ("plan", front_matter(text).verify if not given else ()),
-        ("user", user),
-        ("project", project),
-        ("confirmed", confirmed),
+    of_plan = _named(declared_verification(text) if not given else (), "plan")
+    own = _named(user, "user")
+    if required and of_plan:
+        known = {one.line for one in own}
+        of_plan = (*own, *(one for one in of_plan if one.line not in known))
+    sources = (
+        _named(given, GIVEN_BY[by]),
+        of_plan,
+        own,
+        _named(project, "project"),
+        _named(confirmed, "confirmed"),
     )
-    for source, lines in sources:
-        found = _named(lines, source)
-        if found and source == "plan" and required:
-            known = {one.line for one in found}
-            found += tuple(one for one in _named(user, "user") if one.line not in known)
-        if found:
-            return found
-    return ()
+    return next(filter(None, sources), ())
 
 
 def _named(lines: Sequence[str], source: ChosenBy) -> tuple[VerifyCommand, ...]:
-    named = [line.strip() for line in lines if line.strip()]
-    return tuple(VerifyCommand(line, source) for line in named[:MAX_VERIFY])
+    return tuple(VerifyCommand(line.strip(), source) for line in lines if line.strip())
 
 
 # Suggestions: what the files of a project say about how it is tested.
