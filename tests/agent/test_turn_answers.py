@@ -11,7 +11,7 @@ from tests.support.session import TOOLS, Answers, OpenGate, Person, Script, resu
 
 from assent.agent.services import ToolEnvironment
 from assent.agent.tool_call_runner import NOT_YET_PRESENTED
-from assent.core.llm import ToolResult
+from assent.core.llm import TextPart, ToolResult
 from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
     AnswerTaken,
@@ -67,6 +67,35 @@ def test_f86_a_plain_no_ends_the_turn_and_the_model_knows_next_time(
     assert "they denied it" in results(world, record)[0].text
     work(world, world.engine().sessions.say(record, "Why?"), script)
     assert ends(world, record) == ["declined", "end"]
+
+
+def test_f86_what_was_said_after_the_question_reaches_the_model(
+    world: World, record: SessionRecord
+) -> None:
+    script = Script([write("a"), write("b")], "I use b/.", "Done.")
+    work(world, record, script, Absent())
+    world.engine().sessions.say(record, "Put it into `b/`, please")
+    work(world, record, script, Absent())
+    assert ends(world, record) == ["waiting", "waiting"]
+    answer(world, NO)
+    work(world, record, script, Absent())
+    assert (ends(world, record)[2:], script.answers) == (["end"], ["Done."])
+    said = [part.text for part in script.prompts[-1][-1].parts if isinstance(part, TextPart)]
+    assert said == ["Put it into `b/`, please"]
+    assert world.files() == {}
+
+
+def test_f86_what_was_said_before_the_question_does_not_keep_the_turn_going(
+    world: World, record: SessionRecord
+) -> None:
+    script = Script([write("a")], [write("b")], "I see.")
+    work(world, record, script, Absent())
+    world.engine().sessions.say(record, "Put it into `b/`, please")
+    answer(world, NO)
+    work(world, record, script, Absent())
+    answer(world, NO)
+    work(world, record, script, Absent())
+    assert (ends(world, record), script.answers) == (["waiting", "waiting", "declined"], ["I see."])
 
 
 def test_f85_a_no_with_words_reaches_the_model_verbatim_and_it_goes_on(

@@ -57,6 +57,21 @@ def test_a_permission_is_given_by_an_approver_and_never_by_a_token(world: World)
         assert (world.root / "made").exists()
 
 
+def test_f86_a_message_beside_a_question_reaches_the_model(world: World) -> None:
+    script(world, turn("I write.", ("shell", {"command": "touch made"})), turn("Another name."))
+    with served(world) as server:
+        browser = server.browser()
+        session = start(browser, mode="ask")["session"]
+        asked = the_question(browser)
+        browser.post(f"/sessions/{session}/messages", {"text": "Use another name"}, 202)
+        idle(browser, session)
+        body = {"digest": asked["digest"], "answer": "no"}
+        assert browser.post(f"/questions/{asked['id']}/answer", body)["yes"] is False
+        wait_for(lambda: texts(browser, session)[-1] == "Another name.", "an answer to the message")
+        assert idle(browser, session)["state"] == "idle"
+        assert not (world.root / "made").exists()
+
+
 def test_a_no_with_words_reaches_the_model_after_a_restart(world: World) -> None:
     script(world, turn("I write.", ("shell", {"command": "touch made"})), turn("Understood."))
     with served(world) as server:

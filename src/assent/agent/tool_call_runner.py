@@ -252,6 +252,10 @@ class ToolCallRunner:
         if stuck and not self.ending:
             self.ending, self.words = "limit", stuck
 
+    def continue_turn(self) -> None:
+        """Lets the turn go on after calls that were to end it."""
+        self.ending, self.words = None, ""
+
     def prepare(self, calls: Iterable[ToolCall]) -> list[PreparedCall]:
         """Reads and judges calls in the current state of the session."""
         self._context, agent = self._turn.tool_context(), self._turn.agent

@@ -32,6 +32,7 @@ from assent.core.session.event import (
     PlanLinked,
     SessionEvent,
     SessionRewound,
+    StepStarted,
     TurnEnded,
     TurnEndReason,
     TurnStarted,
@@ -80,6 +81,7 @@ class SessionTurn:
         self._ever_seen: dict[str, set[str]] = {}  # all of their digests, and those to which they
         self._seen_before: dict[str, set[str]] = {}  # may be back, as the model was told
         self._mentions: dict[str, tuple[str, ...]] = {}  # that are not attached yet, by message
+        self._is_unread = False  # the user has said something that no step has read
         self._over = False
         self._plan: PlanRecord | None = None
         self._plan_is_known = False
@@ -205,10 +207,17 @@ class SessionTurn:
         return (*said, *self.append_events(*news))
 
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
-        """Runs the calls of one answer; one that ends the turn has it end here."""
+        """Runs the calls of one answer; one that ends the turn has it end here.
+
+        A plain no does not, if the user has said something that the model has not read.
+        """
         yield from self._calls.run(calls)
         if self._calls.ending == "presented":
             yield from self._critique()
+        if self._calls.ending == "declined":
+            yield from self.read_updates()
+            if self._is_unread:  # what the user said after the question says how to go on
+                self._calls.continue_turn()
         if self._calls.ending:
             yield from self._end(self._calls.ending, self._calls.words)
 
@@ -449,6 +458,7 @@ class SessionTurn:
                 self._ever_seen.clear()
                 self._seen_before.clear()
                 self._mentions.clear()
+                self._is_unread = False
             case FilesMentioned(message, mentions):
                 self._mentions[message] = mentions
             case FilesAttached(message, files):
@@ -461,6 +471,10 @@ class SessionTurn:
                     self._may_be_back()
             case MessageAdded(synthetic="declined" | "undone"):
                 self._may_be_back()
+            case MessageAdded(synthetic=""):
+                self._is_unread = True
+            case StepStarted():
+                self._is_unread = False
             case _:
                 pass
 
