@@ -1,12 +1,14 @@
 """Hooks before a change to files, after an answer, and before a compaction, by the command line."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.adversarial.harness import final
-from tests.adversarial.test_hooks import NOTE, YOLO, Hooked
+from tests.adversarial.test_hooks import CONSENT, NOTE, YOLO, Hooked
+from tests.cli.harness import PROGRAM
 from tests.cli.terminal import Terminal
 
 from assent.core.digest import sha256
@@ -78,6 +80,39 @@ def test_f134_a_build_asks_hooks_before_the_approval_is_used(stage: Hooked) -> N
     ]
     hook.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
     assert stage.ok("build")["outcome"] == "done"
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        ["approve", "--without", "2", "--digest", "PART"],
+        ["reject", "--note", "Not yet."],
+        ["propose"],
+    ],
+    ids=lambda line: line[0],
+)
+def test_a_build_does_not_start_when_its_plan_changes_in_preparation(
+    stage: Hooked, decision: list[str]
+) -> None:
+    staged(stage)
+    part = stage.ok("approve", "--without", "2", "--dry-run")["digest"]
+    line = [part if word == "PART" else word for word in decision]
+    env = [f"{name}={value}" for name, value in stage.env.items()]
+    command = shlex.join(["env", *env, *PROGRAM, "-C", str(stage.root), *line])
+    if line == ["propose"]:
+        text = shlex.quote(str(stage.root / stage.ok("plan", "show")["path"]))
+        command = f"echo More. >> {text}; {command}"
+    stage.hook("before_write", f"{command} > {stage.base}/said 2>&1")
+    files = project(stage)
+    assert stage.no(5, "build")["error"] == "moved"
+    assert (stage.base / "said").read_bytes()
+    stage.config.write_text(CONSENT, encoding="utf-8")
+    assert project(stage) == files
+    assert stage.ok("runs", "list")["runs"] == []
+    if line[0] == "approve":
+        done = stage.ok("build")
+        assert [each["result"] for each in done["operations"]] == ["done"]
+        assert (stage.root / "a.txt").exists()
 
 
 @pytest.mark.parametrize("body", ["echo never >&2; exit 2", "exit 1", "kill -KILL $$", "yes"])

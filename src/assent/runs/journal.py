@@ -46,6 +46,9 @@ from assent.planning.ports import NoHookRunner, Ports
 from assent.planning.repositories import USED_HERE, PlanRepository, used_approval_stream
 from assent.ports import EventBatch
 
+CHANGED_MEANWHILE: Final = (
+    "The plan or its approval changed while the build was being prepared. Nothing was changed."
+)
 MISSING_RECORD: Final = "Record {} of the run is missing from the log or was altered."
 
 
@@ -219,8 +222,13 @@ class StoreJournal:
 def _plan_events(run: str, entry: JournalEntry, record: PlanRecord) -> list[Event]:
     match entry:
         case StartedEntry(approval=approval, digest=digest):
-            if any(c.run for c in record.consents if c.approval.id == approval):
+            given = [c for c in record.consents if c.approval.id == approval]
+            if any(consent.run for consent in given):
                 raise ConcurrentChange("Another process used this approval.", "assent status")
+            # Hooks and other preparations take a while, and the plan may change during them.
+            fits = digest == record.digest and digest in [c.approval.digest for c in given]
+            if not fits or any(consent.void for consent in given):
+                raise ConcurrentChange(CHANGED_MEANWHILE, "assent review")
             return [RunStarted(run, approval, digest)]
         case _:
             return _run_events(run, entry, halted=record.state is PlanState.HALTED)
