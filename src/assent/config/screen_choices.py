@@ -1,4 +1,4 @@
-"""How the user last had the screen: theme, sidebar, and the model of new sessions.
+"""How the user last had the screen: theme, sidebar, diffs, and the model of new sessions.
 
 That is state, and no configuration: what the configuration says about the model counts again as
 soon as it says something else.
@@ -20,6 +20,7 @@ class ScreenChoices(msgspec.Struct, frozen=True):
     sidebar: bool = True
     model: str = ""
     configured: str = ""  # the model of the configuration when that one was chosen
+    side_by_side: bool = True  # diffs, where the terminal is wide enough
 
 
 def choices_path() -> Path:

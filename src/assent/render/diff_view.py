@@ -250,6 +250,41 @@ class NumberedDiff:
             return (Span(lead.text + row.text, "gutter"),)
         return (lead, *self._spans[file].row(number))
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs rows for two columns, old and new; none if the lines of one file are all it has."""
+        if self._sides != [0, 1]:
+            return []
+        place_of = {place: at for at, place in enumerate(self.rows)}
+        return [
+            (left, right)
+            for number, file in enumerate(self._files)
+            for left, right in (
+                [place_of.get((number, row), NONE) for row in pair]
+                for pair in paired_rows(file.rows)
+            )
+            if (left, right) != (NONE, NONE)
+        ]
+
+    def side(self, at: int, column: int) -> Line | None:
+        """Returns what a row shows in one column, without spans; None if it takes both."""
+        row = self._row(at)
+        if row.kind == "gap":
+            return None
+        return Line(_STYLES.get(row.kind, "plain"), self._side_lead(row, column) + row.text)
+
+    def side_spans(self, at: int, column: int) -> Spans:
+        """Returns the spans of a row in one column."""
+        file, number = self.rows[at]
+        row = self._files[file].rows[number]
+        lead = self._side_lead(row, column)
+        if row.kind == "note":
+            return (Span(lead + row.text, "gutter"),)
+        return (Span(lead, "gutter"), *self._spans[file].row(number))
+
+    def _side_lead(self, row: DiffRow, column: int) -> str:
+        number = str((row.old, row.new)[column] or "").rjust(self._widths[column])
+        return f"{number} {SIGN.get(row.kind, ' ')}"
+
     def _row(self, at: int) -> DiffRow:
         file, number = self.rows[at]
         return self._files[file].rows[number]

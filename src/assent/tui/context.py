@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from assent.app.engine import Engine
+    from assent.config.screen_choices import ScreenChoices
     from assent.core.errors import AssentError
     from assent.core.plan.record import PlanRecord
     from assent.core.session.record import SessionRecord
@@ -92,6 +93,7 @@ class AppContext(Protocol):
     wants_demo: bool  # whether the demo comes after this screen
     pressed: dict[str, float]  # when a key was pressed that means more if repeated
     theme_name: str
+    choices: "ScreenChoices"  # how the user last had the screen
     answer_s: float
     quiet_s: float
     burst_s: float

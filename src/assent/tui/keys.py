@@ -96,6 +96,7 @@ DECISION_KEYS: Final = (
     KeyHelp("f", "f", "the critic's next comment; + keeps it, - dismisses it", "review"),
     KeyHelp("left_square_bracket,right_square_bracket", "[ ]", "previous and next operation",
         "review"),
+    KeyHelp("d", "d", "diffs side by side, or in one column (from 140 columns)", "review"),
     KeyHelp("r", "r", "risks", "review"),
     KeyHelp("h", "h", "history", "review"),
     KeyHelp("slash", "/", "search; n and N go on", "review"),

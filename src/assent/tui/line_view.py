@@ -18,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
+from assent.render.lines import Line
 from assent.tui.min_size import TooSmallOverlay, is_too_small
 from assent.tui.sections import NO_ROW, LinePosition, LineSearch, Section, SectionList, SectionRow
 from assent.tui.theme import (
@@ -211,6 +212,10 @@ class LineView(ScrollView, can_focus=True):
         piece = self._paged.piece(row)
         return piece.spot if piece else None
 
+    def first_line(self, row: int) -> LinePosition | None:
+        """Returns the first line that a row shows, which may show two side by side."""
+        return self._paged.first_line(row)
+
     def row_of(self, spot: LinePosition) -> int:
         """Returns the first row that shows a line; 0 if there is none."""
         return max(self._paged.row_of(spot), 0)
@@ -221,6 +226,14 @@ class LineView(ScrollView, can_focus=True):
         if self._pointing:
             self.point(row)
         self._scroll(row)
+
+    def lay_out(self, *, columns: bool) -> None:
+        """Shows what can be side by side in two columns, or in one; the position stays."""
+        if columns != self._paged.columns:
+            top, cursor = self.at(self.scroll_offset.y), self.position
+            self._paged.fit(self._paged.width, columns=columns)
+            self._changed()
+            self._hold(top, cursor)
 
     def bring(self, spot: LinePosition) -> None:
         """Scrolls just far enough to make a line visible."""
@@ -245,7 +258,7 @@ class LineView(ScrollView, can_focus=True):
         width = max(self.scrollable_content_region.width - self._gutter, 0)
         if width != self._paged.width:
             top, cursor = self.at(self.scroll_offset.y), self.position
-            self._paged.fit(width)
+            self._paged.fit(width, columns=self._paged.columns)
             self._changed()
             self._hold(top, cursor)
         elif self._stuck:
@@ -332,7 +345,22 @@ class LineView(ScrollView, can_focus=True):
         return self._drawn(row, piece, width)
 
     def _drawn(self, row: int, piece: SectionRow, width: int) -> Strip:
-        line = self._paged.painted(row) or piece.line
+        segments: list[Segment] = []
+        style = self._base
+        for line in self._paged.parts(row):
+            drawn, style = self._segments(line)
+            segments += drawn
+        if self._gutter:
+            pointed = POINTER if row == self.cursor else " "
+            sign = self._marks.get(piece.spot, " ") if piece.first else " "
+            segments.insert(0, Segment(pointed + sign, self._base + MARK))
+        if row == self.cursor and (self.has_focus or not self.calm):
+            segments = [*Segment.apply_style(segments, post_style=CURSOR)]
+            style += CURSOR
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def _segments(self, line: Line) -> tuple[list[Segment], Look]:
+        """Returns a line, or a side of a row, as it is drawn, and what it ends in."""
         if line.spans:
             style = self._base + ground_in_theme(self._theme, line.style)
             segments = [
@@ -344,14 +372,7 @@ class LineView(ScrollView, can_focus=True):
             segments = [Segment(line.text, style)]
         if self._finding.query and (found := self._finding.spans(line.text)):
             segments = _lit(line.text, found, style)
-        if self._gutter:
-            pointed = POINTER if row == self.cursor else " "
-            sign = self._marks.get(piece.spot, " ") if piece.first else " "
-            segments.insert(0, Segment(pointed + sign, self._base + MARK))
-        if row == self.cursor and (self.has_focus or not self.calm):
-            segments = [*Segment.apply_style(segments, post_style=CURSOR)]
-            style += CURSOR
-        return Strip(segments).adjust_cell_length(width, style)
+        return segments, style
 
     def _end_drawn(self, width: int) -> None:
         """Records that the last row is on the screen, at the current width."""

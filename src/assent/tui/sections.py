@@ -6,14 +6,15 @@ They know which row shows which line.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Protocol
+from itertools import zip_longest
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 from rich.cells import cell_len, split_graphemes
 from textual.events import Key
 
 from assent.core.text.hidden_chars import CONTINUATION_MARK, visible_line
-from assent.render.lines import GUTTER, Line, Span, Spans, Style, merged_spans
+from assent.render.lines import BLANK, GUTTER, Line, Span, Spans, Style, merged_spans
 
 # Wraps lines that are wider than the screen, so that no piece looks like a separate line.
 #
@@ -37,14 +38,17 @@ _ONE_CELL: Final = re.compile(f"[ -~\u00a1-\u00ac\u00ae-\u024f\u0400-\u0481{_SIG
 _BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
 
 
-def wrapped_line(line: Line, width: int) -> list[Line]:
-    """Returns a line as pieces that fit; nothing is omitted."""
+def wrapped_line(line: Line, width: int, *, cut: bool = False) -> list[Line]:
+    """Returns a line as pieces that fit; nothing is omitted.
+
+    With `cut` it is cut at the width, blanks and all, as lines of code are.
+    """
     if "\t" in line.text:
         line = Line(line.style, line.text.expandtabs(TAB), _without_tabs(line.spans))
     text = line.text
     if (text.isascii() and len(text) <= width) or cell_len(text) <= width:
         return [line]
-    pieces, before = _pieces(line.style, text, width)
+    pieces, before = _pieces("code" if cut else line.style, text, width)
     if not line.spans:
         return [Line(line.style, piece) for piece in pieces]
     return [*_with_spans(line, pieces, len(before))]
@@ -269,18 +273,35 @@ class LineColors(Protocol):
     def spans(self, at: int, /) -> Spans: ...
 
 
+class LineColumns(Protocol):
+    """Lines that stand in two columns where there is room, by their places."""
+
+    def pairs(self) -> Sequence[tuple[int, int]]:
+        """Returns what is beside each other, in order; negative: nothing, twice the same: both."""
+        ...
+
+    def side(self, at: int, column: int, /) -> Line | None:
+        """Returns what a line shows in a column, without spans; None if it takes both columns."""
+        ...
+
+    def side_spans(self, at: int, column: int, /) -> Spans: ...
+
+
 class Section(msgspec.Struct, frozen=True):
     """Lines that belong together under a key: a message, a call, a diff, a file.
 
-    If it has colors, those of its lines that have a place get spans when they are drawn. `numbers`
-    are those of the lines as comments count them; 0: none.
+    If it has colors, those of its lines that have a place get spans when they are drawn; if it has
+    columns, they stand side by side where the list has two. `numbers` are those of the lines as
+    comments count them; 0: none, and a line without a place but with a number belongs below the
+    line before it.
     """
 
     key: str
     lines: tuple[Line, ...]
     numbers: tuple[int, ...] = ()
     colors: LineColors | None = None
-    places: tuple[int, ...] = ()  # of the lines in the colors; negative: none
+    places: tuple[int, ...] = ()  # of the lines in colors and columns; negative: none
+    columns: LineColumns | None = None
 
     def painted(self, at: int) -> Line:
         """Returns a line with its spans."""
@@ -303,6 +324,12 @@ class _WrappedSection(msgspec.Struct, gc=False):
 
     pieces: list[Line]
     origins: list[int] | None  # None: each line is one piece
+    pairs: "list[Pair] | None" = None  # in two columns: the lines on the sides of each row
+
+
+Pair: TypeAlias = tuple[int, int]  # lines of a section side by side; negative: none
+SEPARATOR: Final = " │ "  # between two columns
+MIN_COLUMNS: Final = 40  # the width from which there can be two columns
 
 
 class SectionList:
@@ -314,6 +341,7 @@ class SectionList:
         self._wrapped: list[_WrappedSection | None] = []
         self._starts: list[int] = [0]  # the row at which each sheet begins, as far as known
         self.width = 0
+        self.columns = False  # whether sections that can be in two columns are
         self.kept = 0  # rows at the beginning that the last `put` left as they were
 
     @property
@@ -329,9 +357,9 @@ class SectionList:
             self._starts.append(self._starts[place] + len(self._fit(place).pieces))
         return self._starts[-1]
 
-    def fit(self, width: int) -> None:
+    def fit(self, width: int, *, columns: bool = False) -> None:
         """Sets another width; everything is wrapped again when it is next used."""
-        self.width = width
+        self.width, self.columns = width, columns
         self._wrapped = [None] * len(self._sheets)
         self._starts = [0]
 
@@ -368,7 +396,7 @@ class SectionList:
         before, wrapped = self._sheets[at], self._wrapped[at]
         self._sheets[at], self._wrapped[at] = sheet, None
         kept = 0
-        if wrapped is not None:
+        if wrapped is not None and wrapped.pairs is None and not self._splits(sheet):
             same = _alike(before.lines, sheet.lines)
             origins = wrapped.origins
             kept = same if origins is None else bisect_left(origins, same)
@@ -385,9 +413,38 @@ class SectionList:
         wrapped, inside = self._fit(place), row - self._starts[place]
         origins = wrapped.origins
         origin = inside if origins is None else origins[inside]
-        first = origins is None or not inside or origins[inside - 1] != origin
+        beginnings = wrapped.pairs or origins
+        first = beginnings is None or not inside or beginnings[inside - 1] != beginnings[inside]
         spot = LinePosition(self._sheets[place].key, origin)
         return SectionRow(wrapped.pieces[inside], spot, first)
+
+    def parts(self, row: int) -> tuple[Line, ...]:
+        """Returns what a row shows, with spans: one line, or the two sides and what is between."""
+        place = bisect_right(self._starts, row) - 1
+        piece = self.piece(row)
+        if piece is None:
+            return ()
+        pairs = self._fit(place).pairs
+        if pairs is None:
+            return (self.painted(row) or piece.line,)
+        inside = row - self._starts[place]
+        first = inside
+        while first and pairs[first - 1] == pairs[inside]:
+            first -= 1
+        return _side_by_side(self._sheets[place], pairs[inside], self.width, True)[inside - first]
+
+    def first_line(self, row: int) -> LinePosition | None:
+        """Returns the first line that a row shows: of two columns, the one that comes first."""
+        piece = self.piece(row)
+        if piece is None:
+            return None
+        place = bisect_right(self._starts, row) - 1
+        pairs = self._fit(place).pairs
+        if pairs is None:
+            return piece.spot
+        return LinePosition(
+            piece.spot.key, min(line for line in pairs[row - self._starts[place]] if line >= 0)
+        )
 
     def painted(self, row: int) -> Line | None:
         """Returns what a row shows, with spans that are only worked out for what is drawn."""
@@ -410,6 +467,9 @@ class SectionList:
             return NO_ROW
         wrapped = self._fit(place)
         last = max(len(wrapped.pieces) - 1, 0)
+        if wrapped.pairs is not None:
+            rows = (at for at, pair in enumerate(wrapped.pairs) if spot.line in pair)
+            return self._starts[place] + next(rows, last)
         if wrapped.origins is None:
             return self._starts[place] + min(spot.line, last)
         inside = wrapped.origins.index(spot.line) if spot.line in wrapped.origins else last
@@ -426,8 +486,88 @@ class SectionList:
     def _fit(self, place: int) -> _WrappedSection:
         found = self._wrapped[place]
         if found is None:
-            found = self._wrapped[place] = _wrap(self._sheets[place], self.width)
+            sheet = self._sheets[place]
+            split = self._splits(sheet)
+            wrap = _wrap_columns if split else _wrap
+            found = self._wrapped[place] = wrap(sheet, self.width)
         return found
+
+    def _splits(self, sheet: Section) -> bool:
+        fits = self.columns and self.width >= MIN_COLUMNS
+        return fits and sheet.columns is not None and bool(sheet.columns.pairs())
+
+
+def _wrap_columns(sheet: Section, width: int) -> _WrappedSection:
+    """Wraps a section in two columns, each line within its own."""
+    pieces: list[Line] = []
+    origins: list[int] = []
+    pairs: list[Pair] = []
+    for pair in _column_pairs(sheet):
+        rows = _side_by_side(sheet, pair, width, False)
+        pieces += [Line("plain", "".join([part.text for part in row])) for row in rows]
+        origins += [pair[1] if pair[1] >= 0 else pair[0]] * len(rows)
+        pairs += [pair] * len(rows)
+    return _WrappedSection(pieces, origins, pairs)
+
+
+def _column_pairs(sheet: Section) -> Iterator[Pair]:
+    """Yields every line of a section once, with the one beside it; what has no place, twice."""
+    if sheet.columns is None:
+        return
+    line_of = {place: at for at, place in enumerate(sheet.places) if place >= 0}
+    first = min(line_of.values(), default=len(sheet.lines))
+    below: dict[int, list[int]] = {}  # comments, by the line that they are below of
+    behind: list[int] = []
+    above = first
+    for at in range(first, len(sheet.lines)):
+        if sheet.places[at] >= 0:
+            above = at
+        elif sheet.numbers[at]:
+            below.setdefault(above, []).append(at)
+        else:
+            behind.append(at)
+    yield from ((at, at) for at in range(first))
+    for pair in sheet.columns.pairs():
+        left, right = (line_of.get(place, NO_ROW) for place in pair)
+        yield left, right
+        for at in dict.fromkeys((left, right)):
+            yield from ((one, one) for one in below.get(at, ()))
+    yield from ((at, at) for at in behind)
+
+
+def _side_by_side(sheet: Section, pair: Pair, width: int, painted: bool) -> list[tuple[Line, ...]]:
+    """Returns the rows of a pair: of one line over both columns, or of the two sides."""
+    sides = [_side(sheet, at, column, painted) for column, at in enumerate(pair)]
+    if pair[0] == pair[1] and sides[0] is None:
+        whole = sheet.painted(pair[0]) if painted else sheet.lines[pair[0]]
+        return [(piece,) for piece in wrapped_line(whole, width)]
+    room = (width - len(SEPARATOR)) // 2, width - len(SEPARATOR) - (width - len(SEPARATOR)) // 2
+    left, right = (
+        wrapped_line(side, size, cut=True) if side else []
+        for side, size in zip(sides, room, strict=True)
+    )
+    between = Line("dim", SEPARATOR)
+    return [
+        (_padded(one, room[0]), between, _padded(other, room[1]))
+        for one, other in zip_longest(left, right, fillvalue=BLANK)
+    ]
+
+
+def _side(sheet: Section, at: int, column: int, painted: bool) -> Line | None:
+    place = sheet.places[at] if at >= 0 else NO_ROW
+    line = sheet.columns.side(place, column) if sheet.columns and place >= 0 else None
+    if line is None or sheet.columns is None or not painted:
+        return line
+    return Line(line.style, line.text, sheet.columns.side_spans(place, column))
+
+
+def _padded(line: Line, width: int) -> Line:
+    """Returns a line that fills its column."""
+    blank = " " * (width - cell_len(line.text))
+    if not blank:
+        return line
+    spans = (*line.spans, Span(blank)) if line.spans else ()
+    return Line(line.style, line.text + blank, spans)
 
 
 def _wrap(

@@ -36,6 +36,8 @@ from assent.tui.theme import chosen_theme, style_in_theme
 
 T = TypeVar("T")
 TOO_LOW: Final = "The question does not fit; make the terminal larger."
+COLUMNS_WIDTH: Final = 140  # of the terminal, from which diffs can be side by side
+TOO_NARROW: Final = f"Diffs stand side by side from {COLUMNS_WIDTH} columns on."
 LOW: Final = 18  # rows, below which all room is left to what is read
 
 
@@ -46,6 +48,7 @@ class DecisionPanel(DebouncedPanel[str]):
     DecisionPanel #all { height: 1fr; margin: 1 0 0 0; }
     DecisionPanel #context { height: auto; max-height: 9; border-top: solid $primary; }
     DecisionPanel #actions { height: auto; border-top: solid $primary; }
+    DecisionPanel.wide > #frame { max-width: 240; }
     DecisionPanel.low #all { margin: 0; }
     DecisionPanel.low #context { display: none; }
     DecisionPanel.low #panel-title { max-height: 3; }
@@ -169,7 +172,23 @@ class DecisionPanel(DebouncedPanel[str]):
 
     def on_resize(self, event: Resize) -> None:
         self.set_class(event.size.height < LOW, "low")
+        self._lay_out(event.size.width)
         self.call_after_refresh(self.paint)
+
+    def _lay_out(self, width: int) -> None:
+        """Shows diffs side by side if there is room and the user wants it."""
+        columns = width >= COLUMNS_WIDTH and self.terminal.choices.side_by_side
+        self.set_class(columns, "wide")
+        self.line_view.lay_out(columns=columns)
+
+    def _change_layout(self) -> None:
+        """Changes between one column and two, and remembers it."""
+        width = self.app.size.width
+        if width < COLUMNS_WIDTH:
+            self.told = TOO_NARROW
+            return
+        self.terminal.remember(side_by_side=not self.terminal.choices.side_by_side)
+        self._lay_out(width)
 
     def show(self, sheets: Sequence[Section], standing: ApprovalState, told: str = "") -> None:
         """Shows something else to decide about, from its beginning."""
@@ -283,6 +302,8 @@ class DecisionPanel(DebouncedPanel[str]):
                 self.told = READ_TO_END
             case ApprovalAction.LEAVE:
                 self.action_leave()
+            case ApprovalAction.LAYOUT:
+                self._change_layout()
             case ApprovalAction.RISKS:
                 self.line_view.reveal(LinePosition(RISKS, 0))
             case _:
@@ -290,7 +311,7 @@ class DecisionPanel(DebouncedPanel[str]):
 
     def _last_in_sight(self) -> LinePosition | None:
         paper = self.line_view
-        return paper.at(min(paper.scroll_offset.y + paper.size.height, paper.rows) - 1)
+        return paper.first_line(min(paper.scroll_offset.y + paper.size.height, paper.rows) - 1)
 
     def _page(self, way: int) -> None:
         """Scrolls by a page; the cursor keeps its position on the screen."""

@@ -169,6 +169,7 @@ def _diff_section(review: Review, number: int, mark: str) -> Section:
         (*[0] * len(head), *counted, 0),
         diff,
         (*[NO_ROW] * len(head), *places, NO_ROW),
+        diff,
     )
 
 

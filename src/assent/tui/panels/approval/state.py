@@ -50,6 +50,7 @@ class ApprovalAction(StrEnum):
     RISKS = "risks"
     HISTORY = "history"
     PREVIEW = "preview"  # show the text as rendered Markdown
+    LAYOUT = "layout"  # show diffs in one column, or side by side
     OPTION = "option"  # show the next of several plans to choose from
     NEXT = "next"
     PREVIOUS = "previous"
@@ -101,6 +102,7 @@ MOVING: Final[dict[str, ApprovalAction]] = {
     "slash": ApprovalAction.FIND,
     "r": ApprovalAction.RISKS,
     "h": ApprovalAction.HISTORY,
+    "d": ApprovalAction.LAYOUT,
     "v": ApprovalAction.PREVIEW,
     "escape": ApprovalAction.LEAVE,
 }
@@ -257,7 +259,8 @@ ASKING: Final = (
 )
 OTHER_KEY: Final = "any other key: back"
 MOVES: Final = (
-    "↑↓ PgUp PgDn · [ ] operation · / search · r risks · v rendered · h history · Esc close"
+    "↑↓ PgUp PgDn · [ ] operation · / search · d layout · r risks · v rendered · h history · "
+    "Esc close"
 )
 
 _OF_PLAN: Final = " · v rendered"
