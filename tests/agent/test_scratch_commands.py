@@ -1,6 +1,6 @@
 """Commands of planning sessions in scratch copies: conflicts, joining, cancelling, checks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -11,11 +11,11 @@ import pytest
 from tests.cli.harness import World, _environment
 from tests.sandbox.profiles import needs_bubblewrap
 from tests.scratch.copies import settle
-from tests.support.session import tooling
+from tests.support.session import OpenGate, tooling
 from tests.support.threads import PATIENCE_S
 
 from assent.agent.effects import EffectDone, EffectRequest, EffectRunner
-from assent.agent.scratch_commands import NOT_KEPT, STILL_RUNS, names_ignored
+from assent.agent.scratch_commands import CONFLICT_ADVICE, NOT_KEPT, STILL_RUNS, names_ignored
 from assent.agent.services import ToolEnvironment
 from assent.app.composition import open_engine
 from assent.app.engine import Engine
@@ -23,11 +23,28 @@ from assent.app.scratch import open_scratch
 from assent.core.llm import StreamDelta, ToolCall
 from assent.core.scratch import CHANGED_FILE, DIFFERS, ScratchResult
 from assent.core.session.record import SessionRecord
-from assent.core.tool import Decision, PermissionContext, ScratchCommandEffect, Verdict
+from assent.core.text.secrets import redact
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    ScratchCommandEffect,
+    Verdict,
+)
 from assent.sandbox.scratch.scratch import LocalScratchCopy
 
 pytestmark = needs_bubblewrap
 PLANNING = PermissionContext("plan", shell="rehearse")
+
+
+class PrivateGate(OpenGate):
+    """Implements ports.Gate: one file may be changed and not be read."""
+
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
+        if any((one.action, one.resource) == (Action.READ, "private.txt") for one in requests):
+            return Decision(Verdict.DENY, "It is private.")
+        return super().decide(requests, posture)
 
 
 class Planning:
@@ -107,8 +124,33 @@ def test_f14_a_path_that_the_person_changed_while_it_ran_is_a_conflict(
     done = planning.run(WAITS, keep, meanwhile=lambda: planning.world.put("a.txt", b"mine\n"))
     assert done.carried.failed
     assert NOT_KEPT.format(why=f"conflict: a.txt ({CHANGED_FILE})") in text(done)
+    assert "-mine\n+two\n" in text(done)
+    assert text(done).endswith(CONFLICT_ADVICE)
     assert planning.staged() == []
     assert (planning.world.root / "a.txt").read_bytes() == b"mine\n"
+
+
+def test_f14_a_version_that_the_model_may_not_read_is_not_shown(planning: Planning) -> None:
+    line = "echo begun; sleep 1; echo theirs > private.txt; echo two > a.txt"
+
+    def both() -> None:
+        planning.world.put("private.txt", b"canary\n")
+        planning.world.put("a.txt", b"mine\n")
+
+    planning.tools = msgspec.structs.replace(planning.tools, gate=PrivateGate())
+    done = planning.run(line, "**", meanwhile=both)
+    assert "conflict: a.txt" in text(done)
+    assert "-mine\n+two\n" in text(done)
+    assert "canary" not in text(done)
+
+
+def test_f14_secrets_in_the_versions_of_a_conflict_are_masked(planning: Planning) -> None:
+    key = "sk-ant-" + "a1B2c3D4" * 5
+    mine = f"key={key}\n".encode()
+    planning.tools = msgspec.structs.replace(planning.tools, redact=redact)
+    done = planning.run(WAITS, "**", meanwhile=lambda: planning.world.put("a.txt", mine))
+    assert "-key=" in text(done)
+    assert key not in text(done)
 
 
 def test_f14_a_path_that_is_not_kept_is_no_conflict(planning: Planning) -> None:

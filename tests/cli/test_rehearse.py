@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.harness import PROGRAM, TRUSTING, World
 from tests.cli.terminal import Terminal
+from tests.disks.possible import PRIVILEGE
 from tests.sandbox.profiles import needs_bubblewrap
 
 pytestmark = needs_bubblewrap
@@ -69,6 +70,16 @@ def test_g12_a_draft_is_tried_by_a_given_command_and_nothing_real_changes(drafte
     assert drafted.files() == before
     assert copies(drafted) == []
     assert drafted.no(3, "build")["error"] == "not_approved"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"{PRIVILEGE} give files away: it takes root.")
+def test_g12_the_commit_is_named_in_a_workspace_of_another_user(drafted: World) -> None:
+    for folder, folders, files in os.walk(drafted.root):
+        for name in (".", *folders, *files):
+            os.chown(os.path.join(folder, name), 65534, 65534)
+    found = drafted.ok("rehearse", "--", "true")
+    head = drafted.git("-c", f"safe.directory={drafted.root}", "rev-parse", "HEAD")
+    assert found["commit"] == head.decode().strip()
 
 
 def test_g12_it_counts_for_the_proposed_plan_with_the_same_operations(drafted: World) -> None:

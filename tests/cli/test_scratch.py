@@ -7,6 +7,8 @@ from tests.sandbox.profiles import needs_bubblewrap
 
 from assent.app.ports import folder_name
 from assent.app.scratch import open_scratch
+from assent.core.scratch import unread_text
+from assent.render.scratch import NO_CHANGES
 
 pytestmark = needs_bubblewrap
 
@@ -67,9 +69,13 @@ def test_copies_are_listed_shown_and_removed(world: World) -> None:
     assert shown["name"] == copy["backend"]
     assert world.run("scratch", "show", "shell", "--json").json["copy"]["name"] == "shell"
     assert world.run("status", "--json").json["scratch"]["backend"] == copy["backend"]
+    assert f"Scratch copies: {copy['backend']}. ".encode() in world.run("status").out
     assert world.run("scratch", "show", "missing").code == 1
     assert world.run("scratch", "clear").code == 2
     assert world.run("scratch", "clear", "../x").code == 2
+    for name in ("missing", "backend.json"):  # a file beside the copies is none of them
+        refused = world.no(1, "scratch", "clear", name)
+        assert (refused["error"], refused["next"]) == ("not_found", "assent scratch list")
     assert world.run("scratch", "clear", "--all", "--json").json == {"removed": ["shell"]}
     assert world.run("scratch", "list", "--json").json["copies"] == []
     place = world.state / "assent/scratch" / folder_name(os.fsencode(world.root))
@@ -141,3 +147,18 @@ def test_an_editor_that_a_command_starts_does_not_wait_for_a_terminal(repo: Worl
     answer = repo.process("shell", "run", "--scratch", "--json", "--seconds", "60", line)
     assert answer.json["exit_code"] == 1
     assert "empty commit message" in answer.json["stderr"]
+
+
+def test_what_a_limit_keeps_from_being_read_is_not_called_no_change(world: World) -> None:
+    answer = world.process("shell", "run", "--scratch", "truncate -s 1T huge")
+    assert NO_CHANGES.encode() not in answer.out
+    assert unread_text("size") in " ".join(answer.out.decode().split())
+    world.plan()
+    refused = world.no(7, "stage", "result", "--", "truncate -s 1T huge")
+    assert refused["message"].startswith(unread_text("size"))
+    assert world.run(*refused["next"].split()[1:]).code == 0
+    failed = world.run("stage", "result", "--json", "--", "truncate -s 1T huge; false")
+    assert (failed.code, failed.json["complete"], failed.json["staged"]) == (1, False, False)
+    told = world.run("stage", "result", "--", "truncate -s 1T huge; false").out.decode()
+    assert unread_text("size") in " ".join(told.split())
+    assert "changed no files" not in told

@@ -231,6 +231,23 @@ def test_f61_a_file_that_was_edited_meanwhile_is_a_conflict(ready: World) -> Non
     assert ready.files()[b"names.txt"][2] == b"mine\n"
 
 
+def test_f61_a_folder_that_was_replaced_by_a_symlink_meanwhile_is_a_conflict(ready: World) -> None:
+    """No write goes through it; the person sees both versions and decides."""
+    line = "echo theirs > old/one.txt; echo x > run.sh; echo written >&2; sleep 0.9"
+    process = started(ready, line)
+    assert process.stderr is not None
+    assert process.stderr.readline() == b"written\n"
+    os.rename(ready.root / "old", ready.root / "moved")
+    (ready.root / "old").symlink_to("moved")
+    out, err = process.communicate()
+    answer = Answer(process.returncode, out, err)
+    assert answer.code == 5, answer
+    shown = {one["path"]: one["diff"] for one in answer.json["conflicts"]}
+    assert "+theirs\n" in shown["old/one.txt"]
+    assert shown.keys() <= {"old", "old/one.txt"}
+    assert (answer.json["staged"], staged(ready), copies(ready)) == (False, [], [])
+
+
 @pytest.mark.parametrize(
     ("option", "expected"),
     [("--mine", ["old/new.txt"]), ("--theirs", ["names.txt", "old/new.txt"])],

@@ -36,6 +36,7 @@ class Place(msgspec.Struct, frozen=True):
     status: SandboxStatus = HELD
     name: str = "work"
     memory: bytes = b""
+    variables: Mapping[str, str] = {}  # more of the person's environment
 
     @property
     def root(self) -> Path:
@@ -48,7 +49,7 @@ class Place(msgspec.Struct, frozen=True):
 
     def process(self) -> LocalProcessRunner:
         home = os.fsencode(self.base / "home")
-        environment = {"PATH": os.defpath, "HOME": os.fsdecode(home)}
+        environment = {"PATH": os.defpath, "HOME": os.fsdecode(home), **self.variables}
         hidden = [os.fsencode(self.base / "state")]
         caches = cache_folders(home, environment)
         sight = ProfileBuilder(os.fsencode(self.root), home, hidden, environment, caches=caches)

@@ -19,6 +19,7 @@ from assent.core.errors import Refused
 from assent.core.shell.process import CommandSpec, ProcessLimits
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bubblewrap import bind_arguments
+from assent.sandbox.scratch.caches import cache_folders, cache_variables
 from assent.sandbox.scratch.folder_tree import FolderTree
 from assent.sandbox.scratch.scratch import LocalScratchCopy
 
@@ -109,6 +110,52 @@ def test_caches_can_be_read_and_not_written(copy: LocalScratchCopy, place: Place
         copy, place, f"cat {registry}/src/lib.rs; echo x > {registry}/x; ls -A {registry}/.."
     )
     assert ended.output == b"fn a() {}\nregistry\n"
+
+
+CACHE_DIRS: dict[str, tuple[str, bool]] = {
+    "a folder of its own": ("elsewhere/cache", True),
+    "one of the usual": (".cargo/registry", True),
+    "in one of the usual": (".cargo/registry/src", True),
+    "above one of the usual": (".cargo", False),
+    "above several": ("go", False),
+    "the home": (".", False),
+    "above the home": ("..", False),
+    "a folder of credentials": (".aws", False),
+    "in a folder of credentials": (".aws/sso", False),
+    "above a folder of credentials": ("apps", False),
+    "a link to one above": ("innocent", False),
+    "not absolute": ("", False),
+}
+
+
+@pytest.mark.parametrize(("named", "shown"), CACHE_DIRS.values(), ids=CACHE_DIRS)
+def test_a_variable_that_names_more_than_a_cache_shows_nothing(
+    named: str, shown: bool, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    for folder in ("elsewhere/cache", ".cargo/registry/src", "go/pkg/mod", ".aws/sso", "apps"):
+        (home / folder).mkdir(parents=True)
+    (home / "innocent").symlink_to(".cargo")
+    (home / ".kube").symlink_to("apps/kube")  # credentials that are really there
+    (home / "apps/kube").mkdir()
+    path = f"{home}/{named}" if named else "relative"
+    variables = {"PIP_CACHE_DIR": path}
+    own = os.fsencode(home)
+    assert cache_variables(own, variables) == (variables if shown else {})
+    assert (os.fsencode(os.path.normpath(path)) in cache_folders(own, variables)[7:]) is shown
+
+
+def test_a_file_beside_a_cache_is_not_shown_by_a_variable(tmp_path: Path) -> None:
+    variables = {"PIP_CACHE_DIR": f"{tmp_path}/home/.cargo"}
+    place = furnished(tmp_path, variables=variables)
+    (tmp_path / "home/.cargo/registry").mkdir(parents=True)
+    (tmp_path / "home/.cargo/registry/a").write_bytes(b"seen\n")
+    (tmp_path / "home/.cargo/notes").write_bytes(b"canary\n")
+    copy = place.open()
+    ended = line(copy, place, f"cat {tmp_path}/home/.cargo/registry/a {tmp_path}/home/.cargo/notes")
+    assert b"seen\n" in ended.output
+    assert b"canary" not in ended.output
+    copy.clear()
 
 
 def test_whiteouts_and_marks_cannot_be_forged(copy: LocalScratchCopy, place: Place) -> None:

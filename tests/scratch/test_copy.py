@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from tests.sandbox.profiles import gathered, needs_bubblewrap
 from tests.scratch.copies import Contents, Place, draft, furnished, kinds, line, settle, tree_seen
 
-from assent.core.scratch import ScratchChange
+from assent.core.errors import Refused
+from assent.core.scratch import ScratchChange, ScratchLimits
 from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits
 from assent.sandbox.scratch.scratch import LocalScratchCopy
 
@@ -426,3 +427,67 @@ def test_a_drafted_file_has_its_mode_whatever_the_mask(
     finally:
         os.umask(before)
     assert not copy.changes().changes
+
+
+def test_ignored_files_of_the_draft_are_no_difference(tmp_path: Path) -> None:
+    place = furnished(tmp_path, only="overlay")
+    (place.root / "out/kept").mkdir(parents=True)
+    (place.root / "out/kept/old").write_bytes(b"old\n")
+    copy, contents = place.open(), Contents()
+    made = contents.file(b"made\n")
+    files = {b"out/made": made, b"out/kept/old": None, b"new.pyc": made}
+    copy.apply(draft(files), contents.read)
+    assert line(copy, place, "cat out/made new.pyc; ls out/kept").output == b"made\nmade\n"
+    assert copy.changes().ignored == ()
+    for text, ignored in (
+        ("echo x > out/more", (b"out",)),
+        ("mkdir -p out/deep/er; touch out/deep/er/file", (b"out",)),
+        ("echo x > out/made", (b"out",)),
+        ("rm -r out; mkdir out; touch out/x", (b"out",)),
+        ("rm out/made", (b"out",)),
+        ("echo x > other.pyc", (b"other.pyc",)),
+        ("echo x >> new.pyc", (b"new.pyc",)),
+    ):
+        copy.clear()
+        copy = place.open()
+        copy.apply(draft(files), contents.read)
+        line(copy, place, text)
+        assert copy.changes().ignored == ignored, text
+    copy.clear()
+
+
+def test_why_not_all_changes_were_read_is_said(tmp_path: Path) -> None:
+    limits = ScratchLimits(max_bytes=4 << 20, reserve_bytes=1 << 20, changes=3)
+    for only in ("overlay", "copy"):
+        place = furnished(tmp_path / only, only=only, limits=limits)
+        copy = place.open()
+        for text, unread in (
+            ("touch 1 2 3", ""),
+            ("touch 1 2 3 4", "count"),
+            ("truncate -s 8M huge", "size"),
+        ):
+            line(copy, place, text)
+            found = copy.changes()
+            assert (found.unread, found.known) == (unread, not unread), (only, text)
+        copy.clear()
+
+
+def test_the_refusal_of_a_full_copy_names_a_command_that_removes_it(tmp_path: Path) -> None:
+    limits = ScratchLimits(max_bytes=4 << 20, reserve_bytes=1 << 20)
+    place = furnished(tmp_path, only="overlay", limits=limits)
+    copy = place.open("mine")
+    line(copy, place, "mkdir -p out; head -c 20000000 /dev/zero > out/big")
+    with pytest.raises(Refused) as refused:
+        line(copy, place, "true")
+    assert refused.value.next == "assent scratch clear mine"
+    copy.clear()
+
+
+def test_the_folders_of_copies_are_private_again(tmp_path: Path) -> None:
+    place = furnished(tmp_path)
+    place.open().close()
+    folders = [place.folder.parent, place.folder, place.folder / "s1"]
+    for folder in folders:
+        folder.chmod(0o777)
+    place.open().close()
+    assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700] * 3

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from threading import Lock
 from typing import Final, Protocol
 
@@ -14,7 +15,7 @@ from assent.core.llm import StreamDelta
 from assent.core.paths import display_path, normalize, one_line
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.record import CLOSED_STATES, PlanRecord
-from assent.core.scratch import ScratchChange, ScratchResult, scratch_draft
+from assent.core.scratch import ScratchChange, ScratchResult, scratch_draft, unread_text
 from assent.core.session.event import SessionEvent
 from assent.core.shell.process import (
     MIN_SECONDS,
@@ -38,7 +39,7 @@ from assent.ports.scratch import ScratchCopy
 from assent.ports.session import PermissionGate
 from assent.render.scratch import LEFT_OUT
 from assent.runs.session_commands import SessionCommandOutput
-from assent.runs.staged_result import ChangeChoice, ResultStager, StagedResult
+from assent.runs.staged_result import ChangeChoice, ResultConflict, ResultStager, StagedResult
 from assent.tools.overlay import Overlay
 from assent.tools.path_patterns import PathGlob
 
@@ -51,6 +52,11 @@ OFFLINE: Final = (
 )
 COMMANDS_NOT_RUN: Final = "Staged commands have not run in it."
 NOT_KEPT: Final = "Nothing was staged: {why}."
+CONFLICT_ADVICE: Final = (
+    "Run it again on the user's version, or keep the user's by leaving the path out of `keep`."
+)
+MAX_VERSIONS: Final = 5  # paths in conflict whose versions a result shows
+MAX_VERSION_CHARS: Final = 4000  # of each
 STILL_RUNS: Final = "another command still runs in the scratch copy"
 # How programs say that they found no network.
 _OFFLINE_SIGNS: Final = re.compile(
@@ -58,6 +64,7 @@ _OFFLINE_SIGNS: Final = re.compile(
     r"|network is unreachable|failed to lookup address",
     re.IGNORECASE,
 )
+_LINE_END: Final = "\n"
 _WILD: Final = re.compile(r"[*?\[{]")
 
 OpenCopy = Callable[[str], ScratchCopy]
@@ -177,7 +184,8 @@ class ScratchCommands:
                 return ScratchCommandDone(_with_error(outcome, why))
             plan = yield from begin()
             result = StagedResult(wanted.line, heard.ended, len(changes))
-            return self._kept(plan, outcome, result, found, chosen, copy)
+            shown = partial(_versions, tools=tools, permissions=permissions)
+            return self._kept(plan, outcome, result, found, chosen, copy, shown)
 
     def opened(
         self, session: str, tools: CopyTools, permissions: PermissionContext
@@ -215,6 +223,7 @@ class ScratchCommands:
         found: ScratchResult,
         chosen: ChangeChoice,
         copy: ScratchCopy,
+        shown: Callable[[Sequence[ResultConflict]], str],
     ) -> ScratchCommandDone:
         """Stages the changes that the call wants to keep: all of them, or none and why."""
         try:
@@ -223,7 +232,8 @@ class ScratchCommands:
             return ScratchCommandDone(_with_note(outcome, error.message, failed=True), plan=plan)
         if result.staged is None:
             rows = ", ".join(f"{one_line(one.path)} ({one.why})" for one in result.conflicts)
-            return ScratchCommandDone(_with_error(outcome, f"conflict: {rows}"), plan=plan)
+            refused = _with_error(outcome, f"conflict: {rows}")
+            return ScratchCommandDone(_with_note(refused, shown(result.conflicts)), plan=plan)
         told = self._results.staged(plan, result.staged)
         return ScratchCommandDone(_with_note(outcome, told), result.staged, plan)
 
@@ -258,6 +268,33 @@ def names_ignored(glob: str) -> bool:
     """Tells whether a glob names ignored files: it begins with a folder or name of its own."""
     first = glob.removeprefix("./").split("/")[0]
     return bool(first) and _WILD.search(first) is None
+
+
+def _versions(
+    conflicts: Sequence[ResultConflict], tools: CopyTools, permissions: PermissionContext
+) -> str:
+    """Shows both versions of paths in conflict, as far as the model may read the user's."""
+    told: list[str] = []
+    for one in conflicts[:MAX_VERSIONS]:
+        read = ResourceAccess(Action.READ, display_path(one.path))
+        name = one_line(one.path)
+        if tools.gate.decide((read,), permissions).verdict is not Verdict.RUN:
+            told.append(f"{name}: the user's version is not shown; rules do not let you read it.")
+        elif one.diff is None:
+            told.append(f"{name}: not text, or too large to be shown.")
+        else:
+            diff = _first_lines(tools.redact(one.diff), MAX_VERSION_CHARS)
+            told.append(f"{name}, from the user's version (-) to the command's (+):\n{diff}")
+    if len(conflicts) > MAX_VERSIONS:
+        told.append(f"{len(conflicts) - MAX_VERSIONS} more are not shown.")
+    return "\n".join([*told, CONFLICT_ADVICE])
+
+
+def _first_lines(text: str, most: int) -> str:
+    """Returns the first whole lines of a text that has no half of a secret at its end."""
+    if len(text) <= most:
+        return text
+    return f"{text[:most].rpartition(_LINE_END)[0]}\n[...]"
 
 
 def _why_not_kept(
@@ -322,7 +359,7 @@ def _said(
     """Returns a command's output with what changed in the copy, and that nothing real did."""
     notes = [IN_COPY.format(draft=WITH_DRAFT if operations else "")]
     notes += [f"Changed there: {changes_text(found.changes)}."] if found.changes else []
-    notes += [f"More than {len(found.changes)} files changed there."] if not found.known else []
+    notes += [] if found.known else [unread_text(found.unread)]
     if found.ignored:
         rows = [one_line(path) for path in found.ignored]
         notes.append(f"Ignored files differ in: {_listed(rows, MAX_IGNORED)}.")

@@ -56,7 +56,7 @@ def open_scratch_at(
         scratch_places(os.fsencode(here.state), folder_name(root)),
         limits,
         lambda: open_scratch_process(root, here, known, settings),
-        cache_variables(os.environ),
+        cache_variables(os.fsencode(Path.home()), os.environ),
         only,
     )
 

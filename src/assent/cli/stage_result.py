@@ -18,6 +18,7 @@ from assent.cli.scratch_command import (
 from assent.cli.shell import LIMIT_MESSAGES
 from assent.core.errors import Drift
 from assent.core.plan.record import PlanRecord
+from assent.core.scratch import unread_text
 from assent.core.shell.process import OutputChunk
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
@@ -113,6 +114,7 @@ def result_row(found: StagedResult) -> Row:
         "command": redact(found.line),
         "exit_code": found.ended.code,
         "changed": found.changed,
+        "complete": not found.unread,
         "staged": staged is not None,
         "operations": [operation_row(name, op) for name, op in staged.added] if staged else [],
         "removed": [operation_row(name, op) for name, op in staged.gone] if staged else [],
@@ -145,13 +147,18 @@ def result_lines(found: StagedResult) -> Iterator[Line]:
             path = quote(visible_path(one.path))
             yield from wrapped_lines("plain", f"  --mine {path}  or  --theirs {path}")
     elif found.staged is None:
-        yield Line("plain", _nothing_staged(found.changed))
+        if found.unread:
+            yield from wrapped_lines("risk", unread_text(found.unread))
+        yield Line("plain", _nothing_staged(found))
     else:
         yield from _staged_lines(found.staged)
     yield from _not_staged_lines(found)
 
 
-def _nothing_staged(changed: int) -> str:
+def _nothing_staged(found: StagedResult) -> str:
+    if found.unread:
+        return "Nothing was staged."
+    changed = found.changed
     if not changed:
         return "Nothing was staged: the command changed no files."
     left = f"{changed} changed {'file' if changed == 1 else 'files'}"

@@ -34,6 +34,7 @@ from assent.render.status import (
 from assent.render.steps import progress_row
 
 REVIEW = "assent review"
+OVERLAY_WORKS = "An overlay can be mounted over the workspace."
 
 
 @click.command(epilog=examples("assent status\nassent status --json"))
@@ -175,7 +176,7 @@ def sandbox_status_lines(shell: Mapping[str, str] | None) -> Iterator[Line]:
 
 
 def scratch_status_lines(scratch: Mapping[str, str] | None) -> Iterator[Line]:
-    """Renders how scratch copies are made, where that is not the usual way."""
-    if scratch is not None and scratch["reason"]:
-        text = f"Scratch copies: {scratch['backend']}. {scratch['reason']}"
+    """Renders how scratch copies are made, and why; nothing before the first one."""
+    if scratch is not None:
+        text = f"Scratch copies: {scratch['backend']}. {scratch['reason'] or OVERLAY_WORKS}"
         yield from wrapped_lines("dim", visible_line(text))

@@ -15,7 +15,11 @@ ScratchChangeKind: TypeAlias = Literal["created", "replaced", "deleted", "mode",
 LeftOutReason: TypeAlias = Literal["git", "assent", "special", "folder", "hidden"]
 ScratchBackendName: TypeAlias = Literal["overlay", "copy", "none"]
 
+# Why not all that a command changed was read: too many paths, too large files, too deep folders.
+UnreadReason: TypeAlias = Literal["", "count", "size", "depth"]
+
 MEBIBYTE: Final = 1 << 20
+MAX_CHANGES: Final = 20_000  # paths that are read back after one command
 _LINK: Final = "link"
 
 
@@ -97,7 +101,12 @@ class ScratchResult(msgspec.Struct, frozen=True):
     hard_links: tuple[bytes, ...] = ()  # changed here under one name only
     gone: tuple[bytes, ...] = ()  # folders that were removed
     joined: bool = False  # another command still runs in the copy, so this may be incomplete
-    known: bool = True  # not: there are more changes than the limit
+    unread: UnreadReason = ""  # why there may be more changes than these
+
+    @property
+    def known(self) -> bool:
+        """Whether all that changed could be read."""
+        return not self.unread
 
 
 class ScratchLimits(msgspec.Struct, frozen=True):
@@ -106,7 +115,7 @@ class ScratchLimits(msgspec.Struct, frozen=True):
     max_bytes: int = 4096 * MEBIBYTE
     reserve_bytes: int = 512 * MEBIBYTE
     keep_days: int = 7
-    changes: int = 20_000  # paths that are read back after one command
+    changes: int = MAX_CHANGES
 
 
 class ScratchBackend(msgspec.Struct, frozen=True):
@@ -141,6 +150,18 @@ def change_kind(before: FileState | None, after: FileState | None) -> ScratchCha
         return "created"
     same = (before.kind, before.digest) == (after.kind, after.digest)
     return "mode" if same else "replaced"
+
+
+_UNREAD: Final[dict[UnreadReason, str]] = {
+    "count": f"it changed more than {MAX_CHANGES:,} paths",
+    "size": "the files that it changed are together larger than scratch.max_mb",
+    "depth": "it made folders that are nested too deeply",
+}
+
+
+def unread_text(why: UnreadReason) -> str:
+    """Says that not all that a command changed was read, and why; the next command follows it."""
+    return f"Not all that the command changed could be read: {_UNREAD.get(why, 'unknown')}."
 
 
 def left_out(path: bytes, own: Sequence[bytes]) -> LeftOutReason | None:
@@ -187,6 +208,7 @@ _SLACK: Final = 5_000_000  # nanoseconds by which two clocks may drift apart in 
 CHANGED_FILE: Final = "it changed in the workspace while the command ran, or just before"
 CHANGED_FOLDER: Final = "its folder changed in the workspace while the command ran, or just before"
 CLOCK: Final = "the clock was set back while the command ran"
+MOVED_FOLDER: Final = "a folder above it is a symlink or a file in the workspace by now"
 DIFFERS: Final = "it changed in the workspace after the command ran"
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from assent.core.paths import display_path
-from assent.core.scratch import ScratchBackend, ScratchInfo, ScratchResult
+from assent.core.scratch import ScratchBackend, ScratchInfo, ScratchResult, unread_text
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.lines import Line, table_lines, wrapped_lines
 from assent.render.rows import Row
@@ -13,7 +13,6 @@ from assent.render.rows import Row
 NOTHING_REAL: Final = "Nothing in the workspace was changed."
 NO_CHANGES: Final = "The command changed no files in the scratch copy."
 JOINED: Final = "Another command still runs in the copy, so this may be incomplete."
-TOO_MANY: Final = "There are more changes than can be listed."
 LEFT_OUT: Final = {
     "git": "Git's own data",
     "assent": "Assent's own files",
@@ -53,9 +52,9 @@ def scratch_result_row(result: ScratchResult) -> Row:
 def scratch_result_lines(result: ScratchResult) -> Iterator[Line]:
     """Renders what changed in a copy, and that nothing real did."""
     rows = [(one.kind, visible_path(one.path)) for one in result.changes]
-    if not rows:
+    if not rows and result.known:
         yield Line("plain", NO_CHANGES)
-    else:
+    elif rows:
         yield Line("heading", "Changed in the scratch copy:")
         for line in table_lines("plain", rows[:_SHOWN]):
             yield Line("plain", f"  {line.text}")
@@ -76,7 +75,7 @@ def scratch_result_lines(result: ScratchResult) -> Iterator[Line]:
             "dim", f"Only one name of a hard link changed: {visible_path(path)}"
         )
     if not result.known:
-        yield Line("risk", TOO_MANY)
+        yield from wrapped_lines("risk", unread_text(result.unread))
     if result.joined:
         yield Line("risk", JOINED)
     yield Line("plain", NOTHING_REAL)

@@ -38,6 +38,7 @@ from assent.core.scratch import (
     ScratchResult,
     left_out,
     scratch_draft,
+    unread_text,
 )
 from assent.core.shell.process import (
     MIN_SECONDS,
@@ -57,15 +58,18 @@ from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.rehearsals import Rehearsals
 from assent.ports.scratch import ScratchCopy
+from assent.runs.staged_result import SIZE_LIMIT
 from assent.runs.temporary_copy import refuse_denied_commands, streamed, temporary_copy
 
 VERIFY_SECONDS: Final = 1800.0  # that each command gets, if nothing else is said
 MAX_OUTPUT: Final = 64 << 10  # bytes that are kept of a command's output: the last ones
 MAX_CHANGED: Final = 200  # paths that are recorded of one command
 # Prints the commit, then the changed files; nothing of a user's configuration runs a program here.
+# The workspace may be another user's: git's check of owners protects against such programs, too.
+_GIT_SETTINGS: Final = "git -c core.fsmonitor=false -c 'safe.directory=*'"
 _GIT: Final = (
-    "git -c core.fsmonitor=false rev-parse HEAD && "
-    "git -c core.fsmonitor=false status --porcelain -z --no-renames --untracked-files=all"
+    f"{_GIT_SETTINGS} rev-parse HEAD && "
+    f"{_GIT_SETTINGS} status --porcelain -z --no-renames --untracked-files=all"
 )
 NOT_RUN: Final = "an earlier command did not succeed"
 STOPPED: Final = "The rehearsal was stopped. Nothing was recorded, and nothing real changed."
@@ -365,8 +369,9 @@ class _Copy:
         result = self._result()
         if not result.known:  # what follows would run on something that no build makes
             raise Refused(
-                "The rehearsal ended: a command changed too many files, or files that are together "
-                "larger than scratch.max_mb. Nothing in the workspace was changed.",
+                f"The rehearsal ended after a command of the plan. {unread_text(result.unread)} "
+                "Nothing in the workspace was changed, and nothing was recorded.",
+                SIZE_LIMIT if result.unread == "size" else "assent review",
             )
         for change in result.changes:
             states[change.path] = change.after

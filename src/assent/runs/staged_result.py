@@ -3,7 +3,7 @@
 The command sees the workspace with the draft. Nothing real changes, and all is staged or nothing.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence, Set
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -21,10 +21,13 @@ from assent.core.plan.operation import (
 from assent.core.plan.record import PlanRecord
 from assent.core.scratch import (
     DIFFERS,
+    MOVED_FOLDER,
     LeftOutReason,
     ScratchChange,
     ScratchResult,
+    UnreadReason,
     scratch_draft,
+    unread_text,
 )
 from assent.core.shell.process import (
     PLAN_COMMAND_LIMITS,
@@ -45,6 +48,7 @@ from assent.tools.path_patterns import PathGlob
 SECONDS: Final = 1800.0  # that a command gets, if nothing else is said
 MAX_DIFF_BYTES: Final = 1 << 20  # bytes of a version that is shown in a conflict
 HELP: Final = "assent stage result --help"
+SIZE_LIMIT: Final = "assent config get scratch.max_mb"
 
 # Why a change was not staged: as in the copy itself, or ignored, or kept as the user has it.
 NotStagedReason: TypeAlias = LeftOutReason | Literal["ignored", "mine"]
@@ -82,12 +86,13 @@ class StagedResult(msgspec.Struct, frozen=True):
 
     line: str
     ended: ProcessResult
-    changed: int  # paths that the command left different
+    changed: int  # paths that the command left different, as far as they could be read
     staged: Staged | None = None
     conflicts: tuple[ResultConflict, ...] = ()
     not_staged: tuple[tuple[bytes, NotStagedReason], ...] = ()
     hard_links: tuple[bytes, ...] = ()
     commands_not_run: int = 0  # of the draft; their results were missing in the copy
+    unread: UnreadReason = ""  # why not all changes could be read
 
 
 class ResultStager:
@@ -121,6 +126,7 @@ class ResultStager:
                 not_staged=_not_staged(found, chosen),
                 hard_links=found.hard_links,
                 commands_not_run=commands,
+                unread=found.unread,
             )
             if ended.code == 0 or request.keep_failed:
                 result = self.stage_changes(record, result, found, chosen, copy)
@@ -148,17 +154,17 @@ class ResultStager:
         """Stages all chosen changes of a command that has ended, or none and the conflicts."""
         if not found.known:
             raise Refused(
-                f"The command changed more than {len(found.changes)} files, or files that are "
-                "together larger than scratch.max_mb; not all was read. Nothing was staged.",
-                "assent stage run --help",
+                f"{unread_text(found.unread)} Nothing was staged.",
+                SIZE_LIMIT if found.unread == "size" else HELP,
             )
         record = self._plans.repository().load(record.plan_id)  # others may have staged meanwhile
         overlay = self._contents.overlay(self._plans.operations(record))
         wanted = chosen.of(found)
         for one in wanted:
             self._check_size(one)
-        now = {one.path: _state(overlay, one.path) for one in wanted}
         why = {one.path: one.why for one in found.conflicts}
+        now, lost = _states(overlay, wanted, {one.path for one in found.changes} - why.keys())
+        why |= dict.fromkeys(lost, MOVED_FOLDER)
         for one in wanted:
             later = copy.conflict(one)
             if later is not None or now[one.path] != one.before:
@@ -236,6 +242,27 @@ class ChangeChoice(msgspec.Struct, frozen=True):
 
     def takes(self, path: bytes) -> bool:
         return any(is_inside(path, one) for one in self.theirs)
+
+
+def _states(
+    overlay: Overlay, wanted: Sequence[ScratchChange], own: Set[bytes]
+) -> tuple[dict[bytes, FileState | None], list[bytes]]:
+    """Returns what is at paths now, and those whose folder someone replaced meanwhile.
+
+    `own` are changes of the command alone. A folder that it put in the place of a symlink or a file
+    was replaced by no one else.
+    """
+    now: dict[bytes, FileState | None] = {}
+    lost: list[bytes] = []
+    for one in wanted:
+        try:
+            now[one.path] = _state(overlay, one.path)
+        except Refused:
+            if not own.isdisjoint(ancestors(one.path)):
+                raise
+            now[one.path] = None
+            lost.append(one.path)
+    return now, lost
 
 
 def _state(overlay: Overlay, path: bytes) -> FileState | None:

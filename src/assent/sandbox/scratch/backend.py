@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from errno import EPERM
 from typing import Final
 
 from assent.core.errors import without_scratch_copy
@@ -29,7 +30,12 @@ from assent.sandbox.scratch.choice import (
 )
 from assent.sandbox.scratch.copy import CopiedLayer, quiet
 from assent.sandbox.scratch.folder_tree import take_out_of_copy
-from assent.sandbox.scratch.folders import CopyFolders, make_private_folder, not_made
+from assent.sandbox.scratch.folders import (
+    CopyFolders,
+    close_to_others,
+    make_private_folder,
+    not_made,
+)
 from assent.sandbox.scratch.layer import CopyLayer, Progress
 from assent.sandbox.scratch.overlay import (
     UPPER,
@@ -87,7 +93,9 @@ class ScratchCopies:
         if choice.backend.name == "none":
             why = choice.backend.reason.rstrip(".")
             raise without_scratch_copy(f"No scratch copy is possible here: {why}.", DOCTOR)
-        folders = CopyFolders(os.fsencode(choice.backend.place))
+        place = os.fsencode(choice.backend.place)
+        _check_private(place)
+        folders = CopyFolders(place)
         whole = choice.backend.name == "overlay"
         root = self._paths.root
         folder = folders.acquire(name, root, choice.backend.name, complete=whole)
@@ -237,10 +245,23 @@ def _words(said: bytes) -> str:
 def _siblings(place: bytes) -> Iterable[bytes]:
     """Returns the folders of all workspaces at a place."""
     above = os.path.dirname(place)
+    with suppress(OSError):
+        close_to_others(above)
     if not _is_ours(above):
         return ()
     with os.scandir(above) as found:
         return [one.path for one in found if one.is_dir(follow_symlinks=False)]
+
+
+def _check_private(place: bytes) -> None:
+    """Makes the folder of copies private again; one of another user is not used."""
+    try:
+        make_private_folder(place)
+    except OSError as error:
+        raise not_made(error) from error
+    for folder in (os.path.dirname(place), place):
+        if not _is_ours(folder):
+            raise not_made(OSError(EPERM, f"{one_line(folder)} belongs to another user"))
 
 
 def _is_ours(folder: bytes) -> bool:

@@ -18,6 +18,7 @@ from assent.core.scratch import (
     ScratchConflict,
     ScratchLimits,
     ScratchResult,
+    UnreadReason,
     change_kind,
     conflict_reason,
     left_out,
@@ -25,6 +26,7 @@ from assent.core.scratch import (
 from assent.sandbox.scratch.folder_tree import (
     FolderTree,
     Stamp,
+    entries_in,
     entry,
     identity_of,
     is_opaque,
@@ -116,17 +118,23 @@ class Touched(msgspec.Struct):
     folders: set[bytes] = msgspec.field(default_factory=set)  # new ones
     gone: set[bytes] = msgspec.field(default_factory=set)  # removed folders
     as_put: set[bytes] = msgspec.field(default_factory=set)  # files of the draft, unchanged
-    known: bool = True
+    unread: UnreadReason = ""
+
+    @property
+    def known(self) -> bool:
+        return not self.unread
 
     def add(self, path: bytes, size: int = 0) -> None:
         """Adds a path; a file has a size, which is as large as a program likes, without blocks."""
         if path in self.paths:
             return
-        if len(self.paths) < self.limit and size <= self.room:
+        if len(self.paths) >= self.limit:
+            self.unread = "count"
+        elif size > self.room:
+            self.unread = self.unread or "size"
+        else:
             self.paths.add(path)
             self.room -= size
-        else:
-            self.known = False
 
 
 class CopyRules(msgspec.Struct, frozen=True):
@@ -164,7 +172,7 @@ def touched_in_upper(
     while waiting:
         folder, merged = waiting.pop()
         if folder.count(b"/") >= MAX_FOLDERS:
-            found.known = False
+            found.unread = "depth"
             continue
         with upper.folder(folder) as above, lower.folder(folder) as below:
             if above is None:
@@ -185,6 +193,50 @@ def touched_in_upper(
                 for name in set(names_in(below)).difference(names):
                     _deleted_below(folder + b"/" + name, lower, rules, found)
     return found
+
+
+def not_as_drafted(
+    ignored: Iterable[bytes],
+    upper: FolderTree,
+    draft: Mapping[bytes, FileState | None],
+    put: Mapping[bytes, Stamp],
+) -> set[bytes]:
+    """Returns the ignored paths of an overlay that differ by more than files of the draft as put.
+
+    Only where the draft has something it is looked into them, up to the first other entry.
+    """
+    above = folders_above(draft)
+    return {
+        path
+        for path in ignored
+        if not ((path in above or path in draft) and _is_as_drafted(path, upper, draft, put, above))
+    }
+
+
+def _is_as_drafted(
+    path: bytes,
+    upper: FolderTree,
+    draft: Mapping[bytes, FileState | None],
+    put: Mapping[bytes, Stamp],
+    above: Collection[bytes],
+) -> bool:
+    own = [one for one in draft if is_inside(one, path)] if path in above else [path]
+    for one in own:
+        seen = upper.lstat(one)
+        if (stamp_of(seen) if seen is not None else None) != put.get(one):
+            return False
+    waiting = [path] if path in above and path not in put else []
+    while waiting:
+        folder = waiting.pop()
+        with upper.folder(folder) as at:
+            if at is None or is_opaque(at):
+                return False
+            for inner, _, mine in entries_in(at, folder):
+                if inner in above and S_ISDIR(mine.st_mode):
+                    waiting.append(inner)
+                elif inner not in put:
+                    return False
+    return True
 
 
 def _upper_entry(
@@ -294,7 +346,7 @@ def scratch_result(
         tuple(linked),
         tuple(sorted(found.gone)),
         joined=joined,
-        known=found.known,
+        unread=found.unread,
     )
 
 

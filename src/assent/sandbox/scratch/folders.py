@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from stat import S_IMODE
 from typing import Final
 
 import msgspec
@@ -45,7 +46,20 @@ def make_private_folder(place: bytes) -> None:
     for folder in (above, place):
         with suppress(FileExistsError):
             os.mkdir(folder, 0o700)
+        close_to_others(folder)
     _spread(place)
+
+
+def close_to_others(folder: bytes) -> None:
+    """Sets a folder of this user back to its private mode, if someone opened it to others."""
+    with suppress(FileNotFoundError):
+        at = os.open(folder, _FOLDER)
+        try:
+            seen = os.fstat(at)
+            if seen.st_uid == os.geteuid() and S_IMODE(seen.st_mode) & 0o077:
+                os.fchmod(at, 0o700)
+        finally:
+            os.close(at)
 
 
 def _spread(folder: bytes) -> None:
@@ -126,6 +140,7 @@ class CopyFolders:
             lock, record = found
             about = record and (record.root, record.inode, record.backend, record.complete)
             if record is not None and about == (root, inode, backend, True):
+                close_to_others(path)
                 return LockedFolder(path, lock, record, fresh=False)
             self._discard(path, lock)
         return self._made(path, CopyRecord(root, inode, backend, time.time(), complete))
@@ -229,7 +244,7 @@ class CopyFolders:
         """Locks the folder of a copy; None if there is none, Busy if another process has it."""
         try:
             lock = os.open(path + b"/" + LOCK, _OPEN, 0o600)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # a file, such as the kept choice
             return None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

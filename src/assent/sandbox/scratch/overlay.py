@@ -19,7 +19,13 @@ from assent.core.paths import ancestors, folders_above, is_inside
 from assent.core.plan.operation import FileState
 from assent.core.scratch import ScratchBackendName, ScratchDraft, ScratchLimits, left_out
 from assent.sandbox.runner.process_tree import wait_or_kill
-from assent.sandbox.scratch.changes import ContentOf, CopyRules, Touched, touched_in_upper
+from assent.sandbox.scratch.changes import (
+    ContentOf,
+    CopyRules,
+    Touched,
+    not_as_drafted,
+    touched_in_upper,
+)
 from assent.sandbox.scratch.folder_tree import (
     FolderTree,
     Stamp,
@@ -235,6 +241,8 @@ class OverlayLayer:
                 found.paths.discard(path)  # as it was put
             elif known is not None or state is not None:
                 found.add(path, seen.st_size if seen is not None else 0)
+        drafted = self._draft.files
+        found.ignored = not_as_drafted(found.ignored, self._upper, drafted, stamps)
         return found
 
     def state(self, path: bytes) -> FileState | None:

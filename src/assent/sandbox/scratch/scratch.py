@@ -15,6 +15,7 @@ from assent.core.paths import casefolded, is_inside, one_line
 from assent.core.plan.operation import FileState
 from assent.core.scratch import (
     NO_DRAFT,
+    TEMPORARY_PREFIX,
     CommandTimes,
     ScratchBackend,
     ScratchChange,
@@ -40,7 +41,7 @@ from assent.sandbox.scratch.folder_tree import FolderTree, entries_in, identity_
 from assent.sandbox.scratch.folders import CopyFolders, LockedFolder
 from assent.sandbox.scratch.holder import CopyHolder
 from assent.sandbox.scratch.layer import CopyLayer
-from assent.sandbox.scratch.quota import CopyQuota
+from assent.sandbox.scratch.quota import DISK_FULL, CopyQuota
 from assent.tools.path_patterns import PathGlob
 
 EMPTY: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -52,7 +53,8 @@ FULL: Final = {
     "copy": "The scratch copy is larger than scratch.max_mb allows",
     "disk": "Less is free on the disk than scratch.reserve_mb, or than 1 % of its files",
 }
-CLEAR: Final = "assent scratch clear"
+CLEAR_ALL: Final = "assent scratch clear --all"
+LIMIT: Final = "assent config get scratch.max_mb"
 _FOREIGN: Final = b"Value too large for defined data type"  # EOVERFLOW, in the language C
 _SEARCHED: Final = 200_000  # entries that are looked at to name a file of another owner
 _NAMED: Final = 3
@@ -126,7 +128,8 @@ class LocalScratchCopy:
             if joined:
                 yield OutputChunk(JOINED.encode(), error=True)
             if over := self._quota.exceeded():
-                raise Refused(f"The command did not run: {_lower(FULL[over])}.", CLEAR)
+                next = CLEAR_ALL if over == DISK_FULL else self._clear(LIMIT)
+                raise Refused(f"The command did not run: {_lower(FULL[over])}.", next)
             self._folder.used()
             root = self._paths.root
             gone = [root + b"/" + path for path, state in self._draft_now.items() if state is None]
@@ -209,13 +212,18 @@ class LocalScratchCopy:
                 self._complete = True
         except CopyFull as error:
             text = f"The scratch copy could not be made: {_lower(FULL[str(error)])}."
-            raise Refused(text, CLEAR) from error
+            raise Refused(text, CLEAR_ALL if str(error) == DISK_FULL else LIMIT) from error
         except OSError as error:
             raise WorkspaceError(
                 f"The scratch copy could not be prepared ({error.strerror}). "
                 "Nothing in the workspace was changed.",
-                CLEAR,
+                self._clear("assent doctor"),
             ) from error
+
+    def _clear(self, otherwise: str) -> str:
+        """Returns the command that removes this copy; a temporary one is removed by itself."""
+        name = os.fsdecode(os.path.basename(self._folder.path))
+        return otherwise if name.startswith(TEMPORARY_PREFIX) else f"assent scratch clear {name}"
 
     def _record_drafted(self, paths: frozenset[bytes]) -> None:
         """Records which paths are the draft's: in ignored folders nothing else is taken out."""
