@@ -16,6 +16,10 @@ def test_comments_are_the_same_as_on_the_command_line(server: Served) -> None:
     assert viewer.get(f"{plan}/review")["comments"] == listed["comments"]
     changed = author.patch(f"{plan}/comments/{added['id']}", {"text": "Which one?"})
     assert (changed["id"], changed["text"]) == (added["id"], "Which one?")
+    for part in (more["id"][:-1], more["id"][:8], "1", "2"):
+        assert author.delete(f"{plan}/comments/{part}", 404)["error"] == "not_found", part
+        change = author.patch(f"{plan}/comments/{part}", {"text": "x"}, 404)
+        assert change["error"] == "not_found", part
     assert author.delete(f"{plan}/comments/{more['id']}")["text"] == "Why?"
     assert author.delete(f"{plan}/comments/{more['id']}", 404)["error"] == "not_found"
 

@@ -114,6 +114,8 @@ def test_bad_positions_and_nobody(server: Served) -> None:
     for bad in ("abc", "-1", "9" * 5000):
         reply = viewer.request("GET", "/api/v1/events", headers={"Last-Event-ID": bad})
         assert reply.status == 400
+    for unknown in ("workspace=nope", "session=nope", f"workspace={server.world.root}"):
+        assert viewer.get(f"/events?{unknown}", 404)["error"] == "not_found"
     assert server.nobody.get("/events", 401)["error"] == "not_logged_in"
 
 

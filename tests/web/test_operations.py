@@ -63,6 +63,11 @@ def test_everything_that_the_command_line_stages(server: Served) -> None:
     command = next(row["id"] for row in listed["operations"] if row["kind"] == "run")
     assert viewer.get(f"{plan}/operations/{command}/content", 404)["error"] == "not_found"
 
+    for part in (by_path["new.txt"][:-1], by_path["new.txt"][:8], "1"):
+        said = author.delete(f"{plan}/operations/{part}", 404)
+        assert said["error"] == "not_found", "a change names the full id"
+        assert viewer.get(f"{plan}/operations/{part}/content", 404)["error"] == "not_found"
+    assert author.get(f"{plan}/operations") == listed
     gone = author.delete(f"{plan}/operations/{by_path['new.txt']}")
     assert [row["path"] for row in gone["removed"]] == ["new.txt"]
     assert gone["remaining"] == len(listed["operations"]) - 1

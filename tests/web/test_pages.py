@@ -4,7 +4,7 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from tests.cli.harness import World
 from tests.web.browser import PHONE, visiting
 from tests.web.harness import Served, served
@@ -87,7 +87,9 @@ def test_the_workspaces_are_chosen_on_lists(world: World, browser: Browser) -> N
         page = visitor.page
         page.locator("summary", has_text="All workspaces").click()
         page.locator(".menu a[href*=workspace]").first.click()
-        page.wait_for_url("**/plans?workspace=*")
+        page.wait_for_url(f"**/plans?workspace={world.root}")  # it has no id yet
+        expect(page.locator(".menu summary").first).to_have_text("project")
+        expect(page.locator("main h1")).to_have_text("Plans")
         page.goto(f"{server.url}/sessions")
         assert page.locator("select[name=workspace] option").count() == 2
         page.locator("summary", has_text="All workspaces").click()

@@ -167,6 +167,12 @@ def test_odd_addresses_and_numbers_are_no_faults_of_the_server(server: Served) -
         (f"{plan}/operations", {"kind": "run", "argv": ["x"], "env": {"a=b": "c"}}),
         (f"{plan}/operations", {"kind": "write", "path": "a\0b", "content": ""}),
         (f"{plan}/operations", {"kind": "write", "path": "a", "content": "", "mode": huge}),
+        (f"{plan}/operations", {"kind": "write", "path": "x" * 5000, "content": ""}),
+        (f"{plan}/operations", {"kind": "write", "path": "x" * 256, "content": ""}),
+        (f"{plan}/operations", {"kind": "move", "path": "a", "to": "x" * 5000}),
+        (f"{plan}/operations", {"kind": "link", "path": "a", "target": "x" * 5000}),
+        (f"{plan}/operations", {"kind": "run", "argv": ["x"], "cwd": "x" * 5000}),
+        (f"{plan}/operations", {"kind": "delete", "path_b64": "eHh4" * 2000}),
         (f"{plan}/rehearse", {"timeout": huge}),
         (f"{plan}/approve", {"digest": "", "expires_s": huge}),
     ):

@@ -315,6 +315,8 @@ def test_options_that_exclude_each_other_are_refused(world: World) -> None:
         ("logout", "x", "--tokens"),
         ("password", "--remove", "--stdin"),
         ("token", "--role", "owner"),
+        ("--no-open", "--host", ""),
+        ("--no-open", "--host", " "),
     ):
         assert world.no(2, "serve", *line)["error"] == "usage"
 

@@ -82,6 +82,49 @@ def test_bad_goals_start_nothing(server: Served) -> None:
     assert token.get("/sessions")["sessions"] == []
 
 
+def test_names_and_numbers_that_cannot_be_meant_change_nothing(world: World) -> None:
+    script(world, turn("One"))
+    with served(world) as server:
+        browser = server.browser()
+        session = start(browser)["session"]
+        idle(browser, session)
+        long = "x" * 70_000
+        for more in (
+            {"planMode": True, "mode": "wild"}, {"model": long}, {"mode": long}, {"agent": long},
+            {"model": "a\nb"}, {"model": " "}, {"goal": "x" * 1_000_001},
+        ):  # fmt: skip
+            said = browser.post("/sessions", {"goal": "x", **more}, 400)
+            assert said["error"] == "usage", more
+        said = {"text": "x", "planMode": True}
+        for more in ({"model": "a\nb"}, {"model": long}, {"agent": long}):
+            browser.post(f"/sessions/{session}/messages", {**said, **more}, 400)
+        for stop in ("pause", "cancel"):
+            assert browser.post(f"/sessions/{session}/{stop}", {"reason": long}, 400)
+        for after in ("9223372036854775808", "-1", "9" * 400):
+            assert browser.get(f"/sessions/{session}/messages?after={after}", 400)
+        assert browser.get(f"/sessions/{session}/messages?after={2**62}")["messages"] == []
+        row = browser.get(f"/sessions/{session}")
+        assert (row["turns"], row["queue"], row["state"]) == (1, [], "idle")
+        assert len(browser.get("/sessions")["sessions"]) == 1
+
+
+def test_a_change_of_a_session_is_made_whole_or_not_at_all(world: World) -> None:
+    script(world, turn("One"))
+    with served(world) as server:
+        browser = server.browser()
+        session = start(browser, mode="ask")["session"]
+        before = idle(browser, session)
+        path = f"/sessions/{session}"
+        for more in (
+            {"mode": "plan", "title": " "}, {"mode": "plan", "model": "a\nb"},
+            {"mode": "wild", "title": "New"}, {"model": "openai/x", "title": "x" * 300},
+        ):  # fmt: skip
+            assert browser.patch(path, more, 400)["error"] == "usage"
+            assert browser.get(path) == before
+        whole = {"mode": "plan", "title": "New", "model": "openai/x"}
+        assert browser.patch(path, whole).items() >= whole.items()
+
+
 def test_plan_mode_is_decided_when_a_message_runs(world: World) -> None:
     script(world, turn("One"), turn("Two", write("a.txt", "a\n")), turn("Done"))
     with served(world) as server:

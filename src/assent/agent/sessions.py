@@ -196,18 +196,49 @@ class Sessions(SessionLookup):
         told = self._reminder(record, plan, said, top_level, len(staged), approved=approved)
         return self._append(record, told, *heard, *self._with_files(said, typed))
 
+    def next_agent(self, record: SessionRecord) -> str:
+        """Returns the agent of the next message, unless that names another."""
+        mode = with_current_mode(record, self.modes).mode
+        return default_agent(mode) if record.agent in _USUAL else record.agent
+
     def top_level(self, record: SessionRecord, agent: str, staged: Sequence[Operation] = ()) -> str:
         """Returns what the first message to an agent would say of the workspace now."""
         return self._services.top_level(self._path_limits(record, agent), staged)
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode on behalf of the user, and tells the model."""
-        record, place = self._require(record), self._services.config
+        record = self._require(record)
+        events = self._mode_events(record, name, reason)
+        return self._append(record, *events) if events else record
+
+    def change(
+        self,
+        record: SessionRecord,
+        mode: str | None = None,
+        model: str | None = None,
+        title: str | None = None,
+    ) -> SessionRecord:
+        """Changes what is named, on behalf of the user: all of it at once, or nothing."""
+        record = self._require(record)
+        events: list[SessionEvent] = []
+        if title is not None:
+            events.append(SessionRenamed(_checked_title(title)))
+        if mode is not None:
+            events += self._mode_events(record, mode)
+        if model is not None:  # after the message about the mode, which names the one of before
+            events.append(ModelChosen(model))
+        return self._append(record, *events) if events else record
+
+    def _mode_events(
+        self, record: SessionRecord, name: str, reason: str = ""
+    ) -> tuple[SessionEvent, ...]:
+        """Returns the events that change the mode; none if the session is in it."""
+        place = self._services.config
         mode, custom = resolve_mode(name, place.modes)
         if (record.mode, record.custom) == (mode, custom):
-            return record
+            return ()
         switch = ModeSwitch(mode, reason, staging=place.staging, custom=custom, modes=place.modes)
-        return self._append(record, *mode_events(record, switch, self._clock.new_id()))
+        return mode_events(record, switch, self._clock.new_id())
 
     def choose_model(self, record: SessionRecord, model: str) -> SessionRecord:
         """Sets the model that the next turns use."""
@@ -234,13 +265,7 @@ class Sessions(SessionLookup):
 
     def retitle(self, record: SessionRecord, title: str) -> SessionRecord:
         """Sets a session's title; its slug, which names the folder of its plans, stays."""
-        words = redact(" ".join(title.split()))
-        if not words or len(words) > MAX_TITLE_CHARS:
-            raise UsageError(
-                f"A title must have 1 to {MAX_TITLE_CHARS} characters.",
-                "assent sessions rename ID TITLE",
-            )
-        return self._append(self._require(record), SessionRenamed(words))
+        return self.change(record, title=title)
 
     def fork(self, record: SessionRecord) -> SessionRecord:
         """Copies messages and todos into a new session; permissions are not copied (F147)."""
@@ -502,8 +527,7 @@ class Sessions(SessionLookup):
         images: Sequence[ImagePart],
         id: str = "",
     ) -> MessageAdded:
-        mode = with_current_mode(record, self.modes).mode
-        usual = default_agent(mode) if record.agent in _USUAL else record.agent
+        usual = self.next_agent(record)
         parts: tuple[TextPart | ImagePart, ...] = (TextPart(text), *images)
         new = id or self._clock.new_id()
         return MessageAdded(new, agent or usual, parts, model=model)
@@ -577,6 +601,16 @@ def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:
         record = fold_session(record, event, seq, at)
     assert record is not None, "a session has a first event"
     return record
+
+
+def _checked_title(title: str) -> str:
+    words = redact(" ".join(title.split()))
+    if not words or len(words) > MAX_TITLE_CHARS:
+        raise UsageError(
+            f"A title must have 1 to {MAX_TITLE_CHARS} characters.",
+            "assent sessions rename ID TITLE",
+        )
+    return words
 
 
 def _aim(said: str) -> str:

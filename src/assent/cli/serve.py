@@ -148,6 +148,8 @@ def _serve(
     from assent.web.feed_messages import FeedRenderer
     from assent.web.listener import connection_limits, delay_signals, make_listener, serve
 
+    if not host.strip():
+        raise UsageError("--host needs an address.", "assent serve --host 127.0.0.1")
     access = AccessControl(state.store, state.clock)
     remote = not is_loopback(host)
     if remote and not access.has_password:

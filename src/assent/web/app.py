@@ -1,6 +1,7 @@
 """The ASGI application: the API's table as routes, the stream of events, and the pages."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Final
@@ -118,9 +119,9 @@ async def _events(server: Server, request: Request) -> Response:
         if resumed and (not resumed.isdecimal() or len(resumed) > MAX_POSITION_CHARS):
             raise UsageError("Last-Event-ID is not a position of the log.")
         after = int(resumed) if resumed else wanted.after
-        slug = await server.run(partial(_slug_of, server, wanted.session))
+        workspace, slug = await server.run(partial(_followed, server, wanted))
         plan = await server.run(lambda: server.find_plan(wanted.plan)) if wanted.plan else None
-        wants = StreamFilter(wanted.workspace, wanted.session, slug)
+        wants = StreamFilter(workspace, wanted.session, slug)
         sent = server.feed.subscribe(wants, after)
         if plan is not None:
             sent = server.plan_files.follow(*plan, sent)
@@ -130,12 +131,19 @@ async def _events(server: Server, request: Request) -> Response:
         return error_response(error)
 
 
-def _slug_of(server: Server, session: str) -> str:
-    """Returns the slug of a session, by which events of its plans name it."""
-    try:
-        return server.find_session(session)[1].slug if session else ""
-    except NotFound:
-        return ""
+def _followed(server: Server, wanted: EventQuery) -> tuple[str, str]:
+    """Returns the id of the workspace that is followed, if it is only one, and a session's slug.
+
+    Events of a session's plans name it by its slug. Raises NotFound if one of them is not here.
+    """
+    workspace = server.engines(wanted.workspace)[0].workspace if wanted.workspace else ""
+    if wanted.workspace and not workspace:
+        raise NotFound(
+            "This workspace has no events yet: no session and no plan was begun in it.",
+            "GET /api/v1/events",
+        )
+    slug = server.find_session(wanted.session)[1].slug if wanted.session else ""
+    return workspace, slug
 
 
 class StreamFilter(FeedFilter, frozen=True):
@@ -161,7 +169,10 @@ async def _while_allowed(
 
 
 async def watch_access(server: Server) -> None:
-    """Has event streams look whether they may go on, whenever something was revoked."""
+    """Follows who may use the server, and which workspaces it serves.
+
+    Event streams look whether they may go on, and what waits in a workspace that was added begins.
+    """
     known = await asyncio.to_thread(server.access.revision)
     while True:
         await asyncio.sleep(WATCH_S)
@@ -169,3 +180,7 @@ async def watch_access(server: Server) -> None:
         if found != known:
             known = found
             server.feed.tell(WAKE)
+            try:
+                await asyncio.to_thread(server.resume)
+            except (AssentError, OSError) as error:  # the other workspaces go on
+                print(f"assent serve: {error}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """An endpoint of the API: its path, who may call it, what it takes, and what it answers."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ Method: TypeAlias = Literal["GET", "POST", "PATCH", "DELETE"]
 Query = TypeVar("Query")
 Body = TypeVar("Body")
 
+MAX_NUMBER: Final = 2**62  # of anything that is counted; what is larger can only be a mistake
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 API: Final = "/api/v1"
 DOCS_COMMAND: Final = f"GET {API}/openapi.json"
 

@@ -11,6 +11,7 @@ import msgspec
 from assent.core.access import Access
 from assent.core.errors import NotFound, UsageError, WorkspaceMismatch
 from assent.core.event import Role
+from assent.render.rows import path_fields
 from assent.web.access import AccessControl, LoginLimiter
 from assent.web.answer_cache import AnswerCache
 from assent.web.errors import Forbidden, TooBusy
@@ -66,6 +67,7 @@ class Server:
         self.answers = AnswerCache()
         self._threads = ThreadPoolExecutor(THREADS, "request")
         self._queued = 0
+        self._resumed: frozenset[str] = frozenset()  # folders of workspaces
 
     @property
     def cookie(self) -> str:
@@ -110,8 +112,14 @@ class Server:
             self._queued -= 1
 
     def resume(self) -> None:
-        """Goes on with every session in which something waits, or was at work before."""
-        for engine in self.engines():
+        """Goes on with every session in which something waits, or was at work before.
+
+        Called again, it does so in the workspaces that were added since.
+        """
+        roots = self.host.roots()
+        added = [root for root in roots if root not in self._resumed]
+        self._resumed = frozenset(roots)
+        for engine in map(self.host.engine, added):
             for session in engine.message_queues.pending(engine.workspace):
                 self.turns.submit(self.root_of(engine), session)
 
@@ -122,17 +130,20 @@ class Server:
         self.turns.submit(self.root_of(engine), record.session)
 
     def engines(self, workspace: str = "") -> "list[Engine]":
-        """Returns the engines of the workspaces, or of one by its id."""
+        """Returns the engines of the workspaces, or of one by its id or its folder.
+
+        One in which nothing was begun yet has no id.
+        """
         found = [self.host.engine(root) for root in self.host.roots()]
         if not workspace:
             return found
-        for engine in found:
-            if engine.workspace == workspace:
-                return [engine]
+        named = [engine for engine in found if workspace in _names(engine)]
+        if len(named) == 1:
+            return named
         raise NotFound(f"No workspace {workspace!a} is served here.", "assent serve add DIR")
 
     def choose_engine(self, workspace: str) -> "Engine":
-        """Returns the engine of a workspace by its id; without one, of the only one."""
+        """Returns the engine of a workspace by its id or folder; without one, of the only one."""
         found = self.engines(workspace)
         if len(found) != 1:
             raise UsageError(
@@ -177,3 +188,8 @@ class Server:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.plan_worker.close()
         self.host.close()
+
+
+def _names(engine: "Engine") -> set[object]:
+    """Returns how a caller may name a workspace: by its id, or its folder as it is listed."""
+    return {engine.workspace, path_fields("root", engine.root)["root"]}

@@ -53,6 +53,36 @@ class Agent(msgspec.Struct, frozen=True):
         )
 
 
+def may_widen(agent: Agent, than: Agent) -> bool:
+    """Tells whether an agent could do, or do without asking, something that another could not.
+
+    It errs on the side of yes: tables of rules are not compared row by row.
+    """
+    names = {*agent.tools, *than.tools, "*"}
+    if any(_has(agent.tools, name) and not _has(than.tools, name) for name in names):
+        return True
+    limits = ((agent.steps, than.steps), (agent.seconds, than.seconds))
+    if any(most and (not own or own > most) for own, most in limits):
+        return True
+    if _tables(agent) == _tables(than):
+        return False
+    # An ask may replace a stricter one, so it counts as well.
+    opens = any(rule.action != "deny" for rule in _rules(agent))
+    closed = any(rule.action != "allow" for rule in _rules(than))
+    return opens or closed
+
+
+def _tables(agent: Agent) -> tuple[object, ...]:
+    """Returns what decides about an agent's calls; what a project's own table allows is nothing."""
+    rules = [(one.permission, one.pattern, one.action) for one in agent.rules]
+    over = [[(one.permission, one.pattern, one.action) for one in row] for row in agent.narrowing]
+    return agent.permission, rules, over, agent.source == "project"
+
+
+def _rules(agent: Agent) -> tuple[PermissionRule, ...]:
+    return (*agent.rules, *(rule for row in agent.narrowing for rule in row))
+
+
 def _has(tools: dict[str, bool], name: str) -> bool:
     return tools.get(name, tools.get("*", True))
 

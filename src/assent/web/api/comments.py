@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from assent.core.errors import UsageError
+from assent.core.errors import NotFound, UsageError
 from assent.core.plan.comment import Comment, PlacedComment, comment_location
 from assent.core.plan.operation import matching_operations
 from assent.render.comments import comment_row, comment_rows
@@ -66,10 +66,20 @@ def remove_comment(call: ApiCall[Nothing, Nothing]) -> Row:
     return warned(engine, _row(engine.comments.remove(record, call.path["comment"]), number))
 
 
-def _number(engine: "Engine", record: "PlanRecord", reference: str) -> int:
-    """Returns under which number a list shows a comment; 0 if it is not there."""
-    found = matching_operations([one.id for one in engine.comments.listed(record)], reference)
-    return found[0] + 1 if found else 0
+def _number(engine: "Engine", record: "PlanRecord", comment: str) -> int:
+    """Returns under which number a list shows a comment; 0 if it is not there.
+
+    Raises NotFound for a number or the beginning of an id: what they mean may change meanwhile.
+    """
+    ids = [one.id for one in engine.comments.listed(record)]
+    if comment in ids:
+        return ids.index(comment) + 1
+    if matching_operations(ids, comment):
+        raise NotFound(
+            f"{comment!a} is not the full id of a comment. Nothing was changed.",
+            "GET /api/v1/plans/ID/comments",
+        )
+    return 0
 
 
 def _row(comment: Comment, number: int) -> Row:

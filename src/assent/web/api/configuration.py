@@ -64,10 +64,15 @@ def _models(root: str) -> "tuple[list[AvailableModel], list[str]]":
 
 def agents(call: ApiCall[ConfigurationQuery, Nothing]) -> Row:
     """Lists the agents: built in, the user's, and the project's."""
+    found = known_agents(_engine(call))
+    return _redacted({"agents": [_agent_row(agent) for agent in found.values()]})
+
+
+def known_agents(engine: "Engine") -> "dict[str, Agent]":
+    """Returns the agents of a workspace by name, as its files define them now."""
     from assent.app.session import list_agents
 
-    found = list_agents(os.fsdecode(_engine(call).root))
-    return _redacted({"agents": [_agent_row(agent) for agent in found]})
+    return {agent.name: agent for agent in list_agents(os.fsdecode(engine.root))}
 
 
 def _agent_row(agent: "Agent") -> Row:

@@ -27,7 +27,7 @@ from assent.web.answers import (
     WorkListAnswer,
 )
 from assent.web.api.plans import row_of_plan, warned
-from assent.web.endpoint import API, Answer, ApiCall, Endpoint, Nothing
+from assent.web.endpoint import API, Answer, ApiCall, Endpoint, Nothing, Number
 from assent.web.review_memory import Served
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class WithoutRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     digest: str
     operations: tuple[str, ...]
-    page: int = 0
+    page: Number = 0
 
 
 class ApproveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,6 +5,7 @@ What is staged is judged by the same checks as on the command line. Nothing is a
 
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -18,7 +19,6 @@ from assent.core.plan.operation import (
     Operation,
     RunCommand,
     WriteFile,
-    matching_operations,
 )
 from assent.render.rows import Row, operation_row
 from assent.web.answers import (
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 MAX_CONTENT: Final = 16 << 20  # bytes of a file that is served in one answer
 MAX_MODE: Final = 0o7777
+MAX_PATH: Final = 4_095  # bytes that systems take of a path,
+MAX_NAME: Final = 255  # and of each name in it
 MAX_STRIP: Final = 99  # leading folders of a patch's paths
 STAGE_HELP: Final = "assent stage --help"
 
@@ -111,7 +113,7 @@ def stage(call: ApiCall[Nothing, StageRequest]) -> Row:
             else:
                 row = _one(drafts.write(record, path, [_content(wanted)], wanted.mode))
         case "link":
-            row = _one(drafts.link(record, path, _encoded(wanted.target)))
+            row = _one(drafts.link(record, path, _path("target", _encoded(wanted.target))))
         case "edit":
             row = _one(drafts.edit(record, path, _encoded(wanted.find), _encoded(wanted.put)))
         case "delete":
@@ -142,9 +144,11 @@ def content(call: ApiCall[ContentQuery, Nothing]) -> Row:
 
 
 def remove(call: ApiCall[Nothing, Nothing]) -> Row:
-    """Removes one operation from a plan, by its id or the start of it."""
+    """Removes one operation from a plan, by its full id."""
     engine, record = call.server.find_plan(call.path["plan"])
-    staged = engine.drafts.remove(record, call.path["operation"])
+    name = call.path["operation"]
+    _check_listed(name, operation_ids(engine.plans.operations(record)))
+    staged = engine.drafts.remove(record, name)
     rows = [operation_row(name, op) for name, op in staged.removed]
     remaining = len(engine.plans.operations(staged.record))
     first: Row = {"operation": rows[0]} if len(rows) == 1 else {}
@@ -162,7 +166,9 @@ def _command(engine: "Engine", record: "PlanRecord", wanted: StageRequest) -> "S
         tuple(map(_encoded, wanted.undo)),
         "workspace" if wanted.sandbox else "unconfined",
     )
-    return engine.drafts.run(record, command, _encoded(wanted.cwd), at_end=wanted.at_end)
+    return engine.drafts.run(
+        record, command, _path("cwd", _encoded(wanted.cwd)), at_end=wanted.at_end
+    )
 
 
 def _find(
@@ -172,10 +178,17 @@ def _find(
     frozen = engine.plans.repository().plan(record).operations if record.frozen else None
     operations = engine.plans.operations(record) if frozen is None else frozen
     ids = operation_ids(operations)
-    found = matching_operations(ids, reference)
-    if len(found) != 1:
-        raise NotFound(f"{reference!a} matches {len(found)} operations.", "assent stage list")
-    return ids[found[0]], operations[found[0]], operations
+    _check_listed(reference, ids)
+    return reference, operations[ids.index(reference)], operations
+
+
+def _check_listed(name: str, ids: Sequence[str]) -> None:
+    """Raises NotFound for what is not the full id of an operation, such as its number in a list."""
+    if name not in ids:
+        raise NotFound(
+            f"{name!a} is not the full id of an operation of this plan. Nothing was changed.",
+            "GET /api/v1/plans/ID/operations",
+        )
 
 
 def _state(operation: Operation, side: Literal["after", "before"]) -> FileState | None:
@@ -201,7 +214,18 @@ def _content(wanted: StageRequest) -> bytes:
 def _exact(field: str, text: str, exact: str) -> bytes:
     if text and exact:
         raise UsageError(f"Pass {field} or {field}_b64, not both.", STAGE_HELP)
-    return _decoded(f"{field}_b64", exact) if exact else _encoded(text)
+    return _path(field, _decoded(f"{field}_b64", exact) if exact else _encoded(text))
+
+
+def _path(field: str, path: bytes) -> bytes:
+    """Returns a path that a file can have; raises UsageError for one that is too long."""
+    if len(path) > MAX_PATH or max(map(len, path.split(b"/"))) > MAX_NAME:
+        raise UsageError(
+            f"{field} is longer than a path can be: {MAX_PATH:,} bytes, and {MAX_NAME} of each "
+            "name in it. Nothing was staged.",
+            STAGE_HELP,
+        )
+    return path
 
 
 def _decoded(field: str, text: str) -> bytes:

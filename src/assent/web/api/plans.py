@@ -23,7 +23,7 @@ from assent.web.answers import (
     RevisionsAnswer,
     WholePlanAnswer,
 )
-from assent.web.endpoint import ApiCall, Endpoint, Nothing
+from assent.web.endpoint import ApiCall, Endpoint, Nothing, Number
 from assent.web.review_memory import ALL, Served
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ class PlanListQuery(msgspec.Struct, frozen=True):
 class DiffQuery(msgspec.Struct, frozen=True, rename={"start": "from", "end": "to"}):
     """Which revisions of a plan's text are compared."""
 
-    start: int
-    end: int
+    start: Number
+    end: Number
 
 
 class ReviewQuery(msgspec.Struct, frozen=True):
     """Which page of a review is shown; 0: all of it at once."""
 
-    page: int = 0
+    page: Number = 0
 
 
 class PlanDigest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

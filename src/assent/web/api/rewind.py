@@ -17,6 +17,7 @@ from assent.runs.run_rows import undo_report_row, undo_row
 from assent.web.answers import RewindPointsAnswer, RewoundSessionAnswer
 from assent.web.api.decisions import WEB
 from assent.web.api.plans import warned
+from assent.web.api.raising import check_rewound_agent
 from assent.web.api.runs import check_free
 from assent.web.api.sessions import session_answer
 from assent.web.endpoint import API, ApiCall, Endpoint, Nothing
@@ -68,13 +69,15 @@ def rewind_points(call: ApiCall[RewindQuery, Nothing]) -> Row:
 def rewind(call: ApiCall[Nothing, RewindPoint]) -> Row:
     """Rewinds a session to before a message; files stay, and later runs are listed for an undo.
 
-    With `digest`, files are rewound, too, and that takes an approver.
+    With `digest`, files are rewound, too, and that takes an approver; so does an agent that could
+    do more than the present one.
     """
     engine, record = call.server.find_session(call.path["session"])
     if call.body.digest:
         call.check("approver", decides=True)
         return _with_files(call, engine, record)
     spoken = engine.sessions.user_message(record, _message(call.body.to))
+    check_rewound_agent(call, engine, record, spoken.id)
     since = engine.sessions.since(record, spoken.id)
     _forget_queue(engine, record)
     back = session_answer(engine, engine.sessions.rewind(record, spoken.id))

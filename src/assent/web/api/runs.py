@@ -37,7 +37,7 @@ from assent.web.answers import (
 )
 from assent.web.api.decisions import WEB
 from assent.web.api.plans import warned
-from assent.web.endpoint import API, Answer, ApiCall, Endpoint, Nothing
+from assent.web.endpoint import API, Answer, ApiCall, Endpoint, Nothing, Number
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -53,7 +53,7 @@ class RunListQuery(msgspec.Struct, frozen=True):
     """Which runs are listed; limit 0: all of them."""
 
     workspace: str = ""
-    limit: int = LIMIT
+    limit: Number = LIMIT
 
 
 class UndoQuery(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class RecoverRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a run goes on that was interrupted or stopped; `seen` is its last record as shown."""
 
     way: Literal["auto", "resume", "roll_back", "accept"]
-    seen: int
+    seen: Number
 
 
 def list_runs(call: ApiCall[RunListQuery, Nothing]) -> Row:
@@ -88,7 +88,7 @@ def list_runs(call: ApiCall[RunListQuery, Nothing]) -> Row:
     more = kept = 0
     for engine in call.server.engines(call.query.workspace):
         engine.runs.record_lost_command()
-        page = engine.history.page(max(call.query.limit, 0) or None)
+        page = engine.history.page(call.query.limit or None)
         rows += [{"workspace": engine.workspace, **past_run_row(one)} for one in page.runs]
         more, kept = more + page.more, kept + page.size
     rows.sort(key=lambda row: str(row["at"]), reverse=True)

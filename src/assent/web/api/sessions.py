@@ -1,12 +1,14 @@
 """Endpoints about sessions: starting them, talking to them, and what a person may change."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import msgspec
 
+from assent.agent.sessions import fork_mode
 from assent.core.errors import IllegalState, UsageError
-from assent.core.permission.mode import MODES, Mode, resolve_mode
+from assent.core.permission.mode import Mode, resolve_mode
 from assent.core.session.event import MessageQueued, UserTyped
+from assent.core.session.queue import MAX_TEXT_CHARS
 from assent.core.session.record import SessionRecord, resume_text
 from assent.render.log import event_row
 from assent.render.rows import Row, redacted_row, session_row
@@ -19,15 +21,17 @@ from assent.web.answers import (
     StartedSessionAnswer,
     TodosAnswer,
 )
-from assent.web.endpoint import ApiCall, Endpoint, Nothing
-from assent.web.errors import NotConfirmed
+from assent.web.api.raising import check_first_agent, check_mode, check_next_agent
+from assent.web.endpoint import ApiCall, Endpoint, Nothing, Number
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
 
-YOLO: Final = "yolo"
 ACCEPTED: Final = 202
 MAX_EVENTS: Final = 1_000  # of a session in one answer
+MAX_NAME: Final = 200  # characters of what a mode, a model or an agent is called
+MAX_REASON: Final = 2_000  # characters
+Name: TypeAlias = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
 
 
 class SessionListQuery(msgspec.Struct, frozen=True):
@@ -41,10 +45,10 @@ class NewSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
     goal: str
     workspace: str = ""
-    mode: str = ""
+    mode: Name = ""
     plan_mode: bool = False
-    model: str = ""
-    agent: str = ""
+    model: Name = ""
+    agent: Name = ""
     confirm: str = ""  # "yolo" for that mode
 
 
@@ -53,28 +57,28 @@ class NewMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
     text: str
     plan_mode: bool = False
-    model: str = ""
-    agent: str = ""
+    model: Name = ""
+    agent: Name = ""
 
 
 class MessageQuery(msgspec.Struct, frozen=True):
     """After which event of the session to begin."""
 
-    after: int = 0
+    after: Number = 0
 
 
 class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why a session is stopped."""
 
-    reason: str = ""
+    reason: Annotated[str, msgspec.Meta(max_length=MAX_REASON)] = ""
 
 
 class SessionChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is changed of a session; everything else stays."""
 
-    mode: str | None = None
+    mode: Name | None = None
     title: str | None = None
-    model: str | None = None
+    model: Name | None = None
     confirm: str = ""  # "yolo" for that mode
 
 
@@ -91,12 +95,15 @@ def start_session(call: ApiCall[Nothing, NewSession]) -> Row:
     wanted, server = call.body, call.server
     if not wanted.goal.strip():
         raise UsageError("The goal is empty. Nothing was started.")
+    if len(wanted.goal) > MAX_TEXT_CHARS:
+        raise UsageError(f"A goal has at most {MAX_TEXT_CHARS:,} characters. Nothing was started.")
     engine = server.choose_engine(wanted.workspace)
-    default = server.host.default_mode(server.root_of(engine))
-    mode = "plan" if wanted.plan_mode else wanted.mode or default
-    modes = engine.sessions.modes
-    if _raises(resolve_mode(default, modes), resolve_mode(mode, modes)):
-        _check_raising(call, resolve_mode(mode, modes)[0], wanted.confirm)
+    default, modes = _default_mode(call, engine), engine.sessions.modes
+    named = resolve_mode(wanted.mode, modes) if wanted.mode else default
+    mode = "plan" if wanted.plan_mode else named[1] or named[0]
+    check_mode(call, default, resolve_mode(mode, modes), wanted.confirm)
+    check_first_agent(call, engine, resolve_mode(mode, modes)[0], wanted.agent)
+    _check_model(wanted.model)
     engine.orphan_slots.check()
     typed = UserTyped(wanted.goal if call.access.kind == "cookie" else "")
     record = engine.sessions.start(wanted.goal, mode, wanted.agent, wanted.model, typed=typed)
@@ -117,10 +124,10 @@ def messages(call: ApiCall[MessageQuery, Nothing]) -> Row:
     `last` is what the next request passes as `after`; `more` tells whether there is more already.
     """
     engine, record = call.server.find_session(call.path["session"])
-    events = engine.sessions.events(record, max(call.query.after, 0))
+    events = engine.sessions.events(record, call.query.after)
     found = events[:MAX_EVENTS]
     rows = [{"n": each.seq, **event_row(each, {})} for each in found]
-    last = found[-1].seq if found else max(call.query.after, 0)
+    last = found[-1].seq if found else call.query.after
     return {"messages": rows, "last": last, "more": len(events) > len(found)}
 
 
@@ -134,6 +141,8 @@ def say(call: ApiCall[Nothing, NewMessage]) -> Row:
     if not said.text.strip():
         raise UsageError("The message is empty. Nothing was said.")
     _check_talkable(record)
+    check_next_agent(call, engine, record, said.agent, plan_mode=said.plan_mode)
+    _check_model(said.model)
     new = MessageQueued(
         "", said.text, call.by, said.plan_mode, said.model, said.agent,
         typed=call.access.kind == "cookie",
@@ -181,13 +190,18 @@ def resume(call: ApiCall[Nothing, Nothing]) -> Row:
 
 
 def fork(call: ApiCall[Nothing, Nothing]) -> Row:
-    """Copies messages and todos to a new session; plans, approvals and grants are not copied."""
+    """Copies messages and todos to a new session; plans, approvals and grants are not copied.
+
+    It begins in plan mode if the session is in it, else in ask mode; where new sessions begin in a
+    stricter one, that takes an approver.
+    """
     engine, record = call.server.find_session(call.path["session"])
+    check_mode(call, _default_mode(call, engine), (fork_mode(record.mode), record.custom), "")
     return session_answer(engine, engine.sessions.fork(record))
 
 
 def change(call: ApiCall[Nothing, SessionChange]) -> Row:
-    """Changes mode, title or model of a session.
+    """Changes mode, title and model of a session: all that is named, or nothing.
 
     To raise the mode takes an approver, and `yolo` a second confirmation: `confirm`.
     """
@@ -195,13 +209,9 @@ def change(call: ApiCall[Nothing, SessionChange]) -> Row:
     wanted, sessions = call.body, engine.sessions
     if wanted.mode is not None:
         now, then = (record.mode, record.custom), resolve_mode(wanted.mode, sessions.modes)
-        if _raises(now, then):
-            _check_raising(call, then[0], wanted.confirm)
-        record = sessions.set_mode(record, wanted.mode)
-    if wanted.model is not None:
-        record = sessions.choose_model(record, wanted.model)
-    if wanted.title is not None:
-        record = sessions.retitle(record, wanted.title)
+        check_mode(call, now, then, wanted.confirm)
+    _check_model(wanted.model or "")
+    record = sessions.change(record, wanted.mode, wanted.model, wanted.title)
     return session_answer(engine, record)
 
 
@@ -211,23 +221,16 @@ def todos(call: ApiCall[Nothing, Nothing]) -> Row:
     return {"todos": msgspec.to_builtins(record.todos)}
 
 
-def _raises(now: tuple[Mode, str], then: tuple[Mode, str]) -> bool:
-    """Tells whether a change of mode and custom mode could allow more than before."""
-    if now == then:
-        return False
-    if now[1] and then[0] != "plan":
-        return True  # what narrows the custom mode no longer does
-    higher = MODES.index(then[0]) > MODES.index(now[0])
-    return higher or (now[1] != "" and now[0] == "plan")
+def _default_mode(call: ApiCall[Any, Any], engine: "Engine") -> tuple[Mode, str]:
+    """Returns the mode in which sessions of a workspace begin."""
+    name = call.server.host.default_mode(call.server.root_of(engine))
+    return resolve_mode(name, engine.sessions.modes)
 
 
-def _check_raising(call: ApiCall[Any, Any], mode: Mode, confirm: str) -> None:
-    call.check("approver", decides=True)
-    if mode == YOLO and confirm != YOLO:
-        raise NotConfirmed(
-            "In yolo mode nothing asks before it runs. Nothing was changed.",
-            'send it again with "confirm": "yolo"',
-        )
+def _check_model(name: str) -> None:
+    """Refuses what cannot be a model; whether there is such a one is found out by its turn."""
+    if not name.isprintable() or name != name.strip():
+        raise UsageError(f"{name!a} is not a model. Nothing was changed.", "GET /api/v1/models")
 
 
 def _check_talkable(record: SessionRecord) -> None:

@@ -161,6 +161,7 @@ class TopBar:
             "kinds": _KINDS,
             "position": position,
             "workspaces": rows,
+            "unnamed": [each["root"] for each in rows if not each["workspace"]],  # have no events
             "workspace": call.query.get("workspace", ""),
             "waiting_count": sum(each["waiting"] for each in rows),
         }

@@ -10,9 +10,9 @@ from assent.render.rows import Row
 from assent.web.api.configuration import agents, modes
 from assent.web.api.plans import row_of_plan
 from assent.web.api.questions import list_questions
+from assent.web.api.raising import YOLO
 from assent.web.api.rewind import rewind, rewind_points
 from assent.web.api.sessions import (
-    YOLO,
     cancel,
     change,
     fork,
