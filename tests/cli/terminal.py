@@ -57,6 +57,7 @@ class Terminal:
         program: str = PROGRAM,
     ) -> None:
         self.screen = b""
+        self._settings: list[Any] = []
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.type(typed)
@@ -79,6 +80,11 @@ class Terminal:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def settings(self) -> list[Any]:
+        """How the terminal is set, as `termios` tells it; after the end, as it was left."""
+        return self._settings or termios.tcgetattr(self._master)
 
     @property
     def stdout(self) -> Any:
@@ -122,6 +128,7 @@ class Terminal:
 
     def hang_up(self) -> Answer:
         """Takes the terminal away."""
+        self._settings = termios.tcgetattr(self._master)
         os.close(self._master)
         return self._ended()
 

@@ -1,10 +1,11 @@
 """What a terminal is shown: colour, pages and progress, and none of it in a pipe."""
 
+import re
 from shutil import which
 
 import pytest
 from tests.cli.harness import World
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import SEQUENCE, Terminal
 
 SCREEN = ("stdin", "stdout")
 
@@ -127,3 +128,23 @@ def test_a_refusal_clears_the_progress_line(world: World) -> None:
     terminal = Terminal(world, "build", shared=("stderr",))
     assert terminal.end().code == 3
     assert terminal.screen.startswith(b"\r\x1b[Kassent: This plan is not approved")
+
+
+def test_code_has_syntax_colours_and_the_same_text(world: World) -> None:
+    world.put("a.py", b"x = 'one'\n")
+    world.plan()
+    world.ok("plan", "write", "-", stdin=b"# Plan\n\n```python\ndef f(): pass\n```\n")
+    world.write("a.py", b"x = 'two'\n")
+    for line in (("diff",), ("review",), ("plan", "show"), ("plan", "show", "--revision", "2")):
+        colored = Terminal(world, *line, shared=SCREEN, env={"PAGER": "cat"})
+        assert colored.end().code == 0
+        word = b"two" if line == ("diff",) else b"def"
+        assert re.search(rb"\x1b\[3[35]m(\x1b\[4m)?" + word, colored.screen), line
+        plain = Terminal(world, *line, shared=SCREEN, env={"PAGER": "cat", "NO_COLOR": "1"})
+        assert plain.end().code == 0
+        assert SEQUENCE.sub(b"", colored.screen) == plain.screen
+        assert b"\x1b" not in plain.screen
+    changed = Terminal(world, "diff", shared=SCREEN)
+    assert changed.end().code == 0
+    assert b"\x1b[33m\x1b[4mtwo\x1b[0m" in changed.screen
+    assert b"\x1b" not in world.process("review").out

@@ -68,9 +68,9 @@ LATER = {
         "assent.cli.root",
         "assent.cli.tui",
     ),
-    # What makes typing errors friendly, and what a pager asks: most lines need neither.
+    # What makes typing errors friendly, and what a terminal gets: most lines need neither.
     "assent.cli.goal.options": ("difflib",),
-    "assent.cli.pager": ("shutil",),
+    "assent.cli.pager": ("assent.app.pager", "assent.render.highlighter", "shutil"),
     # A plan of this workspace is no bundle: nothing is signed, asked or built for its review.
     "assent.cli.review": ("assent.cli.bundle",),
     # What drives a model: builds of exact plans and lists of sessions need none.

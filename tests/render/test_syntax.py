@@ -20,6 +20,7 @@ from assent.render.syntax import (
     LIMIT,
     MOST,
     HighlightedCode,
+    HighlightTime,
     code_spans,
     language_named,
     language_of_file,
@@ -91,7 +92,7 @@ def test_a_fence_names_its_language(info: str, language: str) -> None:
 def test_only_what_is_asked_for_is_worked_out_and_never_more_than_the_limit() -> None:
     lines = ["x = 1"] * LIMIT
     ticks = count()
-    code = HighlightedCode(lines, "python", lambda: next(ticks) * 1e-9)
+    code = HighlightedCode(lines, "python", HighlightTime(clock=lambda: next(ticks) * 1e-9))
     assert code.spans(0)[-1].role == "constant"
     assert next(ticks) <= 3
     assert code.spans(len(lines) - 1) == (Span("x = 1"),)
@@ -100,7 +101,8 @@ def test_only_what_is_asked_for_is_worked_out_and_never_more_than_the_limit() ->
 
 def test_a_text_that_takes_too_long_is_plain_from_there_on() -> None:
     ticks = count()
-    code = HighlightedCode(["x = 1"] * 100, "python", lambda: next(ticks) * MOST / 4)
+    time = HighlightTime(clock=lambda: next(ticks) * MOST / 4)
+    code = HighlightedCode(["x = 1"] * 100, "python", time)
     assert code.spans(0)[-1].role == "constant"
     assert code.spans(99) == (Span("x = 1"),)
 

@@ -1,14 +1,15 @@
 """Asks a person on the terminal to approve a digest, and decides what counts as approval."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
 from assent.cli.invocation import Invocation
-from assent.cli.output import ansi, want_color
-from assent.cli.terminal import ask_for_digest, has_terminal
+from assent.cli.output import want_color
+from assent.cli.pager import ask_after_review, highlighter
+from assent.cli.terminal import has_terminal
 from assent.core.errors import Declined, DigestMismatch
-from assent.render.review import Review, review_lines
+from assent.render.review import Review, review_end_lines, review_lines
 
 TERMINAL = "terminal"
 REVIEW_COMMANDS = {
@@ -58,20 +59,23 @@ def prompt_for_approval(
         raise DigestMismatch(f"The plan's digest is {wanted}, not {named}.", look)
     if named == wanted and call.without_terminal:
         return "digest"
-    if not call.no_input:
-        shown = review()
-        texts = ansi(review_lines(shown, asking=True), color=want_color())
-        if shown.digest == wanted and ask_for_digest(_told(texts, manner.shown), wanted):
-            return TERMINAL
+    command = manner.command or COMMANDS.get(call.command, call.command)
+    again = f"{command} --digest {wanted}"
+    if not call.no_input and _ask(call, wanted, review(), manner, again):
+        return TERMINAL
     if manner.declined is not None and not call.no_input and has_terminal():
         manner.declined()
-    command = manner.command or COMMANDS.get(call.command, call.command)
     why = not_approved_text(call, "Not approved; nothing was changed.")
-    raise Declined(why, f"{command} --digest {wanted}")
+    raise Declined(why, again)
 
 
-def _told(texts: Iterable[str], shown: Callable[[], None] | None) -> Iterator[str]:
-    """Passes texts on, and says when the last of them is on the screen."""
-    yield from texts
-    if shown is not None:
-        shown()
+def _ask(
+    call: Invocation, wanted: str, shown: Review, manner: ApprovalPromptOptions, again: str
+) -> bool:
+    if shown.digest != wanted:
+        return False
+    colors = highlighter(in_color=has_terminal() and want_color())
+    lines = review_lines(shown, asking=True, colors=colors)
+    return ask_after_review(
+        call.folder, lines, review_end_lines(shown), wanted, again, manner.shown
+    )

@@ -15,11 +15,11 @@ from assent.app.exports import check_export_path, write_export
 from assent.cli.approval_prompt import TERMINAL, not_approved_text
 from assent.cli.input import read_chunks
 from assent.cli.invocation import Invocation
-from assent.cli.output import ansi, ignore_closed_stdout, want_color
-from assent.cli.pager import print_paged
+from assent.cli.output import ignore_closed_stdout, want_color
+from assent.cli.pager import ask_after_review, highlighter, print_paged
 from assent.cli.run_driver import build_and_answer, recover_first
 from assent.cli.stdin import argument_text
-from assent.cli.terminal import ask_for_digest, has_terminal
+from assent.cli.terminal import has_terminal
 from assent.core.digest import sha256
 from assent.core.errors import CorruptFile, Declined, DigestMismatch, UsageError
 from assent.core.paths import display_path
@@ -35,7 +35,7 @@ from assent.core.plan.bundle import (
 from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
-from assent.render.review import Review, review_json, review_lines
+from assent.render.review import Review, review_end_lines, review_json, review_lines
 from assent.render.rows import Row, plan_row
 
 # Renders a bundle: who requested it, who approved it with which key, and if that counts.
@@ -168,7 +168,9 @@ def review_file(call: Invocation, file: str) -> None:
         row = bundle_row(bundle.origin, standings)
         call.output.answer({**review_json(found), "bundle": row})
     else:
-        print_paged(call.output, [*bundle_lines(bundle.origin, standings), *review_lines(found)])
+        colors = highlighter(in_color=call.output.in_color)
+        lines = [*bundle_lines(bundle.origin, standings), *review_lines(found, colors=colors)]
+        print_paged(call.output, lines, folder=call.folder)
 
 
 def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any) -> None:
@@ -218,8 +220,12 @@ def _consent(call: Invocation, bundle: Bundle, named: str, file: str) -> str:
         return "digest"
     if not call.no_input:
         found, standings = _reviewed(call, bundle, file), _standings(call, bundle, file)
-        lines = [*bundle_lines(bundle.origin, standings), *review_lines(found, asking=True)]
-        if found.digest == wanted and ask_for_digest(ansi(lines, color=want_color()), wanted):
+        colors = highlighter(in_color=has_terminal() and want_color())
+        origin = [*bundle_lines(bundle.origin, standings)]
+        lines = [*origin, *review_lines(found, asking=True, colors=colors)]
+        again = f"{_command('approve', file)} --digest {wanted}"
+        end = [*origin, *review_end_lines(found)]
+        if found.digest == wanted and ask_after_review(call.folder, lines, end, wanted, again):
             return TERMINAL
         if has_terminal():
             call.engine.bundles().decline(bundle, TERMINAL)

@@ -38,7 +38,7 @@ def help(call: Invocation, topic: str | None) -> None:
         if call.output.as_json:
             call.output.answer({"topic": topic, "text": text})
         else:
-            print_paged(call.output, document_lines(text))
+            print_paged(call.output, document_lines(text), folder=call.folder)
         return
     command = click.get_current_context().find_root().command
     found_command = (

@@ -19,7 +19,7 @@ from assent.core.errors import AssentError, Interrupted, RunUnfinished, run_wait
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.core.text.hidden_chars import VisibleStream, fold_long, visible_line
 from assent.render.command_output import CommandOutputLines, progress_line
-from assent.render.lines import Line, Style
+from assent.render.lines import Line, Role, Style
 from assent.render.rows import encoded, error_row, error_words
 
 # Turns every expected failure into an error with a message and a next command.
@@ -109,6 +109,29 @@ _CODES: dict[Style, str] = {
     "said": "\x1b[1;34m",
     "code": "\x1b[35m",
 }
+# Of a part of a line; what is not listed looks as its line does. The sixteen colours are those of
+# the person's terminal, which is dark or light. Green and red say what is added and removed.
+_ROLE_CODES: dict[Role, str] = {
+    "keyword": "\x1b[35m",
+    "type": "\x1b[36m",
+    "function": "\x1b[34m",
+    "constant": "\x1b[33m",
+    "string": "\x1b[33m",
+    "comment": "\x1b[2m",
+    "tag": "\x1b[36m",
+    "heading": "\x1b[1m",
+    "strong": "\x1b[1m",
+    "emphasis": "\x1b[3m",
+    "struck": "\x1b[9m",
+    "code": "\x1b[33m",
+    "link": "\x1b[34m",
+    "target": "\x1b[36m",
+    "quote": "\x1b[2m",
+    "marker": "\x1b[2m",
+    "gutter": "\x1b[2m",
+    "hidden": "\x1b[1;31m",
+}
+_CHANGED = "\x1b[4m"  # within a line of a diff
 _RESET = "\x1b[0m"
 _text = attrgetter("text")
 
@@ -120,7 +143,17 @@ def ansi(lines: Iterable[Line], color: bool) -> Iterator[str]:
 
 def _colored(line: Line) -> str:
     code = _CODES[line.style] if line.text else ""
-    return f"{code}{line.text}{_RESET}" if code else line.text
+    if not line.spans:
+        return _in_code(code, line.text)
+    parts = [
+        (_ROLE_CODES.get(span.role, code) + (_CHANGED if span.changed else ""), span.text)
+        for span in line.spans
+    ]
+    return "".join([_in_code(code, text) for code, text in parts])
+
+
+def _in_code(code: str, text: str) -> str:
+    return f"{code}{text}{_RESET}" if code else text
 
 
 STDIN = 0
@@ -199,6 +232,11 @@ class CliOutput:
             if shows:
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()
+
+    @property
+    def in_color(self) -> bool:
+        """Whether lines are printed in colour: on a terminal, unless the user turned it off."""
+        return not self.as_json and CAPTURED_LINES.get() is None and colored(sys.stdout)
 
     @property
     def logs(self) -> bool:

@@ -8,13 +8,14 @@ from assent.cli.input import read_all
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import current_time
+from assent.cli.pager import colored_text_diff_lines, highlighter
 from assent.cli.stdin import argument_text
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.plan.plan import declaration_problem
 from assent.core.plan.record import PlanRecord
 from assent.planning.plans import MAX_TEXT
-from assent.render.diff import text_diff, text_diff_lines
+from assent.render.diff import text_diff
 from assent.render.lines import BLANK, Line, relative_time, untrusted_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import history_lines, plan_lines, plan_list_lines
@@ -74,7 +75,7 @@ def show(call: Invocation, revision: int | None) -> None:
     row = {**_row(call, record), **outline_rows(outline)}
     text = call.engine.reviews.text(record)
     steps = [*step_lines(outline.steps), BLANK] if outline and outline.steps else []
-    lines = [*_lines(call, record, row), BLANK, *steps, *untrusted_lines(display_path(text))]
+    lines = [*_lines(call, record, row), BLANK, *steps, *_text_lines(call, display_path(text))]
     call.output.answer(row, lines)
 
 
@@ -85,7 +86,12 @@ def _show_revision(call: Invocation, record: PlanRecord, number: int) -> None:
         raise UsageError(f"Revision {number} not found.", "assent plan history")
     text = display_path(call.engine.plans.text(found.content_hash))
     row = {"revision": number, "at": found.at, "content_hash": found.content_hash, "text": text}
-    call.output.answer(row, untrusted_lines(text))
+    call.output.answer(row, _text_lines(call, text))
+
+
+def _text_lines(call: Invocation, text: str) -> Iterator[Line]:
+    colors = highlighter(in_color=call.output.in_color)
+    return colors.text_lines(text) if colors else untrusted_lines(text)
 
 
 @plan.command(epilog=examples("assent plan use add_login"))
@@ -112,7 +118,8 @@ def history(call: Invocation, diff: tuple[int, int] | None) -> None:
         raise UsageError(f"Revision {missing[0]} not found.", "assent plan history")
     one, other = (call.engine.plans.text(hashes[n]) for n in diff)
     patch = text_diff(one, other, f"revision {diff[0]}", f"revision {diff[1]}")
-    call.output.answer({"revisions": rows, "diff": patch}, text_diff_lines(patch))
+    lines = colored_text_diff_lines(patch, highlighter(in_color=call.output.in_color))
+    call.output.answer({"revisions": rows, "diff": patch}, lines)
 
 
 @plan.command(

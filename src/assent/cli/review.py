@@ -1,17 +1,18 @@
 """`assent review` and `assent diff`: a plan as it will be approved, and its differences."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from assent.cli.invocation import Invocation, or_bundle_file, with_invocation
 from assent.cli.options import examples
-from assent.cli.pager import print_paged
+from assent.cli.pager import colored_text_diff_lines, highlighter, print_paged
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
-from assent.render.diff import IS_NOT_SHOWN, diff_lines, text_diff, text_diff_lines
+from assent.render.diff import IS_NOT_SHOWN, diff_lines, text_diff
 from assent.render.lines import Line
 from assent.render.options import compare_options, comparison_json, comparison_lines
 from assent.render.review import (
@@ -23,6 +24,9 @@ from assent.render.review import (
     review_texts,
 )
 from assent.render.rows import command_lines, operation_brief, operation_subject
+
+if TYPE_CHECKING:
+    from assent.render.highlighter import Highlighter
 
 
 def _review_file(call: Invocation, file: str) -> None:
@@ -62,12 +66,14 @@ def review(call: Invocation, changes: bool, seen: bool) -> None:
     call.report_live(record)
     found = call.engine.review_history.review(record)
     whole = False
+    colors = highlighter(in_color=call.output.in_color)
     if call.output.as_json:
         call.output.answer(review_diff_json(found) if changes else review_json(found))
     elif changes:
-        print_paged(call.output, review_diff_lines(found))
+        print_paged(call.output, review_diff_lines(found, colors), folder=call.folder)
     else:
-        whole = print_paged(call.output, review_lines(found), review_texts(found))
+        lines = review_lines(found, colors=colors)
+        whole = print_paged(call.output, lines, review_texts(found), folder=call.folder)
     if seen or whole:
         call.engine.review_history.record(record)
 
@@ -83,7 +89,7 @@ def _reviewed_record(call: Invocation) -> PlanRecord | None:
     if call.output.as_json:
         call.output.answer(comparison_json(found))
     else:
-        print_paged(call.output, comparison_lines(found))
+        print_paged(call.output, comparison_lines(found), folder=call.folder)
     return None
 
 
@@ -97,11 +103,12 @@ def _reviewed_record(call: Invocation) -> PlanRecord | None:
 def diff(call: Invocation, live: bool) -> None:
     """Show staged changes, or edits to the plan text."""
     record = call.record()
+    colors = highlighter(in_color=call.output.in_color)
     if not live:
         found = call.engine.reviews.review(record)
         rows = [{"id": op.id, "diff": op.diff} for op in found.operations]
         patch = "".join(op.diff or "" for op in found.operations)
-        lines = [line for op in found.operations for line in _staged(op)]
+        lines = [line for op in found.operations for line in _staged(op, colors)]
         call.output.answer({"operations": rows, "diff": patch}, lines)
         return
     now = call.engine.plans.live_text(record)
@@ -109,15 +116,15 @@ def diff(call: Invocation, live: bool) -> None:
     change = text_diff(then, now or b"", against, "live")
     same = now is not None and sha256(now) == sha256(then)
     row = {"differs": not same, "against": against, "diff": change}
-    call.output.answer(row, text_diff_lines(change))
+    call.output.answer(row, colored_text_diff_lines(change, colors))
 
 
-def _staged(operation: OperationReview) -> Iterable[Line]:
+def _staged(operation: OperationReview, colors: "Highlighter | None") -> Iterable[Line]:
     if isinstance(operation.op, RunCommand):
         return [
             Line("heading", f"run {operation_brief(operation.op)}"),
             *command_lines(operation.op, operation.unheld),
         ]
     if operation.diff is not None:
-        return diff_lines(operation.diff)
+        return colors.diff_lines(operation.diff) if colors else diff_lines(operation.diff)
     return [Line("plain", f"{operation_subject(operation.op)}: contents {IS_NOT_SHOWN}")]

@@ -44,6 +44,26 @@ def ask_for_digest(texts: Iterable[str], digest: str, question: str = QUESTION) 
         _leave(terminal)
 
 
+@contextmanager
+def restored_terminal() -> Iterator[None]:
+    """Has the user's terminal be as it was, whatever a program that ended did to it."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        yield
+        return
+    before = None
+    try:
+        with suppress(termios.error):
+            before = termios.tcgetattr(terminal)
+        yield
+    finally:
+        if before is not None:
+            with suppress(OSError, termios.error):
+                termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        os.close(terminal)
+
+
 def has_terminal() -> bool:
     """Tells whether the user's terminal can be opened."""
     try:

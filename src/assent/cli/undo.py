@@ -5,7 +5,7 @@ from functools import partial
 
 import click
 
-from assent.cli.approval_prompt import prompt_for_approval
+from assent.cli.approval_prompt import ApprovalPromptOptions, prompt_for_approval
 from assent.cli.invocation import Invocation, with_invocation, with_output_format
 from assent.cli.options import examples, reference_option
 from assent.cli.run_driver import (
@@ -14,7 +14,7 @@ from assent.cli.run_driver import (
     restore_todos,
     run_and_answer,
 )
-from assent.core.errors import Declined, Drift, Refused, UsageError
+from assent.core.errors import Drift, Refused, UsageError
 from assent.core.run.journal import DONE
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
@@ -132,10 +132,8 @@ def _carried_out(
         shown = partial(_answer_preview, call, preview, default=default, dry_run=dry_run)
         return _with_todos(call, preview, shown, whole=back)
     wanted = preview.plan.digest
-    try:
-        channel = prompt_for_approval(call, wanted, digest, lambda: _review(call, preview))
-    except Declined as no:
-        raise Declined(no.message, f"{preview.command} --digest {wanted}") from None
+    manner = ApprovalPromptOptions(preview.command)
+    channel = prompt_for_approval(call, wanted, digest, lambda: _review(call, preview), manner)
 
     def tell(call: Invocation, report: RunReport) -> int:
         answer = partial(answer_undo, call, preview, report)

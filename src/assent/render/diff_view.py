@@ -15,7 +15,7 @@ from assent.core.text.hidden_chars import (
 )
 from assent.core.text.line_diff import line_changes
 from assent.render.lines import Line, Span, Spans, Style, overlaid_spans, with_hidden_marked
-from assent.render.syntax import HighlightedCode, language_of_file
+from assent.render.syntax import HighlightedCode, HighlightTime, language_of_file
 
 RowKind = Literal["context", "added", "removed", "gap", "note"]
 Ranges = tuple[tuple[int, int], ...]
@@ -128,8 +128,9 @@ def paired_rows(rows: Sequence[DiffRow]) -> list[tuple[int, int]]:
 class DiffSpans:
     """The spans of the rows of a file's diff, worked out for those that are asked for."""
 
-    def __init__(self, file: FileDiff) -> None:
+    def __init__(self, file: FileDiff, time: HighlightTime | None = None) -> None:
         self._file = file
+        self._time = time or HighlightTime()
         self._changed: dict[int, Ranges] = {}
         self._compared: set[int] = set()  # rows
         self._code: list[tuple[HighlightedCode, int] | None] = []
@@ -148,14 +149,13 @@ class DiffSpans:
 
     def _begin(self) -> "list[tuple[HighlightedCode, int] | None]":
         """Sorts the lines of each hunk into those of the old file and those of the new."""
-        language = language_of_file(self._file.path)
         old: list[str] = []
         new: list[str] = []
-        sides = HighlightedCode(old, language), HighlightedCode(new, language)
+        sides = self._sides(old, new)
         for row in self._file.rows:
             if row.kind == "gap":
                 old, new = [], []
-                sides = HighlightedCode(old, language), HighlightedCode(new, language)
+                sides = self._sides(old, new)
             if not row.is_code or row.is_continued:
                 self._code.append(None)
                 continue
@@ -166,6 +166,13 @@ class DiffSpans:
             side = row.kind != "removed"
             self._code.append((sides[side], len((old, new)[side]) - 1))
         return self._code
+
+    def _sides(self, old: list[str], new: list[str]) -> tuple[HighlightedCode, HighlightedCode]:
+        language = language_of_file(self._file.path)
+        return (
+            HighlightedCode(old, language, self._time),
+            HighlightedCode(new, language, self._time),
+        )
 
     def _changes(self, at: int) -> Ranges:
         if at not in self._compared:

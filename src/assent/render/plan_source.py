@@ -18,25 +18,28 @@ from assent.render.lines import (
     with_hidden_marked,
 )
 from assent.render.markdown import MarkdownReader, SourceLine, inline_spans
-from assent.render.syntax import code_spans, language_named
+from assent.render.syntax import HighlightTime, code_spans, language_named
 
 _GUTTER = Span(GUTTER, "gutter")
 
 
-def plan_source_lines(text: str) -> Iterator[Line]:
+def plan_source_lines(text: str, time: HighlightTime | None = None) -> Iterator[Line]:
     """Renders a plan's text as lines with spans, in full, with a gutter."""
-    for spans in plan_source(text):
+    for spans in plan_source(text, time):
         for piece in _folded(spans):
             yield Line("plain", GUTTER + spans_text(piece), (_GUTTER, *piece))
 
 
-def plan_source(text: str) -> list[Spans]:
+def plan_source(text: str, time: HighlightTime | None = None) -> list[Spans]:
     """Returns the spans of each line of a plan's text, in which hidden characters are visible."""
-    return source_spans(visible(text).removesuffix("\n").split("\n"), front=True)
+    return source_spans(visible(text).removesuffix("\n").split("\n"), front=True, time=time)
 
 
-def source_spans(lines: Sequence[str], *, front: bool = False) -> list[Spans]:
+def source_spans(
+    lines: Sequence[str], *, front: bool = False, time: HighlightTime | None = None
+) -> list[Spans]:
     """Returns the spans of lines of Markdown, which are safe text; each makes up its line."""
+    time = time or HighlightTime()  # for all code in it: there may be any number of fences
     reader = MarkdownReader(front=front)
     found: list[Spans] = []
     code: list[str] = []
@@ -47,11 +50,11 @@ def source_spans(lines: Sequence[str], *, front: bool = False) -> list[Spans]:
             code.append(line)
             continue
         if code:
-            found += code_spans(code, language)
+            found += code_spans(code, language, time)
             code = []
         language = language_named(read.language)
         found.append(with_hidden_marked(_spans(read)))
-    return [*found, *code_spans(code, language)] if code else found
+    return [*found, *code_spans(code, language, time)] if code else found
 
 
 def _spans(read: SourceLine) -> Spans:

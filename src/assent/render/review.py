@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -86,6 +86,9 @@ from assent.render.status import (
 )
 from assent.render.steps import PlanOutline, outline_rows, step_lines
 
+if TYPE_CHECKING:
+    from assent.render.highlighter import Highlighter
+
 
 class OperationReview(msgspec.Struct, frozen=True):
     """An operation with everything that a reviewer should know about it."""
@@ -161,14 +164,25 @@ _WIDEST: Final = max(len(code) for code in RISK_CODES if code not in _WHOLE)
 _text = attrgetter("text")
 
 
-def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
-    """Renders a review: risks, text, every operation in full, then digest and next command."""
-    yield from _before(review)
+def review_lines(
+    review: Review, *, asking: bool = False, colors: "Highlighter | None" = None
+) -> Iterator[Line]:
+    """Renders a review: risks, text, every operation in full, then digest and next command.
+
+    With `colors` the same lines have parts with syntax roles.
+    """
+    yield from _before(review, colors)
     for number, operation in enumerate(review.operations, 1):
         yield from operation_lines(
-            number, operation, reviewed_mark(review, operation), review.comments
+            number, operation, reviewed_mark(review, operation), review.comments, colors
         )
     yield from _after(review, asking=asking)
+
+
+def review_end_lines(review: Review) -> Iterator[Line]:
+    """Renders what a question needs that follows a review on another screen: the plan, its end."""
+    yield from _title(review)
+    yield from _end(review, asking=True)
 
 
 def review_texts(review: Review) -> Iterator[str]:
@@ -182,7 +196,7 @@ def review_texts(review: Review) -> Iterator[str]:
     yield from map(_text, _after(review, asking=False))
 
 
-def _before(review: Review) -> Iterator[Line]:
+def _before(review: Review, colors: "Highlighter | None" = None) -> Iterator[Line]:
     """Renders the part before the operations."""
     yield from _title(review)
     yield from build_blocked_lines(review)
@@ -197,7 +211,9 @@ def _before(review: Review) -> Iterator[Line]:
     yield from missing_note_lines(review.missing)
     yield from outdated_comment_lines(review.comments)
     yield Line("heading", "Text")
-    yield from with_comments(untrusted_lines(display_path(review.text)), review.comments)
+    text = display_path(review.text)
+    shown = colors.text_lines(text) if colors else untrusted_lines(text)
+    yield from with_comments(shown, review.comments)
     yield BLANK
     yield from declared_lines(review)
 
@@ -268,7 +284,7 @@ def _rows_of_new(review: Review) -> dict[str, Row]:
     return {one.id: _row(one) for one in review.operations if not one.seen}
 
 
-def review_diff_lines(review: Review) -> Iterator[Line]:
+def review_diff_lines(review: Review, colors: "Highlighter | None" = None) -> Iterator[Line]:
     """Renders only what changed since the user's last review, all of it in full."""
     yield from _title(review)
     if review.since is None:
@@ -284,7 +300,7 @@ def review_diff_lines(review: Review) -> Iterator[Line]:
     yield from review_changes_lines(review.since)
     for number, operation in new:
         yield from operation_lines(
-            number, operation, reviewed_mark(review, operation), review.comments
+            number, operation, reviewed_mark(review, operation), review.comments, colors
         )
     yield from _end(review, asking=False)
 
@@ -432,10 +448,15 @@ def reviewed_mark(review: Review, operation: OperationReview) -> str:
 
 
 def operation_lines(
-    number: int, operation: OperationReview, mark: str, comments: Sequence[PlacedComment] = ()
+    number: int,
+    operation: OperationReview,
+    mark: str,
+    comments: Sequence[PlacedComment] = (),
+    colors: "Highlighter | None" = None,
 ) -> list[Line]:
     """Renders one operation; as a list, because there may be thousands with many lines each."""
-    shown = diff_lines(operation.diff) if operation.diff else _without_diff(operation)
+    diff = colors.diff_lines if colors else diff_lines
+    shown = diff(operation.diff) if operation.diff else _without_diff(operation)
     below = with_comments(shown, comments, operation.id)
     return [*operation_header_lines(number, operation, mark), *below, BLANK]
 

@@ -1,9 +1,9 @@
 """Syntax: which role each part of a line of code has, by the language of its file."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from time import thread_time
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from assent.core.text.hidden_chars import LONG_LINE
 from assent.render.lines import Role, Span, Spans, merged_spans, with_hidden_marked
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 Token: TypeAlias = tuple[int, Any, str]
+Result = TypeVar("Result")
 
-# What one text may take, in characters and in seconds of the processor; the rest of it is plain.
-# Some lexers look for the end of a comment again and again where there is none.
-LIMIT: Final = 60_000
+# What one text may take in characters, and several together in seconds of the processor; the rest
+# is plain. Some lexers look for the end of a comment again and again where there is none.
+LIMIT: Final = 30_000
 MOST: Final = 0.5
 
 # The languages that are highlighted: names in fences, and the ends of file names. Pygments knows
@@ -101,36 +102,54 @@ def language_named(name: str) -> str:
     return _BY_NAME.get(words[0].removeprefix(".").lower(), "") if words else ""
 
 
+class HighlightTime:
+    """The processor time that highlighting may take; the texts that share it take no more."""
+
+    def __init__(self, most: float = MOST, clock: Callable[[], float] = thread_time) -> None:
+        self._most = most
+        self._clock = clock
+        self._spent = 0.0
+
+    @property
+    def is_left(self) -> bool:
+        return self._spent <= self._most
+
+    def spend(self, work: Callable[[], Result]) -> Result:
+        """Does a piece of work, and counts what it took."""
+        start = self._clock()
+        try:
+            return work()
+        finally:
+            self._spent += self._clock() - start
+
+
 class HighlightedCode:
     """The spans of lines of code, worked out as far as lines were asked for."""
 
     def __init__(
-        self, lines: Sequence[str], language: str, clock: Callable[[], float] = thread_time
+        self, lines: Sequence[str], language: str, time: HighlightTime | None = None
     ) -> None:
         self._lines = lines
         self._spans: list[Spans] = []
         self._tokens = _tokens(lines, language) if language else None
-        self._clock = clock
-        self._spent = 0.0
+        self._time = time or HighlightTime()
 
     def spans(self, at: int) -> Spans:
         """Returns the spans of a line; they make up the line exactly."""
-        if self._tokens is None:
-            return _plain(self._lines[at])
-        while at >= len(self._spans) and self._spent <= MOST:
-            start = self._clock()
-            found = next(self._tokens, None)
-            self._spent += self._clock() - start
+        while self._tokens and at >= len(self._spans) and self._time.is_left:
+            found = self._time.spend(partial(next, self._tokens, None))
             if found is None:
-                self._spent = MOST + 1
-            else:
-                self._spans.append(found)
+                self._tokens = None
+                break
+            self._spans.append(found)
         return self._spans[at] if at < len(self._spans) else _plain(self._lines[at])
 
 
-def code_spans(lines: Sequence[str], language: str) -> list[Spans]:
+def code_spans(
+    lines: Sequence[str], language: str, time: HighlightTime | None = None
+) -> list[Spans]:
     """Returns the spans of all lines of a code."""
-    code = HighlightedCode(lines, language)
+    code = HighlightedCode(lines, language, time)
     return [code.spans(at) for at in range(len(lines))]
 
 

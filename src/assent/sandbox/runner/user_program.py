@@ -6,8 +6,9 @@ They also start outside of it: many interpreters load modules from the folder th
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, Final
 
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import is_inside, one_line
@@ -62,7 +63,9 @@ def _leads_inside(path: bytes, root: bytes) -> bool:
     return is_inside(os.path.realpath(path), top) or is_inside(os.path.normpath(path), top)
 
 
-# Runs a program of the user's own in their terminal, such as an editor.
+# Runs a program of the user's own in their terminal, such as an editor or a pager.
+
+GRACE_S: Final = 2.0  # for a program to leave the terminal as it was
 
 
 def run_in_foreground(line: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -77,3 +80,54 @@ def run_in_foreground(line: Sequence[str], environment: Mapping[str, str]) -> in
         raise UsageError(f"{line[0]!a} could not be started: {error.strerror}.") from None
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def pipe_to_foreground(
+    line: Sequence[bytes],
+    environment: Mapping[str, str],
+    texts: Iterable[bytes],
+    *,
+    ends_on_interrupt: bool,
+) -> int:
+    """Runs a program that reads texts from its stdin, waits for it, and returns its exit code.
+
+    It may end before it has read everything. With `ends_on_interrupt` an interrupt of this process
+    ends it, too, and is passed on; else only the program reacts to Ctrl+C.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if not ends_on_interrupt:
+        signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        # Unbuffered: closing it must not wait for a reader that is about to be ended.
+        program = subprocess.Popen(
+            line, bufsize=0, env=dict(environment), stdin=subprocess.PIPE, cwd=START
+        )
+        try:
+            if program.stdin is not None:
+                with suppress(BrokenPipeError), program.stdin as pipe:
+                    _write_all(pipe, texts)
+            return program.wait()
+        except BaseException:
+            _end(program)
+            raise
+    except OSError as error:
+        raise UsageError(f"{one_line(line[0])} could not be started: {error.strerror}.") from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _write_all(pipe: IO[bytes], texts: Iterable[bytes]) -> None:
+    for text in texts:
+        rest = text
+        while rest:
+            rest = rest[pipe.write(rest) :]
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """Ends a program that would otherwise stay on the terminal alone."""
+    program.terminate()
+    try:
+        program.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
