@@ -29,6 +29,7 @@ SETTLE_S = 3.0  # after a start, before keys and memory are measured
 STREAM_S = 12.0  # how long memory is watched
 KEYS = "QWZXKJYV"  # letters that nothing else on the screen has
 FEW = 10  # parts of a short session
+OPENINGS = 5  # of a transcript, of which the median counts
 PROMPT = b"escribe a task"  # its first letter is under the cursor
 LAST = "The very last part."
 FRAME_S, FLAT = 0.050, 8.0  # seconds, MiB
@@ -54,6 +55,10 @@ def terminal_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     name = f"open a session of {parts:,} parts / of {FEW}"
     yield Figure(name, opened, reference, at_most(2))
     yield Figure("turn a page of it", _paging(work, slug), None, within(FRAME_S))
+    tenth = _session(work, parts // 10)
+    pager, reference = best(scale.rounds, _transcript(work, slug), _transcript(work, tenth))
+    name = f"open the transcript of {parts:,} parts / of {parts // 10:,}"
+    yield Figure(name, pager, reference, at_most(1.5))
     yield from _streaming(work, scale)
 
 
@@ -176,6 +181,25 @@ def _paging(folder: Path, slug: str) -> float:
             times.append(time.perf_counter() - began)
             screen.watch(0.3)
     return statistics.median(times)
+
+
+def _transcript(folder: Path, slug: str) -> Action:
+    """Returns what opens the transcript of a session and tells when its end was on the screen."""
+
+    def paint() -> float:
+        times = []
+        with _screen(folder, 9, "-r", slug) as screen:
+            screen.wait_for(LAST.encode())
+            for _ in range(OPENINGS):
+                screen.watch(SETTLE_S / 2)
+                began = time.perf_counter()
+                screen.type("\x1bOR")  # F3
+                times.append(screen.wait_for(LAST.encode()) - began)
+                screen.watch(SETTLE_S / 2)
+                screen.type("\x1b")
+        return statistics.median(times)
+
+    return paint
 
 
 def _session(folder: Path, parts: int) -> str:

@@ -11,10 +11,18 @@ from assent.tui.commands.command import GROUPS
 from assent.tui.commands.registry import COMMANDS
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.help import CommandPalette, HelpPanel
+from assent.tui.panels.key_input import KeyInputPanel
 from assent.tui.panels.panel import ConfirmPanel, Panel
 from assent.tui.panels.plan_list import HistoryPanel, PlanList
 from assent.tui.panels.session_list import RewindPanel, SessionList
-from assent.tui.panels.setting_list import AgentList, ModelList, ThemeList
+from assent.tui.panels.setting_list import (
+    AgentList,
+    ConfigList,
+    ModelList,
+    ProviderList,
+    ThemeList,
+)
+from assent.tui.panels.transcript import TranscriptPanel
 from assent.tui.panels.undo import RunsPanel
 from assent.tui.panels.waiting_list import WaitingList
 
@@ -31,6 +39,10 @@ PANELS: dict[str, type[Panel[Any]]] = {
     "/model": ModelList,
     "/agent": AgentList,
     "/theme": ThemeList,
+    "/transcript": TranscriptPanel,
+    "/config": ConfigList,
+    "/login": ProviderList,
+    "/login openai": KeyInputPanel,
     "/waiting": WaitingList,
     "/help": HelpPanel,
     "/palette": CommandPalette,

@@ -18,6 +18,9 @@ def test_without_any_key_the_screen_says_what_was_found_and_offers_the_demo(stag
             "F9 or /demo",
         ):
             await seat.shows(words)
+        steps = ("/login", "assent login", "export ANTHROPIC_API_KEY", "ollama serve")
+        places = [seat.text().index(words) for words in steps]
+        assert places == sorted(places)  # what takes least comes first
 
     stage.show(act, size=(100, 40))
 

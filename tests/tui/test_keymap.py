@@ -187,6 +187,7 @@ ACTS: dict[str, Act] = {
     "f9": partial(runs, command="/demo"),
     "ctrl+p": partial(runs, command="/palette"),
     "ctrl+o": folds,
+    "f3": partial(runs, command="/transcript"),
     "pageup": partial(pages, there=lambda at, end: 20 < at < 60),
     "pagedown": partial(pages, there=lambda at, end: 60 < at < 100),
     "ctrl+home": partial(pages, there=lambda at, end: at == 0),

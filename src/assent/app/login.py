@@ -11,7 +11,15 @@ from assent.config.config_file import path_text
 from assent.config.paths import leads_within
 from assent.core.errors import Refused, UsageError
 from assent.core.llm import PROVIDERS, Provider
+from assent.core.text.hidden_chars import visible_line
 from assent.store.credentials import CredentialStore, KeyPlace, checked_key, keyring_problem
+
+PLACES = {
+    "environment": "environment",
+    "keyring": "system keyring",
+    "file": "credentials file",
+    "": "-",
+}
 
 
 class ProviderKey(msgspec.Struct, frozen=True):
@@ -102,3 +110,11 @@ class LoginManager:
         return ProviderKey(
             provider.name, source, variable or "".join(names[:1]), bool(provider.default)
         )
+
+
+def stored_text(manager: LoginManager, name: str, place: str) -> str:
+    """Says where a key was stored, and which variable is used instead of it, if any."""
+    where = f"{PLACES[place]} ({manager.path})" if place == "file" else PLACES[place]
+    variable = manager.variable(name)
+    instead = f"\n{variable} is set and is used instead; unset it to use this key."
+    return f"Key for {visible_line(name)} stored in the {where}.{instead if variable else ''}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from assent.app.login import LoginManager, ProviderKey
+from assent.app.login import PLACES, LoginManager, ProviderKey, stored_text
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
 from assent.cli.stdin import argument_text
@@ -17,12 +17,6 @@ from assent.render.lines import Line, table_lines
 
 FIRST = "anthropic"  # where no provider is named
 MAX_STDIN = 8192
-PLACES = {
-    "environment": "environment",
-    "keyring": "system keyring",
-    "file": "credentials file",
-    "": "-",
-}
 
 
 @click.command(
@@ -57,7 +51,7 @@ def login(call: Invocation, provider: str, piped: bool, file: bool, listed: bool
     variable = manager.variable(name)
     call.output.answer(
         {"provider": name, "stored": place, "used": "environment" if variable else place},
-        _login_lines(manager, name, place, variable),
+        _login_lines(manager, name, place),
     )
     if why:
         call.output.warn([f"The system keyring is not used: {why}."])
@@ -93,11 +87,9 @@ def _row(each: ProviderKey) -> dict[str, object]:
     return {"provider": each.provider, "source": each.source, "variable": each.variable}
 
 
-def _login_lines(manager: LoginManager, name: str, place: str, variable: str) -> Iterator[Line]:
-    where = f"{PLACES[place]} ({manager.path})" if place == "file" else PLACES[place]
-    yield Line("plain", f"Key for {visible_line(name)} stored in the {where}.")
-    if variable:
-        yield Line("plain", f"{variable} is set and is used instead; unset it to use this key.")
+def _login_lines(manager: LoginManager, name: str, place: str) -> Iterator[Line]:
+    for words in stored_text(manager, name, place).split("\n"):
+        yield Line("plain", words)
     yield Line("dim", f"  next: assent models list {visible_line(name)}")
 
 

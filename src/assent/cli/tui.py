@@ -18,16 +18,24 @@ from assent.cli.goal.options import Goal
 from assent.cli.output import CAPTURED_LINES
 from assent.cli.registry import COMMANDS
 from assent.config.screen_choices import ScreenChoices, read_choices
-from assent.core.errors import AssentError, UsageError
+from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.permission.mode import resolve_mode
+from assent.core.text.secrets import redact, remember_read_key
 from assent.render.lines import Line
 from assent.render.onboarding import SetupFindings
 from assent.render.questions import notification_sequence
-from assent.tui.host import CommandLineResult, ScreenHost, StartOptions
+from assent.tui.host import (
+    CommandLineResult,
+    ProviderRow,
+    ScreenHost,
+    ScreenSetting,
+    StartOptions,
+)
 
 if TYPE_CHECKING:
     from assent.agent.services import ToolEnvironment
     from assent.app.engine import Engine
+    from assent.app.login import LoginManager
     from assent.app.session import SessionRuntime
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
@@ -275,6 +283,46 @@ class LocalScreenHost:
         end = list(arguments).index("--") if "--" in arguments else len(arguments)
         return command([*here, *arguments[:end], NO_INPUT, *arguments[end:]])
 
+    def settings(self) -> list[ScreenSetting]:
+        from assent.app.config import ConfigEditor, value_text
+
+        found, _ = ConfigEditor(self._folder).settings()
+        return [
+            ScreenSetting(one.key, redact(value_text(one.value)), one.source, one.meaning)
+            for one in found
+        ]
+
+    def reload(self) -> None:
+        self.__dict__.pop("_settings", None)
+
+    def providers(self) -> list[ProviderRow]:
+        from assent.app.login import PLACES
+
+        rows = self._logins().providers()
+        places = [PLACES[row.source] if row.source else "" for row in rows]
+        return [
+            ProviderRow(row.provider, place, row.variable)
+            for row, place in zip(rows, places, strict=True)
+        ]
+
+    def check_login(self, provider: str) -> None:
+        logins = self._logins()
+        logins.checked(provider)
+        logins.check_writable()
+
+    def login(self, provider: str, key: str) -> str:
+        from assent.app.login import stored_text
+
+        remember_read_key(key)  # from now on it is masked wherever it may turn up
+        logins = self._logins()
+        place, _ = logins.login(logins.checked(provider), key, file=False)
+        return stored_text(logins, provider, place)
+
+    def _logins(self) -> "LoginManager":
+        from assent.app.login import LoginManager
+
+        return LoginManager(self._folder, os.environ)
+
     def files(self) -> list[str]:
         from assent.app.workspace_files import list_files
 
@@ -332,6 +380,13 @@ class DemoScreenHost(LocalScreenHost):
 
         self._place = ExitStack()
         super().__init__(self._place.enter_context(demo_project()))
+
+    def check_login(self, provider: str) -> None:
+        raise Refused("The demo stores no key: it and its folder are removed.", "assent login")
+
+    def login(self, provider: str, key: str) -> str:
+        self.check_login(provider)
+        return ""
 
     def close(self) -> None:
         super().close()

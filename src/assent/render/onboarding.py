@@ -41,8 +41,12 @@ def onboarding_lines(found: SetupFindings) -> Iterator[Line]:
     yield from table_lines("plain", [_server(server) for server in found.servers])
     yield BLANK
     yield Line("plain", "Do one of these:")
-    yield Line("code", f"  export {API_KEY_VARIABLES[0]}=...   then restart assent")
-    yield Line("code", f"  export {API_KEY_VARIABLES[1]}=...      others: docs/models.md")
+    yield Line(
+        "code", "  /login                         store an API key (in a shell: assent login)"
+    )
+    yield Line(
+        "code", f"  export {API_KEY_VARIABLES[0]}=...   then restart assent; others: docs/models.md"
+    )
     yield Line("code", "  ollama serve                   run a local model")
     yield BLANK
     yield Line("heading", "F9 or /demo opens a demo with a scratch folder and a scripted model.")

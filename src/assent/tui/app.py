@@ -206,12 +206,19 @@ class TerminalApp(BaseApp):
         """Shows what happened in the session on the screen."""
         if not heard:
             return
-        self.conversation.add_events(heard)
+        self._show_events(heard)
         stored = [one for one in heard if isinstance(one, StoredEvent)]
         if stored:
             self.refresh_status()
         for words in self.session_controller.turn.take(stored):
             self.notice(words, self.session_controller.turn.took_s)
+
+    def _show_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
+        """Shows events in the conversation, and in a panel that shows it too."""
+        changed, feed = self.conversation.add_events(heard), self.conversation.feed
+        for screen in self.screen_stack:
+            if isinstance(screen, PanelScreen):
+                screen.conversation_changed(feed, changed)
 
     def _receive(self, message: Message) -> None:
         match message:
@@ -608,6 +615,12 @@ class TerminalApp(BaseApp):
 
         self.deferred.lead("", act, lambda _: None)
 
+    def reload_settings(self) -> None:
+        """Uses changed settings and keys from the next message on."""
+        self.host.reload()
+        self.session_controller.forget()
+        self.tasks.run("", self.opening.resolve_defaults, lambda _: self.refresh_status())
+
     def set_theme(self, name: str) -> None:
         """Changes the theme: dark, light or plain."""
         self.theme_name = name if name in THEMES else THEMES[0]
@@ -644,7 +657,7 @@ class TerminalApp(BaseApp):
             self._due = False
             self.activity("")
         if standing.news and standing.session == self.conversation.feed.session:
-            self.conversation.add_events(standing.news)
+            self._show_events(standing.news)
         self.draw_status()
         self.draw_side()
 

@@ -3,7 +3,7 @@
 They import this module instead of the app, which imports them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from assent.core.session.record import SessionRecord
     from assent.render.lines import Line
     from assent.tui.commands.command import CommandInfo
+    from assent.tui.conversation.blocks import Block
+    from assent.tui.conversation.timeline import Timeline
     from assent.tui.conversation.view import ConversationView
     from assent.tui.deferred import DeferredActions
     from assent.tui.host import ScreenHost
@@ -37,8 +39,9 @@ R = TypeVar("R")
 
 # What `AppContext.open` opens; `parts.PANELS` says which class each name stands for.
 PanelName: TypeAlias = Literal[
-    "agents", "approval", "help", "history", "memory", "models", "modes", "palette", "plans",
-    "rewind", "run", "runs", "sessions", "themes", "undo", "waiting",
+    "agents", "approval", "config", "help", "history", "login", "memory", "models", "modes",
+    "palette", "plans", "rewind", "run", "runs", "sessions", "themes", "transcript", "undo",
+    "waiting",
 ]  # fmt: skip
 
 
@@ -64,6 +67,9 @@ class PanelScreen(ModalScreen[R], Generic[R]):
     def interrupted(self) -> bool:
         """Cancels the open question or delayed answer; tells whether there was one (Ctrl+C)."""
         return False
+
+    def conversation_changed(self, feed: "Timeline", blocks: "Sequence[Block]") -> None:
+        """Takes the blocks of the session on the screen that were added or changed."""
 
     def follow(self) -> None:
         """Shows what was recorded meanwhile, by any process."""
@@ -162,6 +168,7 @@ class AppContext(Protocol):
     def set_mode(self, name: str) -> None: ...
     def set_theme(self, name: str) -> None: ...
     def remember(self, **chosen: str | bool) -> None: ...
+    def reload_settings(self) -> None: ...
     def open_session(self, record: "SessionRecord | None") -> None: ...
     def plan_chosen(self, plan: "PlanRecord", session: "SessionRecord | None") -> None: ...
     def review_plan(self, plan_id: str = "") -> None: ...

@@ -44,6 +44,23 @@ class CommandLineResult(msgspec.Struct, frozen=True):
     error: AssentError | None = None  # why it was not done
 
 
+class ScreenSetting(msgspec.Struct, frozen=True):
+    """A setting, with its value as `config set` takes it, and where that comes from."""
+
+    key: str
+    value: str
+    source: str
+    meaning: str = ""
+
+
+class ProviderRow(msgspec.Struct, frozen=True):
+    """A provider of models, and where its API key is; empty: nowhere."""
+
+    name: str
+    place: str
+    variable: str
+
+
 class ScreenHost(Protocol):
     """Opens engines and models, and knows the machine; its methods may be slow: use threads."""
 
@@ -93,6 +110,21 @@ class ScreenHost(Protocol):
 
     def command(self, arguments: Sequence[str]) -> CommandLineResult:
         """Runs a command of the command line that asks nothing, and returns its output."""
+
+    def settings(self) -> list[ScreenSetting]:
+        """Returns every setting; keys in values are masked."""
+
+    def reload(self) -> None:
+        """Has settings that were read be read again when they are next used."""
+
+    def providers(self) -> list[ProviderRow]:
+        """Returns the providers that can be logged in to, those with a key first."""
+
+    def check_login(self, provider: str) -> None:
+        """Raises an error if no key can be stored for a provider of this name."""
+
+    def login(self, provider: str, key: str) -> str:
+        """Stores an API key, and returns where."""
 
     def files(self) -> list[str]:
         """Returns the workspace's files that are not ignored, for completion."""

@@ -177,6 +177,7 @@ KEY_ACTIONS: Final[dict[str, Callable[[AppContext], object]]] = {
     "edit_plan": lambda app: app.deferred.do(lambda: app.run_slash("/edit")),
     "undo": lambda app: app.deferred.do(lambda: app.run_slash("/undo")),
     "demo": lambda app: app.run_slash("/demo"),
+    "transcript": lambda app: app.deferred.do(lambda: app.run_slash("/transcript")),
     "palette": lambda app: app.run_slash("/palette"),
     "fold": lambda app: app.conversation.turn_all(),
     "page_back": lambda app: page(app, -1),

@@ -55,6 +55,8 @@ KEYS: Final = (
     KeyHelp("ctrl+p", "Ctrl+P", "search all commands", action="palette"),
     KeyHelp("ctrl+o", "Ctrl+O", "expand or collapse results and reasoning; click one to toggle",
         "conversation", "fold"),
+    KeyHelp("f3", "F3", "the whole conversation in a pager; / searches it", "conversation",
+        "transcript", priority=True),
     KeyHelp("pageup", "PgUp", "scroll up", "conversation", "page_back", priority=True),
     KeyHelp("pagedown", "PgDn", "scroll down", "conversation", "page_on", priority=True),
     KeyHelp("ctrl+home", "Ctrl+Home", "go to the start", "conversation", "to_start",

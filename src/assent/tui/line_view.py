@@ -174,6 +174,11 @@ class LineView(ScrollView, can_focus=True):
         return self._finding.typing
 
     @property
+    def searched(self) -> LinePosition | None:
+        """The match of the search that is gone to; None without one."""
+        return self._finding.position
+
+    @property
     def height(self) -> int:
         """How many rows are visible at a time."""
         return max(self.scrollable_content_region.height - self._finding.is_open, 1)
@@ -193,6 +198,8 @@ class LineView(ScrollView, can_focus=True):
         top, cursor = self.at(self.scroll_offset.y), self.position
         changed = self._paged.show(sheets)
         self.reached_end = self.reached_end and not changed
+        if self._finding.query:
+            self._finding.keep(list(self._paged.matching(self._finding.query)))
         self._changed()
         self._hold(top, cursor)
 
@@ -200,6 +207,8 @@ class LineView(ScrollView, can_focus=True):
         """Adds sections at the end; one with a known key replaces the earlier one."""
         changed = self._paged.put(sheets)
         self.reached_end = self.reached_end and not changed
+        if self._finding.query and changed:
+            self._search_in(sheets)
         self._changed(self._paged.kept if self._following else 0)
 
     def mark(self, marks: Mapping[LinePosition, str]) -> None:
@@ -456,9 +465,17 @@ class LineView(ScrollView, can_focus=True):
             self._scroll(row - height + 1)
 
     def _first_hit(self, hits: Sequence[LinePosition]) -> int:
-        """Returns the first search hit from the current position."""
+        """Returns the first search hit from the current position; at the end, the last one."""
         here = self.cursor if self._pointing else self.scroll_offset.y
-        return next((at for at, hit in enumerate(hits) if self.row_of(hit) >= here), 0)
+        other = max(len(hits) - 1, 0) if self._following else 0
+        return next((at for at, hit in enumerate(hits) if self.row_of(hit) >= here), other)
+
+    def _search_in(self, sheets: Sequence[Section]) -> None:
+        """Searches sections that were added or replaced, and keeps all other matches."""
+        keys = {sheet.key for sheet in sheets}
+        hits = [hit for hit in self._finding.hits if hit.key not in keys]
+        hits += self._paged.matching(self._finding.query, sheets)
+        self._finding.keep(sorted(hits, key=self._paged.order))
 
     def _go(self) -> None:
         spot = self._finding.position

@@ -14,7 +14,16 @@ from assent.tui.panels.plan_list import HistoryPanel, PlanList
 from assent.tui.panels.question.block import InlineQuestion
 from assent.tui.panels.run import RunPanel, report_lines
 from assent.tui.panels.session_list import RewindPanel, SessionList
-from assent.tui.panels.setting_list import AgentList, MemoryList, ModeList, ModelList, ThemeList
+from assent.tui.panels.setting_list import (
+    AgentList,
+    ConfigList,
+    MemoryList,
+    ModeList,
+    ModelList,
+    ProviderList,
+    ThemeList,
+)
+from assent.tui.panels.transcript import TranscriptPanel
 from assent.tui.panels.undo import RunsPanel, UndoPanel
 from assent.tui.panels.waiting_list import WaitingList
 from assent.tui.sidebar.sidebar import draw_sidebar, focus_sidebar
@@ -32,8 +41,10 @@ __all__ = [
 PANELS: Final[dict[PanelName, type[PanelScreen[Any]]]] = {
     "agents": AgentList,
     "approval": ApprovalPanel,
+    "config": ConfigList,
     "help": HelpPanel,
     "history": HistoryPanel,
+    "login": ProviderList,
     "memory": MemoryList,
     "models": ModelList,
     "modes": ModeList,
@@ -44,6 +55,7 @@ PANELS: Final[dict[PanelName, type[PanelScreen[Any]]]] = {
     "runs": RunsPanel,
     "sessions": SessionList,
     "themes": ThemeList,
+    "transcript": TranscriptPanel,
     "undo": UndoPanel,
     "waiting": WaitingList,
 }

@@ -243,6 +243,12 @@ class LineSearch:
         """Stores the matches of the query, and which of them comes first."""
         self.hits, self.at = hits, first if first < len(hits) else 0
 
+    def keep(self, hits: Sequence[LinePosition]) -> None:
+        """Stores the matches after the lines changed; the current one stays, if it is there."""
+        here = self.position
+        self.hits = hits
+        self.at = hits.index(here) if here in hits else min(self.at, max(len(hits) - 1, 0))
+
     def step(self, by: int) -> None:
         """Moves to another match; after the last comes the first."""
         if self.hits:
@@ -475,10 +481,16 @@ class SectionList:
         inside = wrapped.origins.index(spot.line) if spot.line in wrapped.origins else last
         return self._starts[place] + inside
 
-    def matching(self, wanted: str) -> Iterator[LinePosition]:
-        """Yields the lines that contain a text, ignoring case."""
+    def order(self, spot: LinePosition) -> tuple[int, int]:
+        """Returns what positions are sorted by."""
+        return self._places[spot.key], spot.line
+
+    def matching(
+        self, wanted: str, sheets: Iterable[Section] | None = None
+    ) -> Iterator[LinePosition]:
+        """Yields the lines that contain a text, ignoring case; of all sections, or of these."""
         wanted = wanted.lower()
-        for sheet in self._sheets:
+        for sheet in self._sheets if sheets is None else sheets:
             for at, line in enumerate(sheet.lines):
                 if wanted in line.text.lower():
                     yield LinePosition(sheet.key, at)

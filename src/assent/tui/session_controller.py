@@ -145,7 +145,7 @@ class SessionController:
         self.queued = QueuedMessages()
         self.verifies: bool | None = None  # after a build; None: as the settings say
         self.at_work = False  # a turn is driven, and its end was not reported
-        self._usual = start.mode  # of every new session, unless the user says otherwise
+        self._wanted_mode = self._usual = start.mode  # of every new session, unless chosen there
         self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
         self._shown = ("", 0)  # as it was when the turn was begun
         self._messages = messages
@@ -201,8 +201,10 @@ class SessionController:
     def resolve_defaults(self) -> None:
         """Determines the mode and model of a new session; slow if servers are asked."""
         found = self.host.defaults()
-        self._usual = self._usual or found.mode
-        self.mode = self.mode or self._usual
+        usual = self._wanted_mode or found.mode
+        if self.mode in ("", self._usual):
+            self.mode = usual
+        self._usual = usual
         self.configured = found.model
         remembered = self.host.choices()
         if remembered.model and remembered.configured == found.model:

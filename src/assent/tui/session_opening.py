@@ -61,13 +61,13 @@ class SessionOpening:
             app.deferred.add_note(Line("dim", f"Workspace: {visible_line(message.elsewhere)}"))
         for words in message.warnings:
             app.deferred.add_note(Line("risk", visible_line(words)))
-        app.tasks.run("", self._resolve_defaults, lambda _: app.refresh_status())
+        app.tasks.run("", self.resolve_defaults, lambda _: app.refresh_status())
         if app.session_controller.record is not None:
             self.load(app.session_controller.record)
         else:
             self._open()
 
-    def _resolve_defaults(self) -> None:
+    def resolve_defaults(self) -> None:
         """Reads the defaults of a new session, in a thread."""
         app = self._app
         app.session_controller.resolve_defaults()

@@ -11,7 +11,7 @@ GROUPS: Final[dict[Group, str]] = {
     "plan": "Plans",
     "run": "Build and undo",
     "session": "Sessions",
-    "choose": "Mode, model, agent, theme",
+    "choose": "Mode, model, agent, settings",
     "look": "Status",
     "screen": "Screen",
 }

@@ -4,7 +4,7 @@ The output goes to the conversation or to a panel.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -37,12 +37,17 @@ def show_lines(app: AppContext, heading: str, lines: Sequence[Line]) -> None:
 
 
 def run_cli_command(
-    app: AppContext, heading: str, *arguments: str, ours: bool = True, slash: str = ""
+    app: AppContext,
+    heading: str,
+    *arguments: str,
+    ours: bool = True,
+    slash: str = "",
+    then: Callable[[], object] | None = None,
 ) -> None:
     """Runs a command of the command line in a thread, and shows its output.
 
-    With `ours`, its advice is translated to commands of this screen. If the command line cannot
-    parse the arguments, the slash command's usage is shown.
+    Once it was done, `then` is called. With `ours`, its advice is translated to commands of this
+    screen. If the command line cannot parse the arguments, the slash command's usage is shown.
     """
 
     def told(found: CommandLineResult) -> None:
@@ -52,6 +57,8 @@ def run_cli_command(
             )
         if found.error is not None:
             app.fail(_unread(app, found.error, slash))
+        elif then is not None:
+            then()
         app.refresh_status()
 
     app.tasks.run(heading, lambda: app.host.command(arguments), told)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from assent.core.errors import UsageError
 from assent.core.text.hidden_chars import visible_line
-from assent.tui.commands import info, plan, screen, session
+from assent.tui.commands import info, plan, screen, session, setup
 from assent.tui.commands.command import CommandInfo, find_command
 from assent.tui.context import AppContext
 from assent.tui.prompt.completion import Completion
@@ -50,6 +50,8 @@ COMMANDS: Final = (
     BuiltinCommand("/rewind", "", "rewind to an earlier message", "session",
             act=session.rewind),
     BuiltinCommand("/compact", "", "summarize older messages", "session", act=session.compact),
+    BuiltinCommand("/transcript", "", "read and search the whole conversation", "session",
+            act=session.transcript),
     BuiltinCommand("/export", "[FILE]", "export the session", "session", act=session.export),
     BuiltinCommand("/mode", "[MODE]", "plan, ask, auto-edit, yolo, custom", "choose",
             act=session.mode),
@@ -57,6 +59,10 @@ COMMANDS: Final = (
             act=session.model),
     BuiltinCommand("/agent", "[NAME]", "choose the agent", "choose", ("/agents",),
             act=session.agent),
+    BuiltinCommand("/config", "[KEY|set KEY VALUE|unset KEY]", "list and change your settings",
+            "choose", ("/settings",), act=setup.config),
+    BuiltinCommand("/login", "[PROVIDER]", "store an API key; it is not shown", "choose",
+            act=setup.login),
     BuiltinCommand("/theme", "[NAME]", "dark, light or plain", "choose", act=session.theme),
     BuiltinCommand("/status", "", "show the plan's state and the next step", "look",
             act=info.status),

@@ -9,6 +9,7 @@ from typing import Final
 from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
+from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line
 from assent.tui.commands.info import run_cli_command
 from assent.tui.context import AppContext
@@ -82,6 +83,12 @@ def compact(app: AppContext, rest: str) -> None:
 def rewind(app: AppContext, rest: str) -> None:
     """Opens the list of the user's messages, to rewind to before one of them."""
     app.open("rewind", require_session(app.session_controller.record))
+
+
+def transcript(app: AppContext, rest: str) -> None:
+    """Opens the whole conversation in a pager."""
+    record = current(app.session_controller.record)
+    app.open("transcript", app.conversation.feed, redact(record.title or record.goal))
 
 
 def export(app: AppContext, rest: str) -> None:

@@ -71,9 +71,19 @@ def block_section(block: Block, full: Full, *, unfolded: bool = False) -> Sectio
     return Section(block.key, tuple(_lines(block, full, unfolded)))
 
 
-def streaming_section(block: AssistantMessageBlock, speech: MarkdownRenderer) -> Section:
-    """Returns a streaming message as a section; `speech` rendered its earlier part."""
-    return Section(block.key, tuple(_spoken(block, speech)))
+class BlockRenderer:
+    """Renders blocks as they change; a streaming message goes on where it was rendered last."""
+
+    def __init__(self) -> None:
+        self._speech = ("", MarkdownRenderer())  # of the block with that key
+
+    def section(self, block: Block, full: Full, *, unfolded: bool) -> Section:
+        """Returns a block as a section, as it is now."""
+        if not isinstance(block, AssistantMessageBlock) or not block.live:
+            return block_section(block, full, unfolded=unfolded)
+        if self._speech[0] != block.key:
+            self._speech = (block.key, MarkdownRenderer())
+        return Section(block.key, tuple(_spoken(block, self._speech[1])))
 
 
 def is_foldable(block: Block) -> bool:

@@ -20,14 +20,13 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import fold_long, visible
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
-from assent.render.rendered_markdown import MarkdownRenderer
 from assent.tui.conversation.block_sections import (
+    BlockRenderer,
     block_section,
     is_foldable,
     notice_section,
-    streaming_section,
 )
-from assent.tui.conversation.blocks import AssistantMessageBlock, Block, RemovedBlock
+from assent.tui.conversation.blocks import Block, RemovedBlock
 from assent.tui.conversation.timeline import Timeline
 from assent.tui.line_view import LineView, Section
 from assent.tui.workers import run_in_background
@@ -121,7 +120,7 @@ class ConversationView(LineView):
         self._turned: set[str] = set()  # blocks that are otherwise
         self._told = 0
         self._printed = OutputTail()  # by the user's own command
-        self._speech = ("", MarkdownRenderer())  # of the block with that key
+        self._renderer = BlockRenderer()
         self._drawn_as: tuple[object, ...] = ()
         self._in_sight: dict[Line | None, Strip] = {}  # as they were drawn last
 
@@ -144,9 +143,11 @@ class ConversationView(LineView):
         self.feed = Timeline()
         self.show(())
 
-    def add_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
-        """Adds events, and shows the changed blocks once."""
-        self._again(self.feed.add_events(heard))
+    def add_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> list[Block]:
+        """Adds events, shows the changed blocks once, and returns them."""
+        changed = self.feed.add_events(heard)
+        self._again(changed)
+        return changed
 
     def add_note(self, lines: Iterable[Line]) -> None:
         """Adds a note of the screen itself."""
@@ -226,12 +227,8 @@ class ConversationView(LineView):
         )
 
     def _sheet(self, block: Block) -> Section:
-        if not isinstance(block, AssistantMessageBlock) or not block.live:
-            unfolded = self._unfolded != (block.key in self._turned)
-            return block_section(block, self.feed.full, unfolded=unfolded)
-        if self._speech[0] != block.key:
-            self._speech = (block.key, MarkdownRenderer())
-        return streaming_section(block, self._speech[1])
+        unfolded = self._unfolded != (block.key in self._turned)
+        return self._renderer.section(block, self.feed.full, unfolded=unfolded)
 
 
 def _gone(block: Block) -> bool:

@@ -1,16 +1,19 @@
-"""Lists to pick a mode, a model, an agent, a theme, or a remembered fact to forget."""
+"""Lists to pick a mode, model, agent, theme, setting or provider, or a fact to forget."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from assent.core.permission.mode import mode_names
 from assent.core.text.hidden_chars import visible_line
+from assent.core.text.secrets import redaction_text
 from assent.render.estimate import token_count_text
 from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.rows import redacted_row
 from assent.tui.panels.picker import Picker, PickerRow
 from assent.tui.sidebar.context import model_name
 from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES
+
+MASKED: Final = redaction_text("")[:-1]  # how what stands for a secret begins
 
 # The list of modes, from the strictest on, with what each allows without asking.
 
@@ -183,3 +186,44 @@ class MemoryList(Picker):
     def rows(self) -> Sequence[PickerRow]:
         facts = redacted_row(self.terminal.engine.memory.all())
         return [PickerRow(each.fact, (visible_line(each.text),)) for each in reversed(facts)]
+
+
+# The list of settings, from which the user picks one to change; and of providers, to log in to.
+
+
+class ConfigList(Picker):
+    """Lists settings, those that are set first; its result is the command that changes one."""
+
+    heading = "Settings"
+    keys = "Enter change in your own file · PgUp PgDn page · Esc close"
+    ranked = True
+    _values: Mapping[str, str] = {}  # by key
+
+    def rows(self) -> Sequence[PickerRow]:
+        settings = sorted(self.terminal.host.settings(), key=lambda one: one.source == "default")
+        self._values = {one.key: one.value for one in settings}
+        return [
+            PickerRow(
+                one.key, (one.key, visible_line(one.value), one.source, visible_line(one.meaning))
+            )
+            for one in settings
+        ]
+
+    def chosen(self, row: PickerRow) -> None:
+        # What stands for a secret must not be set in its place.
+        value = "" if MASKED in self._values[row.key] else visible_line(self._values[row.key])
+        self.dismiss(f"/config set {row.key} {value}")
+
+
+class ProviderList(Picker):
+    """Lists providers with the place of their keys, never a key; its result is a name."""
+
+    heading = "Log in to a provider"
+    keys = "Enter store its API key · PgUp PgDn page · Esc close"
+    ranked = True
+
+    def rows(self) -> Sequence[PickerRow]:
+        return [
+            PickerRow(one.name, (visible_line(one.name), one.place or "no key", one.variable))
+            for one in self.terminal.host.providers()
+        ]
