@@ -72,6 +72,19 @@ def test_g18_comments_are_changed_and_taken_back(proposed: World) -> None:
     proposed.no(1, "comment", "remove", "2")
 
 
+def test_f57_a_reply_is_listed_below_its_comment(proposed: World) -> None:
+    first = proposed.ok("comment", "add", "plan:3", "One?")
+    proposed.ok("comment", "add", "plan:4", "Two?")
+    row = proposed.ok("comment", "reply", "1", "Rather one.")
+    assert (row["number"], row["reply_to"], row["first"]) == (3, first["id"], 3)
+    assert "reply_to" not in first
+    out = proposed.run("comment", "list").out.decode()
+    assert "Comment 3, a reply to comment 1" in out
+    assert out.index("One?") < out.index("Rather one.") < out.index("Two?")
+    assert out.count("Write hello.txt.") == 1
+    proposed.no(1, "comment", "reply", "9", "x")
+
+
 def test_g18_lines_are_shown_with_the_numbers_that_a_comment_names(proposed: World) -> None:
     assert proposed.ok("comment", "lines", "plan")["lines"][2] == "Write hello.txt."
     out = proposed.run("comment", "lines", "1").out.decode()

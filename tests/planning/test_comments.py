@@ -7,10 +7,10 @@ from tests.support.engine import RacingStore, World
 from assent.app.engine import Engine
 from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
 from assent.core.event import CommentAdded, CommentsSent, Event, PlanRejected
-from assent.core.plan.comment import Comment, CommentAnchor, Feedback
+from assent.core.plan.comment import Comment, CommentAnchor, Feedback, in_threads
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.planning.comments import MAX_COMMENT_BYTES
-from assent.render.comments import pending_text
+from assent.render.comments import comment_lines, pending_text
 from assent.render.lines import Line
 from assent.render.review import review_lines, review_texts
 
@@ -103,6 +103,38 @@ def test_g18_a_waiting_comment_is_changed_or_taken_back(world: World) -> None:
     assert engine.comments.waiting(record) == engine.comments.all(record) == (changed,)
     with pytest.raises(NotFound):
         engine.comments.remove(record, first.id)
+
+
+def test_f57_replies_make_a_thread_that_is_sent_as_one(world: World) -> None:
+    record, engine = proposed(world), world.engine()
+    first = commented(engine, record, "plan", 3)
+    other = commented(engine, record, "1", 6)
+    reply = engine.comments.reply(record, "1", "Or drop it.")
+    again = engine.comments.reply(record, reply.id, "Drop it.")
+    assert (reply.anchor, reply.reply_to, again.reply_to) == (first.anchor, first.id, first.id)
+    assert engine.comments.waiting(record) == (first, other, reply, again)
+    shown = [one.number for one in in_threads(engine.comments.placed(record))]
+    assert shown == [1, 3, 4, 2], "numbers stay, and replies stand below their comment"
+    _, sent = engine.comments.reject(record, Feedback(notes="Twice"))
+    (event,) = rejections(world)
+    assert (sent, [one.reply_to for one in event.comments]) == (4, ["", "", first.id, first.id])
+    place = event.note.index
+    assert place("First do this.") < place("Or drop it.") < place("Drop it.", place("Or drop it."))
+    assert place("Or drop it.") < place("On 1, please change this.")
+    assert event.note.count("### ") == 2, "a thread has its lines once"
+    with pytest.raises(IllegalState):
+        engine.comments.reply(record, first.id, "Too late.")
+
+
+def test_f57_a_reply_outlives_the_comment_that_it_was_to(world: World) -> None:
+    record, engine = proposed(world), world.engine()
+    first = commented(engine, record, "plan", 3)
+    reply = engine.comments.reply(record, "1", "Or drop it.")
+    engine.comments.remove(record, first.id)
+    more = engine.comments.reply(record, "1", "Really.")
+    assert more.reply_to == reply.id
+    assert [one.head for one in in_threads(engine.comments.placed(record))] == [0, 1]
+    assert any("Or drop it." in line.text for line in comment_lines(engine.comments.placed(record)))
 
 
 @pytest.mark.parametrize("words", ["", " \n", "x" * (MAX_COMMENT_BYTES + 1)], ids=len)

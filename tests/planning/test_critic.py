@@ -103,6 +103,15 @@ def test_g22_what_is_kept_is_sent_and_keeps_its_number(world: World) -> None:
     assert engine.comments.reject(record, Feedback())[1] == 1
 
 
+def test_g22_a_reply_to_a_suggestion_keeps_it(world: World) -> None:
+    record, engine = proposed(world), world.engine()
+    suggested(engine, record, "One?", "Two?")
+    reply = engine.comments.reply(record, "2", "Yes, two.")
+    kept = engine.comments.waiting(record)[0]
+    assert (kept.text, kept.state, reply.reply_to) == ("Two?", "kept", kept.id)
+    assert engine.comments.reject(record, Feedback())[1] == 2
+
+
 def test_g22_all_are_kept_or_dismissed_at_once(world: World) -> None:
     record, engine = proposed(world), world.engine()
     suggested(engine, record, "One?", "Two?")

@@ -14,6 +14,9 @@ def test_comments_are_the_same_as_on_the_command_line(server: Served) -> None:
     assert listed == world.ok("comment", "list")
     assert [row["text"] for row in listed["comments"]] == ["Which database?", "Why?", "Typed"]
     assert viewer.get(f"{plan}/review")["comments"] == listed["comments"]
+    reply = author.post(f"{plan}/comments", {"reply_to": more["id"], "text": "Or why not?"})
+    assert (reply["reply_to"], reply["on"], reply["first"]) == (more["id"], "operation", 6)
+    assert author.delete(f"{plan}/comments/{reply['id']}")["number"] == 4
     changed = author.patch(f"{plan}/comments/{added['id']}", {"text": "Which one?"})
     assert (changed["id"], changed["text"]) == (added["id"], "Which one?")
     for part in (more["id"][:-1], more["id"][:8], "1", "2"):
@@ -31,6 +34,8 @@ def test_comments_are_the_same_as_on_the_command_line(server: Served) -> None:
         ({"where": "plan", "text": " "}, 400, "usage"),
         ({"where": "plan", "text": "x" * 70_000}, 400, "usage"),
         ({"text": "x"}, 400, "usage"),
+        ({"where": "plan", "reply_to": added["id"], "text": "x"}, 400, "usage"),
+        ({"reply_to": "none", "text": "x"}, 404, "not_found"),
     ):
         assert author.post(f"{plan}/comments", body, status)["error"] == error, body
     here = f"{plan}/comments/{added['id']}"

@@ -166,7 +166,7 @@ def test_f57_a_comment_that_was_typed_outlives_a_reload_and_the_server(
 ) -> None:
     with served(world) as server, visiting(browser, server) as visitor:
         path, _ = halting(world, "true")
-        page = visitor.page
+        page, plan = visitor.page, path.rpartition("/")[2]
         page.goto(f"{server.url}{path}/review")
         link = page.locator("#text td.n a").first
         link.click()
@@ -178,15 +178,34 @@ def test_f57_a_comment_that_was_typed_outlives_a_reload_and_the_server(
         server.kill()
         with served(world, "--port", port):
             page.reload()
-            page.get_by_text("Reject and ask for changes").click()
-            expect(page.get_by_label("Scope")).to_have_value("Only a.txt")
-            link.click()
             text = page.get_by_role("textbox", name="Comment", exact=True)
             expect(text).to_have_value("Half a thought")
+            expect(page.get_by_label("Scope")).to_have_value("Only a.txt")
+            link.click()
+            expect(text).to_be_focused()
             page.get_by_role("button", name="Add comment").click()
-            expect(page.locator("#text .comment .words")).to_have_text("Half a thought")
-            page.locator("#text td.n a").first.click()
+            words = page.locator("#text .comment .words")
+            expect(words).to_have_text("Half a thought")
+            link.click()
             expect(text).to_have_value("")
+            page.get_by_text("Reply", exact=True).click()
+            page.get_by_label("Reply to comment 1").fill("The other half")
+            page.reload()
+            expect(page.get_by_label("Reply to comment 1")).to_have_value("The other half")
+            page.get_by_role("button", name="Add reply").click()
+            expect(words).to_have_text(["Half a thought", "The other half"])
+            page.get_by_text("Edit", exact=True).first.click()
+            page.get_by_label("Text of comment 1").fill("A thought")
+            page.reload()
+            check_accessible(page)
+            expect(page.get_by_label("Text of comment 1")).to_have_value("A thought")
+            page.get_by_role("button", name="Save").first.click()
+            expect(words).to_have_text(["A thought", "The other half"])
+            page.reload()
+            expect(page.get_by_role("button", name="Save")).to_have_count(0)
+            assert page.evaluate("Object.keys(localStorage)") == [
+                f"assent draft {plan} reject scope"
+            ]
 
 
 def test_f41_keys_alone_reach_the_decision(server: Served, browser: Browser) -> None:

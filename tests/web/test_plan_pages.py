@@ -240,6 +240,25 @@ def test_f57_g18_comments_are_edited_kept_and_removed(server: Served) -> None:
     assert "About all of it" in person.text
 
 
+def test_f57_replies_stand_in_a_thread_below_the_line(server: Served) -> None:
+    world, person = server.world, reader(server)
+    path, digest = proposed(world, a=b"one\ntwo\n")
+    person.open(f"{path}/review?on=plan:1")
+    person.send("/comments", text="First")
+    person.open(f"{path}/review?on=plan:1")
+    person.send("#say", text="Second")
+    person.send("/comments", text="Reply to the first")  # the first form that is there
+    rows = person.client.get(f"{path}/comments")["comments"]
+    assert [row.get("reply_to") for row in rows] == [None, None, rows[0]["id"]]
+    person.open(f"{path}/review?view=split")
+    words = re.findall(r'<div class="words untrusted" dir="auto">(.*?)</div>', person.html)
+    assert words[:3] == ["First", "Reply to the first", "Second"]
+    assert "Comment 3, a reply to comment 1" in person.text
+    person.send("/reject", notes="All of it")
+    (note,) = [e["body"] for e in world.ok("log")["events"] if e["kind"] == "plan_rejected"]
+    assert (len(note["comments"]), note["digest"]) == (3, digest)
+
+
 def test_g9_what_changed_since_the_last_review_comes_first(server: Served) -> None:
     world, person = server.world, reader(server)
     path, digest = proposed(world, a=b"a\n", b=b"b\n")

@@ -53,6 +53,20 @@ def add(call: Invocation, where: str, words: str) -> None:
     _answer(call, added, len(comments.listed(record)))
 
 
+@comment.command(epilog=examples("assent comment reply 2 'Then use the standard library'"))
+@click.argument("reference", metavar="COMMENT")
+@click.argument("words", metavar="TEXT")
+@with_invocation
+def reply(call: Invocation, reference: str, words: str) -> None:
+    """Reply to a comment. COMMENT is its number or id. A reply to a critic's keeps it.
+
+    A reply is listed below its comment, and sent with it.
+    """
+    record, comments = call.record(), call.engine.comments
+    added = comments.reply(record, argument_text(reference), argument_text(words))
+    _answer(call, added, len(comments.listed(record)))
+
+
 @comment.command("list", epilog=examples("assent comment list\nassent comment list --json"))
 @with_invocation
 def list_comments(call: Invocation) -> None:

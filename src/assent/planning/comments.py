@@ -113,6 +113,27 @@ class Comments:
         self._append_to_newest(record, lambda _: [CommentAdded(record.plan_id, comment)])
         return comment
 
+    def reply(self, record: PlanRecord, reference: str, text: str) -> Comment:
+        """Adds a user's reply to a listed comment, on the same lines; a critic's is kept by it."""
+        if record.state not in OPEN_STATES:
+            next_state(record.state, PlanAction.REJECT)  # says why not, and what else
+        clock, text = self._ports.clock, _checked(text)
+        added = Comment(clock.new_id(), CommentAnchor("", 0, 0), text, clock.now(), self._user,
+                        record.digest)  # fmt: skip
+
+        def events(found: Sequence[CommentEvent]) -> list[CommentEvent]:
+            nonlocal added
+            listed = self._listed(record, found)
+            named = _matching(listed, reference, found)
+            head = next((one for one in listed if one.id == named.reply_to), named)
+            added = msgspec.structs.replace(added, anchor=head.anchor, reply_to=head.id)
+            kept = msgspec.structs.replace(head, user=self._user, state="kept")
+            before = [kept] if head.state == "suggested" else []
+            return [CommentAdded(record.plan_id, one) for one in (*before, added)]
+
+        self._append_to_newest(record, events)
+        return added
+
     def change(self, record: PlanRecord, reference: str, text: str) -> Comment:
         """Changes the text of a waiting comment; a critic's becomes the user's own words."""
         seq, comment = self._listed_one(record, reference)

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from assent.core.digest import sha256
-from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, location_text
+from assent.core.plan.comment import (
+    Comment,
+    CommentTarget,
+    PlacedComment,
+    in_threads,
+    location_text,
+)
 from assent.core.text.hidden_chars import (
     CONTINUATION_MARK,
     collapse_empty_lines,
@@ -59,18 +65,18 @@ def with_comments(
     `numbers` are those of the lines, where they do not follow from the lines themselves.
     """
     own = [
-        (number, placed)
-        for number, placed in enumerate(comments, 1)
-        if placed.standing != "gone" and placed.anchor.operation == operation
+        (one.number, one.placed)
+        for one in in_threads(comments)
+        if one.placed.standing != "gone" and one.placed.anchor.operation == operation
     ]
     return _between(lines, own, numbers) if own else lines
 
 
 def outdated_comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
     """Renders the comments whose lines no longer exist, with what was quoted."""
-    for number, placed in enumerate(comments, 1):
-        if placed.standing == "gone":
-            yield from one_comment_lines(number, placed)
+    for one in in_threads(comments):
+        if one.placed.standing == "gone":
+            yield from one_comment_lines(one.number, one.placed, one.head)
             yield BLANK
 
 
@@ -121,19 +127,20 @@ def listed_comment_lines(
     comments: Sequence[PlacedComment], *, suggested: bool = True
 ) -> Iterator[Line]:
     """Renders comments by number, or only those that a rejection sends."""
-    for number, placed in enumerate(comments, 1):
-        if suggested or not is_suggested(placed):
-            yield from one_comment_lines(number, placed)
+    for one in in_threads(comments):
+        if suggested or not is_suggested(one.placed):
+            yield from one_comment_lines(one.number, one.placed, one.head)
             yield BLANK
 
 
-def one_comment_lines(number: int, placed: PlacedComment) -> Iterator[Line]:
-    """Renders a comment under its location and the lines that it is about."""
+def one_comment_lines(number: int, placed: PlacedComment, head: int = 0) -> Iterator[Line]:
+    """Renders a comment under its location and its lines; a reply under the comment's number."""
     anchor = placed.anchor
     name = comment_name(number, placed.comment)
-    yield from wrapped_lines("heading", f"C{name[1:]}: {location_text(placed)}")
+    where = f" to comment {head}" if head else f": {location_text(placed)}"
+    yield from wrapped_lines("heading", f"C{name[1:]}{where}")
     width = len(str(anchor.last))
-    for at, line in enumerate(anchor.quote, anchor.first):
+    for at, line in enumerate(() if head else anchor.quote, anchor.first):
         for piece in fold_long(line):
             yield Line("dim", f"{at:>{width}} {GUTTER}{piece}")
     for said in untrusted_lines(redact(placed.comment.text).strip("\n")):
@@ -143,7 +150,7 @@ def one_comment_lines(number: int, placed: PlacedComment) -> Iterator[Line]:
 def comment_name(number: int, comment: Comment) -> str:
     """Returns what a comment is called; one by a critic says so, and whether it is sent."""
     if comment.author == "person":
-        return f"comment {number}"
+        return f"comment {number}" + (", a reply" if comment.reply_to else "")
     rated = f", {comment.severity}" if comment.severity else ""
     sent = "kept" if comment.state == "kept" else "not sent unless kept"
     return f"comment {number} by critic {visible_line(comment.model)}{rated} ({sent})"
@@ -182,6 +189,7 @@ def comment_row(number: int, placed: PlacedComment) -> Row:
         "digest": comment.digest or None,
         "at": comment.at,
         "user": comment.user or None,
+        **({"reply_to": comment.reply_to} if comment.reply_to else {}),
         **(_critic_fields(comment) if comment.author == "critic" else {}),
     }
 

@@ -356,7 +356,10 @@ class OperationContentAnswer(TypedDict):
 
 
 class CommentAnswer(WarningFields):
-    """A comment; `first` and `last` are null if it is about all of its part."""
+    """A comment; `first` and `last` are null if it is about all of its part.
+
+    `reply_to` is the id of the comment that it replies to.
+    """
 
     id: str
     number: int
@@ -371,6 +374,7 @@ class CommentAnswer(WarningFields):
     digest: str | None
     at: str
     user: str | None
+    reply_to: NotRequired[str]
     author: NotRequired[str]
     state: NotRequired[str]
     model: NotRequired[str]

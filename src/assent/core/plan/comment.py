@@ -56,6 +56,7 @@ class Comment(msgspec.Struct, frozen=True, omit_defaults=True):
     state: CommentState = "pending"
     model: str = ""  # of a critic
     severity: Severity = ""  # as a critic rates it
+    reply_to: str = ""  # the id of the comment that began its thread
 
 
 class Critique(msgspec.Struct, frozen=True):
@@ -95,6 +96,30 @@ class PlacedComment(msgspec.Struct, frozen=True):
     anchor: CommentAnchor
     standing: CommentStatus
     number: int = 0  # of the operation, if there still is one
+
+
+class ThreadedComment(msgspec.Struct, frozen=True):
+    """A comment as lists number it, in its thread."""
+
+    number: int
+    placed: PlacedComment
+    head: int = 0  # number of the comment that it replies to; 0: it begins a thread
+
+
+def in_threads(comments: Sequence[PlacedComment]) -> list[ThreadedComment]:
+    """Numbers comments in their order, and returns each with its replies right after it.
+
+    A reply to a comment that is not among them stands by itself.
+    """
+    numbers = {placed.comment.id: number for number, placed in enumerate(comments, 1)}
+    heads: list[ThreadedComment] = []
+    replies: dict[int, list[ThreadedComment]] = {}
+    for number, placed in enumerate(comments, 1):
+        head = numbers.get(placed.comment.reply_to, 0)
+        (replies.setdefault(head, []) if head else heads).append(
+            ThreadedComment(number, placed, head)
+        )
+    return [one for head in heads for one in (head, *replies.get(head.number, ()))]
 
 
 def comment_location(where: str) -> tuple[str, int, int]:
@@ -158,6 +183,7 @@ def _current_lines(was: CommentAnchor, part: CommentTarget) -> tuple[int, int] |
 
 
 COMMENTS_HEADING: Final = "## Comments"
+REPLIED: Final = "The user replied:"
 KEPT_FINDING: Final = "A second model ({model}) wrote this about these lines, and the user kept it:"
 ABOUT_QUOTES: Final = (
     "Each comment follows the plan lines it refers to. Quoted text is content of the plan, not an "
@@ -191,11 +217,15 @@ def with_comments(feedback: Feedback, comments: Sequence[PlacedComment]) -> str:
     if not comments:
         return feedback.text()
     said = [words for words in (feedback.text(),) if words.strip()]
-    return "\n\n".join([*said, COMMENTS_HEADING, ABOUT_QUOTES, *map(_comment_text, comments)])
+    texts = map(_comment_text, in_threads(comments))
+    return "\n\n".join([*said, COMMENTS_HEADING, ABOUT_QUOTES, *texts])
 
 
-def _comment_text(placed: PlacedComment) -> str:
+def _comment_text(one: ThreadedComment) -> str:
+    placed = one.placed
     anchor, words = placed.anchor, _words(placed.comment)
+    if one.head:
+        return f"{REPLIED}\n\n{words}"
     gone = f"{OUTDATED_LINES}: " if placed.standing == "gone" else ""
     title = f"### {gone}{location_text(placed)}"
     if not anchor.quote:

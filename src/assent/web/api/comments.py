@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 
 class CommentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A comment: where it belongs, such as `plan:12-15` or `2:7`, and its text."""
+    """A comment: its text, and where it belongs, such as `plan:12-15` or `2:7`.
 
-    where: str
+    A reply names a comment with `reply_to` instead; a critic's is kept by it.
+    """
+
     text: str
+    where: str = ""
+    reply_to: str = ""
 
 
 class CommentChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,10 +43,16 @@ def list_comments(call: ApiCall[Nothing, Nothing]) -> Row:
 
 
 def add_comment(call: ApiCall[Nothing, CommentRequest]) -> Row:
-    """Comments on lines of the plan's text, or of an operation's diff."""
+    """Comments on lines of the plan's text or of an operation's diff, or replies to a comment."""
     engine, record = call.server.find_plan(call.path["plan"])
-    anchor = engine.comments.anchor(record, *comment_location(call.body.where))
-    added = engine.comments.add(record, anchor, call.body.text)
+    wanted = call.body
+    if bool(wanted.where) == bool(wanted.reply_to):
+        raise UsageError("Pass where or reply_to, and one of them only.", "assent comment --help")
+    if wanted.reply_to:
+        added = engine.comments.reply(record, wanted.reply_to, wanted.text)
+    else:
+        anchor = engine.comments.anchor(record, *comment_location(wanted.where))
+        added = engine.comments.add(record, anchor, wanted.text)
     return warned(engine, _row(added, len(engine.comments.listed(record))))
 
 

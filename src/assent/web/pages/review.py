@@ -249,14 +249,15 @@ def rehearse(call: PageCall) -> GoTo:
 
 
 def add_comment(call: PageCall) -> GoTo:
-    """Comments on lines of the text or of an operation."""
-    where, last = call.field("where"), call.field("last").strip()
+    """Comments on lines of the text or of an operation, or replies to a comment."""
+    where, last, head = call.field("where"), call.field("last").strip(), call.field("reply_to")
     first = where.partition(":")[2]
     if last and first and last != first:
         where = f"{where}-{last}"
-    body = {"where": where, "text": call.field("text")}
+    body = {"where": where, "text": call.field("text"), "reply_to": head}
     call.ask(comments_api.add_comment, body, plan=call.path["plan"])
-    return GoTo(_review_path(call, page=call.field("page"), view=call.field("view"), sent=where))
+    sent = f"reply {head}" if head else where
+    return GoTo(_review_path(call, page=call.field("page"), view=call.field("view"), sent=sent))
 
 
 def change_comment(call: PageCall) -> GoTo:
@@ -270,7 +271,8 @@ def change_comment(call: PageCall) -> GoTo:
         case _:
             body = {"text": call.field("text")}
             call.ask(comments_api.change_comment, body, plan=plan, comment=comment)
-    return GoTo(_review_path(call, page=call.field("page"), view=call.field("view")))
+    page, view, sent = call.field("page"), call.field("view"), f"edit {comment}"
+    return GoTo(_review_path(call, page=page, view=view, sent=sent))
 
 
 def send_image(call: PageCall) -> Response:

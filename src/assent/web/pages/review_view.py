@@ -7,7 +7,7 @@ import msgspec
 from markupsafe import Markup
 
 from assent.core.paths import ancestors, display_path
-from assent.core.plan.comment import PlacedComment, location_text
+from assent.core.plan.comment import PlacedComment, in_threads, location_text
 from assent.core.plan.operation import (
     MODEL_RISKS,
     RISK_CODES,
@@ -53,6 +53,7 @@ class CommentView(msgspec.Struct, frozen=True):
     is_gone: bool  # its lines are not there any more
     is_moved: bool
     quote: tuple[str, ...]
+    head: int = 0  # number of the comment that it replies to
 
 
 class RiskView(msgspec.Struct, frozen=True):
@@ -96,7 +97,7 @@ class OperationView(msgspec.Struct, frozen=True):
 
 
 def comment_views(comments: Sequence[PlacedComment]) -> list[CommentView]:
-    """Returns the comments of a review in the order in which they are numbered."""
+    """Returns the comments of a review, each with its replies right after it."""
     return [
         CommentView(
             number,
@@ -111,8 +112,9 @@ def comment_views(comments: Sequence[PlacedComment]) -> list[CommentView]:
             placed.standing == "gone",
             placed.standing == "moved",
             tuple(placed.anchor.quote),
+            head,
         )
-        for number, placed in enumerate(comments, 1)
+        for number, placed, head in map(msgspec.structs.astuple, in_threads(comments))
     ]
 
 

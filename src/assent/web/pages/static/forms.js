@@ -23,7 +23,9 @@ export function enhanceForms() {
   });
   for (const field of document.querySelectorAll("[data-draft]")) {
     const found = read(field.dataset.draft);
-    if (found && !field.value) field.value = found;
+    if (!found || found === field.value || field.value !== field.defaultValue) continue;
+    field.value = found;
+    for (let at = field.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
   }
 }
 

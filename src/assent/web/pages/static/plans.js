@@ -16,12 +16,19 @@ document.addEventListener("click", (event) => {
 });
 
 /** Opens the comment form below a line; the server's page has the same form without script. */
-function comment(link) {
+function comment(link, focus = true) {
   const template = document.getElementById("say-form");
   const row = link.closest("tr");
   if (!template || !row) return;
-  for (const old of document.querySelectorAll("tr.said[data-new]")) old.remove();
-  const where = decodeURIComponent(new URL(link.href).searchParams.get("on"));
+  const where = place(link);
+  for (const old of document.querySelectorAll("tr.said[data-new]")) {
+    const { elements } = old.querySelector("form");
+    if (elements.where.value === where) {
+      elements.text.focus();
+      return;
+    }
+    if (!elements.text.value) old.remove(); // what was typed stays
+  }
   const fresh = document.createElement("tr");
   fresh.className = "said";
   fresh.dataset.new = "yes";
@@ -38,7 +45,12 @@ function comment(link) {
     // A browser that keeps nothing has no draft.
   }
   row.after(fresh);
-  text.focus();
+  if (focus) text.focus();
+}
+
+/** Returns which line a number is of, such as `plan:3`. */
+function place(link) {
+  return new URL(link.href).searchParams.get("on");
 }
 
 // A draft is forgotten once the server says that it has what was typed.
@@ -57,6 +69,14 @@ try {
     for (const key of Object.keys(localStorage)) {
       if (key.startsWith(`assent draft ${plan} `)) localStorage.removeItem(key);
     }
+  }
+  // What was typed about a line and not sent stands below it again.
+  const start = review ? `assent draft ${review.dataset.plan} ` : "";
+  const typed = Object.keys(localStorage).filter((key) => start && key.startsWith(start));
+  const lines = new Set(typed.map((key) => key.slice(start.length)).filter((key) => /^\w+:\d+$/.test(key)));
+  for (const form of document.querySelectorAll("form.say")) lines.delete(form.elements.where.value);
+  for (const link of lines.size ? document.querySelectorAll("td.n a") : []) {
+    if (lines.delete(place(link))) comment(link, false);
   }
 } catch {
   // Without storage there are no drafts.
