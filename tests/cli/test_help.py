@@ -21,7 +21,7 @@ GROUPS = {
     "shell": ("check", "run"),
     "sessions": SESSIONS,
     "runs": ("list", "show", "delete"),
-    "comment": ("add", "list", "lines", "change", "remove", "keep", "dismiss"),
+    "comment": ("add", "reply", "list", "lines", "change", "remove", "keep", "dismiss"),
     "questions": ("list", "show", "answer"),
     "rules": ("list", "explain", "test", "revoke"),
     "memory": ("list", "forget"),

@@ -100,6 +100,8 @@ def deciding(tell: Record) -> None:
     tell("comment-lines-operation", "comment", "lines", "1")
     tell("comment-change", "comment", "change", "2", "Two lines?")
     tell("comment-remove", "comment", "remove", "2")
+    tell("comment-reply", "comment", "reply", "1", "Any greeting?")
+    tell("comment-list-thread", "comment", "list")
     tell("reject-with-comments", "reject", "--scope", "Only text", "--priorities", "Hello first")
     tell("reject-a-draft", "reject", "--note", "No", code=1)
     here.do("stage", "write", "hello.txt", "--from", "-", stdin="hello\nthere\n")

@@ -1,5 +1,6 @@
 """Plans, reviews, decisions and runs in a real browser: desktop and phone, by mouse and by keys."""
 
+import re
 import time
 from typing import Any
 
@@ -226,6 +227,33 @@ def test_f41_keys_alone_reach_the_decision(server: Served, browser: Browser) -> 
         expect(page.locator("#state")).to_have_text("Approved, not built")
         (event,) = approvals(world)
         assert event["approval"]["note"] == "By keys: a x n j"
+
+
+def test_f37_viewed_operations_are_folded_and_counted(server: Served, browser: Browser) -> None:
+    path, _ = reviewed(server.world)
+    with visiting(browser, server, path=f"{path}/review") as visitor:
+        page = visitor.page
+        count, row = page.locator(".viewed-count").first, page.locator('[data-of="o1"]')
+        expect(count).to_have_text("0 of 4 viewed")
+        page.keyboard.press("j")
+        page.keyboard.press("v")
+        expect(count).to_have_text("1 of 4 viewed")
+        expect(row).to_have_class(re.compile("seen"))
+        expect(page.locator("#o1 table")).to_be_hidden()
+        page.locator("#o2").get_by_role("button", name="Viewed").click()
+        expect(count).to_have_text("2 of 4 viewed")
+        check_accessible(page)
+        page.reload()
+        expect(count).to_have_text("2 of 4 viewed")
+        expect(page.locator("#o1 table")).to_be_hidden()
+        page.locator("#o1 summary", has_text="Show what was viewed").click()
+        expect(page.locator("#o1 table")).to_be_visible()
+        page.locator("#o1").get_by_role("button", name="Viewed").click()
+        expect(count).to_have_text("1 of 4 viewed")
+        expect(row).not_to_have_class(re.compile("seen"))
+        page.context.clear_cookies()
+        page.locator("#o1").get_by_role("button", name="Viewed").click()
+        expect(page.get_by_label("One-time code")).to_be_visible()
 
 
 def test_a_command_is_heard_while_it_runs(server: Served, browser: Browser) -> None:

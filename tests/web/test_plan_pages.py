@@ -172,7 +172,8 @@ def test_f39_only_who_may_decide_sees_how(server: Served, role: str) -> None:
     path, digest = proposed(world)
     person.open(f"{path}/review")
     assert 'value="approve"' not in person.html
-    assert ('action="/plans/' in person.html) == (role == "author")
+    forms = set(re.findall(r'action="/plans/\w+/(\w+)"', person.html)) - {"viewed"}  # own ticks
+    assert forms == ({"without", "reject", "rehearse", "comments"} if role == "author" else set())
     assert person.client.request("GET", f"{path}/approve?digest={digest}").status == 403
     csrf = server.browser(role).get("/access")["csrf"]
     for form in ("approve", "build"):
@@ -257,6 +258,33 @@ def test_f57_replies_stand_in_a_thread_below_the_line(server: Served) -> None:
     person.send("/reject", notes="All of it")
     (note,) = [e["body"] for e in world.ok("log")["events"] if e["kind"] == "plan_rejected"]
     assert (len(note["comments"]), note["digest"]) == (3, digest)
+
+
+def test_f37_what_was_viewed_stays_ticked_until_it_changes(server: Served) -> None:
+    world, person, other = server.world, reader(server), reader(server)
+    path, _ = proposed(world, a=b"a\n", b=b"b\n")
+    first, second = (row["id"] for row in operations(person, path))
+    person.open(f"{path}/review")
+    assert "0 of 2 viewed" in person.text
+    person.send("/viewed", operation=first, at="o1")
+    assert "1 of 2 viewed" in person.text
+    opened = re.findall(r'<details class="op-body"( open)?>', person.html)
+    assert opened == ["", " open"]
+    person.open(f"{path}/review?on=plan:1")
+    person.send("#say", text="Why?")
+    assert "1 of 2 viewed" in person.text
+    other.open(f"{path}/review")
+    assert "0 of 2 viewed" in other.text, "each login has its own ticks"
+    world.write("b.txt", b"other\n")
+    world.propose()
+    person.open(f"{path}/review")
+    assert "1 of 2 viewed" in person.text, "what did not change stays viewed"
+    person.send("/viewed", operation=first, viewed="")
+    assert "0 of 2 viewed" in person.text
+    person.send("/viewed", operation=second)
+    assert "0 of 2 viewed" in person.text, "that operation is not part of the plan any more"
+    person.open(f"{path}/review")
+    person.send("/viewed", 404, operation="x")
 
 
 def test_g9_what_changed_since_the_last_review_comes_first(server: Served) -> None:
@@ -357,7 +385,7 @@ def test_the_tree_of_a_large_plan_has_all_folders_and_what_is_risky(server: Serv
     paths = [row["path"] for row in operations(person, f"/plans/{plan}")]
     person.open(f"/plans/{plan}/review?page=2&view=split")
     _, _, tree = person.html.partition('<ul class="flat files">')
-    rows = re.findall(r'<li class="d\d">\s*(.*?)\s*</li>', tree.partition("</ul>")[0], re.S)
+    rows = re.findall(r'<li class="d\d"[^>]*>\s*(.*?)\s*</li>', tree.partition("</ul>")[0], re.S)
     shown = [re.sub(r"<[^>]*>", "", row).split()[0] for row in rows]
     here = [each.rpartition("/")[2] for each in paths[50:100]]
     assert {"ci.yml", "src/", *(f"m{n}/" for n in range(10)), *here} <= {*shown}

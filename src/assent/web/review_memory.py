@@ -3,6 +3,7 @@
 It is kept in memory: after a restart everything has to be shown again.
 """
 
+from collections.abc import Iterable
 from threading import Lock
 from typing import Final
 
@@ -11,6 +12,7 @@ import msgspec
 from assent.web.errors import NotReviewed
 
 MAX_SERVED: Final = 10_000  # that are remembered, over all cookies and tokens
+MAX_VIEWED: Final = 50_000  # operations that are marked as viewed, over all cookies
 UNSEEN: Final = "Nothing was decided."
 
 
@@ -72,3 +74,30 @@ class ReviewMemory:
                 f"{look}?page={found.page + 1}",
             )
         return found
+
+
+class ViewedOperations:
+    """Remembers which operations somebody marked as viewed, by cookie and plan.
+
+    It is a help for reading and decides nothing. An operation that stays the same in the next
+    version of a plan stays viewed.
+    """
+
+    def __init__(self) -> None:
+        self._viewed: dict[tuple[str, str, str], None] = {}  # the oldest first
+        self._lock = Lock()
+
+    def mark(self, access: str, plan: str, operation: str, *, viewed: bool) -> None:
+        """Marks an operation as viewed, or as not viewed."""
+        key = access, plan, operation
+        with self._lock:
+            self._viewed.pop(key, None)
+            if viewed:
+                self._viewed[key] = None
+            if len(self._viewed) > MAX_VIEWED:
+                del self._viewed[next(iter(self._viewed))]
+
+    def among(self, access: str, plan: str, operations: Iterable[str]) -> set[str]:
+        """Returns which of some operations are marked as viewed."""
+        with self._lock:
+            return {each for each in operations if (access, plan, each) in self._viewed}

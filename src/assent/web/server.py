@@ -20,7 +20,7 @@ from assent.web.host import ServerHost
 from assent.web.origins import Origins
 from assent.web.plan_files import PlanFiles
 from assent.web.plan_worker import PlanWorker
-from assent.web.review_memory import ReviewMemory
+from assent.web.review_memory import ReviewMemory, ViewedOperations
 from assent.web.review_pages import KeptReviews, ReviewPages
 from assent.web.session_worker import SessionWorker
 from assent.web.turn_pool import TurnPool
@@ -59,6 +59,7 @@ class Server:
         self.options = options
         self.logins = LoginLimiter()
         self.reviewed = ReviewMemory()
+        self.viewed = ViewedOperations()
         self._worker = SessionWorker(host, feed)
         self.turns = TurnPool(self._worker.work)
         self.pages = ReviewPages()

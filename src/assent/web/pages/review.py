@@ -1,8 +1,9 @@
 """The review page: all that is decided about a plan, page by page, with what one can say to it."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -45,6 +46,7 @@ PAGE_CHARS: Final = 200_000  # of diffs, from which a page is full with fewer op
 MAX_FILES: Final = 200  # of which the tree lists all; beyond, folders and what is risky or here
 MAX_ROWS: Final = 500  # of such a tree; beyond, it lists the files of this page alone
 MAX_IMAGE: Final = 8 << 20
+_ID: Final = re.compile(r"[0-9a-f]{64}")  # of an operation
 
 
 def show_review(call: PageCall) -> Shown:
@@ -152,6 +154,8 @@ def _parts(
             split=split, comments=own,
         )  # fmt: skip
 
+    ids = [one.id for one in review.operations]
+    viewed = call.server.viewed.among(call.access.access, record.plan_id, ids)
     tree, tree_words = review_tree(review.operations, pages[number - 1])
     return {
         "review": review,
@@ -186,7 +190,9 @@ def _parts(
             {"id": one.id, "reason": one.reason, "subject": _named(one.op)}
             for one in review.declined
         ],
-        "numbers": {one.id: number for number, one in enumerate(review.operations, 1)},
+        "ids": ids,
+        "viewed": viewed,
+        "numbers": {id: number for number, id in enumerate(ids, 1)},
         "thread": lambda found: thread_html(found, values),
         "say": lambda name: thread_html((), {**values, "where": name}),
         "where": asked,
@@ -232,6 +238,20 @@ def choose_without(call: PageCall) -> GoTo:
     if go == "approve":
         return GoTo(link(f"/plans/{call.path['plan']}/approve", digest=call.field("digest")))
     return GoTo(_review_path(call, page=go, view=view, without=",".join(left)))
+
+
+def mark_viewed(call: PageCall) -> GoTo | Response:
+    """Marks an operation as viewed, or as not viewed; a script gets no page."""
+    _, record = call.server.find_plan(call.path["plan"])
+    operation = call.field("operation")
+    if not _ID.fullmatch(operation):
+        raise NotFound("There is no such operation.")
+    marks, viewed = call.server.viewed, call.field("viewed") == "1"
+    marks.mark(call.access.access, record.plan_id, operation, viewed=viewed)
+    if not call.shows:
+        return Response(status_code=204)
+    shown = {name: call.field(name) for name in ("page", "view", "without")}
+    return GoTo(f"{_review_path(call, **shown)}#{quote(call.field('at'))}")
 
 
 def remove_operation(call: PageCall) -> GoTo:
@@ -304,6 +324,7 @@ def _review_path(call: PageCall, **query: str) -> str:
 PAGES: Final = (
     PageRoute("GET", "/plans/{plan}/review", show_review),
     PageRoute("POST", "/plans/{plan}/without", choose_without, "author"),
+    PageRoute("POST", "/plans/{plan}/viewed", mark_viewed),
     PageRoute("POST", "/plans/{plan}/remove", remove_operation, "author"),
     PageRoute("POST", "/plans/{plan}/rehearse", rehearse, "author"),
     PageRoute("POST", "/plans/{plan}/comments", add_comment, "author"),

@@ -21,7 +21,10 @@ export function listenForKeys() {
     } else if (event.key === "j" || event.key === "k") {
       move(event.key === "j" ? 1 : -1);
     } else {
-      const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+      const key = CSS.escape(event.key);
+      const item = document.activeElement.closest("[data-item]");
+      const target =
+        (item && item.querySelector(`[data-item-key="${key}"]`)) || document.querySelector(`[data-key="${key}"]`);
       if (!target) return;
       if (target.matches(TYPING)) target.focus();
       else target.click();

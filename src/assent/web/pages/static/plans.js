@@ -53,6 +53,31 @@ function place(link) {
   return new URL(link.href).searchParams.get("on");
 }
 
+// What was viewed is folded, and counted, without a reload.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!form.matches("form.viewed")) return;
+  event.preventDefault();
+  const button = form.querySelector("button");
+  const fields = new URLSearchParams(new FormData(form));
+  fields.set(button.name, button.value);
+  const viewed = fields.get("viewed") === "1";
+  const send = { method: "POST", body: fields, headers: { "x-assent-live": "1" } };
+  const reply = await fetch(form.action, send).catch(() => null);
+  if (!reply || reply.status !== 204) {
+    location.reload(); // the server says what is wrong
+    return;
+  }
+  form.elements.viewed.value = viewed ? "" : "1";
+  button.setAttribute("aria-pressed", String(viewed));
+  const operation = form.closest("article");
+  operation.querySelector(".op-body").open = !viewed;
+  for (const row of document.querySelectorAll(`[data-of="${operation.id}"]`)) row.classList.toggle("seen", viewed);
+  for (const each of document.querySelectorAll(".viewed-count")) {
+    each.textContent = each.textContent.replace(/\d+/, (count) => Number(count) + (viewed ? 1 : -1));
+  }
+});
+
 // A draft is forgotten once the server says that it has what was typed.
 const sent = new URLSearchParams(location.search).get("sent");
 const review = document.querySelector("[data-plan]");
