@@ -4,17 +4,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assent.core.text.hidden_chars import source_lines, visible_diff
+from assent.core.text.hidden_chars import source_line_count, source_lines, visible_diff
 from assent.render.comments import commentable_part
 from assent.render.diff import diff_lines, unified_diff
 from assent.render.diff_view import (
     NONE,
+    DiffRow,
     DiffSpans,
     FileDiff,
     NumberedDiff,
     changed_ranges,
     diff_view,
     paired_rows,
+    unfolded,
 )
 from assent.render.lines import Span, spans_text
 
@@ -85,6 +87,25 @@ def test_a_row_knows_its_line_of_the_patch_as_comments_count_them(
                 assert part.lines[row.line - 1][1:].startswith(row.text[:199])
 
 
+@given(LINES, LINES, st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), max_size=3))
+@settings(deadline=None)
+def test_folded_lines_are_shown_in_their_places(
+    old: list[str], new: list[str], wanted: list[tuple[int, int]]
+) -> None:
+    before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))
+    shown = [range(min(pair), max(pair) + 1) for pair in wanted]
+    for file in diff_view(unified_diff(before.encode(), after.encode(), b"a", b"a") or ""):
+        if not old or not new:
+            continue
+        some, all = unfolded(file, after, shown), unfolded(file, after, [range(1, len(new) + 1)])
+        assert _code(some.rows) == _code(file.rows), "what the patch has stays as it is"
+        assert not [row for row in all.rows if row.kind == "gap" and row.skipped]
+        for opened in (some, all):
+            assert [_counted(opened.rows, side) for side in (0, 1)] == [len(old), len(new)]
+        seen = {row.new for row in some.rows if row.kind == "context" and not row.line}
+        assert {n for n in seen if n} <= {n for part in shown for n in part}
+
+
 @given(LINES, LINES)
 @settings(deadline=None)
 def test_side_by_side_every_row_is_on_its_side_once_and_in_order(
@@ -105,6 +126,23 @@ def test_what_did_not_change_within_a_line_is_the_same_on_both_sides(old: str, n
     left, right = changed_ranges(old, new)
     if left or right:
         assert _without(old, left) == _without(new, right)
+
+
+def _counted(rows: tuple[DiffRow, ...], side: int) -> int:
+    """Counts the lines of a side; they are numbered without holes, but where a gap says so."""
+    count = 0
+    for row in rows:
+        number = (row.old, row.new)[side]
+        if row.kind == "gap":
+            count += row.skipped
+        elif number and not row.is_continued:
+            assert number == count + 1
+            count += source_line_count(row.text)
+    return count
+
+
+def _code(rows: tuple[DiffRow, ...]) -> list[DiffRow]:
+    return [row for row in rows if row.line and row.kind != "gap"]
 
 
 def _without(text: str, ranges: tuple[tuple[int, int], ...]) -> str:

@@ -256,6 +256,31 @@ def test_f37_viewed_operations_are_folded_and_counted(server: Served, browser: B
         expect(page.get_by_label("One-time code")).to_be_visible()
 
 
+def test_f37_folded_lines_are_opened_in_place(server: Served, browser: Browser) -> None:
+    world = server.world
+    old = "".join(f"line {n}\n" for n in range(1, 301))
+    world.put("long.txt", old.encode())
+    plan = world.plan()["plan_id"]
+    world.write("long.txt", old.replace("line 20\n", "").replace("line 100\n", "").encode())
+    world.propose()
+    with visiting(browser, server, path=f"/plans/{plan}/review") as visitor:
+        page = visitor.page
+        folds, lines = page.locator("#o1 a.unfold"), page.locator("#o1 td.c")
+        expect(folds).to_have_text(["16 unchanged lines", "73 unchanged lines", "Lines below"])
+        page.locator("#o1 tr.rm td.n a").first.click()
+        page.get_by_role("textbox", name="Comment", exact=True).fill("Half a thought")
+        folds.nth(1).click()
+        expect(folds).to_have_count(2)
+        expect(lines.filter(has_text="line 60")).to_have_count(1)
+        text = page.get_by_role("textbox", name="Comment", exact=True)
+        expect(text).to_have_value("Half a thought")
+        folds.last.click()
+        expect(lines.filter(has_text="line 150")).to_have_count(1)
+        expect(folds).to_have_text(["16 unchanged lines", "97 unchanged lines"])
+        check_accessible(page)
+        assert page.url.endswith("/review"), "in place"
+
+
 def test_a_command_is_heard_while_it_runs(server: Served, browser: Browser) -> None:
     world = server.world
     path, digest = halting(world, "while ! test -e go; do echo ticking; sleep 0.1; done")

@@ -3,6 +3,7 @@
 import http.client
 import re
 import time
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,52 @@ def test_f37_what_was_viewed_stays_ticked_until_it_changes(server: Served) -> No
     assert "0 of 2 viewed" in person.text, "that operation is not part of the plan any more"
     person.open(f"{path}/review")
     person.send("/viewed", 404, operation="x")
+
+
+def test_f37_folded_lines_are_opened_by_links(server: Served) -> None:
+    world, person = server.world, reader(server)
+    old = "".join(f"line {n}\n" for n in range(1, 401))
+    world.put("long.txt", f"{old}<b>end</b>\u202e\n".encode())
+    plan = world.plan()["plan_id"]
+    path = f"/plans/{plan}"
+    new = (
+        old.replace("line 150\n", "LINE 150\n").replace("line 155\n", "").replace("line 300\n", "")
+    )
+    world.write("long.txt", f"{new}<b>end</b>\u202e\n".encode())
+    world.propose()
+    for view in ("", "&view=split"):
+        person.open(f"{path}/review?page=1{view}")
+        links = re.findall(r'class="unfold" href="([^"]*)"', person.html)
+        assert [unescape(each).partition("open=")[2][13:] for each in links] == [
+            "47-146#o1", "158-257#o1", "302-401#o1",
+        ], "next to the changes, at most 100 lines at a time"  # fmt: skip
+        assert "line 100<" not in person.html
+        for link in links:
+            person.open(path + "/review" + unescape(link).partition("#")[0])
+        assert "<b>end</b><U+202E>" in person.text
+        opened = unescape(links[0]).partition("#")[0]
+        person.open(f"{path}/review{opened}")
+        assert all(f"line {n}<" in person.html for n in (47, 146))
+        assert "line 46<" not in person.html
+        assert "46 unchanged lines" in person.text
+        (first, *_) = re.findall(r'class="unfold" href="([^"]*)"', person.html)
+        person.open(f"{path}/review{unescape(first).partition('#')[0]}")
+        assert "line 1<" in person.html, "opened folds stay open"
+        assert "line 47<" in person.html
+        part = opened.partition("open=")[2][:12]
+        person.open(f"{path}/review{opened}&part={part}")
+        assert (person.html.count("<article"), person.html.count("<html")) == (1, 0)
+    for wrong in ("open=x", f"open={part}:9-1", f"open={part}:0-0,{part}:999-1999", "open=,,,"):
+        person.open(f"{path}/review?{wrong}")
+    person.open(f"{path}/review?part=none", 404)
+
+
+def test_f37_a_part_of_a_page_does_not_count_as_shown(server: Served) -> None:
+    world, person = server.world, reader(server)
+    path, digest = proposed(world)
+    (one,) = operations(person, path)
+    person.open(f"{path}/review?part={one['id'][:12]}")
+    person.open(f"{path}/approve?digest={digest}", 409)
 
 
 def test_g9_what_changed_since_the_last_review_comes_first(server: Served) -> None:

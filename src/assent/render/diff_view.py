@@ -14,6 +14,7 @@ from assent.core.text.hidden_chars import (
     visible_diff,
 )
 from assent.core.text.line_diff import line_changes
+from assent.render.diff import CONTEXT
 from assent.render.lines import Line, Span, Spans, Style, overlaid_spans, with_hidden_marked
 from assent.render.syntax import HighlightedCode, HighlightTime, language_of_file
 
@@ -34,6 +35,7 @@ class DiffRow(msgspec.Struct, frozen=True, gc=False):
     old: int = 0  # its number in the old file; 0: not there
     new: int = 0
     is_continued: bool = False  # a further piece of the line above
+    skipped: int = 0  # of a gap: unchanged lines that are not shown there
 
     @property
     def is_code(self) -> bool:
@@ -48,6 +50,7 @@ class FileDiff(msgspec.Struct, frozen=True):
     about: tuple[str, ...]  # what its header says beyond the names: modes, renames
     rows: tuple[DiffRow, ...]
     header_lines: int  # of the patch, before the first hunk
+    is_whole: bool = False  # its end is the end of the file
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -380,7 +383,8 @@ def _rows(hunks: Sequence[str], line: int) -> Iterator[DiffRow]:
             begin = int(header[3]) + (header[4] == "0")
             skipped = begin - new
             old, new = int(header[1]) + (header[2] == "0"), begin
-            yield DiffRow("gap", _gap(skipped) + text[header.end() :], line)
+            words = _gap(skipped) + text[header.end() :]
+            yield DiffRow("gap", words, line, skipped=max(skipped, 0))
             continue
         kind = _SIGNS.get(text[:1], "context")
         in_old, in_new = kind in ("context", "removed"), kind in ("context", "added")
@@ -398,3 +402,78 @@ def _gap(skipped: int) -> str:
     """Says how many lines a diff does not show because they are unchanged; else nothing."""
     noun = "line" if skipped == 1 else "lines"
     return f"{skipped} unchanged {noun}" if skipped > 0 else ""
+
+
+# Unchanged lines that a diff does not show, and that a reader asks for.
+
+
+class Fold(msgspec.Struct, frozen=True):
+    """Unchanged lines that are not shown at a row, by their numbers in both files."""
+
+    at: int  # the row of the gap; after the last row: what follows the diff
+    old: int
+    new: int
+    count: int  # 0: not known, as a diff does not say how long a file is
+
+
+def folds(file: FileDiff) -> list[Fold]:
+    """Returns what the diff of a file does not show: before, between and after its hunks."""
+    found = []
+    old = new = 1  # the next lines
+    context = 0  # unchanged lines since the last change; fewer than usual are all that there are
+    for at, row in enumerate(file.rows):
+        if row.kind == "gap":
+            if row.skipped:
+                found.append(Fold(at, old, new, row.skipped))
+            old, new = old + row.skipped, new + row.skipped
+        elif row.is_code and not row.is_continued:
+            count = _lines_in(row.text)
+            old, new = old + count * (row.kind != "added"), new + count * (row.kind != "removed")
+            context = context + count if row.kind == "context" else 0
+        if row.kind in ("gap", "note"):
+            context = 0
+    if context >= CONTEXT and not file.is_whole:
+        found.append(Fold(len(file.rows), old, new, 0))
+    return found
+
+
+def unfolded(file: FileDiff, content: str, shown: Sequence[range]) -> FileDiff:
+    """Returns a diff with unchanged lines that it left out, by their numbers in the new file.
+
+    `content` is the new file. The lines belong to no line of the patch: `line` is 0. With the
+    whole content known, what follows the diff is a gap, too.
+    """
+    lines = content.removesuffix("\n").split("\n")
+    rows: list[DiffRow] = []
+    at = 0
+    for fold in folds(file):
+        rows += file.rows[at : fold.at]
+        at = fold.at + 1
+        count = fold.count or len(lines) - fold.new + 1
+        gap = file.rows[fold.at] if fold.count else DiffRow("gap", "", 0)
+        rows += _unfolded_rows(fold, count, gap, lines, shown)
+    rows += file.rows[at:]
+    return msgspec.structs.replace(file, rows=tuple(rows), is_whole=True)
+
+
+def _unfolded_rows(
+    fold: Fold, count: int, gap: DiffRow, lines: Sequence[str], shown: Sequence[range]
+) -> Iterator[DiffRow]:
+    """Yields the lines of a fold that are shown, and gaps where others are."""
+    about = gap.text.removeprefix(_gap(gap.skipped))
+    number, end = fold.new, fold.new + count
+    while number < end:
+        part = next((each for each in shown if number in each), None)
+        stop = min([each.start for each in shown if each.start > number] + [end])
+        if part is None:
+            last = stop == end
+            yield DiffRow("gap", _gap(stop - number) + about * last, 0, skipped=stop - number)
+        else:
+            stop = min(part.stop, end)
+            text = "\n".join(f" {line}" for line in lines[number - 1 : stop - 1])
+            start = number + fold.old - fold.new
+            span = stop - number
+            patch = f"@@ -{start},{span} +{number},{span} @@\n{text}"
+            for row in diff_view(patch)[0].rows[1:]:
+                yield msgspec.structs.replace(row, line=0)
+        number = stop

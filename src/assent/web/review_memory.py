@@ -77,7 +77,7 @@ class ReviewMemory:
 
 
 class ViewedOperations:
-    """Remembers which operations somebody marked as viewed, by cookie and plan.
+    """Remembers which operations were marked as viewed, by cookie and plan.
 
     It is a help for reading and decides nothing. An operation that stays the same in the next
     version of a plan stays viewed.

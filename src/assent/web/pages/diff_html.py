@@ -6,7 +6,16 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from assent.core.text.hidden_chars import source_line_count
-from assent.render.diff_view import NONE, SIGN, DiffRow, DiffSpans, FileDiff, RowKind, paired_rows
+from assent.render.diff_view import (
+    NONE,
+    SIGN,
+    DiffRow,
+    DiffSpans,
+    FileDiff,
+    RowKind,
+    folds,
+    paired_rows,
+)
 from assent.render.lines import Spans
 
 CLASSES: Final[dict[RowKind, str]] = {
@@ -17,6 +26,8 @@ SPLIT: Final = 4
 
 Said = Mapping[int, Markup]  # what stands below a line, by its number as comments count it
 LinkTo = Callable[[int], str]  # where one comments on a line; nothing where one cannot
+OpenFold = Callable[[int, int], str]  # where unchanged lines are shown, by the first and the last
+MOST_OPENED: Final = 100  # lines at a time
 NOTHING_SAID: Final[Said] = {}
 
 
@@ -47,14 +58,16 @@ def source_table(lines: Sequence[Spans], said: Said, link: LinkTo) -> Markup:
     return Markup('<table class="source">' + "".join(rows) + "</table>")
 
 
-def unified_table(file: FileDiff, said: Said, link: LinkTo) -> Markup:
-    """Returns the diff of a file in one column of lines."""
-    spans = DiffSpans(file)
+def unified_table(
+    file: FileDiff, said: Said, link: LinkTo, unfold: OpenFold | None = None
+) -> Markup:
+    """Returns the diff of a file in one column of lines; `unfold` leads to those that it lacks."""
+    spans, gaps = DiffSpans(file), _fold_links(file, unfold)
     found: list[str] = []
     for at, row in enumerate(file.rows):
         name = CLASSES[row.kind]
         if row.kind == "gap":
-            found.append(_gap(row, UNIFIED))
+            found.append(_gap(row, UNIFIED, gaps.get(at, "")))
         else:
             found.append(
                 f'<tr class="{name}" data-at="{row.line}"><td class="n">{row.old or ""}</td>'
@@ -63,22 +76,24 @@ def unified_table(file: FileDiff, said: Said, link: LinkTo) -> Markup:
             )
         if _is_last(file, at):
             found += [_said(said[one], UNIFIED) for one in _lines(row) if one in said]
+    found.append(_end(file, UNIFIED, gaps))
     return Markup('<table class="diff">' + "".join(found) + "</table>")
 
 
-def split_table(file: FileDiff, said: Said, link: LinkTo) -> Markup:
+def split_table(file: FileDiff, said: Said, link: LinkTo, unfold: OpenFold | None = None) -> Markup:
     """Returns the diff of a file side by side: what was on the left, what will be on the right."""
-    spans, rows = DiffSpans(file), file.rows
+    spans, rows, gaps = DiffSpans(file), file.rows, _fold_links(file, unfold)
     found: list[str] = []
     for left, right in paired_rows(rows):
         if left == right and rows[left].kind == "gap":
-            found.append(_gap(rows[left], SPLIT))
+            found.append(_gap(rows[left], SPLIT, gaps.get(left, "")))
         else:
             cells = _side(spans, rows, left, "old", link) + _side(spans, rows, right, "new", link)
             found.append(f"<tr>{cells}</tr>")
         for at in dict.fromkeys((left, right)):
             if at != NONE and _is_last(file, at):
                 found += [_said(said[one], SPLIT) for one in _lines(rows[at]) if one in said]
+    found.append(_end(file, SPLIT, gaps))
     return Markup('<table class="diff split">' + "".join(found) + "</table>")
 
 
@@ -98,7 +113,7 @@ def _side(spans: DiffSpans, rows: Sequence[DiffRow], at: int, side: str, link: L
 def _numbered(number: int, line: int, link: LinkTo) -> str:
     if not number:
         return ""
-    to = link(line)
+    to = link(line) if line else ""  # an unfolded line is none of the patch
     if not to:
         return str(number)
     return f'<a href="{escape(to)}" tabindex="-1">{number}</a>'
@@ -114,10 +129,32 @@ def _sign(row: DiffRow) -> str:
     return f'<span class="sg">{"↪" if row.is_continued else SIGN.get(row.kind, " ")}</span>'
 
 
-def _gap(row: DiffRow, columns: int) -> str:
+def _fold_links(file: FileDiff, unfold: OpenFold | None) -> dict[int, str]:
+    """Returns where each fold is opened, by its row: of a long one, the lines beside what changed.
+
+    Before the first change that is its end, after a change its beginning.
+    """
+    found = {}
+    for fold in folds(file) if unfold else ():
+        first, last = fold.new, fold.new + (fold.count or MOST_OPENED) - 1
+        if fold.new == 1:
+            first = max(first, last - MOST_OPENED + 1)
+        found[fold.at] = unfold(first, min(last, first + MOST_OPENED - 1)) if unfold else ""
+    return found
+
+
+def _end(file: FileDiff, columns: int, gaps: Mapping[int, str]) -> str:
+    """Returns what leads to the lines after the last one; how many there are is not known."""
+    to = gaps.get(len(file.rows), "")
+    return _gap(DiffRow("gap", "Lines below", 0), columns, to) if to else ""
+
+
+def _gap(row: DiffRow, columns: int, to: str = "") -> str:
     words = escape(row.text.strip())
     if not words:
         return ""
+    if to:
+        words = Markup('<a class="unfold" href="{}">{}</a>').format(Markup(escape(to)), words)
     return f'<tr class="gap"><td colspan="{columns}">{words}</td></tr>'
 
 
@@ -131,4 +168,5 @@ def _is_last(file: FileDiff, at: int) -> bool:
 
 
 def _lines(row: DiffRow) -> Iterator[int]:
-    yield from range(row.line, row.line + source_line_count(row.text))
+    if row.line:
+        yield from range(row.line, row.line + source_line_count(row.text))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from markupsafe import Markup
 from starlette.responses import Response
 
 from assent.core.digest import operation_ids
@@ -24,13 +23,11 @@ from assent.web.api import decisions, operations
 from assent.web.pages.markdown import preview_markdown
 from assent.web.pages.page import GoTo, PageCall, PageRoute, Shown, link
 from assent.web.pages.plans import plan_values, small_number
+from assent.web.pages.review_body import ReviewBody, opened_lines
 from assent.web.pages.review_view import (
     CommentView,
-    OperationView,
     comment_views,
-    comments_below,
     image_type,
-    operation_view,
     risk_views,
     text_table,
     thread_html,
@@ -63,6 +60,14 @@ def show_review(call: PageCall) -> Shown:
         raise NotFound(f"There is no page {number}; the last one is {len(pages)}.")
     values = plan_values(call, engine, record, "review")
     values |= _parts(call, engine, record, review, pages, number, without)
+    values["can_exclude"] = (
+        values["awaits"] and not values["plan"]["approved"] and call.may("author")
+    )
+    if part := call.query.get("part", ""):
+        wanted = [each for each in values["operations"] if each.short == part]
+        if not wanted:
+            raise NotFound("There is no such operation on this page.")
+        return Shown("plan_operation.html", {**values, "one": wanted[0]})
     shown = Served(number, len(pages), served.was, served.without)
 
     def then() -> None:
@@ -131,35 +136,18 @@ def _parts(
     base = {"page": str(number) if number > 1 else "", "view": "split" if split else ""}
     asked = call.query.get("on", "") if can_comment else ""
     values = {"plan": record.plan_id, "csrf": call.csrf, "can_comment": can_comment, "base": base}
-
-    def threads(on: str, name: str) -> dict[int, Markup]:
-        found = comments_below(said, on, lambda thread: thread_html(thread, values))
-        place, _, line = asked.partition(":")
-        at = small_number(line)
-        if place == name and at:
-            found[at] = found.get(at, Markup("")) + thread_html((), {**values, "where": asked})
-        return found
-
-    def linked(name: str) -> Any:
-        if not can_comment:
-            return lambda line: ""
-        start = urlencode({key: value for key, value in base.items() if value})
-        return lambda line: f"?{start}&on={name}:{line}#say".replace("?&", "?")
-
-    def operation(at: int) -> OperationView:
-        one = review.operations[at]
-        own = tuple(each for each in said if each.on == one.id)
-        return operation_view(
-            at + 1, review, one, threads(one.id, one.id[:12]), linked(one.id[:12]),
-            split=split, comments=own,
-        )  # fmt: skip
-
+    folds = call.query.get("open", "")
+    here = [review.operations[at] for at in pages[number - 1]]
+    body = ReviewBody(
+        review, said, values, {**base, "without": ",".join(without)}, asked, folds,
+        opened_lines(engine, here, folds),
+    )  # fmt: skip
     ids = [one.id for one in review.operations]
     viewed = call.server.viewed.among(call.access.access, record.plan_id, ids)
     tree, tree_words = review_tree(review.operations, pages[number - 1])
     return {
         "review": review,
-        "operations": map(operation, pages[number - 1]),  # each when the page gets to it
+        "operations": map(body.operation, pages[number - 1]),  # each when the page gets to it
         "total": len(review.operations),
         "page": number,
         "pages": len(pages),
@@ -176,7 +164,7 @@ def _parts(
         "since": review.since,
         "since_words": changes_text(review.since) if review.since else "",
         "since_lines": [*review_changes_lines(review.since)][1:] if review.since else [],
-        "text_rows": text_table(review.text, threads("plan", "plan"), linked("plan")),
+        "text_rows": text_table(review.text, body.threads("plan"), body.comment_links("plan")),
         "preview": preview_markdown(display_path(review.text)),
         "comments": said,
         "waiting": sum(not each.is_suggested for each in said),

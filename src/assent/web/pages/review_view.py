@@ -15,19 +15,28 @@ from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     MoveFile,
+    Operation,
     RunCommand,
+    WriteFile,
     footprint,
 )
 from assent.core.session.event import RiskLevel
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.render.comments import commentable_part, is_suggested
-from assent.render.diff_view import FileDiff, diff_view
+from assent.render.diff_view import FileDiff, diff_view, unfolded
 from assent.render.lines import Span
 from assent.render.plan_source import plan_source
 from assent.render.review import OperationReview, Review, diff_line_counts, reviewed_mark
 from assent.render.rows import command_lines, operation_kind, operation_subject
-from assent.web.pages.diff_html import LinkTo, Said, source_table, split_table, unified_table
+from assent.web.pages.diff_html import (
+    LinkTo,
+    OpenFold,
+    Said,
+    source_table,
+    split_table,
+    unified_table,
+)
 from assent.web.pages.templates import environment
 
 IMAGES: Final = {
@@ -70,6 +79,13 @@ class ImageView(msgspec.Struct, frozen=True):
 
     side: str
     words: str
+
+
+class OpenedLines(msgspec.Struct, frozen=True):
+    """Unchanged lines of a file that are shown as well, and the whole new file."""
+
+    lines: tuple[range, ...]
+    content: str
 
 
 class OperationView(msgspec.Struct, frozen=True):
@@ -169,13 +185,17 @@ def operation_view(
     *,
     split: bool = False,
     comments: tuple[CommentView, ...] = (),
+    unfold: OpenFold | None = None,
+    opened: OpenedLines | None = None,
 ) -> OperationView:
-    """Returns an operation as it is shown."""
+    """Returns an operation as it is shown; `unfold` leads to the lines that a diff leaves out."""
     op = one.op
     added, removed = diff_line_counts(one.diff)
     files = diff_view(one.diff) if one.diff else []
+    if opened:
+        files = [unfolded(file, opened.content, opened.lines) for file in files]
     table = split_table if split else unified_table
-    body = [table(file, said, link) for file in files if file.rows]
+    body = [table(file, said, link, unfold) for file in files if file.rows]
     facts: tuple[tuple[str, str], ...] = ()
     images: tuple[ImageView, ...] = ()
     if isinstance(op, RunCommand):
@@ -201,6 +221,15 @@ def operation_view(
         images,
         ", ".join(map(visible_path, pruned)),
         comments,
+    )
+
+
+def has_folds(op: Operation) -> bool:
+    """Tells whether the diff of an operation can leave out lines: it edits a file."""
+    return (
+        isinstance(op, WriteFile)
+        and op.before is not None
+        and op.before.kind == op.after.kind == "file"
     )
 
 

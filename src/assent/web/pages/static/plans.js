@@ -6,6 +6,9 @@ document.addEventListener("click", (event) => {
   if (line) {
     event.preventDefault();
     comment(line);
+  } else if (event.target.closest("a.unfold")) {
+    event.preventDefault();
+    unfold(event.target.closest("a.unfold"));
   } else if (event.target.closest("[data-cancel]")) {
     const form = event.target.closest("form.say");
     const row = form && form.closest("tr.said[data-new]");
@@ -14,6 +17,27 @@ document.addEventListener("click", (event) => {
     row.remove();
   }
 });
+
+/** Shows lines that a diff leaves out, in place: the tables of the operation come again with them. */
+async function unfold(link) {
+  const operation = link.closest("article");
+  const address = new URL(link.href);
+  address.searchParams.set("part", operation.dataset.operation);
+  const reply = await fetch(address, { headers: { "x-assent-live": "1" } }).catch(() => null);
+  const page = new DOMParser().parseFromString(reply && reply.ok ? await reply.text() : "", "text/html");
+  const fresh = page.querySelectorAll("table.diff");
+  if (!fresh.length) {
+    location.assign(link.href);
+    return;
+  }
+  const above = link.getBoundingClientRect().top;
+  const row = link.closest("tr").rowIndex;
+  operation.querySelectorAll("table.diff").forEach((old, at) => fresh[at] && old.replaceWith(fresh[at]));
+  const now = operation.querySelector("table.diff").rows[row];
+  if (now) scrollBy(0, now.getBoundingClientRect().top - above);
+  operation.focus({ preventScroll: true });
+  openDrafts();
+}
 
 /** Opens the comment form below a line; the server's page has the same form without script. */
 function comment(link, focus = true) {
@@ -53,6 +77,19 @@ function place(link) {
   return new URL(link.href).searchParams.get("on");
 }
 
+const review = document.querySelector("[data-plan]");
+
+/** Opens a form below each line about which something was typed and not sent. */
+function openDrafts() {
+  const start = review ? `assent draft ${review.dataset.plan} ` : "";
+  const typed = Object.keys(localStorage).filter((key) => start && key.startsWith(start));
+  const lines = new Set(typed.map((key) => key.slice(start.length)).filter((key) => /^\w+:\d+$/.test(key)));
+  for (const form of document.querySelectorAll("form.say")) lines.delete(form.elements.where.value);
+  for (const link of lines.size ? document.querySelectorAll("td.n a") : []) {
+    if (lines.delete(place(link))) comment(link, false);
+  }
+}
+
 // What was viewed is folded, and counted, without a reload.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
@@ -80,7 +117,6 @@ document.addEventListener("submit", async (event) => {
 
 // A draft is forgotten once the server says that it has what was typed.
 const sent = new URLSearchParams(location.search).get("sent");
-const review = document.querySelector("[data-plan]");
 try {
   if (sent && review) {
     const part = sent.replace(/-\d+$/, "");
@@ -95,14 +131,7 @@ try {
       if (key.startsWith(`assent draft ${plan} `)) localStorage.removeItem(key);
     }
   }
-  // What was typed about a line and not sent stands below it again.
-  const start = review ? `assent draft ${review.dataset.plan} ` : "";
-  const typed = Object.keys(localStorage).filter((key) => start && key.startsWith(start));
-  const lines = new Set(typed.map((key) => key.slice(start.length)).filter((key) => /^\w+:\d+$/.test(key)));
-  for (const form of document.querySelectorAll("form.say")) lines.delete(form.elements.where.value);
-  for (const link of lines.size ? document.querySelectorAll("td.n a") : []) {
-    if (lines.delete(place(link))) comment(link, false);
-  }
+  openDrafts();
 } catch {
   // Without storage there are no drafts.
 }
