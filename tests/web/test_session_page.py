@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 from tests.cli.harness import TRUSTING, World
 from tests.cli.scripts import MODEL, PLANS, turn
 from tests.web.browser import PHONE, Visitor, visiting
 from tests.web.harness import Client, Served, served, wait_for
+from tests.web.plan_calls import proposed
 from tests.web.test_questions import ASK, the_question
 from tests.web.test_sessions import idle, script, start
 
@@ -279,6 +280,12 @@ def test_f38_a_click_counts_for_what_was_there(world: World, browser: Browser) -
     script(world, turn("I try.", ("shell", {"command": "touch made"})), turn("End"))
     with served(world) as server, visiting(browser, server) as visitor:
         page, api = visitor.page, server.browser()
+
+        def forget(route: Route, request: Request) -> None:  # so that no row stays for what it was
+            told = {**request.headers, "x-assent-shown": ""}
+            route.continue_(headers=told)
+
+        page.route(f"{server.url}/", forget)
         start(api, mode="ask")
         first = the_question(api)
         start(api, mode="ask")
@@ -299,6 +306,56 @@ def test_f38_a_click_counts_for_what_was_there(world: World, browser: Browser) -
         page.mouse.click(x, y)
         expect(buttons).to_have_count(0)
         wait_for((world.root / "made").exists, "the command that was allowed")
+
+
+def test_f150_what_was_answered_elsewhere_stays_and_says_by_whom(
+    world: World, browser: Browser
+) -> None:
+    script(world, turn("I try.", ("shell", {"command": "touch made"})), turn("End"))
+    with served(world) as server, visiting(browser, server) as visitor:
+        page, api = visitor.page, server.browser()
+        start(api, mode="ask")
+        first = the_question(api)
+        start(api, mode="ask")
+        path, digest = proposed(world)
+        rows, waits = page.locator("#inbox li"), page.locator("#inbox li.waits")
+        expect(waits).to_have_count(3)
+        api.post(f"/questions/{first['id']}/answer", {"digest": first["digest"], "text": "Not now"})
+        expect(waits).to_have_count(2)
+        expect(rows).to_have_count(3)
+        expect(rows.first).to_contain_text("touch made")
+        expect(rows.first).to_contain_text("By ")
+        expect(rows.first).to_contain_text("Not now")
+        page.wait_for_timeout(LOOK_MS)
+        waits.first.get_by_role("button", name="Deny").last.click()
+        expect(waits).to_have_count(1)
+        expect(page.locator("#inbox li.settled")).to_have_count(2)
+        world.ok("reject", "--plan", path.rpartition("/")[2], "--note", EVIL)
+        expect(waits).to_have_count(0)
+        expect(rows.last).to_contain_text("rejected")
+        expect(rows.last).to_contain_text("<U+202E>")
+        assert serious(page) == []
+        expect(page.locator("#inbox")).to_contain_text("Nothing waits for you")
+        page.reload()
+        expect(rows).to_have_count(0)
+        assert digest
+
+
+def test_f150_a_second_answer_without_script_says_who_was_first(
+    world: World, browser: Browser
+) -> None:
+    script(world, turn("Let me ask.", ASK), turn("Red it is."))
+    with served(world) as server:
+        api = server.browser()
+        start(api)
+        asked = the_question(api)
+        with visiting(browser, server, java_script_enabled=False) as visitor:
+            page = visitor.page
+            answer = {"digest": asked["digest"], "answer": "Blue"}
+            api.post(f"/questions/{asked['id']}/answer", answer)
+            page.get_by_label("Red").check()
+            page.get_by_role("button", name="Answer").click()
+            expect(page.locator("#error-message")).to_contain_text("was answered by")
 
 
 def test_f150_a_late_answer_says_who_decided(world: World, browser: Browser) -> None:

@@ -26,6 +26,8 @@ from assent.web.server import Server
 MAX_FORM: Final = 2 << 20  # bytes; what people write in forms is text
 MAX_FIELDS: Final = 2_000
 LIVE_HEADER: Final = "x-assent-live"  # of our own script, which takes the live parts of a page
+SHOWN_HEADER: Final = "x-assent-shown"  # of our own script: what it shows as waiting
+MAX_SHOWN: Final = 100
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
 BAR_S: Final = 5.0  # for which the bar's numbers count, if nothing was recorded since
 _LIVE: Final = ("plan_file", "doing", "progress")  # what is not recorded, and changes pages
@@ -69,6 +71,7 @@ class PageCall(msgspec.Struct, frozen=True):
     csrf: str
     at: str  # path and query of the request
     shows: bool  # the person sees the answer; else a script takes parts of it
+    shown: tuple[str, ...] = ()  # what the page that is open shows as waiting, such as `plan:ID`
 
     def ask(
         self,
@@ -204,7 +207,9 @@ class PageHandler:
         headers = request.headers
         shows = not (LIVE_HEADER in headers or "prefetch" in headers.get("sec-purpose", ""))
         path, query = dict(request.path_params), dict(request.query_params)
-        call = PageCall(server, access, path, query, form, csrf_token(secret), at, shows)
+        shown = tuple(headers.get(SHOWN_HEADER, "").split()[:MAX_SHOWN])
+        csrf = csrf_token(secret)
+        call = PageCall(server, access, path, query, form, csrf, at, shows, shown)
         return await server.run(lambda: self._rendered(call))
 
     def _rendered(self, call: PageCall) -> Response:

@@ -1,5 +1,5 @@
 // Sends forms in the background. What the server answers is shown; it decides, never the page.
-import { refresh } from "./live.js";
+import { refresh, shownHeader } from "./live.js";
 
 const drafts = "assent draft ";
 const LOOK_MS = 700; // for which a person has to see a button before a click on it counts
@@ -78,7 +78,7 @@ async function send(form, button) {
   const action = (button && button.getAttribute("formaction")) || form.getAttribute("action");
   notice("");
   try {
-    const reply = await fetch(action, { method: "POST", body: fields });
+    const reply = await fetch(action, { method: "POST", body: fields, headers: shownHeader() });
     const html = await reply.text();
     if (!reply.ok) {
       failed(html);

@@ -2,10 +2,17 @@
 import { morph } from "./morph.js";
 
 const PAUSE_MS = 250; // between two looks at a page while much happens
+const MAX_SHOWN = 100;
 let source = null;
 let loading = false;
 let again = false;
 let last = 0;
+
+/** Returns a header with what the page shows as waiting, so that the server can say who decided it. */
+export function shownHeader() {
+  const shown = [...document.querySelectorAll("[data-shown]")].map((each) => each.dataset.shown);
+  return shown.length ? { "x-assent-shown": shown.slice(0, MAX_SHOWN).join(" ") } : {};
+}
 
 /** Shows a page as the server has it now, in the parts that are marked as live. */
 export async function refresh(html) {
@@ -20,7 +27,8 @@ export async function refresh(html) {
       if (wait > 0) await new Promise((done) => setTimeout(done, wait));
       again = false;
       last = performance.now();
-      const reply = await fetch(location.href, { headers: { accept: "text/html", "x-assent-live": "1" } });
+      const headers = { accept: "text/html", "x-assent-live": "1", ...shownHeader() };
+      const reply = await fetch(location.href, { headers });
       if (reply.redirected && new URL(reply.url).pathname === "/login") {
         location.assign(reply.url);
         return;
