@@ -5,7 +5,9 @@ from typing import get_args
 import pytest
 
 from assent.core.permission.rule import PermissionPattern
+from assent.core.plan.operation import RunCommand
 from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.predicted_effects import predict_effects
 from assent.permissions.commands.program_spec import DangerTest
 from assent.permissions.commands.programs import PROGRAMS
 
@@ -94,6 +96,64 @@ def test_f90_a_level_with_reasons(text: str, level: str) -> None:
     assert line.risk == level
     assert bool(line.reasons) == (level != "low")
     assert all(reason.endswith(".") for reason in line.reasons)
+
+
+# Work that is gone afterwards, or can only be found by one who knows git well.
+GIT_DISCARDS = (
+    "git checkout -- .", "git checkout .", "git checkout a.txt", "git checkout src/", "git checkout -f",
+    "git checkout --force main", "git checkout --forc main", "git checkout -qf main",
+    "git checkout -B main x", "git checkout HEAD a", "git checkout -q HEAD a", "git checkout -p",
+    "git checkout --ours a", "git checkout --theirs a", "git checkout '*.py'", "git checkout ../x",
+    "git checkout :/", "git checkout --pathspec-from-file=a", "git restore .",
+    "git branch -f main HEAD~3", "git branch --force main x", "git branch -D x", "git branch -d x",
+    "git branch -dr origin/x", "git branch --del x", "git branch -M a b", "git branch -C a b",
+    "git switch -C main x", "git switch -f main", "git switch -qf main", "git switch --force main",
+    "git switch --force-create main", "git switch --disc main", "git switch --discard-changes main",
+    "git reset --hard", "git reset --har", "git reset --merge", "git reset --keep x",
+    "git clean -fd", "git stash drop", "git stash clear", "git worktree remove --force x",
+    "git update-ref -d refs/heads/x", "git reflog expire --expire=now --all", "git reflog drop x",
+    "git gc --prune=now", "git gc --prune now", "git gc --pru=now", "git prune", "git repack -ad",
+    "git repack -a -d", "git tag -d v1", "git tag --delete v1", "git tag -f v1", "git tag -af v1",
+    "git read-tree -u --reset x", "git read-tree --reset x", "git symbolic-ref -d HEAD",
+    "git mv -f a b", "git notes remove x", "git merge --abort", "git cherry-pick --abort",
+    "git submodule deinit -f x", "git -C . checkout -- .", "git -P checkout -f", "make && git clean -f",
+    "timeout 5 git checkout -f", "git --no-pager branch -D x", "sh -c 'git switch -f x'",
+)  # fmt: skip
+GIT_OVERWRITES_THE_REMOTE = (
+    "git push --force", "git push -f origin x", "git push -fu origin x", "git push --force-with-lease",
+    "git push --forc", "git push origin +x", "git push origin :x", "git push -d origin x",
+    "git push --delete origin x", "git push --mirror", "git push --prune origin",
+)  # fmt: skip
+GIT_KEEPS = (
+    "git checkout main", "git checkout feature/x", "git checkout v1.2", "git checkout -",
+    "git checkout -b x", "git checkout -b x origin/main", "git checkout --detach", "git branch x",
+    "git branch -m a b", "git branch --sort -committerdate", "git switch main", "git switch -c x",
+    "git tag v1", "git tag -a v1 -m x", "git tag -l --sort -creatordate", "git reset a", "git stash",
+    "git mv a b", "git merge x", "git commit -m '--force -f'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GIT_DISCARDS)
+def test_f90_git_commands_that_discard_work_delete_at_high_risk(text: str) -> None:
+    line = classify_command_line(text)
+    assert line.risk == "high"
+    assert "deletes" in line.effects
+    assert predict_effects(RunCommand(script=text.encode()), line).deletes
+    assert not any(each.pattern.endswith("*") for each in line.always)
+
+
+@pytest.mark.parametrize("text", GIT_OVERWRITES_THE_REMOTE)
+def test_f90_git_commands_that_overwrite_the_remote_say_so(text: str) -> None:
+    line = classify_command_line(text)
+    assert (line.risk, line.effects) == ("high", ("network", "publishes"))
+    assert "`git` overwrites or deletes history on the remote." in line.reasons
+
+
+@pytest.mark.parametrize("text", GIT_KEEPS)
+def test_f90_git_commands_that_keep_all_work_are_of_no_high_risk(text: str) -> None:
+    line = classify_command_line(text)
+    assert line.risk != "high"
+    assert "deletes" not in line.effects
 
 
 def test_f90_the_reasons_are_those_of_the_highest_level() -> None:

@@ -260,7 +260,8 @@ _RUN: Final[tuple[Row, ...]] = (
     ("go cargo", ProgramSpec(exact_by=words_in("run generate install"))),
     ("git", ProgramSpec(exact_by=words_in(
         "push config rebase bisect filter-branch submodule clean reset checkout restore rm clone "
-        "remote grep diff log show difftool mergetool hook"))),
+        "remote grep diff log show difftool mergetool hook branch switch tag read-tree update-ref "
+        "reflog gc repack checkout-index symbolic-ref"))),
 )  # fmt: skip
 
 # Which files it writes. Options are listed that say where, and those whose value could be taken
@@ -545,6 +546,8 @@ OUTPUT_VARIABLES: Final = words_in(
 )
 
 _ANY: Final = r"(?:\s.*)?\s"
+_DISCARDS: Final = "discards changes or branches"
+_BRANCH: Final = "[acilmqrtuvdDMCf]"  # the letters of its options
 _OTHERS_PROGRAMS: Final = "installs or runs third-party programs"
 
 # What it does, and how bad that is (F90).
@@ -557,15 +560,33 @@ _USES: Final[tuple[Row, ...]] = (
     _use("shred srm truncate", "destroys file contents", "deletes"),
     _use("git", "overwrites or deletes history on the "
                 "remote", "network", "publishes", begins="push",
-         then=r"-[a-zA-Z]*f[a-zA-Z]*|--force\S*|--mirror|--delete|-d|\+\S+"),
+         then=r"-[a-zA-Z]*[fd][a-zA-Z]*|--fo\S*|--m\S*|--de\S*|--pru\S*|\+\S+|:\S+"),
     _use("git", "publishes commits", "network", "publishes", begins="push"),
     _use("git", "rewrites history", "deletes",
          begins=rf"rebase|filter-branch|filter-repo|replace|commit{_ANY}--amend|"
-         rf"reflog (?:expire|delete)|update-ref|gc{_ANY}--prune\S*"),
-    _use("git", "discards changes or branches", "deletes",
-         begins=rf"reset{_ANY}--(?:hard|merge|keep)|clean|restore|checkout{_ANY}(?:--|\.|-f)|"
-         rf"stash (?:drop|clear)|branch{_ANY}-(?:D|d|-delete)|tag{_ANY}-d|worktree remove|"
-         r"switch\s.*--discard-changes|rm"),
+         rf"reflog (?:expire|delete|drop)|update-ref|gc{_ANY}--pru\S*|prune"),
+    _use("git", "rewrites history", "deletes", begins="repack", then="-[a-zA-Z]*d[a-zA-Z]*"),
+    _use("git", _DISCARDS, "deletes",
+         begins="clean|restore|rm|stash (?:drop|clear)|worktree remove|notes (?:remove|prune)"),
+    # Git takes an option by any unique beginning, and letters in a bundle.
+    _use("git", _DISCARDS, "deletes", begins="reset", then=r"--ha\S*|--me\S*|--k\S*"),
+    _use("git", _DISCARDS, "deletes", begins="checkout",
+         then=r"--|\.|-[a-zA-Z]*[fBp23][a-zA-Z]*|--fo?r?c?e?|--ou\S*|--th\S*|--pat\S*"),
+    # One of two words, a path with an ending, and a pattern are no branch.
+    _use("git", _DISCARDS, "deletes",
+         begins=r"checkout(?:\s-q|\s--quiet)*\s(?:[^-\s]\S*\s[^-\s]\S*"
+         r"|[^-\s]\S*(?:\.[A-Za-z]\w*|/)|\.{0,2}[/:]\S*|[^-\s]*[*?\[]\S*)"),
+    _use("git", _DISCARDS, "deletes", begins="switch",
+         then=r"-[a-zA-Z]*[fC][a-zA-Z]*|--f\S*|--di\S*"),
+    _use("git", _DISCARDS, "deletes", begins="branch",
+         then=rf"-{_BRANCH}*[dDMCf]{_BRANCH}*|--d\S*|--forc|--force"),
+    _use("git", _DISCARDS, "deletes", begins="tag",
+         then=r"-[asluei]*[df]\w*|--d\S*|--forc|--force"),
+    _use("git", _DISCARDS, "deletes", begins="read-tree", then=r"-[a-z]*u[a-z]*|--res\S*"),
+    _use("git", _DISCARDS, "deletes", begins="checkout-index|submodule deinit|mv",
+         then=r"-[a-zA-Z]*f[a-zA-Z]*|--f\S*"),
+    _use("git", _DISCARDS, "deletes", begins="symbolic-ref", then=r"-[a-z]*d[a-z]*|--d\S*"),
+    _use("git", _DISCARDS, "deletes", begins="merge|am|cherry-pick|revert", then=r"--ab\S*"),
     _use("git", "connects to another machine", "network",
          begins="pull|fetch|clone|remote|submodule|ls-remote|lfs"),
     _use("git", "changes how git works or what it "
@@ -659,9 +680,6 @@ _USES: Final[tuple[Row, ...]] = (
     _word("dd", "if=/dev/null", "deletes"),
     _word("rsync", "--delete --delete-after --delete-before --delete-during --delete-excluded",
           "deletes"),
-    ("git", ProgramSpec(uses=(
-        Use(("deletes",), begins="reset", then="--hard"),
-        Use(("deletes",), begins="checkout", then=r"--|\.|-f|--force")))),
     # These change the machine, whatever their arguments are.
     _word("sudo doas su pkexec run0 runuser mount umount systemctl service crontab at useradd "
           "usermod userdel passwd visudo sysctl modprobe insmod iptables nft chroot",
