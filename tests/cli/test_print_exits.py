@@ -1,5 +1,6 @@
 """`assent -p`: the exit code says how a turn ended, and JSON and stderr say why."""
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, w
 from assent.agent.loop.loop import step_limit_text
 from assent.agent.loop_guard import stuck_text
 from assent.cli.goal.result import DRAFT_LEFT
+from assent.sandbox.status import install_command
 
 READ = ("read", {"path": "script.json"})
 WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
@@ -88,15 +90,47 @@ def test_a_command_that_lacks_a_sandbox_is_1(talker: Talker, mode: str) -> None:
     say = ("-p", "Look", "--model", MODEL, "--mode", mode)
     answer = unsandboxed(talker.world, *say, "--json")
     assert (answer.code, answer.json["error"], answer.json["why"]) == (1, "not_run", "end"), answer
-    assert answer.json["next"] == "assent doctor"
+    named = "bash git log" if mode == "plan" else "touch a.txt"
+    install = install_command("bubblewrap")
+    assert answer.json["next"] == install
+    assert answer.json["not_run"] == {"commands": [named], "next": install}
     text = unsandboxed(talker.world, *say)
     assert (text.code, text.out) == (1, b"I could not.\n")
-    named = b"git log" if mode == "plan" else b"touch a.txt"
-    assert b"assent: Not run, because no sandbox works here: " in text.err
-    assert named in text.err
+    assert f"assent: Not run, because no sandbox works here: {named}. ".encode() in text.err
+    assert f"next: {install}\n".encode() in text.err
 
 
 def test_a_command_that_lacks_a_sandbox_and_a_plan_are_3(talker: Talker) -> None:
     talker.script(turn("", GIT_LOG, WRITE_PLAN, write("a", "b\n")), turn("", PRESENT))
-    answer = unsandboxed(talker.world, "-p", "Look", "--model", MODEL, "--json")
+    say = ("-p", "Look", "--model", MODEL)
+    install = install_command("bubblewrap")
+    answer = unsandboxed(talker.world, *say, "--json")
     assert (answer.code, answer.json["error"]) == (3, None), answer
+    assert answer.json["not_run"] == {"commands": ["bash git log"], "next": install}
+    assert b"Not run, because no sandbox works here: bash git log." in answer.err
+    talker.script(turn("", GIT_LOG, WRITE_PLAN, write("b", "b\n")), turn("", PRESENT))
+    text = unsandboxed(talker.world, *say)
+    assert text.code == 3
+    assert b"Not run, because no sandbox works here: bash git log." in text.err
+    assert f"What helps: {install}\n".encode() in text.err
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_a_command_that_needs_a_scratch_copy_is_told_of_in_every_output(
+    talker: Talker, form: str
+) -> None:
+    """While planning it is denied, and the turn goes on: nothing failed, yet something lacks."""
+    talker.script(turn("", ("shell", {"command": "pytest -q"})), turn("I could not."))
+    say = ("-p", "Test", "--model", MODEL, "--output-format", form)
+    answer = unsandboxed(talker.world, *say)
+    install = install_command("bubblewrap")
+    assert answer.code == 0, answer
+    assert b"Not run, because no sandbox works here: bash pytest -q." in answer.err
+    assert f"What helps: {install}\n".encode() in answer.err
+    if form != "text":
+        last = json.loads(answer.out.splitlines()[-1])
+        row = last["body"] if form == "stream-json" else last
+        assert row["not_run"] == {"commands": ["bash pytest -q"], "next": install}
+    if form == "stream-json":
+        (ended,) = [row["body"] for row in Talker.rows(answer) if row["kind"] == "call_ended"]
+        assert ended["metadata"] == {"lacks": "scratch_copy", "help": install}

@@ -76,6 +76,8 @@ def test_copies_are_listed_shown_and_removed(world: World) -> None:
     for name in ("missing", "backend.json"):  # a file beside the copies is none of them
         refused = world.no(1, "scratch", "clear", name)
         assert (refused["error"], refused["next"]) == ("not_found", "assent scratch list")
+    assert world.no(1, "scratch", "clear", "shell", "missing")["error"] == "not_found"
+    assert world.run("scratch", "show", "shell").code == 0  # it removes all that are named, or none
     assert world.run("scratch", "clear", "--all", "--json").json == {"removed": ["shell"]}
     assert world.run("scratch", "list", "--json").json["copies"] == []
     place = world.state / "assent/scratch" / folder_name(os.fsencode(world.root))

@@ -299,6 +299,14 @@ def test_f61_a_command_that_takes_too_long_is_ended_and_nothing_is_staged(ready:
     assert f"[default: {DEFAULT_S};".encode() in told
 
 
+def test_f61_a_choice_about_a_path_that_did_not_change_is_told(ready: World) -> None:
+    words = ("--mine", "nope", "--theirs", "old", "--mine", "names.txt")
+    found = result(ready, "echo x > old/one.txt; echo x > names.txt", *words)
+    assert found["unmatched"] == [{"path": "nope"}]
+    told = ready.run("stage", "result", *words[:2], "--", "touch y").out
+    assert b"did not change: nope" in told
+
+
 def test_f61_a_path_cannot_be_both_mine_and_theirs(ready: World) -> None:
     twice = ("--mine", "names.txt", "--theirs", "names.txt")
     assert ready.no(2, "stage", "result", *twice, "--", "touch ran")["error"] == "usage"

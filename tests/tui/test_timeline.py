@@ -35,6 +35,7 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.text.secrets import redaction_text
+from assent.render.log import missing_sandbox_text
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
     Block,
@@ -191,6 +192,20 @@ def test_where_a_stream_is_cut_makes_no_difference(case: str) -> None:
         )  # what was heard before is heard again, as after a look at the log
         assert list(feed.blocks.values()) == blocks
         assert feed.seq == len(recorded)
+
+
+def test_what_helps_where_no_sandbox_works_is_said_once_a_turn() -> None:
+    lacking = {"lacks": "scratch_copy", "help": "sudo apt install bubblewrap"}
+    other = ended(failed=True, metadata={"lacks": "sandbox"})
+    events = [STEP, CALL, ended(failed=True, metadata=lacking), CALL, ended(failed=True)]
+    again = [STEP, CALL, ended(failed=True, metadata=lacking)]
+    feed = Timeline("s")
+    feed.add_events(stored(TurnStarted(1), *events, *again, other, *again, TurnStarted(2), *again))
+    told = [block.words for block in feed.blocks.values() if isinstance(block, NoteBlock)]
+    install, doctor = missing_sandbox_text(lacking), missing_sandbox_text(other.metadata)
+    assert install.endswith("sudo apt install bubblewrap")
+    assert doctor.endswith("assent doctor")
+    assert told == [install, doctor, install]
 
 
 def test_f125_a_call_is_pending_then_running_then_settled() -> None:

@@ -23,6 +23,7 @@ from assent.render.rehearsal import rehearsal_lines, rehearsal_row
 from assent.runs.rehearsal import CommandBegins, RehearsalRequest
 
 HELP = "assent rehearse --help"
+NOTHING_STAGED = "Nothing is staged, so commands run on the workspace as it is."
 NO_VERIFICATION = (
     "No command verifies plans here, so the operations are only applied. Name one: "
     "`assent rehearse -- {command}`, or `[verify] commands` in your configuration."
@@ -52,6 +53,8 @@ def rehearse(call: Invocation, network: bool, timeout: int, words: tuple[str, ..
         terminal=not call.no_input and has_terminal(),
         seconds=timeout,
     )
+    if not call.engine.rehearser.plan(record).operations:
+        call.output.warn([NOTHING_STAGED])
     _confirm_verification(call, record, request)
     if network:
         lines = call.engine.rehearser.network_lines(record, request)
@@ -98,5 +101,5 @@ def _shown(call: Invocation, record: PlanRecord, request: RehearsalRequest) -> R
 
 def _next(found: Rehearsal) -> list[Line]:
     if found.passed is False:
-        return []
+        return [Line("plain", "Nothing real changed.")]
     return [Line("plain", "Nothing real changed. Next: assent review")]

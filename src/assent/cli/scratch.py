@@ -75,7 +75,9 @@ def clear(call: Invocation, names: Sequence[str], everything: bool) -> int:
         raise UsageError("Name scratch copies, or pass --all.", LIST)
     copies = open_scratch(call.folder)
     swept = copies.sweep()
+    copies.check_known(name for name in names if name not in swept)
     chosen = [info.name for info in copies.infos(sizes=False)] if everything else list(names)
+    chosen = [name for name in chosen if name not in swept]  # it was a leftover, and is gone
     used = [name for name in chosen if not _removed(copies.remove, name)]
     removed = sorted({*swept, *chosen}.difference(used))
     if used and not removed:

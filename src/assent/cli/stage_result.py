@@ -124,6 +124,7 @@ def result_row(found: StagedResult) -> Row:
         ],
         "not_staged": [{**path_fields("path", path), "why": why} for path, why in found.not_staged],
         "hard_links": [path_fields("path", path) for path in found.hard_links],
+        "unmatched": [path_fields("path", path) for path in found.unmatched],
         "commands_not_run": found.commands_not_run,
     }
     return {**row, "cut": found.ended.cut} if found.ended.cut else row
@@ -189,6 +190,9 @@ def _not_staged_lines(found: StagedResult) -> Iterator[Line]:
     if len(found.not_staged) > MAX_SHOWN:
         rest = len(found.not_staged) - MAX_SHOWN
         yield Line("dim", f"Not staged: {rest} more; --json lists all")
+    for path in found.unmatched[:MAX_SHOWN]:
+        words = f"--mine or --theirs names what the command did not change: {visible_path(path)}"
+        yield from wrapped_lines("risk", words)
     for path in found.hard_links[:MAX_SHOWN]:
         told = f"Only one name of a hard link changed: {visible_path(path)}"
         yield from wrapped_lines("dim", told)

@@ -24,6 +24,7 @@ UNSTAGED = "removed"  # in the metadata of a call: ids of operations that it too
 MISSING_CAPABILITY = (
     "lacks"  # metadata of a call: what is missing on this machine, so that it was not made
 )
+MISSING_HELP = "help"  # beside it: the command, or else the sentence, that helps the user
 
 
 class Action(StrEnum):
@@ -103,6 +104,7 @@ class Decision(msgspec.Struct, frozen=True):
     # mode, defaults, user, project, agent, command line, grant, scope, loop, hook
     layer: str = "mode"
     rule: str = ""  # as text: `bash: git push * = deny`, or a grant's id
+    lacks: str = ""  # what is missing on this machine, so that it is denied
 
 
 VERDICTS_BY_STRICTNESS = (Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY)

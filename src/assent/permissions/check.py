@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import SCRATCH_COPY, Refused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.mode import Mode
 from assent.core.permission.rule import (
@@ -416,8 +416,10 @@ def staged_checks(
     if not request.stage:  # last, so that what forbids it in any case is the reason that is given
         is_code = any(reason in why for reason in CODE_REASONS)
         words = CODE_NOT_STAGED if is_code else NOT_STAGED.format(why=why)
-        lacks = NO_COPY.format(why=no_copy) if no_copy else ""
-        yield denied_check(PermissionCheck(request), f"{words}{lacks}")
+        if no_copy:
+            words += NO_COPY.format(why=no_copy)
+        refused = Decision(DENY, words, lacks=SCRATCH_COPY if no_copy else "")
+        yield PermissionCheck(request, floor=refused)
 
 
 def copy_checks(

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from assent.core.errors import SANDBOX, SCRATCH_COPY
 from assent.core.event import EventBody, JournalWritten, StoredEvent, event_tag
 from assent.core.llm import ImagePart, StreamDelta, TextPart, ToolCall
 from assent.core.session.event import (
@@ -34,6 +35,7 @@ from assent.core.session.event import (
 )
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
+from assent.core.tool import MISSING_CAPABILITY, MISSING_HELP
 from assent.ports import LogCheck
 from assent.render.lines import Line, wrapped_lines
 from assent.render.rows import Row, path_fields, redacted_row
@@ -413,6 +415,14 @@ def activity_lines(event: EventBody, kin: ChildNames | None = None) -> Iterator[
             yield from batch_lines(calls)
         case _:
             yield from _child_lines(event, kin or ChildNames())
+
+
+def missing_sandbox_text(metadata: Mapping[str, Any]) -> str:
+    """Says that a call did not run because no sandbox works here, and what helps; else nothing."""
+    if metadata.get(MISSING_CAPABILITY) not in (SANDBOX, SCRATCH_COPY):
+        return ""
+    help = redact(str(metadata.get(MISSING_HELP, "assent doctor")))
+    return f"Not run, because no sandbox works here. What helps: {help}"
 
 
 KIB = 1024

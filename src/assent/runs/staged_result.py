@@ -93,6 +93,7 @@ class StagedResult(msgspec.Struct, frozen=True):
     hard_links: tuple[bytes, ...] = ()
     commands_not_run: int = 0  # of the draft; their results were missing in the copy
     unread: UnreadReason = ""  # why not all changes could be read
+    unmatched: tuple[bytes, ...] = ()  # of `mine` and `theirs`: nothing there was changed
 
 
 class ResultStager:
@@ -127,6 +128,7 @@ class ResultStager:
                 hard_links=found.hard_links,
                 commands_not_run=commands,
                 unread=found.unread,
+                unmatched=chosen.unmatched(found),
             )
             if ended.code == 0 or request.keep_failed:
                 result = self.stage_changes(record, result, found, chosen, copy)
@@ -236,6 +238,12 @@ class ChangeChoice(msgspec.Struct, frozen=True):
             if not self.keeps(one.path)
             and (self.only is None or any(glob.covers(one.path) for glob in self.only))
         ]
+
+    def unmatched(self, found: ScratchResult) -> tuple[bytes, ...]:
+        """Returns the chosen paths in which the command changed nothing."""
+        chosen = (*self.mine, *self.theirs)
+        changed = [one.path for one in found.changes]
+        return tuple(one for one in chosen if not any(is_inside(path, one) for path in changed))
 
     def keeps(self, path: bytes) -> bool:
         return any(is_inside(path, one) for one in self.mine)

@@ -110,7 +110,8 @@ def run_shell(args: ShellArgs, context: ToolContext) -> ToolOutcome:
             raise Refused(message, refused.next) from None
         return _wish(args, folder, context)
     except Refused as refused:
-        told = Refused(f"{refused.message} Nothing was run.", refused.next)
+        help = context.process.sandbox_status().next if refused.lacks else ""
+        told = Refused(f"{refused.message} Nothing was run.", refused.next or help)
         told.lacks = refused.lacks
         raise told from None
 

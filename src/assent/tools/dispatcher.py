@@ -585,8 +585,9 @@ class ToolDispatcher:
                 edit = outcome.effect if isinstance(outcome.effect, EditEffect) else None
                 asked.about([request for request in doubts if request.action is Action.EDIT], edit)
         except _CallDenied as refused:
-            told = _advised(refused_outcome(tool.name, refused.why), prepared.absent)
-            outcome = self._named(told, prepared)
+            help = context.process.sandbox_status().next if decision.lacks else ""
+            answer = refused_outcome(tool.name, refused.why, decision.lacks, help)
+            outcome = self._named(_advised(answer, prepared.absent), prepared)
             denied = msgspec.structs.replace(attempt.decision, verdict=Verdict.DENY)
             attempt = msgspec.structs.replace(attempt, decision=denied)
         except Exception as error:

@@ -17,6 +17,7 @@ from assent.core.shell.process import OutputChunk, ProcessResult, is_expected_ex
 from assent.core.text.terminal_codes import without_terminal_codes
 from assent.core.tool import (
     MISSING_CAPABILITY,
+    MISSING_HELP,
     FileBlock,
     ResourceAccess,
     ToolOutcome,
@@ -28,9 +29,10 @@ from assent.tools.tool import ToolContext
 FULL = "The limit of one result is reached"
 
 
-def refused_outcome(tool: str, reason: str) -> ToolOutcome:
-    """Returns the outcome of a call that was refused."""
-    return ToolOutcome(f"{reason} Nothing was done.", title=tool, failed=True)
+def refused_outcome(tool: str, reason: str, lacks: str = "", help: str = "") -> ToolOutcome:
+    """Returns the outcome of a call that was refused, maybe because something is missing here."""
+    metadata = missing_metadata(lacks, help)
+    return ToolOutcome(f"{reason} Nothing was done.", title=tool, failed=True, metadata=metadata)
 
 
 def failed_outcome(tool: str, error: Exception) -> ToolOutcome:
@@ -44,7 +46,12 @@ def failed_outcome(tool: str, error: Exception) -> ToolOutcome:
 def missing_capability(error: AssentError) -> dict[str, str]:
     """Returns what is missing on this machine for a call, as metadata."""
     lacks = error.lacks if isinstance(error, Refused) else ""
-    return {MISSING_CAPABILITY: lacks} if lacks else {}
+    return missing_metadata(lacks, error.next)
+
+
+def missing_metadata(lacks: str, help: str) -> dict[str, str]:
+    """Returns what is missing, if anything is, and the command that helps the user, as metadata."""
+    return {MISSING_CAPABILITY: lacks, **({MISSING_HELP: help} if help else {})} if lacks else {}
 
 
 def access_line(request: ResourceAccess) -> str:

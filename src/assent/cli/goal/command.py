@@ -37,6 +37,7 @@ from assent.cli.goal.result import (
     draft_notices,
     exit_code,
     is_of_session,
+    not_run_notices,
     refused_notices,
     turn_error,
 )
@@ -371,6 +372,7 @@ class GoalTurn:
         self._output.warn((*self._work.warnings, *self._engine.warnings))
         if self._goal.form == "text":
             self._output.warn(refused_notices(ending))
+        self._output.warn(map(visible_line, not_run_notices(ending)))
         self._output.warn((*draft_notices(ending), *compaction_notices(ending)))
         error = turn_error(ending)
         if error is not None and self._goal.form == "text":

@@ -7,7 +7,13 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import SANDBOX, AssentError, LimitReached, SandboxRequired
+from assent.core.errors import (
+    SANDBOX,
+    SCRATCH_COPY,
+    AssentError,
+    LimitReached,
+    SandboxRequired,
+)
 from assent.core.event import EventBody, StoredEvent
 from assent.core.llm import TextPart, TokenUsage
 from assent.core.plan.record import PlanRecord, PlanState
@@ -31,7 +37,7 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord, add_usage
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
-from assent.core.tool import MISSING_CAPABILITY
+from assent.core.tool import MISSING_CAPABILITY, MISSING_HELP
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.log import (
     attachment_problems,
@@ -83,6 +89,8 @@ class TurnTotals(msgspec.Struct, frozen=True):
         UnansweredQuestion, ...
     ] = ()  # calls that were not made, because no one could be asked
     unrun: tuple[str, ...] = ()  # commands that were neither run nor staged: no sandbox holds here
+    uncopied: tuple[str, ...] = ()  # that could only have run in a scratch copy, which needs one
+    help: str = ""  # how the user gets one
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
     open_batches: tuple[
         tuple[int, frozenset[str]], ...
@@ -179,8 +187,12 @@ def _closed(tally: TurnTotals, event: EventBody) -> TurnTotals:
             tally = _ended(tally, call)
             if tool == QUESTION_TOOL:
                 return tally
-            if metadata.get(MISSING_CAPABILITY) == SANDBOX:
+            lacks, help = metadata.get(MISSING_CAPABILITY), str(metadata.get(MISSING_HELP, ""))
+            if lacks == SANDBOX:
                 tally = changed(tally, unrun=(*tally.unrun, event.title))
+            elif lacks == SCRATCH_COPY:
+                tally = changed(tally, uncopied=(*tally.uncopied, event.title))
+            tally = changed(tally, help=tally.help or help) if lacks else tally
             # The question whether a call may run is over once the call has ended.
             over = [one for one in tally.asked if one.call == call and not one.answered]
             asked = [one for one in tally.asked if one.call != call]
@@ -246,17 +258,42 @@ def exit_code(ending: TurnResult) -> int:
 
 def turn_error(ending: TurnResult) -> AssentError | None:
     """Returns the error that a turn ended with, or what else kept it from its end."""
-    tally, prefix = ending.tally, ending.prefix
+    tally = ending.tally
     if ending.error is not None:
         return ending.error
     if tally.why == "limit":
         return LimitReached(tally.words, _next(ending))
     if tally.why in _EXITS or not tally.unrun or _presented(ending):
         return None
-    first, more = redact(tally.unrun[0]), len(tally.unrun) - 1
+    return SandboxRequired(_not_run(tally), _sandbox_help(ending))
+
+
+def not_run_notices(ending: TurnResult) -> list[str]:
+    """Says which commands were not run, and what helps, where the turn's error does not say so."""
+    if isinstance(turn_error(ending), SandboxRequired) or not_run_row(ending) is None:
+        return []
+    return [_not_run(ending.tally), f"What helps: {_sandbox_help(ending)}"]
+
+
+def not_run_row(ending: TurnResult) -> Row | None:
+    """Returns the commands that were not run because no sandbox works here, and what helps."""
+    commands = [*ending.tally.unrun, *ending.tally.uncopied]
+    return {"commands": commands, "next": _sandbox_help(ending)} if commands else None
+
+
+def _not_run(tally: TurnTotals) -> str:
+    titles = (*tally.unrun, *tally.uncopied)
+    first, more = redact(titles[0]), len(titles) - 1
     others = f", and {more} more {'command' if more == 1 else 'commands'}" if more else ""
-    message = f"Not run, because no sandbox works here: {first}{others}. Nothing was staged for it."
-    return SandboxRequired(message, f"{prefix} doctor")
+    which = "them" if more else "it"
+    return (
+        f"Not run, because no sandbox works here: {first}{others}. Nothing was staged for {which}."
+    )
+
+
+def _sandbox_help(ending: TurnResult) -> str:
+    help = ending.tally.help or "assent doctor"
+    return ending.prefix + help.removeprefix("assent") if help.startswith("assent ") else help
 
 
 DRAFT_LEFT = "Draft, not proposed for approval"
@@ -310,6 +347,7 @@ def turn_result_row(ending: TurnResult) -> Row:
         "children": session.children,
         "compactions": session.compactions,
         "notices": compaction_notices(ending),
+        "not_run": not_run_row(ending),
         "error": error.word if error else None,
         "message": _valid(error.message if error else tally.words),
         "next": _valid(error.next if error else _next(ending)),

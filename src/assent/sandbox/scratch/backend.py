@@ -121,6 +121,13 @@ class ScratchCopies:
         places = map(CopyFolders, self._places.all())
         return [info for folders in places for info in folders.infos(sizes=sizes)]
 
+    def check_known(self, names: Iterable[str]) -> None:
+        """Raises NotFound unless there is a copy of each of these names."""
+        known = {info.name for info in self.infos(sizes=False)}
+        for name in names:
+            if name not in known:
+                raise CopyFolders(self._places.disk).unknown(name)
+
     def remove(self, name: str) -> None:
         """Removes a copy from the disk; raises NotFound or Busy."""
         for place in self._places.all():

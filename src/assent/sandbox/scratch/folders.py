@@ -150,8 +150,13 @@ class CopyFolders:
         path = self._path(name)
         found = self._opened(path)
         if found is None:
-            raise NotFound(f"No scratch copy named {name}.", "assent scratch list")
+            raise self.unknown(name)
         self._discard(path, found[0])
+
+    def unknown(self, name: str) -> NotFound:
+        """Returns the error for a name without a copy; raises UsageError if it can be none."""
+        self._path(name)
+        return NotFound(f"No scratch copy named {name}. None was removed.", "assent scratch list")
 
     def discard(self, folder: LockedFolder) -> None:
         """Removes a copy that this process has locked."""

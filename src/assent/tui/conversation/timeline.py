@@ -34,7 +34,7 @@ from assent.core.session.event import (
 from assent.core.session.question import is_permission, read_permission_answer
 from assent.core.session.record import add_usage
 from assent.core.text.secrets import redact
-from assent.render.log import ChildNames, compaction_notice
+from assent.render.log import ChildNames, compaction_notice, missing_sandbox_text
 from assent.render.rows import StreamRedactor
 from assent.tui.conversation.blocks import (
     COMMAND_TOOLS,
@@ -137,6 +137,7 @@ class Timeline:
         self._asked: dict[str, str] = {}  # and by question
         self._held: dict[str, tuple[str, str]] = {}  # by question: the call, and since when
         self._waited: dict[str, float] = {}  # by call: seconds that it waited for a person
+        self._helped: set[str] = set()  # what was said in this turn about a missing sandbox
         self._declined: set[str] = set()  # calls that a person said no to
         self._at = ""  # when what is being taken happened
         self._kin = ChildNames(session)
@@ -245,6 +246,7 @@ class Timeline:
             case SessionRewound(message=message, words=words):
                 self._withdraw(message, redact(words))
             case TurnStarted():
+                self._helped = set()
                 self._began, self._usage, self._cost, self._calls = at, TokenUsage(), 0.0, {}
             case TurnEnded(why, words):
                 self._let_go()
@@ -314,6 +316,7 @@ class Timeline:
         """Adds an event of a child: its settled calls are lines of its block."""
         match event:
             case CallEnded():
+                self._lacking(event)
                 if block := self._child(session):
                     self._put(_with(block, calls=(*block.calls, call_summary(event))))
             case QuestionAsked(id=id, questions=questions):
@@ -323,6 +326,13 @@ class Timeline:
                 self._answered(id, answers, by)
             case _:
                 pass
+
+    def _lacking(self, event: CallEnded) -> None:
+        """Says once a turn what helps if a command did not run for want of a sandbox."""
+        if words := missing_sandbox_text(event.metadata):
+            if words not in self._helped:
+                self._put(NoteBlock(self._new(), "told", words, 0))
+            self._helped.add(words)
 
     def _part(self, part: TextPart | ReasoningPart | ToolCall, seconds: float) -> None:
         match part:
@@ -358,6 +368,7 @@ class Timeline:
         self._printed.pop(block.key, None)
         self._lines.pop(block.key, None)
         self._full[block.key] = result.text
+        self._lacking(event)
         declined = result.failed and event.call in self._declined
         failed = "declined" if declined else "error"
         # The answer to a question stands with the question.
