@@ -45,6 +45,65 @@ def test_f138_a_completed_file_is_attached_and_shown(stage: Stage) -> None:
     stage.show(act)
 
 
+def test_f138_a_definition_is_found_by_its_name_and_attached_alone(stage: Stage) -> None:
+    stage.put("src/shop.py", b"OTHER = 1\n\n\nclass Cart:\n    rows = 2\n\n\nLAST = 3\n")
+    stage.script(turn("It has rows."))
+
+    async def act(seat: Seat) -> None:
+        await seat.type("see @Car")
+        await seat.shows("class · src/shop.py:4")
+        await seat.until(lambda: seat.app.prompt.completions[0].label == "Cart")
+        await seat.press("tab")
+        assert seat.app.prompt.text == "see @src/shop.py#Cart "
+        await seat.press("enter")
+        await seat.shows("It has rows.")
+        await seat.rest()
+        (file,) = attached(seat)
+        assert (file.mention, file.path) == ("src/shop.py#Cart", "src/shop.py")
+        assert "rows = 2" in file.text
+        assert "OTHER" not in file.text
+        assert "LAST" not in file.text
+
+    stage.show(act)
+
+
+def test_f138_folders_are_completed_and_lines_are_attached_by_number(stage: Stage) -> None:
+    stage.put("src/long.txt", b"".join(b"line %d\n" % at for at in range(100)))
+    stage.script(turn("Both."))
+
+    async def act(seat: Seat) -> None:
+        await seat.type("see @sr")
+        await seat.until(lambda: [one.text for one in seat.app.prompt.completions][:1] == ["src/"])
+        await seat.press("tab")
+        assert seat.app.prompt.text == "see @src/ "
+        await seat.type("and @src/long.txt#3-4 and @src/long.txt#nothing")
+        await seat.press("enter")
+        await seat.shows("Both.")
+        await seat.rest()
+        folder, lines, none = attached(seat)
+        assert (folder.kind, "long.txt" in folder.text) == ("folder", True)
+        assert "line 2\nline 3" in lines.text
+        assert "line 4" not in lines.text
+        assert none.kind in ("refused", "missing")
+
+    stage.show(act)
+
+
+def test_f138_a_part_of_a_secret_is_asked_about_like_the_whole(stage: Stage) -> None:
+    stage.put(".env", SECRET)
+    stage.script(turn("Then without it."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "read @.env#1-1 now")
+        await seat.shows("Allow reading .env")
+        await press(seat, "n", "enter")
+        await seat.shows("Then without it.")
+        await seat.rest()
+        assert "hunter2" not in told(seat)
+
+    stage.show(act)
+
+
 def test_f138_a_secret_is_asked_about_and_a_yes_attaches_it(stage: Stage) -> None:
     stage.put(".env", SECRET)
     stage.script(turn("I have it."))

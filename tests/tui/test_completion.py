@@ -13,6 +13,8 @@ from assent.tui.prompt.completion import (
     matching_commands,
     matching_files,
     matching_history,
+    with_folders,
+    with_symbols,
 )
 from assent.tui.prompt.editor import PastePlaceholders
 from assent.tui.prompt.input import PromptHistory
@@ -203,3 +205,18 @@ def test_a_sign_that_was_typed_stands_for_itself() -> None:
     pastes.take("a\n" * 20)
     pastes.forget()
     assert pastes.expanded("[pasted: 20 lines]") == "[pasted: 20 lines]"
+
+
+def test_folders_are_offered_with_the_files_in_them() -> None:
+    assert with_folders(FILES) == [
+        "README.md", "docs/", "docs/parse.md", "src/", "src/app/", "src/app/parser.py",
+        "src/parse.py", "tests/", "tests/test_parse.py",
+    ]  # fmt: skip
+    assert with_folders(["a"]) == ["a"]
+
+
+def test_definitions_stand_between_files_that_fit_and_files_that_nearly_do() -> None:
+    files = [Completion("src/cart.py"), Completion("src/chart/parts.py")]
+    symbols = [Completion("src/shop.py#Cart", label="Cart")]
+    texts = [one.text for one in with_symbols("cart", files, symbols)]
+    assert texts == ["src/cart.py", "src/shop.py#Cart", "src/chart/parts.py"]

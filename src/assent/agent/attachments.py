@@ -21,8 +21,12 @@ TOO_LONG: Final = (
 )
 
 
-# Reads a path by the `read` tool, as far as that is allowed; also returns who decided, and why.
-UserRead: TypeAlias = Callable[[str], tuple[ToolOutcome, str]]
+ALL_LINES: Final = "1-"  # a file that the user names is not outlined
+PART: Final = "#"  # between a path and the lines or the definition that is meant: `cart.py#Cart`
+
+# Reads lines of a path by the `read` tool, as far as that is allowed; also returns who decided, and
+# why.
+UserRead: TypeAlias = Callable[[str, str], tuple[ToolOutcome, str]]
 
 
 class Attachments:
@@ -41,14 +45,25 @@ class Attachments:
         """Returns what became of each mention; `home` is what `~` means."""
         found: list[AttachedFile] = []
         for mention in mentions:
-            argument, kind = self._meant(context, mention, home)
+            argument, kind, lines = self._meant_part(context, mention, home)
             if not kind:
                 found.append(AttachedFile(mention, "missing"))
             elif why := _why_full(found):
                 found.append(AttachedFile(mention, "refused", why=why))
             else:
-                found.append(_attached(mention, kind, *read(argument)))
+                found.append(_attached(mention, kind, *read(argument, lines)))
         return tuple(found)
+
+    def _meant_part(
+        self, context: ToolContext, mention: str, home: bytes
+    ) -> tuple[str, Literal["file", "folder", ""], str]:
+        """Returns the path that a mention means, what is there, and which lines of it are meant."""
+        argument, kind = self._meant(context, mention, home)
+        path, sign, part = mention.rpartition(PART)
+        if kind or not sign or not path or not part:
+            return argument, kind, ALL_LINES
+        argument, kind = self._meant(context, path, home)
+        return (argument, kind, part) if kind == "file" else (mention, "", ALL_LINES)
 
     def _meant(
         self, context: ToolContext, mention: str, home: bytes

@@ -425,6 +425,7 @@ class ToolCallRunner:
         context: ToolContext,
         heard: Callable[[Sequence[StoredEvent]], object],
         path: str,
+        lines: str,
     ) -> tuple[ToolOutcome, str]:
         """Makes the `read` that the model would make, for a file that the user named.
 
@@ -442,8 +443,7 @@ class ToolCallRunner:
             )
             return drain(work, lambda event: heard(self._turn.append_events(event)))
 
-        # A file that the user names is not outlined.
-        call = ToolCall(NO_CALL.id, READ_TOOL, {"path": path, "lines": "1-"})
+        call = ToolCall(NO_CALL.id, READ_TOOL, {"path": path, "lines": lines})
         prepared = self._tools.dispatcher.prepare(call, context, self._turn.agent)
         result = self._tools.dispatcher.run_call(prepared, context, ask, self._hooks)
         if self._tools.cancel_reason() == "interrupted":  # that does not answer a question

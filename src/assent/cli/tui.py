@@ -6,7 +6,7 @@ Its host opens the engine and the models.
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import cached_property
 from threading import Lock
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.app.login import LoginManager
     from assent.app.session import SessionRuntime
+    from assent.app.symbols import SymbolFinder, SymbolMatch
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
@@ -174,6 +175,7 @@ class LocalScreenHost:
         self._engine: Engine | None = None
         self._works: list[SessionRuntime] = []
         self._warnings: tuple[str, ...] = ()
+        self._listed: list[str] = []  # files, as they were listed last
 
     @property
     def folder(self) -> str:
@@ -326,7 +328,17 @@ class LocalScreenHost:
     def files(self) -> list[str]:
         from assent.app.workspace_files import list_files
 
-        return list_files(self._folder)
+        self._listed = list_files(self._folder)
+        return self._listed
+
+    def symbols(self, query: str, wanted: Callable[[], bool]) -> "list[SymbolMatch]":
+        return self._symbols.find(query, self._listed or self.files(), wanted)
+
+    @cached_property
+    def _symbols(self) -> "SymbolFinder":
+        from assent.app.symbols import SymbolFinder
+
+        return SymbolFinder(self._folder)
 
     def edit(self, path: str) -> None:
         from assent.app.workspace_files import edit_file

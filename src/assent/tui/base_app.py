@@ -84,7 +84,7 @@ class BaseApp(DrivenApp):
                 yield ConversationView(id="conversation")
                 yield Static("", id="activity", markup=False)
                 yield QueuedView(id="queued")
-                yield PromptInput(files=self.host.files, id="prompt")
+                yield PromptInput(files=self.host.files, symbols=self.host.symbols, id="prompt")
             yield Vertical(id="side")
         yield StatusLine(id="status")
         yield TooSmallOverlay()

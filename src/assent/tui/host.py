@@ -1,6 +1,6 @@
 """The host: what the terminal UI needs from the program that opens it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.agent.services import ToolEnvironment
     from assent.app.engine import Engine
     from assent.app.session import SessionRuntime
+    from assent.app.symbols import SymbolMatch
     from assent.config.screen_choices import ScreenChoices
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
@@ -128,6 +129,9 @@ class ScreenHost(Protocol):
 
     def files(self) -> list[str]:
         """Returns the workspace's files that are not ignored, for completion."""
+
+    def symbols(self, query: str, wanted: Callable[[], bool]) -> "list[SymbolMatch]":
+        """Returns definitions whose names contain a text; stops when it is not wanted any more."""
 
     def edit(self, path: str) -> None:
         """Opens a file in the user's editor and waits; the screen must be suspended."""

@@ -85,8 +85,29 @@ def matching_commands(query: str, table: Sequence[Completion]) -> list[Completio
 def matching_files(
     query: str, names: Iterable[str], most: int = MAX_COMPLETIONS
 ) -> list[Completion]:
-    """Returns the files that match a query, best match first."""
+    """Returns the files and folders that match a query, best match first."""
     return [Completion(name) for name in matching_paths(query, names, most)]
+
+
+def with_folders(names: Sequence[str]) -> list[str]:
+    """Returns files together with the folders that they are in, each of which ends in a slash."""
+    folders: set[str] = set()
+    for name in names:
+        folder = name.rpartition("/")[0]
+        while folder and folder + "/" not in folders:
+            folders.add(folder + "/")
+            folder = folder.rpartition("/")[0]
+    return sorted([*names, *folders])
+
+
+def with_symbols(
+    query: str, files: Sequence[Completion], symbols: Sequence[Completion]
+) -> list[Completion]:
+    """Returns files and definitions: what has the query as it is comes before scattered letters."""
+    wanted = query.casefold()
+    near = [one for one in files if wanted in one.text.casefold()]
+    far = [one for one in files if wanted not in one.text.casefold()]
+    return [*near, *symbols, *far][:MAX_COMPLETIONS]
 
 
 def matching_history(
@@ -136,9 +157,14 @@ class CompletionList(Static):
     def chosen(self) -> Completion | None:
         return self._choices[self._at] if self._choices else None
 
-    def show(self, choices: Sequence[Completion], note: str = "") -> None:
-        """Shows choices with the first one selected; a note if there are none."""
-        self._choices, self._at, self._note = choices, 0, note
+    def show(self, choices: Sequence[Completion], note: str = "", *, keep: bool = False) -> None:
+        """Shows choices with the first one selected; a note if there are none.
+
+        With `keep` the selected one stays selected, if it is among them and was moved to.
+        """
+        chosen = self.chosen if keep and self._at else None
+        at = choices.index(chosen) if chosen in choices else 0
+        self._choices, self._at, self._note = choices, at, note
         self.set_class(bool(choices or note), "open")
         self.update(self._drawn())
 

@@ -8,7 +8,7 @@ and Ctrl+D reach the app if they have no meaning here.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -30,12 +30,30 @@ from assent.tui.prompt.completion import (
     matching_commands,
     matching_files,
     matching_history,
+    with_folders,
+    with_symbols,
 )
 from assent.tui.prompt.editor import PromptEditor
 from assent.tui.workers import run_in_background
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
+    from assent.app.symbols import SymbolMatch
+
+# What finds definitions by a part of their names, as long as the result is wanted.
+Symbols: TypeAlias = "Callable[[str, Callable[[], bool]], list[SymbolMatch]]"
+
+
+def no_symbols(query: str, wanted: Callable[[], bool]) -> "list[SymbolMatch]":
+    """Finds none."""
+    return []
+
+
+def _symbol_choice(one: "SymbolMatch") -> Completion:
+    """Returns the choice of a definition: its file, and the name that `read` finds it by."""
+    about = f"{one.kind} · {one.path}:{one.line}"
+    return Completion(f"{one.path}#{one.name}", about, label=one.name)
+
 
 # Prompt history: earlier messages, reached with the arrow keys; drafts are kept.
 
@@ -131,7 +149,7 @@ SIGN, SHELL_SIGN = "> ", "$ "
 SHELL_NOTE: Final = "Shell: Enter runs this line on your machine."
 PASTE_NOTE: Final = "The full paste is sent. Tab after its marker expands it."
 SEARCH_NOTE: Final = "Search your messages: Enter use, Esc cancel."
-NO_FILE: Final = "No matching files."
+NO_FILE: Final = "No matching files, folders or symbols."
 LOADING: Final = "Finding files…"
 NO_ENTRY: Final = "No matching messages."
 
@@ -200,6 +218,7 @@ class PromptInput(Vertical):
         self,
         commands: Sequence[Completion] = (),
         files: Callable[[], list[str]] = list,
+        symbols: "Symbols" = no_symbols,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
@@ -207,6 +226,7 @@ class PromptInput(Vertical):
         self.history = PromptHistory()
         self.waits = False  # messages are queued: they come before the history
         self._files = files
+        self._symbols = symbols
         self._names: list[str] | None = None
         self._piece: CompletionTarget | None = None
         self._unwanted: CompletionTarget | None = (
@@ -395,16 +415,21 @@ class PromptInput(Vertical):
         """Finds files in a thread; they are listed again whenever a name is begun."""
         with suppress(AssentError):  # then there are none to choose from
             if self._names is None or not piece.query:
-                self._names = self._files()
-        found = self._Found(piece, matching_files(piece.query, self._names or ()))
+                self._names = with_folders(self._files())
+        files = matching_files(piece.query, self._names or ())
         with suppress(RuntimeError):  # the screen has just been closed
-            self.post_message(found)
+            self.post_message(self._Found(piece, files))
+            with suppress(AssentError):
+                found = self._symbols(piece.query, lambda: piece == self._piece)
+                symbols = [_symbol_choice(one) for one in found]
+                if symbols:
+                    self.post_message(self._Found(piece, with_symbols(piece.query, files, symbols)))
 
     @on(_Found)
     def _offer_files(self, event: _Found) -> None:
         event.stop()
         if event.piece == self._piece:
-            self._offers.show(event.choices, NO_FILE)
+            self._offers.show(event.choices, NO_FILE, keep=True)
             self._editor.offering = self._offers.is_open
 
     def _take(self) -> None:
