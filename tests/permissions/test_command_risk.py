@@ -100,8 +100,9 @@ def test_f90_a_level_with_reasons(text: str, level: str) -> None:
 
 # Work that is gone afterwards, or can only be found by one who knows git well.
 GIT_DISCARDS = (
-    "git checkout -- .", "git checkout .", "git checkout a.txt", "git checkout src/", "git checkout -f",
-    "git checkout --force main", "git checkout --forc main", "git checkout -qf main",
+    "git checkout -- .", "git checkout .", "git checkout a.txt", "git checkout src/",
+    "git checkout -f", "git checkout --force main", "git checkout --forc main",
+    "git checkout -qf main",
     "git checkout -B main x", "git checkout HEAD a", "git checkout -q HEAD a", "git checkout -p",
     "git checkout --ours a", "git checkout --theirs a", "git checkout '*.py'", "git checkout ../x",
     "git checkout :/", "git checkout --pathspec-from-file=a", "git restore .",
@@ -116,20 +117,22 @@ GIT_DISCARDS = (
     "git repack -a -d", "git tag -d v1", "git tag --delete v1", "git tag -f v1", "git tag -af v1",
     "git read-tree -u --reset x", "git read-tree --reset x", "git symbolic-ref -d HEAD",
     "git mv -f a b", "git notes remove x", "git merge --abort", "git cherry-pick --abort",
-    "git submodule deinit -f x", "git -C . checkout -- .", "git -P checkout -f", "make && git clean -f",
+    "git submodule deinit -f x", "git -C . checkout -- .", "git -P checkout -f",
+    "make && git clean -f",
     "timeout 5 git checkout -f", "git --no-pager branch -D x", "sh -c 'git switch -f x'",
 )  # fmt: skip
 GIT_OVERWRITES_THE_REMOTE = (
-    "git push --force", "git push -f origin x", "git push -fu origin x", "git push --force-with-lease",
-    "git push --forc", "git push origin +x", "git push origin :x", "git push -d origin x",
-    "git push --delete origin x", "git push --mirror", "git push --prune origin",
+    "git push --force", "git push -f origin x", "git push -fu origin x",
+    "git push --force-with-lease", "git push --forc", "git push origin +x", "git push origin :x",
+    "git push -d origin x", "git push --delete origin x", "git push --mirror",
+    "git push --prune origin",
 )  # fmt: skip
 GIT_KEEPS = (
     "git checkout main", "git checkout feature/x", "git checkout v1.2", "git checkout -",
     "git checkout -b x", "git checkout -b x origin/main", "git checkout --detach", "git branch x",
     "git branch -m a b", "git branch --sort -committerdate", "git switch main", "git switch -c x",
-    "git tag v1", "git tag -a v1 -m x", "git tag -l --sort -creatordate", "git reset a", "git stash",
-    "git mv a b", "git merge x", "git commit -m '--force -f'",
+    "git tag v1", "git tag -a v1 -m x", "git tag -l --sort -creatordate", "git reset a",
+    "git stash", "git mv a b", "git merge x", "git commit -m '--force -f'",
 )  # fmt: skip
 
 

@@ -443,6 +443,7 @@ class EffectRunner:
             lambda: self._plan(wish),
             self._tools,
             wish.permissions,
+            wish.call,
         )
         outcome, metadata = done.outcome, dict(done.outcome.metadata)
         if done.staged is not None and done.plan is not None:
@@ -490,6 +491,7 @@ class EffectRunner:
             seconds_left=tools.seconds_left,
             mask=tools.redact,
             suggest=suggest,
+            call=StreamDelta("output", "", wish.call.id, wish.call.tool),
         )
         return EffectDone(carried)
 

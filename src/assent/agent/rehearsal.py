@@ -10,6 +10,8 @@ from math import inf
 from time import monotonic
 from typing import Final
 
+from msgspec.structs import replace
+
 from assent.core.errors import SCRATCH_COPY, AssentError, Refused
 from assent.core.llm import StreamDelta
 from assent.core.paths import typed_line
@@ -23,6 +25,7 @@ from assent.planning.rehearsals import Rehearsals
 from assent.runs.rehearsal import CommandBegins, PlanRehearser, RehearsalRequest
 from assent.tools.outcome import missing_capability
 
+OUTPUT: Final = StreamDelta("output", "")  # of no call
 COMMAND_S: Final = 600.0  # most that one command of a model's rehearsal gets
 TOTAL_S: Final = 1800.0  # and all of them together
 MAX_FAILED_CHARS: Final = 4000  # of the output of a command that failed; the end is shown
@@ -68,13 +71,15 @@ class DraftRehearsals:
         seconds_left: Callable[[], float | None],
         mask: Callable[[str], str],
         suggest: bool = True,
+        call: StreamDelta = OUTPUT,
     ) -> Generator[StreamDelta, None, EffectResult]:
         """Rehearses a plan and streams what its commands print; returns the report.
 
         `commands` are the model's; without any, those that verify plans here are run. `hidden` is
         what the model may not read: its commands do not, either. `seconds_left` are those of the
         turn, and `mask` takes secrets out of what is said. With `suggest` nothing is tried where no
-        command verifies plans and the project's files suggest one; else the draft alone is.
+        command verifies plans and the project's files suggest one; else the draft alone is. What is
+        streamed is of the `call`.
         """
         if record is None or record.state in CLOSED_STATES:
             return EffectResult(NOTHING_STAGED)
@@ -93,7 +98,7 @@ class DraftRehearsals:
                 left=_deadline(seconds_left),
                 path_limits=hidden,
             )
-            found = yield from self._streamed(record, request, mask)
+            found = yield from self._streamed(record, request, mask, call)
         except Refused as refused:
             if refused.lacks != SCRATCH_COPY:
                 raise
@@ -110,16 +115,20 @@ class DraftRehearsals:
         return self._rehearsals.suggested()
 
     def _streamed(
-        self, record: PlanRecord, request: RehearsalRequest, mask: Callable[[str], str]
+        self,
+        record: PlanRecord,
+        request: RehearsalRequest,
+        mask: Callable[[str], str],
+        call: StreamDelta,
     ) -> Generator[StreamDelta, None, Rehearsal]:
         with closing(self._rehearser.rehearse(record, request)) as parts:
             for part in parts:
                 match part:
                     case CommandBegins(line, number, total):
-                        yield StreamDelta("output", mask(f"[{number}/{total}] {line}\n"))
+                        yield replace(call, text=mask(f"[{number}/{total}] {line}\n"))
                     case OutputChunk(content):
                         text = content.decode("utf-8", "backslashreplace")
-                        yield StreamDelta("output", mask(text))
+                        yield replace(call, text=mask(text))
                     case Rehearsal():
                         return part
                     case RehearsedCommand():

@@ -11,7 +11,7 @@ import msgspec
 
 from assent.agent.draft_results import DraftResults
 from assent.core.errors import AssentError, Refused
-from assent.core.llm import StreamDelta
+from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import display_path, normalize, one_line
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.record import CLOSED_STATES, PlanRecord
@@ -154,6 +154,7 @@ class ScratchCommands:
         begin: Callable[[], PlanSteps],
         tools: CopyTools,
         permissions: PermissionContext,
+        call: ToolCall,
     ) -> Generator[SessionEvent | StreamDelta, None, ScratchCommandDone]:
         """Runs a command; yields its output, and what has to be recorded before it is staged.
 
@@ -170,7 +171,7 @@ class ScratchCommands:
             with closing(copy.run(command, self._place(wanted), limits)) as parts:
                 for chunk in heard.take(parts):
                     text = chunk.content.decode("utf-8", "backslashreplace")
-                    yield StreamDelta("output", tools.redact(text))
+                    yield StreamDelta("output", tools.redact(text), call.id, call.tool)
             found = copy.changes()
             outcome = _said(heard.collected(wanted.line), found, operations)
             if not wanted.keep:

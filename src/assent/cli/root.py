@@ -63,7 +63,8 @@ def command(arguments: Sequence[str]) -> int:
         raise UsageError("Missing subcommand.", f"{path} --help") from None
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else _named(arguments)
-        raise UsageError(error.format_message(), f"{path} --help") from None
+        words = " ".join(error.format_message().split())  # a choice is listed in lines with tabs
+        raise UsageError(words, f"{path} --help") from None
     except CommandInterrupted as stopped:
         if sys.stderr.isatty():
             print(file=sys.stderr)  # below the ^C that the terminal shows

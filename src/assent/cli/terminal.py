@@ -280,6 +280,10 @@ def _exit_interrupted() -> None:
 # Keeps a turn's output back while a person is asked something on the same terminal.
 
 
+def _nothing() -> None:
+    pass
+
+
 class ScreenLock:
     """Keeps a question the last thing on screen until it is answered."""
 
@@ -287,6 +291,13 @@ class ScreenLock:
         self._lock = RLock()
         self._asking = 0
         self._held: list[Callable[[], None]] = []
+        self.before_asking: Callable[[], None] = _nothing  # takes away what is in the way
+
+    def show_now(self, write: Callable[[], None]) -> None:
+        """Writes now, or never if the user is being asked."""
+        with self._lock:
+            if not self._asking:
+                write()
 
     def show(self, write: Callable[[], None]) -> None:
         """Writes now, or after the answer if the user is being asked."""
@@ -300,6 +311,7 @@ class ScreenLock:
     def asking(self) -> Iterator[None]:
         """Holds back what others write until the user has answered."""
         with self._lock:
+            self.before_asking()
             self._asking += 1
         try:
             yield

@@ -1,7 +1,7 @@
 """The scripted model: answers from a file, turn by turn, and can simulate server faults."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -150,7 +150,7 @@ class ScriptedModel:
             after = 1.0 if fault == "rate_limit_after" else -1.0
             raise Unavailable(f"{self._name} {BEFORE[fault]}.", "", after)
         parts = _parts(turn, f"{prompt.kind}_{number}")
-        yield from _deltas(turn, drip=fault == "drip", half=fault in DURING)
+        yield from _deltas(parts, drip=fault == "drip", half=fault in DURING)
         if fault in DURING:
             raise Unavailable(f"{self._name} {DURING[fault]}.")
         yield from map(PartCompleted, parts)
@@ -180,13 +180,20 @@ def _parts(turn: ScriptedTurn, serial: str) -> list[MessagePart]:
     return [*parts, *(ToolCall(f"call_{serial}_{n}", call.tool, call.args) for n, call in calls)]
 
 
-def _deltas(turn: ScriptedTurn, *, drip: bool, half: bool) -> Iterator[StreamEvent]:
-    said = [("reasoning", turn.reasoning), ("text", turn.text)]
-    said += [("call", msgspec.json.encode(call.args).decode()) for call in turn.calls]
-    for kind, text in said:
-        told = text[: len(text) // 2] if half else text
+def _deltas(parts: Sequence[MessagePart], *, drip: bool, half: bool) -> Iterator[StreamEvent]:
+    for part in parts:
+        match part:
+            case ReasoningPart(text):
+                of = StreamDelta("reasoning", text)
+            case TextPart(text):
+                of = StreamDelta("text", text)
+            case ToolCall(id, tool, args):
+                of = StreamDelta("call", msgspec.json.encode(args).decode(), id, tool)
+            case _:
+                continue
+        told = of.text[: len(of.text) // 2] if half else of.text
         for piece in told if drip else re.findall(r"\s*\S+\s*", told):
-            yield StreamDelta(kind, piece)
+            yield msgspec.structs.replace(of, text=piece)
 
 
 def _aside(prompt: ModelRequest) -> Iterator[StreamEvent]:

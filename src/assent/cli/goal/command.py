@@ -3,6 +3,7 @@
 It shows the result of the turn.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Generator
@@ -41,6 +42,7 @@ from assent.cli.goal.result import (
     refused_notices,
     turn_error,
 )
+from assent.cli.goal.waiting import WaitingTurnOutput
 from assent.cli.output import CliOutput
 from assent.cli.registry import overview
 from assent.cli.stdin import (
@@ -110,7 +112,10 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
         person = asker(may_ask=may_ask, later=goal.later, screen=screen)
         work = open_session_runtime(goal.folder, person, wanted)
         with closing(work):
-            held = DeferredTurnOutput(turn_output(goal.form, output, asks=person.present), screen)
+            plain = turn_output(goal.form, output, asks=person.present)
+            if sys.stderr and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+                plain = WaitingTurnOutput(plain, screen)
+            held = DeferredTurnOutput(plain, screen)
             shown = _ringing(held, work.notify, goal)
             said, typed = words, UserTyped(goal.words)
             if written is not None:

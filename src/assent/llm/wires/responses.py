@@ -103,6 +103,7 @@ class _ResponsesBody(msgspec.Struct):
 class _ResponsesEvent(msgspec.Struct):
     type: str = ""
     delta: str | dict[str, Any] | None = None
+    output_index: int | None = None
     item: msgspec.Raw = msgspec.Raw(b"{}")
     response: _ResponsesBody | None = None
     error: _ResponsesError | None = None
@@ -111,6 +112,14 @@ class _ResponsesEvent(msgspec.Struct):
 
 
 _LINE, _ITEM = msgspec.json.Decoder(_ResponsesEvent), msgspec.json.Decoder(_ResponsesItem)
+
+
+class _GrowingCall(msgspec.Struct, frozen=True):
+    """The call whose arguments are arriving; items come one after the other."""
+
+    at: int | None = None
+    id: str = ""
+    tool: str = ""
 
 
 class ResponsesDecoder:
@@ -125,6 +134,7 @@ class ResponsesDecoder:
         self._saying = {"text": TextBuffer(), "reasoning": TextBuffer()}
         self._serial = serial
         self._calls = 0
+        self._growing = _GrowingCall()
         self._last = _ResponsesEvent()
         self._refusal = ""
 
@@ -134,7 +144,9 @@ class ResponsesDecoder:
             return
         line = _LINE.decode(event.data)
         if line.type in DELTAS and isinstance(line.delta, str):
-            yield self._piece(DELTAS[line.type], line.delta)
+            yield self._piece(DELTAS[line.type], line.delta, line.output_index)
+        elif line.type == "response.output_item.added":
+            self._growing = self._begun(_ITEM.decode(line.item), line.output_index)
         elif line.type == "response.output_item.done":
             yield from self._item(line.item)
         elif line.type in LAST:
@@ -157,10 +169,19 @@ class ResponsesDecoder:
         if text:
             yield PartCompleted(TextPart(text))
 
-    def _piece(self, kind: str, piece: str) -> StreamDelta:
+    def _begun(self, item: _ResponsesItem, at: int | None) -> "_GrowingCall":
+        """Returns the call that an item is, with the id that it will have; none if it is none."""
+        if item.type != "function_call":
+            return _GrowingCall()
+        id = item.call_id or f"{self._serial}_{self._calls + 1}"
+        return _GrowingCall(at, id, item.name or "")
+
+    def _piece(self, kind: str, piece: str, at: int | None = None) -> StreamDelta:
         self._live.add(_METERED.get(kind, kind), piece)
         if kind in self._saying:
             self._saying[kind].append(piece)
+        if kind == "call" and self._growing.id and at == self._growing.at:
+            return StreamDelta(kind, piece, self._growing.id, self._growing.tool)
         return StreamDelta(kind, piece)
 
     def _stop(self, response: _ResponsesBody) -> StopReason:
