@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -131,6 +132,31 @@ class Terminal:
         self._settings = termios.tcgetattr(self._master)
         os.close(self._master)
         return self._ended()
+
+    def hang_up_only(self) -> None:
+        """Takes the terminal away, and waits for nothing."""
+        os.close(self._master)
+
+    def reap(self) -> int:
+        """Returns the exit code of a program that has ended."""
+        return int(self._process.wait(PATIENCE))
+
+    def kill(self) -> None:
+        """Ends a program that should have ended by itself."""
+        self._process.kill()
+        self._process.wait(PATIENCE)
+
+    def wait_for_bytes(self, count: int) -> None:
+        """Waits until that many bytes were written, or no more come."""
+        while len(self.screen) < count and select.select([self._master], [], [], LONG_S)[0]:
+            assert self._read(), self.screen
+
+    def read_for(self, seconds: float) -> None:
+        """Takes what is written for a time: a terminal that nobody reads would hold it up."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if select.select([self._master], [], [], left)[0] and not self._read():
+                return
 
     def end(self) -> Answer:
         """Reads the screen to its end and returns what went to the pipes."""
