@@ -76,7 +76,7 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         assert reader.panel.line_view.scroll_offset.y == 0
         smaller = reader.panel.digest()
         assert smaller != whole
-        await reader.seat.shows(smaller)
+        await reader.seat.shows(smaller[:12])
         await reader.seat.shows("excluded  write short.txt")
         await reader.press("1", "y")
         assert reader.approvals == []
@@ -103,7 +103,7 @@ def test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again(stage: Stage)
         await reader.reads()
         assert reader.panel.digest() == whole
         await reader.press("right_square_bracket", "space")
-        await reader.seat.shows("excluded   nothing")
+        await reader.seat.until(lambda: "excluded" not in reader.seat.text())
         await reader.to_the_end()
         await reader.press("1", "o")
         await reader.closed()
@@ -156,7 +156,7 @@ def test_g9_what_was_read_before_is_said_and_only_the_difference_is_new(stage: S
 
     async def again(reader: Reader) -> None:
         await reader.open()
-        await reader.seat.shows("Since your last review (digest ")
+        await reader.seat.shows("Since your last review")
         await reader.seat.shows("Since your last review: 1 added")
         titles = [sheet.lines[0].text for sheet in reader.panel.line_view.sections]
         assert [title for title in titles if ". write" in title] == [

@@ -1,19 +1,24 @@
 """The pages of a review: nothing is left out, risks come first, and comments find their lines."""
 
+import re
+
 import msgspec
 import pytest
 
 from assent.core.digest import sha256
 from assent.core.plan.comment import Comment, CommentAnchor, CommentState, PlacedComment
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
+from assent.core.plan.plan import ReliedOnFile
 from assent.core.plan.record import PlanState
 from assent.core.plan.rehearsal import Rehearsal, RehearsedCommand
-from assent.render.lines import BLANK, Line
+from assent.render.lines import BLANK, Line, spans_text
 from assent.render.rehearsal import rehearsal_lines
 from assent.render.review import OperationReview, Review
 from assent.render.review_changes import ReviewChanges
 from assent.tui.line_view import LinePosition, Section
 from assent.tui.panels.approval.review import (
+    ALL_OF_IT,
+    NO_DIGEST,
     ReviewContext,
     anchor_at,
     context_lines,
@@ -22,7 +27,7 @@ from assent.tui.panels.approval.review import (
     operation_section,
     review_sections,
     suggestion_at,
-    title_lines,
+    title_line,
     undo_limits,
     unseen_text,
 )
@@ -61,7 +66,7 @@ def test_risks_come_first_and_the_end_says_so() -> None:
         "risks", "since", "text", "operation 1", "operation 2", "operation 3", "end",
     ]  # fmt: skip
     *_, end = review_sections(review())
-    assert end.lines[-1] == Line("digest", DIGEST)
+    assert end.lines[-1] == Line("dim", ALL_OF_IT)
 
 
 def test_a_file_that_differs_is_said_before_everything() -> None:
@@ -88,21 +93,24 @@ def test_what_to_know_of_the_place_is_said_before_the_risks() -> None:
     assert second.key == "risks"
 
 
-@pytest.mark.parametrize("width", [71, 76, 200])
-def test_the_whole_digest_stands_on_one_line_where_it_fits(width: int) -> None:
-    assert title_lines(review(), width) == [
-        Line("heading", "Plan work · Waiting for approval"),
-        Line("digest", f"digest {DIGEST}"),
-    ]
+def test_the_title_has_the_beginning_of_the_digest_and_the_end_does_not_repeat_it() -> None:
+    title = title_line(review())
+    assert title.text == f"Plan work · Waiting for approval · {DIGEST[:12]}"
+    assert spans_text(title.spans) == title.text
+    assert title.spans[-1].role == "gutter"
+    *_, end = review_sections(review())
+    assert not any(DIGEST[:12] in line.text for line in end.lines)
+    assert NO_DIGEST in title_line(review(digest="", state=PlanState.DRAFTING)).text
 
 
-@pytest.mark.parametrize("width", [20, 40, 70])
-def test_where_it_does_not_fit_its_start_comes_first_and_then_all_the_rest(width: int) -> None:
-    head, first, *rest = title_lines(review(), width)
-    assert head.style == "heading"
-    assert first == Line("digest", f"digest {DIGEST[:12]}")
-    assert "".join(line.text for line in rest) == DIGEST[12:]
-    assert all(len(line.text) <= width for line in rest)
+def test_no_line_of_a_review_has_an_id_or_a_digest() -> None:
+    since = ReviewChanges("e" * 64, text_diff="--- last review\n+++ now\n@@ -1 +1 @@\n-a\n+b\n")
+    relied = (ReliedOnFile(b"setup.py", "f" * 64),)
+    found = review(since=since, relied_on=relied)
+    texts = [line.text for sheet in review_sections(found) for line in sheet.lines]
+    assert not [text for text in texts if re.search("[0-9a-f]{12}", text)]
+    assert "relies on  setup.py" in texts
+    assert not [text for text in texts if text.startswith(("---", "+++", "@@", "diff --git"))]
 
 
 def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
@@ -136,7 +144,7 @@ def test_what_was_not_shown_is_counted() -> None:
         f"{whole - 1} lines, including operations 1 to 3"
     )
     assert unseen_text(sheets, LinePosition("operation 3", 0)).endswith("including operation 3")
-    assert unseen_text(sheets, LinePosition("end", 0)) == "2 lines"
+    assert unseen_text(sheets, LinePosition("end", 0)) == "1 line"
 
 
 def at(found: Review, key: str, words: str) -> CommentAnchor | None:

@@ -87,7 +87,8 @@ def test_g22_only_the_shown_option_is_approved_and_the_others_are_discarded(
         digest = plans(reader)[SHORT].digest
         await reader.to_the_end()
         await reader.press("1")
-        await reader.seat.shows(f"Approve {digest[:12]}…? This discards the other options: {LONG}.")
+        await reader.seat.shows(digest)
+        await reader.seat.shows(f"This discards the other options: {LONG}.")
         await reader.press("y")
         await reader.seat.until(lambda: plans(reader)[SHORT].state == "COMPLETED")
         assert plans(reader)[LONG].state == "DISCARDED"

@@ -17,6 +17,7 @@ from assent.tui.panels.approval import state
 from assent.tui.panels.approval.review import OPERATION, RISKS
 from assent.tui.panels.approval.state import MOVING, PLAN_ACTIONS
 from assent.tui.panels.feedback import FeedbackPanel
+from assent.tui.panels.help import HelpPanel
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.plan_list import HistoryPanel
 from assent.tui.panels.text_input import TextInputPanel
@@ -44,11 +45,13 @@ OPENED: dict[str, type[Panel[Any]]] = {
     "2": FeedbackPanel,
     "c": TextInputPanel,
     "m": TextInputPanel,
+    "question_mark": HelpPanel,
 }
 EDITING = "test_f2_the_editor_opens_and_what_was_written_is_a_new_plan"
 HALTING = "test_a_halt_offers_three_ways_and_each_takes_two_keys"
 FINDING = "test_g22_findings_are_kept_and_dismissed_by_keys_and_only_kept_ones_are_sent"
 ELSEWHERE = {
+    "d": "test_a_wide_review_is_side_by_side_until_it_is_switched_and_that_is_remembered",
     "f": FINDING,
     "plus": FINDING,
     "minus": FINDING,
@@ -63,6 +66,7 @@ OTHERS = {
     "EXIT": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
     "MARK": "test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approved",
     "WITHOUT": "test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again",
+    "ONE": "test_one_operation_is_taken_back_and_the_rest_stays",
     "OPTION": "test_g22_options_are_compared_first_and_a_key_shows_the_next",
     "YES": "test_f38_1_and_y_approve_and_build",
     "ONLY": "test_f38_1_and_o_approve_and_nothing_is_built",

@@ -219,7 +219,7 @@ def test_f29_a_plan_is_reviewed_looked_back_at_and_deleted_from_the_list(stage: 
         await seat.opened(ApprovalPanel)
         await Reader(seat).press("escape")
         await seat.opened(PlanList)
-        await seat.press("ctrl+y")
+        await seat.press("ctrl+l")
         await seat.opened(HistoryPanel)
         await seat.press("escape")
         await seat.opened(PlanList)

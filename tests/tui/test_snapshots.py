@@ -3,7 +3,7 @@
 There are three sizes of each. `make test` compares one of them, `make screens` all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.scripts import turn, write
+from tests.cli.scripts import Turn, turn, write
 from tests.tui.harness import Stage
 from tests.tui.scenes import (
     ASKING,
@@ -210,6 +210,16 @@ async def rewinds(theatre: Theatre) -> None:
     await theatre.keep("rewind-files")
 
 
+def with_critic(stage: Stage, turns: Sequence[Turn]) -> None:
+    """Puts the project onto a stage, with a second model that criticises its plan."""
+    prepare(stage, *PLANNING)
+    (stage.root / "critic.json").write_bytes(msgspec.json.encode({"children": {"critic": turns}}))
+    config = stage.config.read_text("utf-8")
+    stage.config.write_text(
+        f"{config}\n[plan]\ncritic = 'scripted:critic.json'\n", encoding="utf-8"
+    )
+
+
 def sizes(usual: tuple[int, int]) -> pytest.MarkDecorator:
     """Has a test draw at every size if asked for that, else at the one that is named."""
     return pytest.mark.parametrize("size", SIZES if EVERY_SIZE else [usual], ids=str)
@@ -236,12 +246,7 @@ def test_options(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
 
 @sizes(MIDDLE)
 def test_critic(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
-    prepare(stage, *PLANNING)
-    (stage.root / "critic.json").write_bytes(msgspec.json.encode({"children": {"critic": CRITIC}}))
-    config = stage.config.read_text("utf-8")
-    stage.config.write_text(
-        f"{config}\n[plan]\ncritic = 'scripted:critic.json'\n", encoding="utf-8"
-    )
+    with_critic(stage, CRITIC)
     check(played(stage, criticises, size), tmp_path)
 
 

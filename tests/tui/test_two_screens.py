@@ -53,7 +53,7 @@ def who(stage: Stage) -> str:
     [
         (approve, "plan work was approved by {} (digest); /build work builds it."),
         (reject, "plan work was rejected by {} and is a draft again."),
-        (build, "plan work was built by run "),
+        (build, "plan work was built, approved by {}"),
         (discard, "plan work was discarded by {}."),
     ],
 )
@@ -277,7 +277,7 @@ def test_an_open_list_of_runs_follows_and_stays_at_its_run(stage: Stage) -> None
         assert paper.position.key == first
         await seat.press("enter")
         await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
-        await seat.shows(f"Undo of run {first}")
+        await seat.shows("Undo of plan one")
 
     stage.show(sit, size=(200, 50))
 
@@ -288,33 +288,34 @@ def test_an_open_undo_closes_and_says_who_undid_it(stage: Stage) -> None:
     async def sit(seat: Seat) -> None:
         seat.app.run_slash("/undo")
         await seat.opened(UndoPanel)
-        by = undo(stage)
+        undo(stage)
         await seat.until(lambda: not seat.app.is_open(UndoPanel))
         await seat.rest()
         told = " ".join(seat.text().split())
-        assert f"run {run} of plan one was undone by run {by}, approved by {who(stage)}" in told
+        assert f"plan one was undone, approved by {who(stage)}" in told
+        assert run not in told
         seat.app.run_slash("/redo")
         await seat.opened(UndoPanel)
-        by = undo(stage, "redo")
+        undo(stage, "redo")
         await seat.until(lambda: not seat.app.is_open(UndoPanel))
         await seat.rest()
-        assert f"was redone by run {by}" in " ".join(seat.text().split())
+        assert "plan one was redone, approved by" in " ".join(seat.text().split())
 
     stage.show(sit, size=(400, 50))
 
 
 def test_an_undo_that_others_were_faster_with_does_not_speak_of_changed_files(stage: Stage) -> None:
-    run = built(stage, "one", "a")
+    built(stage, "one", "a")
 
     async def sit(seat: Seat) -> None:
         seat.app.run_slash("/undo")
         panel = await seat.opened(UndoPanel)
-        by = undo(stage)
+        undo(stage)
         panel._take_back()  # before the screen has looked
         await seat.until(lambda: not seat.app.is_open(UndoPanel))
         await seat.rest()
         told = " ".join(seat.text().split())
-        assert f"run {run} of plan one was undone by run {by}" in told
+        assert "plan one was undone, approved by" in told
         assert "Files changed" not in told
         assert stage.files() == {}
 
@@ -339,17 +340,17 @@ def test_an_undo_stays_open_while_others_do_something_else(stage: Stage) -> None
 
 
 def test_an_open_review_of_what_was_built_says_that_it_was_undone(stage: Stage) -> None:
-    run = built(stage, "one", "a")
+    built(stage, "one", "a")
 
     async def sit(seat: Seat) -> None:
         reader = Reader(seat)
         for verb, what in (("undo", "undone"), ("redo", "redone")):
             await reader.open()
-            by = undo(stage, verb)
+            undo(stage, verb)
             await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
             await seat.rest()
             told = " ".join(seat.text().split())
-            assert f"run {run} of plan one was {what} by run {by}, approved by" in told
+            assert f"plan one was {what}, approved by" in told
 
     stage.show(sit, size=(400, 50))
 

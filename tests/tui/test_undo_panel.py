@@ -9,7 +9,7 @@ from tests.tui.panel_actions import LONG, Reader, proposed
 from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.state import ApprovalStage as At
-from assent.tui.panels.undo import RunsPanel, UndoPanel
+from assent.tui.panels.undo import ONLY_ONE, RunsPanel, UndoPanel
 
 Act = Callable[[Reader], Awaitable[None]]
 
@@ -49,15 +49,17 @@ def test_an_undo_is_shown_with_its_digest_and_applied_after_a_yes(stage: Stage) 
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
-        await reader.seat.shows(f"Undo of run {run}")
-        await reader.seat.shows(digest)
+        await reader.seat.shows(f"Undo of plan work · {digest[:12]}")
+        assert run not in reader.seat.text().split("\n")[1]
         await reader.press("1")
         await reader.seat.shows("Read to the end first")
         await reader.to_the_end()
         await reader.press("1", "enter")
         assert reader.at() is At.READING
         assert there(stage) == {"short.txt": b"short\n", "long.txt": LONG}
-        await reader.press("1", "y")
+        await reader.press("1")
+        await reader.seat.shows(digest)
+        await reader.press("y")
         await reader.seat.until(lambda: there(stage) == {})
         await reader.seat.rest()
         assert reader.app.engine.history.undone(run) == "all"
@@ -93,12 +95,12 @@ def test_f141_a_redo_is_shown_and_applied_like_an_undo(stage: Stage) -> None:
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel(again=True))
-        await reader.seat.shows("Redo of run")
-        await reader.seat.shows(digest)
+        await reader.seat.shows(f"Redo of plan work · {digest[:12]}")
         await reader.seat.shows("1 redo (at the end")
         await reader.to_the_end()
         await reader.press("1")
-        await reader.seat.shows(f"Apply redo {digest[:12]}…? y redo now")
+        await reader.seat.shows(digest)
+        await reader.seat.shows("y redo now")
         await reader.press("y")
         await reader.seat.until(lambda: there(stage) == {"short.txt": b"short\n", "long.txt": LONG})
         await reader.seat.rest()
@@ -112,14 +114,14 @@ def test_one_operation_is_taken_back_and_the_rest_stays(stage: Stage) -> None:
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
         whole = reader.panel.digest()
-        await reader.press("right_square_bracket", "space")
+        await reader.press("right_square_bracket", "i")
         await reader.seat.until(lambda: reader.panel.digest() != whole)
         await reader.reads()
-        await reader.seat.shows("only operation")
+        await reader.seat.shows(ONLY_ONE)
         await reader.press("w")
         await reader.seat.until(lambda: reader.panel.digest() == whole)
         await reader.reads()
-        await reader.press("right_square_bracket", "space")
+        await reader.press("right_square_bracket", "i")
         await reader.seat.until(lambda: reader.panel.digest() != whole)
         await reader.reads()
         await reader.to_the_end()
@@ -132,19 +134,19 @@ def test_one_operation_is_taken_back_and_the_rest_stays(stage: Stage) -> None:
 
 
 def test_another_run_is_chosen_from_the_list(stage: Stage) -> None:
-    first = built(stage, one=b"one\n")
-    second = built(stage, "more", two=b"two\n")
+    built(stage, one=b"one\n")
+    built(stage, "more", two=b"two\n")
 
     async def act(reader: Reader) -> None:
         panel = UndoPanel()
         await shown(reader, panel)
-        await reader.seat.shows(f"Undo of run {second}")
+        await reader.seat.shows("Undo of plan more")
         await reader.press("h")
         await reader.seat.until(lambda: isinstance(reader.app.screen, RunsPanel))
         await reader.seat.shows("1 operation")
         await reader.seat.press("down", "enter")
         await reader.seat.until(lambda: reader.app.screen is panel)
-        await reader.seat.shows(f"Undo of run {first}")
+        await reader.seat.shows("Undo of plan work")
 
     stage.show(read_by(act))
 

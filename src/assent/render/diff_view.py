@@ -66,10 +66,21 @@ class FileDiff(msgspec.Struct, frozen=True):
         """How many lines change, and what else its header says, in words."""
         plus, minus = self.counts
         counts = " ".join([f"+{plus}"] * bool(plus) + [f"-{minus}"] * bool(minus))
+        return " · ".join(filter(None, [counts, self.news]))
+
+    @property
+    def news(self) -> str:
+        """What its header says beyond the name, in words: a new file, another mode."""
         old, new = (self._mode(start) for start in ("old mode ", "new mode "))
         modes = [f"mode {old} → {new}"] if old and new else []
         made = [_MADE.get(words, words) for words in self.about if not words.startswith(_TOLD)]
-        return " · ".join(filter(None, [counts, *made, *modes]))
+        return " · ".join([*made, *modes])
+
+    @property
+    def name(self) -> str:
+        """The path, and the one before if it is renamed."""
+        was = [words for words in self.about if words.startswith(_RENAMED)]
+        return f"{was[0].removeprefix(_RENAMED)} → {self.path}" if was else self.path
 
     def _mode(self, start: str) -> str:
         found = [words for words in self.about if words.startswith(start)]
@@ -89,6 +100,7 @@ _MADE: Final = {
 _SIGNS: Final[dict[str, RowKind]] = {"+": "added", "-": "removed", " ": "context", "\\": "note"}
 SIGN: Final[dict[RowKind, str]] = {"added": "+", "removed": "-"}
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_RENAMED: Final = "rename from "
 _PART: Final = "\ndiff --git "
 _NAMES: Final = ("diff --git ", "--- ", "+++ ", "index ", "similarity index ")
 _WORDS: Final = re.compile(r"\w+|\s+|.")
@@ -215,15 +227,15 @@ class NumberedDiff:
 
     def __init__(self, patch: str) -> None:
         self._patch = patch
-        self._files = diff_view(patch)
-        self._spans = [DiffSpans(file) for file in self._files]
+        self.files = diff_view(patch)
+        self._spans = [DiffSpans(file) for file in self.files]
         self.rows = [
             (at, number)
-            for at, file in enumerate(self._files)
+            for at, file in enumerate(self.files)
             for number, row in enumerate(file.rows)
             if row.kind != "gap" or row.text
         ]
-        numbers = [(row.old, row.new) for file in self._files for row in file.rows]
+        numbers = [(row.old, row.new) for file in self.files for row in file.rows]
         # How wide the numbers are of each file; there are none of a file that is not there.
         self._widths = [len(str(last)) for last in map(max, zip(*numbers, strict=True)) if last]
         self._sides = [side for side in (0, 1) if any(pair[side] for pair in numbers)]
@@ -237,7 +249,7 @@ class NumberedDiff:
     @property
     def summaries(self) -> list[str]:
         """Returns for each file how many lines change, and what else is to be known."""
-        return [file.summary for file in self._files]
+        return [file.summary for file in self.files]
 
     def lines(self) -> list[Line]:
         """Returns a line for each row, without spans."""
@@ -254,7 +266,7 @@ class NumberedDiff:
     def spans(self, at: int) -> Spans:
         """Returns the spans of a row, which make up its line."""
         file, number = self.rows[at]
-        row = self._files[file].rows[number]
+        row = self.files[file].rows[number]
         lead = Span(self._lead(row), "gutter")
         if row.kind in ("gap", "note"):
             return (Span(lead.text + row.text, "gutter"),)
@@ -267,7 +279,7 @@ class NumberedDiff:
         place_of = {place: at for at, place in enumerate(self.rows)}
         return [
             (left, right)
-            for number, file in enumerate(self._files)
+            for number, file in enumerate(self.files)
             for left, right in (
                 [place_of.get((number, row), NONE) for row in pair]
                 for pair in paired_rows(file.rows)
@@ -285,7 +297,7 @@ class NumberedDiff:
     def side_spans(self, at: int, column: int) -> Spans:
         """Returns the spans of a row in one column."""
         file, number = self.rows[at]
-        row = self._files[file].rows[number]
+        row = self.files[file].rows[number]
         lead = self._side_lead(row, column)
         if row.kind == "note":
             return (Span(lead + row.text, "gutter"),)
@@ -297,7 +309,7 @@ class NumberedDiff:
 
     def _row(self, at: int) -> DiffRow:
         file, number = self.rows[at]
-        return self._files[file].rows[number]
+        return self.files[file].rows[number]
 
     def _lead(self, row: DiffRow) -> str:
         if row.kind == "gap":
@@ -306,6 +318,23 @@ class NumberedDiff:
         columns = zip(self._sides, self._widths, strict=True)
         numbers = [str(pair[side] or "").rjust(width) for side, width in columns]
         return f"{' '.join(numbers)} {SIGN.get(row.kind, ' ')}"
+
+
+def numbered_lines(patch: str) -> list[Line]:
+    """Renders a patch with line numbers, and of its headers only what they tell.
+
+    A file is named where there are several, or where it is renamed; else what is above the patch
+    names it.
+    """
+    diff = NumberedDiff(patch)
+    lines = [Line(line.style, line.text, diff.spans(at)) for at, line in enumerate(diff.lines())]
+    found: list[Line] = []
+    for number, file in enumerate(diff.files):
+        named = len(diff.files) > 1 or file.name != file.path
+        about = " · ".join(filter(None, [file.name, file.summary])) if named else file.news
+        found += [Line("heading" if named else "dim", about)] if about else []
+        found += [line for line, (at, _) in zip(lines, diff.rows, strict=True) if at == number]
+    return found
 
 
 def _ends(words: Sequence[str]) -> list[int]:

@@ -56,6 +56,7 @@ from assent.render.comments import (
     with_comments,
 )
 from assent.render.diff import NOT_SHOWN, NOT_SHOWN_BUT, diff_lines, diff_text
+from assent.render.diff_view import numbered_lines
 from assent.render.estimate import estimate_text
 from assent.render.lines import BLANK, Line, Style, table_lines, untrusted_lines, wrapped_lines
 from assent.render.rehearsal import rehearsal_lines, rehearsal_row
@@ -410,12 +411,15 @@ def progress_lines(review: Review) -> Iterator[Line]:
         yield BLANK
 
 
-def declared_lines(review: Review) -> Iterator[Line]:
-    """Renders the remaining parts that the digest covers."""
+def declared_lines(review: Review, *, digests: bool = True) -> Iterator[Line]:
+    """Renders the remaining parts that the digest covers; digests of files only if wanted."""
     rows = [
         *(("may touch", visible_line(glob)) for glob in review.scope.files),
         *(("may run", visible_line(prefix)) for prefix in review.scope.commands),
-        *(("relies on", f"{visible_path(f.path)}  {f.digest}") for f in review.relied_on),
+        *(
+            ("relies on", f"{visible_path(f.path)}{f'  {f.digest}' if digests else ''}")
+            for f in review.relied_on
+        ),
     ]
     yield from table_lines("plain", rows)
     warnings = [f"`{key}` is ignored; use `{ours}`." for key, ours in _misspelt(review.text)]
@@ -453,12 +457,16 @@ def operation_lines(
     mark: str,
     comments: Sequence[PlacedComment] = (),
     colors: "Highlighter | None" = None,
+    about: str | None = None,
 ) -> list[Line]:
-    """Renders one operation; as a list, because there may be thousands with many lines each."""
+    """Renders one operation; as a list, because there may be thousands with many lines each.
+
+    `about` is shown instead of the operation's id.
+    """
     diff = colors.diff_lines if colors else diff_lines
     shown = diff(operation.diff) if operation.diff else _without_diff(operation)
     below = with_comments(shown, comments, operation.id)
-    return [*operation_header_lines(number, operation, mark), *below, BLANK]
+    return [*operation_header_lines(number, operation, mark, about), *below, BLANK]
 
 
 def _operation_text(number: int, operation: OperationReview, mark: str) -> str:
@@ -640,7 +648,7 @@ def operation_detail_lines(operation: OperationReview) -> Iterator[Line]:
     if operation.is_risky:
         yield BLANK
     if operation.diff:
-        yield from diff_lines(operation.diff)
+        yield from numbered_lines(operation.diff)
     elif isinstance(operation.op, RunCommand):
         yield from command_lines(operation.op, operation.unheld)
         yield from undo_gap_lines(operation)

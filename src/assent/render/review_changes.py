@@ -25,6 +25,7 @@ OTHER_CONTENT: Final = "Based on different file content than before."
 
 NamedOperation: TypeAlias = tuple[str, Operation]
 ReadBlob: TypeAlias = Callable[[str], bytes]  # the content of a digest
+DiffShown: TypeAlias = Callable[[str], Iterable[Line]]
 
 
 class ChangedOperation(msgspec.Struct, frozen=True):
@@ -99,8 +100,10 @@ def changes_text(found: ReviewChanges) -> str:
     return ", ".join(parts)
 
 
-def review_changes_lines(found: ReviewChanges) -> Iterator[Line]:
-    """Renders the differences, to be shown first."""
+def review_changes_lines(
+    found: ReviewChanges, diff_shown: DiffShown = diff_lines
+) -> Iterator[Line]:
+    """Renders the differences, to be shown first; `diff_shown` renders a patch."""
     yield Line("heading", since_text(found.digest))
     if found.nothing:
         yield Line("plain", "Nothing changed.")
@@ -110,7 +113,7 @@ def review_changes_lines(found: ReviewChanges) -> Iterator[Line]:
     yield from _named("added", "added", found.added)
     for one in found.changed:
         yield from wrapped_lines("hunk", f"changed  {_titled(one.was[1], one.now[1])}")
-        yield from _difference(one.diff)
+        yield from _difference(one.diff, diff_shown)
         yield from table_lines("removed", [(f"- {name}", value) for name, value in one.less])
         yield from table_lines("added", [(f"+ {name}", value) for name, value in one.more])
         if _made_on(one.was[1]) != _made_on(one.now[1]):
@@ -121,7 +124,7 @@ def review_changes_lines(found: ReviewChanges) -> Iterator[Line]:
         yield from wrapped_lines("plain", words)
     if found.text_diff != "":
         yield Line("plain", "Text edited:")
-        yield from _difference(found.text_diff)
+        yield from _difference(found.text_diff, diff_shown)
     if found.same:
         count = len(found.same)
         noun = "operation is" if count == 1 else "operations are"
@@ -255,8 +258,8 @@ def _titled(was: Operation, now: Operation) -> str:
     )
 
 
-def _difference(diff: str | None) -> Iterator[Line]:
+def _difference(diff: str | None, diff_shown: DiffShown) -> Iterator[Line]:
     if diff is None:
         yield Line("plain", NOT_SHOWN)
     else:
-        yield from diff_lines(diff)
+        yield from diff_shown(diff)

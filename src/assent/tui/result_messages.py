@@ -81,15 +81,14 @@ def decision_text(plan: PlanRecord, events: Sequence[Event], named: str = "") ->
     return f"In another terminal, plan {visible_line(plan.name)} {what}." if what else ""
 
 
-def undone_text(run: str, name: str, what: str, by: "tuple[PlanRecord, PlanRun] | None") -> str:
-    """Returns that a run of the named plan was undone or redone elsewhere, and by whom."""
+def undone_text(name: str, what: str, by: "tuple[PlanRecord, PlanRun] | None") -> str:
+    """Returns that the named plan was undone or redone elsewhere, and by whom."""
     who = ""
     if by is not None:
         plan, note = by
         spent = [one.approval.id for one in plan.consents if one.run == note.run]
-        who = f" by run {note.run}{_approved(plan, spent[-1] if spent else '')}"
-    told = f"run {visible_line(run)} of plan {visible_line(name)} was {what}{who}"
-    return f"In another terminal, {told}."
+        who = _approved(plan, spent[-1] if spent else "")
+    return f"In another terminal, plan {visible_line(name)} was {what}{who}."
 
 
 def _decided(plan: PlanRecord, event: EventBody, named: str) -> str:
@@ -101,14 +100,14 @@ def _decided(plan: PlanRecord, event: EventBody, named: str) -> str:
             return f"was rejected{_by(user)} and is a draft again"
         case PlanDiscarded(user=user):
             return f"was discarded{_by(user)}"
-        case RunStarted(run, approval=yes):
-            return f"is being built by run {run}{_approved(plan, yes)}"
-        case RunHalted(run):
-            return f"stopped in run {run} and needs a decision: /recover"
+        case RunStarted(approval=yes):
+            return f"is being built{_approved(plan, yes)}"
+        case RunHalted():
+            return "stopped and needs a decision: /recover"
         case RunEnded(run, outcome):
             spent = next((c.approval.id for c in plan.consents if c.run == run), "")
             how = "was built" if outcome == "done" else f"was built ({outcome.replace('_', ' ')})"
-            return f"{how} by run {run}{_approved(plan, spent)}"
+            return f"{how}{_approved(plan, spent)}"
         case _:
             return ""
 

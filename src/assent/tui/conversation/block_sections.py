@@ -112,6 +112,8 @@ def _lines(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
         case ReasoningBlock():
             yield BLANK
             yield from _thought(block, full, unfolded)
+        case ToolCallBlock(tool="question", state=state) if state != "error" and not unfolded:
+            pass  # the question itself is shown, and its answer
         case ToolCallBlock():
             yield from _called(block, full, unfolded)
         case QuestionBlock():

@@ -38,21 +38,22 @@ T = TypeVar("T")
 TOO_LOW: Final = "The question does not fit; make the terminal larger."
 COLUMNS_WIDTH: Final = 140  # of the terminal, from which diffs can be side by side
 TOO_NARROW: Final = f"Diffs stand side by side from {COLUMNS_WIDTH} columns on."
-LOW: Final = 18  # rows, below which all room is left to what is read
+LOW: Final = 30  # rows, below which the context takes one or two
+TINY: Final = 18  # rows, below which all room is left to what is read
 
 
 class DecisionPanel(DebouncedPanel[str]):
     """Four areas: the title, everything that is decided on, its context, and the actions."""
 
     DEFAULT_CSS = """
-    DecisionPanel #all { height: 1fr; margin: 1 0 0 0; }
+    DecisionPanel #all { height: 1fr; }
     DecisionPanel #context { height: auto; max-height: 9; border-top: solid $primary; }
     DecisionPanel #actions { height: auto; border-top: solid $primary; }
     DecisionPanel.wide > #frame { max-width: 240; }
-    DecisionPanel.low #all { margin: 0; }
-    DecisionPanel.low #context { display: none; }
-    DecisionPanel.low #panel-title { max-height: 3; }
-    DecisionPanel.low #panel-keys { max-height: 1; }
+    DecisionPanel.low #context { border: none; max-height: 2; color: $text-muted; }
+    DecisionPanel.tiny #context { display: none; }
+    DecisionPanel.tiny #panel-title { max-height: 3; }
+    DecisionPanel.tiny #panel-keys { max-height: 1; }
     """
     AUTO_FOCUS = "#all"
 
@@ -84,6 +85,10 @@ class DecisionPanel(DebouncedPanel[str]):
     def context(self, width: int) -> Sequence[Line]:
         """Returns the lines between the content and the actions."""
         raise NotImplementedError
+
+    def brief_context(self, width: int) -> Sequence[Line]:
+        """Returns the same where there is little room."""
+        return self.context(width)
 
     def digest(self) -> str:
         """Returns the digest that an approval would cover."""
@@ -172,6 +177,7 @@ class DecisionPanel(DebouncedPanel[str]):
 
     def on_resize(self, event: Resize) -> None:
         self.set_class(event.size.height < LOW, "low")
+        self.set_class(event.size.height < TINY, "tiny")
         self._lay_out(event.size.width)
         self.call_after_refresh(self.paint)
 
@@ -271,7 +277,8 @@ class DecisionPanel(DebouncedPanel[str]):
             self.asks()
         width = max(self.query_one("#actions").size.width, 20)
         self._fill("#panel-title", self.titles(width))
-        self._fill("#context", self.context(width))
+        low = self.has_class("low")
+        self._fill("#context", self.brief_context(width) if low else self.context(width))
         unseen = ""
         if self.standing.stage is ApprovalStage.SKIPPING:
             unseen = unseen_text(self.line_view.sections, self._last_in_sight())
@@ -288,9 +295,7 @@ class DecisionPanel(DebouncedPanel[str]):
 
     def _fill(self, zone: str, lines: Sequence[Line]) -> None:
         theme = chosen_theme(self.app.theme)
-        text = Text("\n", no_wrap=False).join(
-            [Text(line.text, style_in_theme(theme, line.style)) for line in lines]
-        )
+        text = Text("\n", no_wrap=False).join([_styled(line, theme) for line in lines])
         self.query_one(zone, Static).update(text)
 
     def _change(self, **changes: object) -> None:
@@ -302,6 +307,9 @@ class DecisionPanel(DebouncedPanel[str]):
                 self.told = READ_TO_END
             case ApprovalAction.LEAVE:
                 self.action_leave()
+            case ApprovalAction.HELP:
+                app = self.terminal
+                app.open("help", app.commands, app.own_commands, first="review")
             case ApprovalAction.LAYOUT:
                 self._change_layout()
             case ApprovalAction.RISKS:
@@ -345,6 +353,16 @@ class DecisionPanel(DebouncedPanel[str]):
         found = next((key for key in ahead if key.startswith(OPERATION)), "")
         if found:
             paper.reveal(LinePosition(found, 0))
+
+
+def _styled(line: Line, theme: str) -> Text:
+    """Returns a line in its style, with what is marked as a gutter dimmed."""
+    look, dim = style_in_theme(theme, line.style), style_in_theme(theme, "dim")
+    if not line.spans:
+        return Text(line.text, look)
+    return Text.assemble(
+        *[(span.text, dim if span.role == "gutter" else look) for span in line.spans]
+    )
 
 
 _MOVES: dict[ApprovalAction, Callable[[DecisionPanel], None]] = {

@@ -9,7 +9,7 @@ from typing import Final
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines
 from assent.tui.commands.command import GROUPS, CommandInfo
-from assent.tui.keys import KEY_CONTEXTS, rows_of
+from assent.tui.keys import KEY_CONTEXTS, Where, rows_of
 from assent.tui.panels.panel import LinesPanel
 from assent.tui.panels.picker import Picker, PickerRow
 from assent.tui.prompt.completion import Completion
@@ -30,14 +30,21 @@ HEAD: Final = (
 class HelpPanel(LinesPanel):
     """Shows keys and commands; `/` searches in them."""
 
-    def __init__(self, table: Sequence[CommandInfo], own: Sequence[Completion] = ()) -> None:
-        super().__init__("Help", list(help_lines(table, own)))
+    def __init__(
+        self,
+        table: Sequence[CommandInfo],
+        own: Sequence[Completion] = (),
+        first: Where = "anywhere",
+    ) -> None:
+        super().__init__("Help", list(help_lines(table, own, first)))
 
 
-def help_lines(table: Sequence[CommandInfo], own: Sequence[Completion] = ()) -> Iterator[Line]:
-    """Renders all keys by context, and all commands by topic."""
+def help_lines(
+    table: Sequence[CommandInfo], own: Sequence[Completion] = (), first: Where = "anywhere"
+) -> Iterator[Line]:
+    """Renders all keys by context, the one that the user is in first, and all commands."""
     yield from HEAD
-    for place in KEY_CONTEXTS:
+    for place in sorted(KEY_CONTEXTS, key=lambda place: place != first):
         yield BLANK
         yield Line("heading", CONTEXT_TITLES[place])
         yield from _rows(list(rows_of(place)))

@@ -299,7 +299,7 @@ class LinesPanel(Panel[None]):
     """Shows lines; it decides nothing."""
 
     DEFAULT_CSS = """
-    LinesPanel LineView { height: 1fr; margin: 1 0; }
+    LinesPanel LineView { height: 1fr; margin: 1 0 0 0; }
     """
     AUTO_FOCUS = "#lines"
     keys = "↑ ↓ PgUp PgDn scroll · / search, n next · Esc close"

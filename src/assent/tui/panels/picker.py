@@ -51,7 +51,7 @@ class Picker(Panel[str]):
     """Lets the user pick a row; its result is the row's key, or None."""
 
     DEFAULT_CSS = """
-    Picker #filter { height: 1; margin: 1 0 0 0; color: $text-muted; }
+    Picker #filter { height: 1; color: $text-muted; }
     Picker #lists { height: 1fr; margin: 1 0 0 0; }
     Picker #list { width: 1fr; height: 100%; }
     Picker #preview { width: 45%; height: 100%; border-left: solid $primary; padding: 0 1; }

@@ -12,7 +12,8 @@ from assent.core.errors import AssentError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.diff import NOT_SHOWN, diff_lines, text_diff
+from assent.render.diff import NOT_SHOWN, text_diff
+from assent.render.diff_view import numbered_lines
 from assent.render.lines import BLANK, Line, local_time, untrusted_lines
 from assent.render.rows import plan_row
 from assent.render.status import plan_lines, state_text
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 CURRENT: Final = "* "
 OTHER: Final = "  "
 PLAN_DISCARDED: Final = (
-    "This plan was discarded. Ctrl+Y shows its history; describe a new task instead."
+    "This plan was discarded. Ctrl+L shows its history; describe a new task instead."
 )
 NO_SESSION: Final = "no session"
 PLAN_FILE_REMOVED: Final = "Its file is removed. Changes from its runs stay and can be undone."
@@ -37,16 +38,13 @@ class PlanList(Picker):
     """Lists plans; Enter selects the current one, and the model is notified of it (F30)."""
 
     heading = "Plans"
-    keys = (
-        "Enter choose · Ctrl+T review · Ctrl+Y history · Ctrl+G editor · Del delete · "
-        "PgUp PgDn page · Esc close"
-    )
+    keys = "Enter use · Ctrl+T review · Ctrl+L history · Ctrl+G edit · Del delete · Esc"
     nothing = "No plans yet. Describe a task."
     previews = True
     follows = True
     does: ClassVar[dict[str, str]] = {
         "ctrl+t": "review",
-        "ctrl+y": "history",
+        "ctrl+l": "history",
         "ctrl+g": "edit",
         "delete": "delete",
         "ctrl+d": "delete",
@@ -156,7 +154,6 @@ def _current(engine: "Engine") -> str:
 # The history panel: the revisions of a plan's text, and the diff between two of them.
 
 
-SHORT: Final = 12
 LIST: Final = "list"
 SAME: Final = "These revisions are identical."
 NO_TEXT: Final = "The plan has no text yet."
@@ -166,7 +163,7 @@ class HistoryPanel(Panel[None]):
     """Shows two lists: revisions, of which two are compared, and their difference."""
 
     DEFAULT_CSS = """
-    HistoryPanel #revisions { height: auto; max-height: 30%; margin: 1 0; }
+    HistoryPanel #revisions { height: auto; max-height: 30%; margin: 1 0 0 0; }
     HistoryPanel #difference { height: 1fr; border-top: solid $primary; }
     """
     AUTO_FOCUS = None
@@ -220,7 +217,7 @@ class HistoryPanel(Panel[None]):
     def _row(self, index: int, revision: TextRevision) -> Line:
         sign = "*" if index == self.with_ else " "
         at = visible_line(revision.at)[:19].replace("T", " ")
-        return Line("plain", f"{sign} {revision.n:>4}  {at}  {revision.content_hash[:SHORT]}")
+        return Line("plain", f"{sign} {revision.n:>4}  {at}")
 
     def _chosen(self) -> int:
         spot = self.query_one("#revisions", LineView).position or LinePosition(LIST, 0)
@@ -259,4 +256,4 @@ class HistoryPanel(Panel[None]):
 def _difference(diff: str | None) -> list[Line]:
     if diff is None:
         return [Line("plain", NOT_SHOWN)]
-    return diff_lines(diff) if diff else [Line("plain", SAME)]
+    return numbered_lines(diff) if diff else [Line("plain", SAME)]

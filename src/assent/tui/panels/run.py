@@ -229,7 +229,7 @@ def report_lines(report: "RunReport") -> list[Line]:
     results = [(result, op) for (_, result), op in pairs]
     notes = tuple([redact(with_screen_commands(note)) for note in report.notes])
     *lines, _ = run_lines(
-        report.run,
+        "",  # its id means nothing to a person here
         report.outcome,
         results,
         notes,

@@ -16,7 +16,7 @@ from assent.render.lines import BLANK, Line, local_time, untrusted_lines
 from assent.render.rows import redacted_row, session_row, session_state
 from assent.render.sessions import session_lines, transcript_lines, with_children
 from assent.tui.hints import lines_with_screen_commands
-from assent.tui.panels.approval.review import TERMINAL, title_lines
+from assent.tui.panels.approval.review import TERMINAL, with_short_digest
 from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
 from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.panels.picker import Picker, PickerRow
@@ -34,7 +34,7 @@ class SessionList(Picker):
     """Lists sessions; its result is the id of the session to resume."""
 
     heading = "Sessions"
-    keys = "Enter open · Ctrl+F fork · Ctrl+E rename · Del delete · PgUp/Dn · Esc close"
+    keys = "Enter open · Ctrl+F fork · Ctrl+E rename · Del delete · Esc close"
     nothing = "No sessions yet. Describe a task."
     previews = True
     follows = True
@@ -255,8 +255,8 @@ class RewindFilesPanel(UndoPanel):
         if self._preview is None or self._rewind is None:
             return [Line("heading", "Rewind with files")]
         words = visible_line(" ".join(redact(self._rewind.message.text).split()))
-        head = Line("heading", f"Rewind with files to before: {words[:MAX_MESSAGE_CHARS]}")
-        return [head, *title_lines(self._preview.review, width)[1:]]
+        named = f"Rewind with files to before: {words[:MAX_MESSAGE_CHARS]}"
+        return [with_short_digest(named, self.digest())]
 
     def _read(self) -> "tuple[FileRewind, DisplayedUndo]":
         engine = self.terminal.engine

@@ -91,7 +91,7 @@ class TextInputPanel(Panel[str]):
     DEFAULT_CSS = """
     TextInputPanel LineView { height: auto; max-height: 40%; margin: 1 0 0 0; }
     TextInputPanel TextArea {
-        height: auto; min-height: 5; max-height: 1fr; margin: 1 0; padding: 0 1;
+        height: 1fr; min-height: 5; margin: 1 0 0 0; padding: 0 1;
         border: none; border-left: thick $primary;
     }
     TextInputPanel TextArea:focus { border: none; border-left: thick $accent; }

@@ -13,10 +13,15 @@ from textual.widget import Widget
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.lines import BLANK, Line, local_time, wrapped_lines
 from assent.render.undo import gap_lines
 from assent.tui.line_view import LineView, Section
-from assent.tui.panels.approval.review import TERMINAL, number_of, review_sections, title_lines
+from assent.tui.panels.approval.review import (
+    TERMINAL,
+    number_of,
+    review_sections,
+    with_short_digest,
+)
 from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage, ApprovalState
 from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.panel import Panel
@@ -38,7 +43,7 @@ class RunsPanel(Panel[str]):
     """Lists past runs; its result is the name of a run or a turn, or None."""
 
     DEFAULT_CSS = """
-    RunsPanel #runs { height: 1fr; margin: 1 0; }
+    RunsPanel #runs { height: 1fr; margin: 1 0 0 0; }
     """
     AUTO_FOCUS = None
     heading = "Runs, newest first"
@@ -103,7 +108,7 @@ _STEPS: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown"
 
 
 def _row(kept: "PastRun") -> Line:
-    at = visible_line(kept.at)[:16].replace("T", " ")
+    at = local_time(kept.at)
     undone = {"": "", "some": ", partly undone", "all": ", undone"}[kept.undone]
     outcome = f"{kept.outcome or 'unfinished'}{undone}"
     count = f"{kept.operations} operation{'' if kept.operations == 1 else 's'}"
@@ -112,6 +117,7 @@ def _row(kept: "PastRun") -> Line:
 
 
 FILES_CHANGED: Final = "Files changed during review; nothing was applied. This is the new preview."
+ONLY_ONE: Final = "one operation only"
 ONE_ONLY: Final = "Put the cursor on an operation first ([ and ] jump to one)."
 NOT_ONE: Final = "A command can only be undone or redone with its whole run."
 
@@ -133,7 +139,7 @@ def undone_since_text(engine: "Engine", shown: DisplayedUndo) -> str:
         return ""
     taken = engine.history.undone(undo.target.runs[0])
     what = UNDONE["" if undo.extent.again else taken]
-    return undone_text(undo.run, undo.source.name, what, new[-1])
+    return undone_text(undo.source.name, what, new[-1])
 
 
 def load_undo(engine: "Engine", reference: str, operation: str, *, again: bool) -> DisplayedUndo:
@@ -188,22 +194,28 @@ class UndoPanel(DecisionPanel):
         if self._preview is None:
             return [Line("heading", "Redo" if self._again else "Undo")]
         undo = self._preview.undo
-        named = f"{self._what.capitalize()} of run {visible_line(undo.run)}"
-        only = f", only operation {undo.extent.only}" if undo.extent.only else ""
-        head = Line("heading", f"{named}{only} · plan {visible_line(undo.source.name)}")
-        return [head, *title_lines(self._preview.review, width)[1:]]
+        planned = "plan " if undo.source.plan_id else ""
+        named = f"{self._what.capitalize()} of {planned}{visible_line(undo.source.name)}"
+        only = f", {ONLY_ONE}" if undo.extent.only else ""
+        return [with_short_digest(f"{named}{only}", self.digest())]
 
     def context(self, width: int) -> Sequence[Line]:
         if self._preview is None:
             return []
         undo = self._preview.undo
         count = len(undo.plan.operations)
-        rows = [(self._what, count, "operation" if count == 1 else "operations")]
+        rows: list[tuple[str, int, str]] = [
+            (self._what, count, "operation" if count == 1 else "operations")
+        ]
         rows += [("skipped", len(undo.inversion.conflicts), "because files changed since")]
         rows += [("denied", len(undo.inversion.denied), "by your rules, skipped")]
         rows += [("not covered", len(undo.extent.gaps), "see above")]
         lines = [f"{name:<11}  {count} {why}".rstrip() for name, count, why in rows if count]
         return [Line("plain", line[:width]) for line in lines]
+
+    def brief_context(self, width: int) -> Sequence[Line]:
+        told = "  ".join([" ".join(line.text.split()) for line in self.context(width)])
+        return [Line("plain", told)] if told else []
 
     def digest(self) -> str:
         return self._preview.review.digest if self._preview else ""

@@ -8,8 +8,6 @@ from assent.render.pending_decisions import PendingDecision
 from assent.render.rows import redacted_row
 from assent.tui.panels.picker import Picker, PickerRow
 
-SHORT = 12  # letters of a digest
-
 
 class WaitingList(Picker):
     """Lists pending decisions; Enter opens the panel for one."""
@@ -32,7 +30,7 @@ class WaitingList(Picker):
         one = self._waits.get(row.key)
         if one is None:  # it was decided elsewhere meanwhile
             return ()
-        facts = [f"session {one.session}" if one.session else "", _risks(one), _digest(one)]
+        facts = [f"session {one.session}" if one.session else "", _risks(one)]
         told = [Line("dim", visible_line(fact)) for fact in facts if fact]
         text = [Line("plain", f"{GUTTER}{visible_line(line)}") for line in one.preview]
         return [Line("heading", visible_line(one.title)), *told, *text]
@@ -62,7 +60,3 @@ def _risks(one: PendingDecision) -> str:
         return ""
     risks = f"{one.risks} with risks" if one.risks else "no risks found"
     return f"{one.operations} operation{'' if one.operations == 1 else 's'}, {risks}"
-
-
-def _digest(one: PendingDecision) -> str:
-    return f"digest {one.digest[:SHORT]}" if one.digest else ""

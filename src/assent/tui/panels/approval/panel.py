@@ -11,13 +11,14 @@ from assent.core.errors import AssentError, DigestMismatch, StaleError
 from assent.core.plan.comment import CommentAnchor, Feedback, PlacedComment
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import Line
+from assent.render.lines import Line, Span
 from assent.render.review import CANNOT_BE_BUILT, Review
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.approval import review as verbs
 from assent.tui.panels.approval.review import (
     ReviewContext,
     anchor_at,
+    brief_context_lines,
     commented_section,
     context_lines,
     next_suggestion,
@@ -27,7 +28,7 @@ from assent.tui.panels.approval.review import (
     preview_section,
     review_sections,
     suggestion_at,
-    title_lines,
+    title_line,
 )
 from assent.tui.panels.approval.state import MOVING, ApprovalAction, ApprovalStage
 from assent.tui.panels.decision import DecisionPanel
@@ -91,16 +92,25 @@ class ApprovalPanel(DecisionPanel):
     def titles(self, width: int) -> Sequence[Line]:
         if self._reading is None:
             return [Line("heading", "Plan")]
-        head, *rest = title_lines(self._reading.review, width)
+        head = title_line(self._reading.review)
         if self._reading.partial is not None:
-            head = Line(head.style, f"{head.text} · {SMALLER}")
-        return [head, *rest]
+            less = f" · {SMALLER}"
+            head = Line(head.style, head.text + less, (*head.spans, Span(less)))
+        return [head]
 
     def context(self, width: int) -> Sequence[Line]:
         if self._reading is None:
             return []
-        beside = ReviewContext(self._reading.undo, self._note, tuple(self._marked))
-        return context_lines(self._reading.review, beside, width)
+        return context_lines(self._reading.review, self._beside, width)
+
+    def brief_context(self, width: int) -> Sequence[Line]:
+        if self._reading is None:
+            return []
+        return brief_context_lines(self._reading.review, self._beside, width)
+
+    @property
+    def _beside(self) -> ReviewContext:
+        return ReviewContext(self._shown.undo, self._note, tuple(self._marked))
 
     def digest(self) -> str:
         return self._reading.review.digest if self._reading else ""

@@ -29,10 +29,10 @@ from assent.render.comments import (
     suggested_text,
     with_comments,
 )
-from assent.render.diff_view import NumberedDiff
+from assent.render.diff_view import NumberedDiff, numbered_lines
 from assent.render.estimate import estimate_text
 from assent.render.file_tree import file_tree_lines
-from assent.render.lines import BLANK, GUTTER, Line, wrapped_lines
+from assent.render.lines import BLANK, GUTTER, Line, Span, wrapped_lines
 from assent.render.options import compare_options, comparison_lines
 from assent.render.plan_source import plan_source_lines
 from assent.render.rehearsal import rehearsal_text
@@ -80,7 +80,9 @@ OPERATION: Final = "operation "  # before the number, in the key of its sheet
 SHORT: Final = 12
 EXCLUDED: Final = "[excluded] "
 PREVIEW: Final = "Rendered text. You approve the source; any key goes back to it."
-ALL_OF_IT: Final = "End of plan. The digest covers everything above."
+ALL_OF_IT: Final = "End of plan. Its digest covers everything above."
+SINCE: Final = "Since your last review"
+NO_DIGEST: Final = "no digest (draft)"
 
 
 def option_section(reviews: Sequence[Review]) -> Section:
@@ -101,12 +103,12 @@ def review_sections(
     yield Section(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
     yield from _filled("rehearsal", rehearsed_lines(review) if review.rehearsal else ())
     yield from _filled("drifted", drift_lines(tuple(map(_drifted, review.drifted))))
-    yield from _filled("since", review_changes_lines(review.since) if review.since else ())
+    yield from _filled("since", _since(review.since) if review.since else ())
     yield from _filled("declined", excluded_lines(review.declined, unsure=review.unsure))
     yield from _filled("missing", missing_note_lines(review.missing))
     yield from _filled(GONE, outdated_comment_lines(review.comments))
     yield from _filled("steps", progress_lines(review))
-    yield from _filled("declared", declared_lines(review))
+    yield from _filled("declared", declared_lines(review, digests=False))
     files = file_tree_lines([*review.operations])
     yield from _filled("files", [*files, BLANK] if files else ())
     yield text_section(review)
@@ -140,7 +142,7 @@ def operation_section(review: Review, number: int, marked: Collection[str] = ())
     if operation.diff:
         section = _diff_section(review, number, mark)
     else:
-        lines = operation_lines(number, operation, mark, review.comments)
+        lines = operation_lines(number, operation, mark, review.comments, about="")
         section = Section(f"{OPERATION}{number}", tuple(lines))
     if operation.id in marked:
         first, *others = section.lines
@@ -194,7 +196,8 @@ def anchor_at(review: Review, sheet: Section, spot: LinePosition) -> CommentAnch
     if number:
         operation = review.operations[number - 1]
         part = operation_part(number, operation)
-        above = len(operation_header_lines(number, operation, reviewed_mark(review, operation)))
+        mark = reviewed_mark(review, operation)
+        above = len(operation_header_lines(number, operation, mark, ""))
     at = sheet.numbers[spot.line] if sheet.numbers else _line_of(sheet, above, spot.line)
     return _anchored(part, at if at <= len(part.lines) else 0)
 
@@ -260,19 +263,19 @@ def _named_comment(
     return names[max(fitting, key=len)] if fitting else None
 
 
-def title_lines(review: Review, width: int) -> list[Line]:
-    """Renders the title and the digest: on one line if they fit, else on two."""
+def title_line(review: Review) -> Line:
+    """Renders the title, with the beginning of the digest."""
     state = state_text(review.state, approved=review.approved)
     option = f" · option {visible_line(review.option)}" if review.option else ""
-    head = Line("heading", f"Plan {visible_line(review.name)}{option} · {state}")
-    if not review.digest:
-        return [head, Line("dim", "no digest (draft)")]
-    if len(review.digest) + len("digest ") <= width:
-        return [head, Line("digest", f"digest {review.digest}")]
-    start, rest = review.digest[:SHORT], review.digest[SHORT:]
-    step = max(width, SHORT)
-    pieces = [rest[at : at + step] for at in range(0, len(rest), step)]
-    return [head, Line("digest", f"digest {start}"), *[Line("digest", each) for each in pieces]]
+    named = f"Plan {visible_line(review.name)}{option} · {state}"
+    return with_short_digest(named, review.digest, NO_DIGEST)
+
+
+def with_short_digest(words: str, digest: str, otherwise: str = "") -> Line:
+    """Returns a title with the beginning of a digest, dimmed; the question shows all of it."""
+    short = digest[:SHORT] or otherwise
+    told = f" · {short}" if short else ""
+    return Line("heading", words + told, (Span(words), Span(told, "gutter")))
 
 
 class ReviewContext(msgspec.Struct, frozen=True):
@@ -287,10 +290,30 @@ def context_lines(review: Review, context: ReviewContext, width: int) -> list[Li
     """Renders the plan's location, what cannot be undone, and what changed: a line for each."""
     rows = [
         ("file", visible_path(review.path) or "none (created from a run)"),
+        *_context_rows(review, context),
+    ]
+    return [Line("plain", _cropped(f"{name:<9}  {words}", width)) for name, words in rows]
+
+
+def brief_context_lines(review: Review, context: ReviewContext, width: int) -> list[Line]:
+    """Renders the same on two lines, the user's own part first."""
+    rows = _context_rows(review, context)
+    own = [f"{name}: {words}" for name, words in rows if name in _OWN]
+    rest = [words for name, words in rows if name not in _OWN]
+    told, more = " · ".join(own), " · ".join(rest)
+    return [Line("plain", _cropped(words, width)) for words in (told, more) if words]
+
+
+_OWN: Final = ("excluded", "comments", "note")
+
+
+def _context_rows(review: Review, context: ReviewContext) -> list[tuple[str, str]]:
+    rows = [
         *[("undo", words) for words in context.undo],
         ("changed", _changed(review.since)),
-        ("excluded", _names(review, context.marked) or "nothing"),
     ]
+    if excluded := _names(review, context.marked):
+        rows.append(("excluded", excluded))
     if review.rehearsable:
         rows.append(("rehearsal", rehearsal_text(review.rehearsal)))
     if review.estimate:
@@ -303,7 +326,7 @@ def context_lines(review: Review, context: ReviewContext, width: int) -> list[Li
     rows += [("critic", text) for text in _critique_texts(review)]
     if context.note:
         rows.append(("note", visible_line(context.note)))
-    return [Line("plain", _cropped(f"{name:<9}  {words}", width)) for name, words in rows]
+    return rows
 
 
 def _critique_texts(review: Review) -> list[str]:
@@ -343,7 +366,13 @@ def _end(review: Review) -> Iterator[Line]:
     yield Line("plain", operation_counts_text(operation.op for operation in review.operations))
     if review.digest:
         yield Line("dim", ALL_OF_IT)
-        yield Line("digest", review.digest)
+
+
+def _since(since: ReviewChanges) -> Iterator[Line]:
+    """Renders what changed since the last review, without the digest of that."""
+    _, *lines = review_changes_lines(since, numbered_lines)
+    yield Line("heading", SINCE)
+    yield from lines
 
 
 def _line_of(sheet: Section, above: int, line: int) -> int:
@@ -490,8 +519,8 @@ def decision_since(engine: "Engine", reading: DisplayedPlan) -> str:
     undone = undone_amount(engine, now)
     if undone == reading.undone or not now.runs:
         return ""
-    run = now.runs[-1].run
-    return undone_text(run, now.name, UNDONE[undone], engine.history.last_undo_of(run))
+    by = engine.history.last_undo_of(now.runs[-1].run)
+    return undone_text(now.name, UNDONE[undone], by)
 
 
 def approve_plan(engine: "Engine", reading: DisplayedPlan, note: str) -> PlanRecord:

@@ -50,6 +50,7 @@ class ApprovalAction(StrEnum):
     RISKS = "risks"
     HISTORY = "history"
     PREVIEW = "preview"  # show the text as rendered Markdown
+    HELP = "help"  # show all keys
     LAYOUT = "layout"  # show diffs in one column, or side by side
     OPTION = "option"  # show the next of several plans to choose from
     NEXT = "next"
@@ -102,6 +103,7 @@ MOVING: Final[dict[str, ApprovalAction]] = {
     "slash": ApprovalAction.FIND,
     "r": ApprovalAction.RISKS,
     "h": ApprovalAction.HISTORY,
+    "question_mark": ApprovalAction.HELP,
     "d": ApprovalAction.LAYOUT,
     "v": ApprovalAction.PREVIEW,
     "escape": ApprovalAction.LEAVE,
@@ -118,6 +120,7 @@ PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
     "b": ApprovalAction.REBASE,
 }
 ASK, SKIP, EXIT, MARK, WITHOUT = "1", "s", "3", "space", "w"
+ONE: Final = "i"  # of an undo: only the operation under the cursor
 OPTION: Final = "tab"  # and no letter: a letter could answer a question that is just asked
 YES, ONLY, NOTED, DISCARD = "y", "o", "m", "ctrl+x"
 
@@ -173,7 +176,11 @@ def _reading(standing: ApprovalState, key: str) -> Answer:
             return standing, ApprovalAction.OPTION if standing.others else ApprovalAction.NOTHING
         case "v" if standing.undo:
             return standing, ApprovalAction.NOTHING
-        case "space" | "w" | "h" if standing.rewind:
+        case "i" | "w" | "h" if standing.rewind:
+            return standing, ApprovalAction.NOTHING
+        case "i" if standing.undo:
+            return standing, _left_out(standing, MARK)
+        case "space" if standing.undo:
             return standing, ApprovalAction.NOTHING
         case "space" | "w":
             return standing, _left_out(standing, key)
@@ -248,7 +255,6 @@ def _at(
 # The footer of the approval panel: the open question, and the keys that work now.
 
 
-SHORT: Final = 12
 READ_TO_END: Final = "Read to the end first (End, PgDn), or press s to skip the rest."
 ASKING: Final = (
     ApprovalStage.SKIPPING,
@@ -258,12 +264,8 @@ ASKING: Final = (
     ApprovalStage.FITTING,
 )
 OTHER_KEY: Final = "any other key: back"
-MOVES: Final = (
-    "↑↓ PgUp PgDn · [ ] operation · / search · d layout · r risks · v rendered · h history · "
-    "Esc close"
-)
-
-_OF_PLAN: Final = " · v rendered"
+FOOTER: Final = 76  # columns of a line of keys on a terminal of 80
+MOVES: Final = "/ search · ? all keys · Esc close"
 
 
 def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = "") -> list[Line]:
@@ -292,14 +294,18 @@ def key_line(standing: ApprovalState) -> str:
     if standing.stage in ASKING:
         return "Keys for the plan are off until you decide or go back."
     if standing.rewind:
-        return MOVES.replace(_OF_PLAN, "").replace(" · h history", "")
+        return f"[ ] operation · {MOVES}"
     if standing.undo:
-        moves = MOVES.replace(_OF_PLAN, "").replace("history", "runs")
-        return f"space only this operation · w all · {moves}"
-    critic = "f next finding · + keep it · - dismiss it · " if standing.suggested else ""
-    options = "Tab next option · " if standing.others else ""
-    keys = "space exclude · w preview without excluded · c comment · m note · Ctrl+G edit"
-    return f"{options}{critic}{keys} · {MOVES}"
+        whole = "w all" if standing.part else "i only this operation"
+        return f"{whole} · h runs · {MOVES}"
+    first = ["Tab next option"] if standing.others else []
+    first += ["f next finding", "+ keep", "- dismiss"] if standing.suggested else []
+    if standing.marked:
+        first.append("w whole plan" if standing.part else "w preview without")
+    for key in ("Space exclude", "c comment", "v rendered"):
+        if len(" · ".join([*first, key, MOVES])) <= FOOTER:
+            first.append(key)
+    return " · ".join([*first, MOVES])
 
 
 _SKIP: Final = f"Press 1 to decide without reading it · {OTHER_KEY}"
@@ -332,16 +338,25 @@ def _question(standing: ApprovalState, digest: str) -> list[Line]:
             Line("risk", "Some operations are excluded, so this is not the plan you approve."),
             Line("plain", f"w preview without excluded · {OTHER_KEY}"),
         ]
-    name = f"{digest[:SHORT]}…"
+    whole = Line("digest", digest)
     if standing.undo:
         verb = _verb(standing)
-        return [Line("digest", f"Apply {verb} {name}? y {verb} now · {OTHER_KEY}")]
+        return [
+            Line("heading", f"{verb.capitalize()} exactly this?"),
+            whole,
+            Line("plain", f"y {verb} now · {OTHER_KEY}"),
+        ]
     if standing.approved:
-        return [Line("digest", f"{name} is approved. y build it now · {OTHER_KEY}")]
+        return [
+            Line("heading", "This plan is approved. Build it?"),
+            whole,
+            Line("plain", f"y build it now · {OTHER_KEY}"),
+        ]
     less = " without excluded operations" if standing.part else ""
     others = f" This discards the other options: {standing.others}." if standing.others else ""
     return [
-        Line("digest", f"Approve {name}{less}?{others}"),
+        Line("heading", f"Approve exactly this plan{less}?{others}"),
+        whole,
         Line("plain", f"y approve and build · o approve only · m add a note · {OTHER_KEY}"),
     ]
 

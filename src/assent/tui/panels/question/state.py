@@ -23,7 +23,7 @@ from assent.core.session.question import (
     pattern_text,
 )
 from assent.core.text.hidden_chars import visible_line
-from assent.render.diff import diff_lines
+from assent.render.diff_view import numbered_lines
 from assent.render.lines import BLANK, Line, Style, table_lines, untrusted_lines
 from assent.render.questions import pending_question_row
 from assent.tui.keys import CONFIRM_KEY
@@ -285,20 +285,18 @@ def _asks(question: Question, pending: PendingQuestion, own: str) -> Iterator[Li
         yield from untrusted_lines(question.question)
     if question.command:
         yield from untrusted_lines(question.command)
-    named = _named_by(question)
-    if not named:
+    if not _is_named(question):
         yield from (Line("plain", f"- {visible_line(thing)}") for thing in question.things)
-    lines = diff_lines(question.detail) if question.detail else ()
-    yield from (line for line in lines if line.text not in named)
+    if question.detail:
+        yield from numbered_lines(question.detail)
 
 
-def _named_by(question: Question) -> tuple[str, ...]:
-    """Returns the head of a patch that only repeats which file is written, if it does."""
+def _is_named(question: Question) -> bool:
+    """Tells whether the question itself names the one file that is written, and what it says."""
     path = question.things[0].removeprefix("write ") if len(question.things) == 1 else ""
-    head = (f"diff --git a/{path} b/{path}", f"--- a/{path}", f"+++ b/{path}")
     written = f"edit to {path}? " in f"{question.question} "
-    known = question.things == (f"write {path}",) and written
-    return head if known and question.detail.startswith("\n".join(head) + "\n") else ()
+    head = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
+    return question.things == (f"write {path}",) and written and question.detail.startswith(head)
 
 
 def _call_lines(pending: PendingQuestion, now: str) -> Iterator[Line]:
