@@ -357,6 +357,10 @@ class LocalScreenHost:
     def verifies(self) -> bool:
         return self._settings.verify.after_build
 
+    @property
+    def vim(self) -> bool:
+        return self._settings.tui.vim
+
     def open_page(self) -> str:
         from assent.cli.serve import open_page
 

@@ -193,6 +193,12 @@ class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after_s: float = 10
 
 
+class TuiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[tui]`: the user's keys on the screen."""
+
+    vim: bool = False
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings; a setting `a.b` is key `b` of table `[a]`."""
 
@@ -224,6 +230,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scratch: ScratchSettings = ScratchSettings()
     undo: UndoSettings = UndoSettings()
     notify: NotifySettings = NotifySettings()
+    tui: TuiSettings = TuiSettings()
     keys: dict[str, str] = {}  # by name; whose approvals of bundles count
     stage: StageSettings = StageSettings()
     answer: AnswerSettings = AnswerSettings()
@@ -237,7 +244,7 @@ AFTER_TRUST = (
 # and what it may not say even then: how much is asked, and how far things go.
 NEVER = (
     "stage", "approve", "serve", "answer", "preset", "loops", "budget", "tasks", "questions",
-    "shell", "sandbox", "scratch", "undo", "notify", "keys", "check",
+    "shell", "sandbox", "scratch", "undo", "notify", "tui", "keys", "check",
 )  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
@@ -355,6 +362,7 @@ MEANINGS = {
     "notify.way": "auto, bell, desktop or off: how to notify you when something is waiting (user "
     "only)",
     "notify.after_s": "seconds after which the end of a turn notifies you, too (user only)",
+    "tui.vim": "true: vim keys in the prompt of the screen (user only)",
     "keys": 'public keys by name, such as ada = "9f3c..."; their signatures are valid in '
     "bundles (user only)",
     "http.idle_s": "seconds without data until a connection times out (if trusted)",

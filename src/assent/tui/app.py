@@ -53,7 +53,7 @@ from assent.tui.messages import (
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
 from assent.tui.queued_messages import QueuedView
-from assent.tui.result_messages import run_ended_lines
+from assent.tui.result_messages import built_step_lines, run_ended_lines
 from assent.tui.run_controller import RunController
 from assent.tui.session_controller import CONTINUE_HINT, SessionController
 from assent.tui.session_opening import SessionOpening
@@ -307,8 +307,19 @@ class TerminalApp(BaseApp):
             for words in done.warnings:
                 self.add_note(Line("risk", visible_line(words)))
             self.add_note(*run_ended_lines(message.verb, done.outcome, done.about))
+            self._show_steps(message.plan_id)
             self._verify(message.plan_id, built=message.verb == "build" and done.outcome == "done")
         self._rest()
+
+    def _show_steps(self, plan_id: str) -> None:
+        """Shows how far the steps of a plan are, by what its run did."""
+        engine = self.engine
+        if plan_id:
+            self.tasks.run(
+                "",
+                lambda: engine.plan_steps.current(engine.plans.find(plan_id)),
+                lambda steps: self.add_note(*built_step_lines(steps)) if steps else None,
+            )
 
     @property
     def verifies(self) -> bool:
@@ -619,7 +630,7 @@ class TerminalApp(BaseApp):
         """Uses changed settings and keys from the next message on."""
         self.host.reload()
         self.session_controller.forget()
-        self.tasks.run("", self.opening.resolve_defaults, lambda _: self.refresh_status())
+        self.opening.read_defaults()
 
     def set_theme(self, name: str) -> None:
         """Changes the theme: dark, light or plain."""

@@ -147,6 +147,10 @@ class ScreenHost(Protocol):
     def verifies(self) -> bool:
         """Whether the model is asked to verify what was built."""
 
+    @property
+    def vim(self) -> bool:
+        """Whether the prompt has vim keys."""
+
     def open_page(self) -> str:
         """Opens the page of the running server in a browser; returns its address; slow."""
 

@@ -16,14 +16,18 @@ from assent.core.event import (
 from assent.core.plan.comment import Feedback
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord, PlanRun, PlanState
+from assent.core.plan.steps import StepStatus
 from assent.core.run.journal import ReportedOutcome
 from assent.core.text.hidden_chars import visible_line, visible_text
 from assent.core.text.secrets import redact
 from assent.render.lines import Line, Style
 from assent.render.rows import operation_brief, operation_kind
+from assent.render.status import progress_text
+from assent.render.steps import SIGNS, progress_row, step_text
 
 SHORT: Final = 8  # letters of a digest
 MAX_NAMED: Final = 4  # operations that are named
+MAX_STEPS: Final = 12  # of a plan that was built, which are listed
 UNDO_HINTS: Final = {
     "build": "/undo reverts it.",
     "recover": "/undo reverts it.",
@@ -142,6 +146,17 @@ def run_ended_lines(
         return lines
     done = [Line("plain", f"{operation_names(operations)}.")] if operations else []
     return [*lines, *done, Line("dim", UNDO_HINTS[verb])] if verb in UNDO_HINTS else [*lines, *done]
+
+
+def built_step_lines(steps: Sequence[StepStatus]) -> list[Line]:
+    """Returns how far the steps of a plan are after a run, each with its state."""
+    row = progress_row(steps)
+    if row is None:
+        return []
+    shown = [Line(SIGNS[one.state][1], redact(step_text(one))) for one in steps[:MAX_STEPS]]
+    more = len(steps) - len(shown)
+    rest = [Line("dim", f"  and {more} more: /status")] if more > 0 else []
+    return [Line("plain", f"Steps: {progress_text(row)}"), *shown, *rest]
 
 
 def operation_names(operations: Sequence[Operation]) -> str:

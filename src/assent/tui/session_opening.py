@@ -61,19 +61,30 @@ class SessionOpening:
             app.deferred.add_note(Line("dim", f"Workspace: {visible_line(message.elsewhere)}"))
         for words in message.warnings:
             app.deferred.add_note(Line("risk", visible_line(words)))
-        app.tasks.run("", self.resolve_defaults, lambda _: app.refresh_status())
+        self.read_defaults()
         if app.session_controller.record is not None:
             self.load(app.session_controller.record)
         else:
             self._open()
 
-    def resolve_defaults(self) -> None:
-        """Reads the defaults of a new session, in a thread."""
+    def read_defaults(self) -> None:
+        """Reads what the settings say, and uses it."""
+        app = self._app
+
+        def known(vim: bool) -> None:
+            app.prompt.use_vim(vim)
+            app.refresh_status()
+
+        app.tasks.run("", self._resolve_defaults, known)
+
+    def _resolve_defaults(self) -> bool:
+        """Reads the defaults of a new session, in a thread; returns whether there are vim keys."""
         app = self._app
         app.session_controller.resolve_defaults()
         record = app.session_controller.record
         if not (app.session_controller.shown_model or (record and record.model)):
             app.messages.post(NoModel(app.host.findings()))
+        return app.host.vim
 
     def open_none(self) -> None:
         """Continues without a session, and ignores one that is still being loaded."""

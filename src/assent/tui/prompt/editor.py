@@ -6,6 +6,7 @@ Keys act in the order in which they were typed.
 import re
 from asyncio import TimerHandle
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
@@ -15,6 +16,7 @@ from textual.events import Key, Paste
 from textual.widgets import TextArea
 
 from assent.tui.keys import BURST_S, BurstDetector
+from assent.tui.prompt.vim import DOUBLED, VimMode, is_edge, left_insert, vim_edit
 from assent.tui.timers import call_after
 
 # Shows a long paste as a short placeholder in the prompt; it is sent in full.
@@ -53,6 +55,10 @@ class PastePlaceholders:
     def sign_before(self, text: str) -> str:
         """Returns the placeholder that a text ends with, if any."""
         return next((sign for sign in self._texts if text.endswith(sign)), "")
+
+    def sign_after(self, text: str) -> str:
+        """Returns the placeholder that a text begins with, if any."""
+        return next((sign for sign in self._texts if text.startswith(sign)), "")
 
     def holds(self, text: str) -> bool:
         """Tells whether a text contains a placeholder."""
@@ -97,6 +103,7 @@ class OrderedTextArea(TextArea):
 
 ALWAYS: Final = ("enter", "ctrl+r")
 COMPLETION_KEYS: Final = ("tab", "escape", "up", "down", "ctrl+n", "ctrl+p")
+STARTS: Final = ("/", "!", "@", "?")  # of an empty prompt, which mean the same in normal mode
 LINE_KEYS: Final = ("shift+enter", "shift+\r", "ctrl+j", "alt+enter")
 
 
@@ -128,6 +135,8 @@ class PromptEditor(OrderedTextArea):
         self._look_first = look
         self._pressed = pressed
         self.pastes = PastePlaceholders()
+        self.vim: VimMode | None = None  # with vim keys: the mode
+        self._vim_before = ""  # a key of normal mode that waits for its second
         self.offering = False  # a list is open above: it gets the arrow keys, Tab and Escape
         self._burst = BurstDetector()
         self._breaks = False  # the keys that arrive all at once had a line break: a paste
@@ -162,7 +171,9 @@ class PromptEditor(OrderedTextArea):
         self._breaks = self._breaks and self._burst.soon
         if self._sending is not None:
             self._settle(sends=not self._burst.soon)
-        if event.key in LINE_KEYS or (event.key == "enter" and self._breaks):
+        if self.vim is not None and not self.offering and self._is_vim(event):
+            self._keep(event)
+        elif event.key in LINE_KEYS or (event.key == "enter" and self._breaks):
             self._keep(event)
             self._break_line()
         elif event.key == "enter" and self._burst.need:
@@ -173,6 +184,53 @@ class PromptEditor(OrderedTextArea):
             self._pressed(event.key)
         else:
             await self.edited(event)
+
+    def enter_mode(self, mode: VimMode | None) -> None:
+        """Changes the mode of the vim keys; None: there are none."""
+        self.vim, self._vim_before = mode, ""
+        self._look_first()
+
+    def _is_vim(self, event: Key) -> bool:
+        """Runs a key as vim does; tells whether it has a meaning there."""
+        before, self._vim_before = self._vim_before, ""
+        if self.vim == "insert":
+            if event.key != "escape":
+                return False
+            self.move_cursor(self._place(left_insert(self.text, self.index)))
+            self.enter_mode("normal")
+            return True
+        if event.key == "escape":
+            return bool(before)  # else it is the screen's to understand
+        keys = {"backspace": "h", "space": "l"}.get(event.key, event.character or "")
+        if not event.is_printable and event.key not in ("backspace", "space"):
+            return False
+        if not self.text and keys in STARTS:  # a command, a shell line, a file or the help
+            if keys != "?":
+                self.enter_mode("insert")
+            return False
+        self._run_vim(before + keys if before == keys else keys)
+        return True
+
+    def _run_vim(self, keys: str) -> None:
+        """Runs a key of normal mode, or the two of `dd` and `cc`."""
+        if keys in DOUBLED:
+            self._vim_before = keys
+        elif keys == "u":
+            with suppress(SkipAction):
+                self.action_undo()
+        elif keys in ("j", "k") and is_edge(self.text, self.index, keys):
+            self._pressed("down" if keys == "j" else "up")
+        elif (edit := vim_edit(self.text, self.index, keys)) is not None:
+            if edit.changes:
+                end = max(edit.end, self.index + len(self._paste_at()) if keys == "x" else 0)
+                self.put(edit.text, edit.start, end)
+            self.move_cursor(self._place(min(edit.cursor, len(self.text))))
+            if edit.mode != self.vim:
+                self.enter_mode(edit.mode)
+
+    def _paste_at(self) -> str:
+        """Returns the placeholder that begins at the cursor, if any: `x` removes it as a whole."""
+        return self.pastes.sign_after(self.text[self.index :])
 
     def _settle(self, *, sends: bool = True) -> None:
         """Lets a delayed Enter send, or break the line if text came right after it."""

@@ -34,6 +34,7 @@ from assent.tui.prompt.completion import (
     with_symbols,
 )
 from assent.tui.prompt.editor import PromptEditor
+from assent.tui.prompt.vim import MODE_NOTES
 from assent.tui.workers import run_in_background
 
 if TYPE_CHECKING:
@@ -278,6 +279,11 @@ class PromptInput(Vertical):
 
         run_in_background(work)
 
+    def use_vim(self, wanted: bool) -> None:
+        """Turns vim keys on, in insert mode, or off."""
+        if wanted != (self._editor.vim is not None):
+            self._editor.enter_mode("insert" if wanted else None)
+
     def focus_text(self) -> None:
         """Focuses the prompt."""
         self._editor.focus()
@@ -356,6 +362,8 @@ class PromptInput(Vertical):
             return
         self.history.add(text)
         self.clear()
+        if self._editor.vim is not None:
+            self._editor.enter_mode("insert")
         match input_kind(text):
             case "shell":
                 line = text[1:].strip()
@@ -382,6 +390,8 @@ class PromptInput(Vertical):
     def _note(self, text: str, *, is_shell: bool) -> None:
         words = SHELL_NOTE if is_shell else PASTE_NOTE if self._editor.pastes.holds(text) else ""
         words = words if self._search is None else SEARCH_NOTE
+        if self._editor.vim is not None:
+            words = " · ".join(filter(None, (MODE_NOTES[self._editor.vim], words)))
         if words != self._noted:  # else each key would lay out the screen again
             self._noted = words
             note = self.query_one("#prompt-note", Static)
