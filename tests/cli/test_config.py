@@ -3,6 +3,7 @@
 import signal
 import sys
 import tomllib
+from shutil import which
 
 import pytest
 from tests.cli.harness import World
@@ -277,7 +278,56 @@ def test_other_shells_have_every_command(world: World, shell: str) -> None:
         assert name.removeprefix("--") in script
 
 
+@pytest.mark.skipif(which("fish") is None, reason="fish is not installed")
+def test_fish_completes_commands_options_and_values(world: World) -> None:
+    script = world.base / "assent.fish"
+    script.write_bytes(world.process("completion", "fish").out)
+    lines = {
+        "assent conf": {"config"},
+        "assent config se": {"set"},
+        "assent config set --pro": {"--project"},
+        "assent --mod": {"--mode", "--model"},
+        "assent --mode a": {"ask", "auto-edit"},
+        "assent plan sh": {"show"},
+    }
+    for line, wanted in lines.items():
+        ask = f"source {script}; complete -C '{line}'"
+        answer = world.start(["fish", "--no-config", "-c", ask])
+        assert answer.code == 0, answer
+        assert {row.split("\t")[0] for row in answer.out.decode().splitlines()} == wanted
+
+
+@pytest.mark.skipif(which("zsh") is None, reason="zsh is not installed")
+def test_zsh_takes_the_script_and_completes_with_it(world: World) -> None:
+    script = world.base / "_assent"
+    script.write_bytes(world.process("completion", "zsh").out)
+    keys = (
+        "zmodload zsh/zpty; zpty shell zsh -fi; zpty -w shell 'PS1=; autoload -U compinit; "
+        f"compinit -D -u; source {script}; print rea\"\"dy'; zpty -r -m shell seen '*ready*'; "
+        "zpty -w -n shell $'assent confi\\t'; zpty -r -m shell line '*confi*g*'; "
+        "print -r -- done; zpty -d shell"
+    )
+    answer = world.start(["timeout", "20", "zsh", "-fc", keys])
+    assert answer.out.endswith(b"done\n"), answer
+
+
 def test_an_unknown_option_gets_the_nearest(world: World) -> None:
     answer = world.run("--modle", "x")
     assert answer.code == 2
     assert b"--model" in answer.err or b"--mode" in answer.err
+
+
+def test_new_users_mistakes_get_the_command_that_helps(world: World) -> None:
+    refused = world.no(2, "mcp", "add", "bad name", "echo")
+    assert refused["next"] == "assent mcp add --help"
+    assert world.no(1, "mcp", "remove", "nothing")["next"] == "assent mcp list"
+    assert world.no(1, "agents", "show", "bild")["next"] == "assent agents show build"
+    added = world.run("mcp", "add", "later", "--", "/nonexistent/server")
+    assert added.code == 0
+    assert b"/nonexistent/server" in added.err
+    assert world.run("config", "set", "model", "").out.startswith(b'model = "" in ')
+    assert b"Did you mean --model?" in world.run("--modle", "x").err
+    assert b"Usage: assent plan new" in world.run("help", "plan", "new").out
+    missing = world.run("completion")
+    assert missing.code == 2
+    assert b"<U+" not in missing.err

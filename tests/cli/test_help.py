@@ -1,11 +1,16 @@
 """Help: every command explains itself, with examples, and starts fast questions fast."""
 
+import re
+import shlex
+
+import click
 import pytest
 from tests.cli.harness import PROGRAM, World
 
 from assent import __version__
 from assent.cli.registry import COMMANDS, EVERYDAY
 from assent.cli.registry import GROUPS as HELP_GROUPS
+from assent.cli.root import root
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = (
@@ -161,3 +166,41 @@ def test_quick_questions_load_no_library(world: World, words: list[str]) -> None
     import_names = world.start([PROGRAM[0], "-c", code]).out.decode().splitlines()[-1]
     for library in ("click", "msgspec", "sqlite3", "nacl", "assent.app", "assent.core"):
         assert f"'{library}'" not in import_names
+
+
+def examples_of(world: World, line: tuple[str, ...]) -> list[list[str]]:
+    """Returns the words of every `assent ...` in the examples of a command's help."""
+    text = world.run(*line, "--help").out.decode().partition("Examples:\n")[2]
+    found: list[list[str]] = []
+    for example in text.strip().splitlines():
+        lexer = shlex.shlex(example, posix=True, punctuation_chars="|&;<>")
+        lexer.whitespace_split, lexer.commenters = True, "#"
+        words, starts = [*lexer], True
+        for at, word in enumerate(words):
+            if re.fullmatch(r"[|&;]+", word):
+                starts = True
+            elif starts:
+                found.append([word])
+                starts = False
+            elif not re.fullmatch(r"[<>]+", word) and not re.fullmatch(r"[<>]+", words[at - 1]):
+                found[-1].append(word)
+    return [words[1:] for words in found if words[0] == "assent"]
+
+
+@pytest.mark.parametrize("line", LINES, ids=" ".join)
+def test_every_example_is_a_line_that_its_command_takes(
+    world: World, line: tuple[str, ...]
+) -> None:
+    found = examples_of(world, line)
+    assert found
+    for example in found:
+        words = example
+        ctx = click.Context(root, info_name="assent")
+        command: click.Command = root
+        while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+            inner = command.get_command(ctx, words[0])
+            assert inner is not None, example
+            command, words = inner, words[1:]
+            if isinstance(command, click.Group):
+                ctx = click.Context(command, info_name=command.name, parent=ctx)
+        command.make_context(command.name, words, parent=ctx)  # raises if it is not understood

@@ -120,7 +120,8 @@ class ConfigEditor:
             before = parse_toml(self.path, text.encode())
             if _at(before, path) is None:
                 raise NotFound(
-                    f"{self.path_text} has no {key_text(path)}. {UNCHANGED}", "assent config list"
+                    f"{key_text(path)} is not set in {self.path_text}. {UNCHANGED}",
+                    "assent config list",
                 )
             try:
                 after = without_key(text, path)

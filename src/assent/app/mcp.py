@@ -3,7 +3,7 @@
 import atexit
 import os
 import unicodedata
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -151,6 +151,17 @@ def open_mcp_servers(
     servers = loaded.settings.mcp
     enabled = tuple(name for name, each in servers.items() if each.enabled)
     return McpTools(servers, root, (), warn), enabled
+
+
+def start_problem(folder: str, command: Sequence[str]) -> str:
+    """Says why a server's command cannot be started now; empty if nothing is known against it."""
+    root = locate_workspace(folder)[1]
+    words = [word.replace(WORKSPACE, os.fsdecode(root)) for word in command]
+    try:
+        user_program(words, os.environ, root)
+    except AssentError as error:
+        return error.message
+    return ""
 
 
 def _start(settings: McpSettings, root: bytes) -> StdioTransport:

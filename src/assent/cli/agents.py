@@ -1,6 +1,7 @@
 """`assent agents …`: lists and shows the agents that can be used here."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 import click
 
@@ -41,9 +42,13 @@ def show(call: Invocation, name: str) -> None:
     found, warnings = workspace_agents(call.folder)
     agent = found.get(argument_text(name))
     if agent is None:
-        known = ", ".join(map(visible_line, found))
+        near = get_close_matches(name, found, n=1)
+        hint = (
+            f"Did you mean {near[0]}?" if near else f"Known: {', '.join(map(visible_line, found))}."
+        )
         raise NotFound(
-            f"There is no agent {argument_text(name)!a}. Known: {known}.", "assent agents list"
+            f"There is no agent {argument_text(name)!a}. {hint}",
+            f"assent agents show {near[0]}" if near else "assent agents list",
         )
     call.output.answer({**_row(agent), "prompt": agent.prompt}, _agent_lines(agent))
     call.output.warn(warnings)

@@ -123,10 +123,21 @@ def _fish(root: click.Command) -> str:
         for option in command.get_params(ctx):
             long = [name[2:] for name in _names(option) if name.startswith("--")]
             about = (option.help or "") if isinstance(option, click.Option) else ""
-            rows += [f"complete -c assent -n {_q(seen)} -l {name} -d {_q(about)}" for name in long]
+            rows += [
+                f"complete -c assent -n {_q(seen)} -l {name}{_fixed(name)} -d {_q(about)}"
+                for name in long
+            ]
     long = [name[2:] for name in GOAL_OPTIONS if name.startswith("--")]
-    rows += [f"complete -c assent -n __fish_use_subcommand -l {name}" for name in long]
+    rows += [
+        f"complete -c assent -n __fish_use_subcommand -l {name}{_fixed(name)}" for name in long
+    ]
     return "\n".join(rows) + "\n"
+
+
+def _fixed(name: str) -> str:
+    """Returns the values that an option takes, for fish, where there are few."""
+    words = FIXED.get(f"--{name}")
+    return f" -x -a {_q(words)}" if words else ""
 
 
 def _commands(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:

@@ -74,7 +74,7 @@ def set_setting(call: Invocation, key: str, value: str, project: bool) -> None:
     found = editor.set(argument_text(key), argument_text(value))
     row = {"key": key, "value": found, "file": editor.path_text}
     lines = [
-        Line("plain", f"{key} = {visible_line(redact(value_text(found)))} in {editor.path_text}")
+        Line("plain", visible_line(redact(f"{key} = {toml_literal(found)} in {editor.path_text}")))
     ]
     call.output.answer(row, lines)
     if editor.needs_trust(parsed_key(argument_text(key))):

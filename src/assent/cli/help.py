@@ -24,10 +24,11 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([^)#]*)[^)]*\)")
 @click.command(
     "help", epilog=examples("assent help topics\nassent help configuration\nassent help approve")
 )
-@click.argument("topic", required=False)
+@click.argument("words", metavar="[TOPIC]", nargs=-1)
 @with_invocation
-def help(call: Invocation, topic: str | None) -> None:
+def help(call: Invocation, words: tuple[str, ...]) -> None:
     """Show the documentation of a topic, or list the topics. A command shows its help."""
+    topic = " ".join(words) if words else None
     if topic is None or topic == TOPICS:
         found = topics()
         rows = [{"topic": name, "about": about} for name, about in found.items()]
@@ -40,18 +41,14 @@ def help(call: Invocation, topic: str | None) -> None:
         else:
             print_paged(call.output, document_lines(text), folder=call.folder)
         return
-    command = click.get_current_context().find_root().command
-    found_command = (
-        command.get_command(click.get_current_context(), topic)
-        if isinstance(command, click.Group)
-        else None
-    )
-    if found_command is None:
-        raise _unknown(topic)
-    with click.Context(
-        found_command, info_name=topic, parent=click.get_current_context().find_root()
-    ) as ctx:
-        text = found_command.get_help(ctx)
+    ctx = click.get_current_context().find_root()
+    for word in words:
+        group = ctx.command
+        inner = group.get_command(ctx, word) if isinstance(group, click.Group) else None
+        if inner is None:
+            raise _unknown(topic)
+        ctx = click.Context(inner, info_name=word, parent=ctx)
+    text = ctx.get_help()
     call.output.answer({"topic": topic, "text": text}, _plain(text))
 
 

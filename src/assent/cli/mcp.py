@@ -1,15 +1,17 @@
 """`assent mcp …`: adds, removes and lists MCP servers, with the digests of their tools."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import click
 
 from assent.app.config import ConfigEditor
-from assent.app.mcp import open_mcp_servers
+from assent.app.mcp import open_mcp_servers, start_problem
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
 from assent.cli.stdin import argument_text
-from assent.core.errors import AssentError, UsageError
+from assent.core.errors import AssentError, NotFound, UsageError
 from assent.core.mcp import KnownMcpTool
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
@@ -70,6 +72,9 @@ def _json(known: KnownMcpTool) -> dict[str, object]:
 
 def _effect(known: KnownMcpTool) -> str:
     return "reads" if known.reads else "changes"
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")  # it is part of the names of tools
 
 
 @click.group(epilog=examples("assent mcp list\nassent mcp add files -- npx files-server ."))
@@ -133,6 +138,12 @@ def add(
     if timeout is not None:
         table["timeout_s"] = timeout
     path = ("mcp", argument_text(name))
+    if not _NAME.fullmatch(path[1]):
+        raise UsageError(
+            f"{path[1]!a} cannot be the name of a server: use letters, digits, - and _. "
+            "Nothing was changed.",
+            "assent mcp add --help",
+        )
     editor.put(path, table)
     call.output.answer(
         {"server": path[1], "file": editor.path_text},
@@ -143,6 +154,8 @@ def add(
     )
     if editor.needs_trust(path):
         call.output.warn(["It counts after you trust the file: assent trust give"])
+    if why := start_problem(call.folder, command):
+        call.output.warn([f"The server cannot be started yet: {why}"])
 
 
 @mcp.command(epilog=examples("assent mcp remove files"))
@@ -153,7 +166,13 @@ def remove(call: Invocation, name: str, project: bool) -> None:
     """Remove an MCP server from your configuration."""
     editor = ConfigEditor(call.folder, project=project)
     server = argument_text(name)
-    editor.remove(("mcp", server))
+    try:
+        editor.remove(("mcp", server))
+    except NotFound:
+        raise NotFound(
+            f"{editor.path_text} has no MCP server {server!a}. Nothing was changed.",
+            "assent mcp list",
+        ) from None
     call.output.answer(
         {"server": server, "file": editor.path_text},
         [Line("plain", f"MCP server {visible_line(server)} removed from {editor.path_text}.")],

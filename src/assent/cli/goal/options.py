@@ -215,7 +215,9 @@ def _check_foreign(word: str, found: dict[str, Any], words: list[str]) -> None:
 def _near_option(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, (*FLAGS, *VALUES, *ROOT_OPTIONS), n=1)
+    near = get_close_matches(name, (*FLAGS, *VALUES, *ROOT_OPTIONS), n=3)
+    # Two letters that changed places count as less alike than one that is missing, and are not.
+    near.sort(key=lambda one: sorted(one) != sorted(name))
     return f" Did you mean {near[0]}?" if near else ""
 
 
