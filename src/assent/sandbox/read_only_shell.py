@@ -96,7 +96,12 @@ class LocalReadOnlyShell:
         if standing.hold is SandboxState.OFF:
             raise without_sandbox(f"The shell is disabled: {standing.reason}", standing.next)
         sandboxed = standing.hold is SandboxState.HELD
-        stages = read_only_stages(text, sandboxed=sandboxed)
+        try:
+            stages = read_only_stages(text, sandboxed=sandboxed)
+        except Refused as refused:
+            if refused.lacks:
+                refused.next = refused.next or standing.next
+            raise
         _check_kinds(stages, _Place(folder, folder, self._process.home()))
         place = ShellLocation(folder, self._within, self._fence, self._root)
         limits, left = limits or ProcessLimits(), self._left()

@@ -92,7 +92,8 @@ class ScratchCopies:
         choice = self._chosen()
         if choice.backend.name == "none":
             why = choice.backend.reason.rstrip(".")
-            raise without_scratch_copy(f"No scratch copy is possible here: {why}.", DOCTOR)
+            help = self.process.sandbox_status().next or DOCTOR
+            raise without_scratch_copy(f"No scratch copy is possible here: {why}.", help)
         place = os.fsencode(choice.backend.place)
         _check_private(place)
         folders = CopyFolders(place)
