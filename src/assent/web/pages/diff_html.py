@@ -94,14 +94,15 @@ def split_table(file: FileDiff, said: Said, link: LinkTo, unfold: OpenFold | Non
             if at != NONE and _is_last(file, at):
                 found += [_said(said[one], SPLIT) for one in _lines(rows[at]) if one in said]
     found.append(_end(file, SPLIT, gaps))
-    return Markup('<table class="diff split">' + "".join(found) + "</table>")
+    columns = '<colgroup><col class="at"><col><col class="at"><col></colgroup>'
+    return Markup(f'<table class="diff split">{columns}' + "".join(found) + "</table>")
 
 
 def _side(spans: DiffSpans, rows: Sequence[DiffRow], at: int, side: str, link: LinkTo) -> str:
     row = rows[at] if at != NONE else None
     wrong = {"old": "added", "new": "removed"}[side]
     if row is None or row.kind == wrong:
-        return '<td class="n"></td><td class="c no"></td>'
+        return '<td class="n no"></td><td class="c no"></td>'
     number = row.old if side == "old" else row.new
     shown = _numbered(number, row.line, link) if number else ""
     return (
