@@ -12,7 +12,13 @@ from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, TextPart
 from assent.core.permission.mode import MODES, Mode
-from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted, Todo
+from assent.core.session.event import (
+    MessageAdded,
+    MessageQueued,
+    ModeChanged,
+    SessionStarted,
+    Todo,
+)
 from assent.ports import EventStore
 from assent.ports.session import Turn
 from assent.store.locks import FileLocks
@@ -410,3 +416,27 @@ def test_f33_the_reminder_says_what_holds(world: World) -> None:
     assert words.startswith("Mode: plan.")
     assert f"in {PLAN}, frozen under digest {plan.digest}, approved by the user; 1 op" in words
     assert words.endswith("Todos:\n- [pending] one")
+
+
+def test_slugs_are_unique_whoever_starts_a_session_and_are_never_given_twice(world: World) -> None:
+    one, other = world.engine(), world.engine()
+    first = one.sessions.start("Greet", "ask")
+    second = other.sessions.start("Greet", "ask")
+    third = one.sessions.start("Greet", "ask")
+    other.sessions.delete(third)
+    fourth = one.sessions.start("Greet", "ask")
+    assert [each.slug for each in (first, second, third, fourth)] == [
+        "greet", "greet-2", "greet-3", "greet-4"
+    ]  # fmt: skip
+
+
+def test_the_queue_after_each_step_is_what_another_process_reads(world: World) -> None:
+    one, other = world.engine(), world.engine()
+    record = one.sessions.start("Greet", "ask")
+    added = [one.message_queues.add(record, MessageQueued("", text)) for text in ("a", "b")]
+    taken = one.message_queues.take(record)
+    assert taken == added[0]
+    assert other.message_queues.take(record) == taken  # it comes again until it is finished
+    left = other.message_queues.finish(record, added[0].message)
+    assert left == one.message_queues.queue(record)
+    assert (left.taken, left.waiting) == (None, (added[1],))

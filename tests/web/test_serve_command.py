@@ -315,10 +315,15 @@ def test_options_that_exclude_each_other_are_refused(world: World) -> None:
         ("logout", "x", "--tokens"),
         ("password", "--remove", "--stdin"),
         ("token", "--role", "owner"),
-        ("--no-open", "--host", ""),
-        ("--no-open", "--host", " "),
     ):
         assert world.no(2, "serve", *line)["error"] == "usage"
+
+
+@pytest.mark.parametrize("host", ["", " "])
+def test_a_host_that_is_no_address_is_refused(world: World, host: str) -> None:
+    world.ok("serve", "password", "--stdin", stdin=b"a long password\n")  # else that is missing
+    error = world.no(2, "serve", "--no-open", "--host", host)
+    assert (error["error"], "--host" in error["message"]) == ("usage", True)
 
 
 @pytest.mark.parametrize("command", ["", "code", "token", "logout", "password", "add", "stop"])

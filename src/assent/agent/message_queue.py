@@ -62,17 +62,19 @@ class MessageQueues:
 
         One that was taken before and not finished comes again.
         """
-        queue = self.queue(record)
-        if queue.taken is not None or queue.next is None:
-            return queue.taken
-        self._append(
-            record, lambda now: MessageTaken(now.waiting[0].message) if now.waiting else None
-        )
-        return self.queue(record).taken
 
-    def finish(self, record: SessionRecord, message: str, error: str = "") -> None:
-        """Records that a message's turn ended."""
-        self._append(record, lambda now: MessageFinished(message, error) if now.taken else None)
+        def taken(now: MessageQueue) -> QueueEvent | None:
+            if now.taken is not None or not now.waiting:
+                return None
+            return MessageTaken(now.waiting[0].message)
+
+        return self._append(record, taken).taken
+
+    def finish(self, record: SessionRecord, message: str, error: str = "") -> MessageQueue:
+        """Records that a message's turn ended; returns what waits then."""
+        return self._append(
+            record, lambda now: MessageFinished(message, error) if now.taken else None
+        )
 
     def remove(self, record: SessionRecord, message: str) -> None:
         """Removes a message before its turn; raises NotFound if it has begun or is not there."""
@@ -107,16 +109,17 @@ class MessageQueues:
 
     def _append(
         self, record: SessionRecord, event: Callable[[MessageQueue], QueueEvent | None]
-    ) -> None:
+    ) -> MessageQueue:
+        """Appends what `event` makes of the queue, if anything; returns the queue after it."""
         stream, store = _stream(record), self._ports.store
         for _ in range(MAX_TRIES):
             queue = self._read(stream)
             new = event(queue)
             if new is None:
-                return
+                return queue
             try:
                 store.append(EventBatch(stream, queue.seq, self._ports.clock.now(), (new,)))
-                return
+                return fold_queue((new,), queue)
             except ConcurrentChange:
                 continue
         raise ConcurrentChange("The queue of this session keeps changing.")

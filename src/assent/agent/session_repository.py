@@ -30,6 +30,7 @@ class SessionRepository:
         self._ports = ports
         self.workspace = workspace
         self._sessions = FoldedStreams(ports.store, self.stream(""), _decode, self._load)
+        self._slugs: tuple[int, dict[str, str]] = 0, {}  # as of an event of the log; by stream
 
     def stream(self, session: str) -> str:
         return f"session/{self.workspace}/{session}"
@@ -44,6 +45,19 @@ class SessionRepository:
     def all(self) -> list[SessionRecord]:
         """Returns every session of the workspace, newest first."""
         return self._sessions.newest_first() if self.workspace else []
+
+    def slugs(self) -> set[str]:
+        """Returns the slug of every session, also of deleted ones; a session keeps its own."""
+        last = self._ports.store.last()  # before the names, more of which may come in between
+        reached, known = self._slugs
+        if last < reached or not known:  # an older copy may have replaced the log
+            known = {self.stream(record.session): record.slug for record in self.all()}
+        else:
+            changed = self._ports.store.changed_streams(self.stream(""), reached)
+            new = {stream: self._load(stream) for stream in changed if stream not in known}
+            known = known | {stream: record.slug for stream, record in new.items() if record}
+        self._slugs = last, known
+        return set(known.values())
 
     def read(self, session: str, after: int = 0) -> list[StoredEvent]:
         """Returns the events of a session."""
@@ -251,8 +265,7 @@ class SessionLookup:
 
     def repository(self) -> SessionRepository:
         """Returns the sessions of this workspace; none in a folder that is not a workspace yet."""
-        home = self._workspaces.find()
-        known, workspace = self._repository, home.workspace if home else ""
+        known, workspace = self._repository, self._workspaces.id
         if known.workspace != workspace:
             known = self._repository = SessionRepository(self._ports, workspace)
         return known
@@ -311,8 +324,7 @@ class PendingQuestionList:
     def _diary(self) -> SessionRepository:
         if self._repository is not None:
             return self._repository()
-        home = self._workspaces.find()
-        return SessionRepository(self._ports, home.workspace if home else "")
+        return SessionRepository(self._ports, self._workspaces.id)
 
 
 def _root(record: SessionRecord, records: dict[str, SessionRecord]) -> SessionRecord:

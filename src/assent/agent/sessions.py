@@ -581,7 +581,7 @@ class Sessions(SessionLookup):
         """Yields a slug that no session and no plan folder has, and that no other thread gets."""
         wanted, find_plans = slug(goal), self._services.ports.projection.find_plans
         with self._naming:
-            taken = {record.slug for record in diary.all()} | self._named
+            taken = diary.slugs() | self._named
             n, name = 1, wanted
             while name in taken or find_plans(name):
                 n += 1

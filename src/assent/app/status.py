@@ -130,8 +130,7 @@ class WorkspaceStatus:
     @property
     def workspace(self) -> str:
         """The id of the folder's workspace; empty if it is not a workspace yet."""
-        home = self._workspaces.find()
-        return home.workspace if home else ""
+        return self._workspaces.id
 
     def log(self, after: int = 0) -> list[StoredEvent]:
         """Returns the workspace's events in order."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import RLock
+from threading import Lock, RLock
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -88,15 +88,17 @@ class FoldedStreams(Generic[Fold]):
         self._load = load  # folds one stream, where no current fold is stored
         # As of an event of the log; by stream, oldest first.
         self._known: tuple[int, dict[str, Fold]] = 0, {}
+        self._looking = Lock()  # what changed is read once, however many threads ask
 
     def newest_first(self) -> list[Fold]:
         """Returns all of them; the names of streams grow with time."""
-        last = self._store.last()  # before the folds, which may change in between
-        known = self._known  # others may look at the same time
-        if last < known[0]:  # an older copy replaced the log
-            known = 0, {}
-        if not last or known[0] != last:
-            known = self._known = last, self._after(*known)
+        with self._looking:
+            last = self._store.last()  # before the folds, which may change in between
+            known = self._known
+            if last < known[0]:  # an older copy replaced the log
+                known = 0, {}
+            if not last or known[0] != last:
+                known = self._known = last, self._after(*known)
         return list(reversed(known[1].values()))
 
     def _after(self, position: int, folds: dict[str, Fold]) -> dict[str, Fold]:
@@ -383,8 +385,14 @@ class WorkspaceRepository:
         """The user who works here, as the system reports it."""
         return self._config.account or self._config.user
 
+    @property
+    def id(self) -> str:
+        """The id of the folder's workspace, which never changes; empty if it has none yet."""
+        known = self._known or self.find()
+        return known.workspace if known else ""
+
     def find(self) -> WorkspaceRecord | None:
-        """Returns the folder's workspace, if it has one."""
+        """Returns the folder's workspace as it is now, if it has one."""
         known = self._known  # others may look at the same time
         if known is None:
             known = self._found()

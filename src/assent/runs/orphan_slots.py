@@ -67,14 +67,13 @@ class OrphanSlots:
         `everywhere` searches the whole workspace; so does a call where the log is new although the
         workspace is not.
         """
-        known = self._workspaces.find()
-        fresh = known is None and bool(self._ports.files.names(_COPIES))
+        workspace = self._workspaces.id
+        fresh = not workspace and bool(self._ports.files.names(_COPIES))
         files = [op for op in operations if isinstance(op, FileOperation)]
         beside = {parent(path) for op in files for path, *_ in footprint(op)}
         found = self._ports.files.slots(sorted(beside), everywhere=everywhere or fresh)
         if not found:
             return ()
-        workspace = known.workspace if known else ""
         runs = {run for slot in found if (run := run_of_slot(slot))}
         lost = {run for run in runs if not self._is_known(workspace, run)}
         slots = [slot for slot in found if run_of_slot(slot) in lost]

@@ -71,14 +71,9 @@ class SessionWorker:
         except Exception:
             queues.finish(record, message.message, FAULT)
             raise
-        queues.finish(record, message.message, error)
-        return self._next(engine, session)
-
-    def _next(self, engine: "Engine", session: str) -> float | None:
-        """Returns when the next message is taken: not before open questions are answered."""
-        record = engine.sessions.load(session)
-        waits = engine.message_queues.queue(record).next is not None
-        return 0 if waits and not record.questions else None
+        queue = queues.finish(record, message.message, error)
+        # The next message is not taken before open questions are answered.
+        return 0 if queue.next and not engine.sessions.load(session).questions else None
 
     def _drive(
         self, root: str, engine: "Engine", record: SessionRecord, message: MessageQueued
