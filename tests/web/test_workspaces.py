@@ -69,6 +69,10 @@ def test_the_form_of_a_page_names_a_workspace_that_has_no_id_yet(
             assert 'aria-current="true">project' in reader.html
 
 
+def kinds(client: Client, session: str) -> set[str]:
+    return {row["kind"] for row in client.get(f"/sessions/{session}/messages")["messages"]}
+
+
 def _follow(reader: Reader) -> str:
     return reader.html.partition('data-follow="')[2].partition('"')[0]
 
@@ -81,7 +85,7 @@ def test_what_waits_in_a_workspace_goes_on_when_it_is_added(
         browser = server.browser()
         body = {"goal": "Greet", "model": MODEL, "workspace": str(other.root)}
         session = browser.post("/sessions", body, 202)["session"]
-        wait_for(lambda: browser.get(f"/sessions/{session}")["state"] == "working")
+        wait_for(lambda: "call_started" in kinds(browser, session), "the call")
         server.kill()
     with served(world) as server:
         again = Client(server.url, browser.headers)

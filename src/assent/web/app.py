@@ -173,9 +173,8 @@ async def watch_access(server: Server) -> None:
 
     Event streams look whether they may go on, and what waits in a workspace that was added begins.
     """
-    known = await asyncio.to_thread(server.access.revision)
+    known = -1  # so that what was added before this began is found, too
     while True:
-        await asyncio.sleep(WATCH_S)
         found = await asyncio.to_thread(server.access.revision)
         if found != known:
             known = found
@@ -184,3 +183,4 @@ async def watch_access(server: Server) -> None:
                 await asyncio.to_thread(server.resume)
             except (AssentError, OSError) as error:  # the other workspaces go on
                 print(f"assent serve: {error}", file=sys.stderr)
+        await asyncio.sleep(WATCH_S)
