@@ -163,3 +163,13 @@ def test_undo_of_a_long_run_is_paged(long: World) -> None:
     assert b"failed with exit code 3" in answer.err
     assert b"next: PAGER=cat assent undo " in answer.err
     assert len(long.files()) == 1
+
+
+def test_a_bundle_that_is_long_is_paged_before_its_question(long: World) -> None:
+    long.ok("propose", "--portable", "--out", "../plan.json")
+    pager = script(long, "exit 3")
+    terminal = Terminal(long, "approve", "../plan.json", shared=SCREEN, env={"PAGER": pager})
+    answer = terminal.end()
+    assert answer.code == 4, terminal.screen
+    assert QUESTION not in terminal.screen
+    assert b"PAGER=cat assent approve ../plan.json --digest " in answer.err

@@ -99,7 +99,7 @@ id 444444444444
 risks: unshown
 Not shown (binary or too large):
 before  nothing
-after   1 bytes  file 644  sha256 {state(bytes(1)).digest}
+after   1 byte   file 644  sha256 {state(bytes(1)).digest}
 
 5. run make 'it so' (compensated)
 id 555555555555

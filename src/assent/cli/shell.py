@@ -161,7 +161,8 @@ def _progress(call: Invocation) -> Callable[[int, float], None]:
 
     def tell(files: int, seconds: float) -> None:
         if sys.stderr.isatty() and not call.output.as_json and seconds > 1:
-            sys.stderr.write(f"\r\x1b[KCopying: {files} files, {seconds:.0f} s")
+            count = "1 file" if files == 1 else f"{files} files"
+            sys.stderr.write(f"\r\x1b[KCopying: {count}, {seconds:.0f} s")
             sys.stderr.flush()
 
     return tell

@@ -95,7 +95,9 @@ class Comments:
                 f"A comment can cover at most {MAX_LINES} lines. No comment was added."
             )
         if first < 0 or last > len(part.lines):
-            many = f"has {len(part.lines)} lines" if part.lines else "is not shown line by line"
+            size = len(part.lines)
+            count = "1 line" if size == 1 else f"{size} lines"
+            many = f"has {count}" if size else "is not shown line by line"
             raise NotFound(
                 f"Line {last if first >= 0 else first} not found: "
                 f"{part.about or 'the text of the plan'} {many}. No comment was added.",

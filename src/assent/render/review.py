@@ -527,7 +527,8 @@ def not_shown_lines(op: Operation) -> Iterator[Line]:
 def _state(state: FileState | None) -> tuple[str, str, str]:
     if state is None:
         return "nothing", "", ""
-    return f"{state.size} bytes", f"{state.kind} {state.mode:o}", f"sha256 {state.digest}"
+    size = "1 byte" if state.size == 1 else f"{state.size} bytes"
+    return size, f"{state.kind} {state.mode:o}", f"sha256 {state.digest}"
 
 
 def _end(review: Review, *, asking: bool) -> Iterator[Line]:
