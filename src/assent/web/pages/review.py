@@ -29,7 +29,6 @@ from assent.web.pages.review_view import (
     comment_views,
     image_type,
     risk_views,
-    text_table,
     thread_html,
 )
 from assent.web.review_memory import Served
@@ -60,6 +59,12 @@ def show_review(call: PageCall) -> Shown:
         raise NotFound(f"There is no page {number}; the last one is {len(pages)}.")
     values = plan_values(call, engine, record, "review")
     values |= _parts(call, engine, record, review, pages, number, without)
+    if number == 1:
+        values |= {
+            "risks": risk_views(review),
+            "text_rows": values["body"].text(),
+            "preview": preview_markdown(display_path(review.text)),
+        }
     values["can_exclude"] = (
         values["awaits"] and not values["plan"]["approved"] and call.may("author")
     )
@@ -147,6 +152,7 @@ def _parts(
     tree, tree_words = review_tree(review.operations, pages[number - 1])
     return {
         "review": review,
+        "body": body,
         "operations": map(body.operation, pages[number - 1]),  # each when the page gets to it
         "total": len(review.operations),
         "page": number,
@@ -160,12 +166,9 @@ def _parts(
         "tree": tree,
         "tree_words": tree_words,
         "page_of": _page_of(pages),
-        "risks": risk_views(review),
         "since": review.since,
         "since_words": changes_text(review.since) if review.since else "",
         "since_lines": [*review_changes_lines(review.since)][1:] if review.since else [],
-        "text_rows": text_table(review.text, body.threads("plan"), body.comment_links("plan")),
-        "preview": preview_markdown(display_path(review.text)),
         "comments": said,
         "waiting": sum(not each.is_suggested for each in said),
         "suggested": sum(each.is_suggested for each in said),

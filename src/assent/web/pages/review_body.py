@@ -20,6 +20,7 @@ from assent.web.pages.review_view import (
     comments_below,
     has_folds,
     operation_view,
+    text_table,
     thread_html,
 )
 
@@ -56,6 +57,10 @@ class ReviewBody(msgspec.Struct, frozen=True):
             unfold=self.fold_links(at + 1, one.id) if has_folds(one.op) else None,
             opened=self.opened.get(one.id),
         )
+
+    def text(self) -> Markup:
+        """Returns the text of the plan, which is on the first page."""
+        return text_table(self.review.text, self.threads("plan"), self.comment_links("plan"))
 
     def threads(self, on: str) -> dict[int, Markup]:
         """Returns what stands below the lines of a part: comments, and the form for another."""
