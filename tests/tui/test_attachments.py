@@ -104,6 +104,30 @@ def test_f138_a_part_of_a_secret_is_asked_about_like_the_whole(stage: Stage) -> 
     stage.show(act)
 
 
+def test_f138_an_image_whose_path_is_pasted_is_attached(stage: Stage) -> None:
+    stage.put("my shot.png", b"\x89PNG\r\n\x1a\nand what is in it")
+    stage.put("no.png", b"only text\n")
+    stage.script(turn("I see."))
+
+    async def act(seat: Seat) -> None:
+        await seat.type("see ")
+        seat.app.post_message(Paste(f"'{stage.root}/my shot.png'"))
+        await seat.until(lambda: seat.app.prompt.text == f'see @"{stage.root}/my shot.png" ')
+        seat.app.post_message(Paste(f"{stage.root}/no.png"))
+        await seat.until(lambda: "no.png" in seat.app.prompt.text)
+        await seat.press("enter")
+        await seat.shows("I see.")
+        await seat.rest()
+        # What it is, is told by its first bytes and not by its name.
+        assert [file.kind for file in attached(seat)] == ["image", "file"]
+        assert [len(file.images) for file in attached(seat)] == [1, 0]
+        await seat.type("!ls ")
+        seat.app.post_message(Paste(f"{stage.root}/no.png"))
+        await seat.until(lambda: seat.app.prompt.text == f"!ls {stage.root}/no.png")
+
+    stage.show(act)
+
+
 def test_f138_a_secret_is_asked_about_and_a_yes_attaches_it(stage: Stage) -> None:
     stage.put(".env", SECRET)
     stage.script(turn("I have it."))

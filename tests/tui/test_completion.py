@@ -9,6 +9,7 @@ from assent.tui.prompt.completion import (
     CompletionTarget,
     completed_text,
     completion_target,
+    image_mention,
     input_kind,
     matching_commands,
     matching_files,
@@ -220,3 +221,24 @@ def test_definitions_stand_between_files_that_fit_and_files_that_nearly_do() -> 
     symbols = [Completion("src/shop.py#Cart", label="Cart")]
     texts = [one.text for one in with_symbols("cart", files, symbols)]
     assert texts == ["src/cart.py", "src/shop.py#Cart", "src/chart/parts.py"]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "mention"),
+    [
+        ("/tmp/a.png", "@/tmp/a.png "),
+        ("'/tmp/my shot.PNG'\n", '@"/tmp/my shot.PNG" '),
+        ("/tmp/my\\ shot.jpg ", '@"/tmp/my shot.jpg" '),
+        ("file:///tmp/my%20shot.webp", '@"/tmp/my shot.webp" '),
+        ("~/a.gif", "@~/a.gif "),
+        ("a.png", ""),
+        ("/tmp/a.txt", ""),
+        ("/tmp/a.png /tmp/b.png", ""),
+        ("see /tmp/a.png", ""),
+        ("https://x.example/a.png", ""),
+        ('/tmp/"odd".png', ""),
+        ("", ""),
+    ],
+)
+def test_a_pasted_path_of_an_image_becomes_a_mention(pasted: str, mention: str) -> None:
+    assert image_mention(pasted) == mention

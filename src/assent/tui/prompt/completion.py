@@ -6,6 +6,7 @@ The list is short and is shown above the prompt.
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias
+from urllib.parse import unquote
 
 import msgspec
 from rich.text import Text
@@ -19,6 +20,7 @@ from assent.tui.fuzzy import NO_MATCH_RANK, match_rank
 
 Kind: TypeAlias = Literal["file", "command", "history"]
 
+IMAGE_ENDINGS: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 MAX_COMPLETIONS: Final = 50  # choices; to find another, the user types one more letter
 _FILE: Final = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']*|\"[^\"\n]*)$")
 _COMMAND: Final = re.compile(r"/([\w:-]*)$")
@@ -46,6 +48,9 @@ class CompletionTarget(msgspec.Struct, frozen=True):
     query: str
 
 
+_A_FILE: Final = CompletionTarget("file", 0, "")
+
+
 def completion_target(text: str, cursor: int) -> CompletionTarget | None:
     """Returns what can be completed at a cursor: `/name` at the beginning, `@path` anywhere."""
     before = text[:cursor]
@@ -66,6 +71,26 @@ def completed_text(piece: CompletionTarget, choice: Completion) -> str:
             return f'@"{choice.text}" ' if odd else f"@{choice.text} "
         case "history":
             return choice.text
+
+
+def image_mention(pasted: str) -> str:
+    """Returns the mention of an image whose path was pasted, as dropping a file on a terminal does.
+
+    Empty if it is anything else than one absolute path with the ending of an image. Its content
+    decides what it is, when it is attached.
+    """
+    path = pasted.strip()
+    if path[:1] in "'\"" and path[-1:] == path[:1]:
+        path = path[1:-1]
+    elif path.startswith("file://"):
+        path = unquote(path.removeprefix("file://"))
+    else:
+        if re.search(r"(?<!\\)\s", path):
+            return ""
+        path = re.sub(r"\\(.)", r"\1", path)
+    if not path.startswith(("/", "~/")) or not path.lower().endswith(IMAGE_ENDINGS):
+        return ""
+    return "" if re.search(r"[\"\n]", path) else completed_text(_A_FILE, Completion(path))
 
 
 def input_kind(text: str) -> Literal["said", "slash", "shell"]:

@@ -16,6 +16,7 @@ from textual.events import Key, Paste
 from textual.widgets import TextArea
 
 from assent.tui.keys import BURST_S, BurstDetector
+from assent.tui.prompt.completion import image_mention, input_kind
 from assent.tui.prompt.vim import DOUBLED, VimMode, is_edge, left_insert, vim_edit
 from assent.tui.timers import call_after
 
@@ -282,6 +283,9 @@ class PromptEditor(OrderedTextArea):
         event.prevent_default()
         self._burst.take(event.time, 0.0)
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        before = self.text[: self.index]
+        if input_kind(self.text) == "said" and (not before or before[-1].isspace()):
+            text = image_mention(text) or text
         self.replace(self.pastes.take(text), *self.selection, maintain_selection_offset=False)
 
     def action_paste(self) -> None:
