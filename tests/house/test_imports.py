@@ -44,6 +44,8 @@ LATER = {
         "assent.runs.run_status",
     ),
     "assent.app.composition": ("assent.runs.plan_commands", "assent.app.scratch"),
+    # Only on a terminal does a line say that a model is waited for.
+    "assent.cli.goal.command": ("assent.cli.goal.waiting",),
     # A configuration that cannot be used is explained, and most can be used.
     "assent.config.config_file": ("assent.config.schema",),
     # Only a name that is not known is compared with others.

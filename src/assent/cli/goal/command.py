@@ -42,7 +42,6 @@ from assent.cli.goal.result import (
     refused_notices,
     turn_error,
 )
-from assent.cli.goal.waiting import WaitingTurnOutput
 from assent.cli.output import CliOutput
 from assent.cli.registry import overview
 from assent.cli.stdin import (
@@ -114,6 +113,8 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
         with closing(work):
             plain = turn_output(goal.form, output, asks=person.present)
             if sys.stderr and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+                from assent.cli.goal.waiting import WaitingTurnOutput
+
                 plain = WaitingTurnOutput(plain, screen)
             held = DeferredTurnOutput(plain, screen)
             shown = _ringing(held, work.notify, goal)
