@@ -191,7 +191,7 @@ def test_other_descriptors_of_the_terminal_do_not_matter(world: World) -> None:
     """A program that has the person's stdin cannot answer through it; the terminal is asked."""
     digest = asking(world)
     everything = ("stdin", "stdout", "stderr")
-    terminal = Terminal(world, "approve", shared=everything)
+    terminal = Terminal(world, "approve", shared=everything, env={"PAGER": "cat"})
     assert terminal.answer(digest[:8].encode() + b"\n").code == 0
     assert terminal.screen.count(b"+new") == 1
     assert os.path.exists(world.at("old.txt"))
