@@ -49,7 +49,7 @@ async def write(reader: Reader, words: str) -> None:
     """Writes in the panel for words, and keeps them."""
     await reader.seat.until(lambda: isinstance(reader.app.screen, TextInputPanel))
     await reader.seat.type(words)
-    await reader.seat.press("ctrl+s")
+    await reader.seat.press("enter")
     await reader.seat.until(lambda: isinstance(reader.app.screen, ApprovalPanel))
 
 
@@ -193,7 +193,7 @@ def test_f57_g18_comments_to_a_line_of_text_and_of_a_diff_are_one_request_to_the
         await reader.press("2")
         await reader.seat.until(lambda: isinstance(reader.app.screen, FeedbackPanel))
         await reader.seat.shows("Comment 2")
-        await reader.seat.press("ctrl+s")
+        await reader.seat.press("enter")
         await reader.seat.until(lambda: reader.record.digest not in ("", before))
         await reader.seat.rest()
         [said] = told(reader)
@@ -226,7 +226,7 @@ def test_f57_a_comment_is_changed_and_taken_back_where_it_stands(stage: Stage) -
         assert waiting() == ["so not"]
         await reader.press("c")
         await reader.seat.until(lambda: isinstance(reader.app.screen, TextInputPanel))
-        await reader.seat.press(*["backspace"] * 6, "ctrl+s")
+        await reader.seat.press(*["backspace"] * 6, "enter")
         await reader.reads()
         assert waiting() == []
         assert reader.approvals == []
@@ -251,7 +251,7 @@ def test_f39_f58_feedback_in_parts_reaches_the_model_verbatim_and_plan_mode_stay
         await reader.seat.type("no tabs")
         await reader.seat.press("tab")
         await reader.seat.type("tests first")
-        await reader.seat.press("ctrl+s")
+        await reader.seat.press("enter")
         await reader.seat.until(lambda: reader.record.digest not in ("", before))
         await reader.seat.rest()
         session = reader.app.engine.sessions.last()
@@ -272,7 +272,7 @@ def test_f39_without_words_nothing_is_sent_and_esc_goes_back(stage: Stage) -> No
         await reader.open()
         await reader.press("2")
         await reader.seat.until(lambda: isinstance(reader.app.screen, FeedbackPanel))
-        await reader.seat.press("ctrl+s")
+        await reader.seat.press("enter")
         await reader.seat.shows("Nothing was sent: enter feedback")
         await reader.seat.press("escape")
         await reader.reads()
@@ -294,7 +294,7 @@ def test_esc_closes_the_panel_also_while_something_new_is_being_painted(stage: S
     stage.show(read_by(act))
 
 
-def test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written(stage: Stage) -> None:
+def test_f40_3_and_ctrl_y_end_planning_and_nothing_is_written(stage: Stage) -> None:
     stage.script(*PLANS, turn("Done."))
     found: dict[str, Any] = {}
 
@@ -305,7 +305,7 @@ def test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written(stage: Stage) -> N
         await reader.seat.shows("Exit planning?")
         await reader.press("x")
         assert reader.at() is At.READING
-        await reader.press("3", "ctrl+x")
+        await reader.press("3", "ctrl+y")
         await reader.closed()
         engine = reader.app.engine
         assert engine.plans.find(record.plan_id).state is PlanState.DISCARDED

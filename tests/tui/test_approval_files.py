@@ -109,7 +109,7 @@ def test_without_a_plan_that_is_said_and_no_key_does_anything(stage: Stage) -> N
         await reader.seat.shows("No current plan.")
         await reader.seat.until(lambda: reader.panel.listening)
         await reader.press(
-            "1", "2", "3", "ctrl+x", "s", "space", "w", "c", "p", "h", "end", "m", "n"
+            "1", "2", "3", "ctrl+y", "s", "space", "w", "c", "p", "h", "end", "m", "n"
         )
         assert reader.at() is At.LOADING
         await reader.press("escape")

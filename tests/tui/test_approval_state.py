@@ -163,19 +163,19 @@ def test_f38_three_keys_have_three_outcomes() -> None:
         [ApprovalAction.NOTHING, ApprovalAction.APPROVE],
     )
     assert handle_approval_key(read, "2") == (read, ApprovalAction.FEEDBACK)
-    assert pressed(read, "3", "ctrl+x") == (
+    assert pressed(read, "3", "ctrl+y") == (
         reading(read=True, stage=ApprovalStage.RECORDING),  # type: ignore[arg-type]
         [ApprovalAction.NOTHING, ApprovalAction.EXIT],
     )
 
 
-def test_f40_a_plan_is_given_up_only_by_3_and_ctrl_x() -> None:
+def test_f40_a_plan_is_given_up_only_by_3_and_ctrl_y() -> None:
     assert {
         (before.stage, key)
         for before in EVERY
         for key in KEYS
         if handle_approval_key(before, key)[1] is ApprovalAction.EXIT
-    } == {(ApprovalStage.EXITING, "ctrl+x")}
+    } == {(ApprovalStage.EXITING, "ctrl+y")}
     assert {
         (before.stage, key)
         for before in EVERY
@@ -194,7 +194,7 @@ def test_f41_nothing_is_decided_but_by_an_answer_and_asked_for_by_another_key() 
         if act in DECIDING - APPROVING
     }
     assert found == {
-        (ApprovalStage.EXITING, "ctrl+x", ApprovalAction.EXIT),
+        (ApprovalStage.EXITING, "ctrl+y", ApprovalAction.EXIT),
         (ApprovalStage.PROPOSING, "ctrl+y", ApprovalAction.PROPOSE),
         (ApprovalStage.FITTING, "ctrl+y", ApprovalAction.REBASE),
     }

@@ -66,7 +66,7 @@ def test_the_demo_plays_the_whole_story(tmp_path: Path) -> None:
         await reader.press("2")
         await seat.until(lambda: isinstance(seat.app.screen, FeedbackPanel))
         await seat.type("Download nothing")
-        await seat.press("ctrl+s")
+        await seat.press("enter")
         await seat.until(lambda: presented(seat) not in ("", first))
         reader = await reviewed(seat)
         assert reader.panel.digest() not in ("", first)

@@ -63,7 +63,7 @@ ELSEWHERE = {
 OTHERS = {
     "ASK": "test_f38_1_and_y_approve_and_build",
     "SKIP": "test_f41_a_skip_says_what_was_not_shown_and_takes_the_same_two_keys",
-    "EXIT": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
+    "EXIT": "test_f40_3_and_ctrl_y_end_planning_and_nothing_is_written",
     "MARK": "test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approved",
     "WITHOUT": "test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again",
     "ONE": "test_one_operation_is_taken_back_and_the_rest_stays",
@@ -72,7 +72,6 @@ OTHERS = {
     "ONLY": "test_f38_1_and_o_approve_and_nothing_is_built",
     "CONFIRM_KEY": "test_a_draft_is_read_and_proposed",
     "NOTED": "test_g11_a_note_travels_with_the_yes",
-    "DISCARD": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
 }
 RUN = {
     "r": HALTING,

@@ -6,7 +6,7 @@ from tests.tui.panel_actions import Reader, proposed
 from textual.events import Key, Paste
 
 from assent.tui.panels.approval.panel import ApprovalPanel
-from assent.tui.panels.feedback import FeedbackPanel
+from assent.tui.panels.feedback import TOO_SOON, FeedbackPanel
 from assent.tui.panels.text_input import NO_TAB, TextInputArea, TextInputPanel, hidden_chars_text
 
 LATE = "abcdefghijklmnopqrstuvwxyz"
@@ -29,7 +29,7 @@ def at_once(seat: Seat, *keys: str) -> None:
 def test_what_was_typed_before_the_key_that_keeps_it_is_kept(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         _, kept = await opened(seat)
-        at_once(seat, *LATE, "ctrl+s", "x")
+        at_once(seat, *LATE, "enter", "x")
         await seat.until(lambda: kept)
         assert kept == [LATE]
 
@@ -45,9 +45,43 @@ def test_f39_what_was_typed_before_feedback_is_sent_is_sent(stage: Stage) -> Non
         await reader.open()
         await reader.press("2")
         sent.append(await seat.opened(FeedbackPanel))
-        at_once(seat, *LATE, "ctrl+s")
+        at_once(seat, *LATE, "enter")
         await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
         assert sent[0].feedback.text() == LATE
+
+    stage.show(act)
+
+
+def test_f41_a_sentence_that_was_being_typed_sends_no_feedback(stage: Stage) -> None:
+    digest = proposed(stage)["digest"]
+
+    async def act(seat: Seat) -> None:
+        reader = Reader(seat)
+        await reader.open()
+        await reader.press("2")
+        panel = await seat.opened(FeedbackPanel)
+        seat.app.quiet_s = 600.0
+        at_once(seat, *LATE, "enter")
+        await seat.shows(TOO_SOON)
+        assert (panel.is_attached, reader.record.digest) == (True, digest)
+        seat.app.quiet_s = 0.0
+        await seat.press("enter")
+        await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
+        assert panel.feedback.text() == LATE
+
+    stage.show(act)
+
+
+def test_an_enter_among_keys_that_come_all_at_once_breaks_the_line(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        area, kept = await opened(seat)
+        seat.app.burst_s = 600.0
+        at_once(seat, "enter", "a", "enter", "b")
+        await seat.until(lambda: area.text == "\na\nb")
+        assert kept == []
+        seat.app.burst_s = 0.0
+        await seat.press("enter")
+        assert kept == ["a\nb"]
 
     stage.show(act)
 
@@ -59,7 +93,7 @@ def test_words_that_were_kept_before_are_gone_on_with_at_their_end(stage: Stage)
         assert area.text == "bone\ntwoac\nd"
         await seat.press("tab")
         await seat.shows(NO_TAB)
-        await seat.press("ctrl+s")
+        await seat.press("enter")
         assert kept == ["bone\ntwoac\nd"]
 
     stage.show(act)
@@ -77,7 +111,7 @@ def test_g6_what_hides_in_them_is_named_and_does_nothing_to_the_screen(stage: St
         assert not {"\u200b", "\u202e"} & {*seat.text()}
         await seat.press("backspace", "backspace")
         await seat.shows("Your text contains hidden characters: U+200B.")
-        await seat.press("ctrl+s")
+        await seat.press("enter")
         assert kept == ["a\u200bb"]
 
     stage.show(act)

@@ -86,7 +86,7 @@ DECISION_KEYS: Final = (
     KeyHelp("y", "y", "yes: approve and build, or undo", "review"),
     KeyHelp("o", "o", "yes, but do not build yet", "review"),
     KeyHelp("2", "2", "no, with feedback", "review"),
-    KeyHelp("3", "3", "exit planning; asks for Ctrl+X", "review"),
+    KeyHelp("3", "3", "exit planning; asks for Ctrl+Y", "review"),
     KeyHelp("s", "s", "skip reading to the end", "review"),
     KeyHelp("space", "Space", "exclude or include an operation", "review"),
     KeyHelp("w", "w", "preview without what is excluded", "review"),

@@ -36,7 +36,8 @@ PARTS: Final = {
 EMPTY: Final = "Nothing was sent: enter feedback or comment on a line first."
 SENT: Final = "Feedback sent; the plan is a draft again."
 SENT_ALL: Final = "Feedback sent; all options are drafts again."
-SEND_ALL: Final = "Ctrl+O send to all options · "
+SEND_ALL: Final = "Ctrl+O send to all · "
+TOO_SOON: Final = "Too fast: nothing was sent. Enter sends it."
 LATER: Final = "Its session is not open here; the model gets this when it continues."
 
 
@@ -60,11 +61,10 @@ class FeedbackPanel(Panel[str]):
     FeedbackPanel #told { height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "send", "Send"),
         Binding("ctrl+o", "send_all", "Send to all options"),
     ]
     heading = "Feedback"
-    keys = "Ctrl+S send · Tab next field · Esc back without sending"
+    keys = "Enter send · Ctrl+J new line · Tab next field · Esc back"
 
     def __init__(self, reading: "DisplayedPlan", written: Feedback) -> None:
         super().__init__()
@@ -75,13 +75,14 @@ class FeedbackPanel(Panel[str]):
             self.keys = f"{SEND_ALL}{type(self).keys}"
         self._sent_text = SENT
         self._sending = False
+        self._unsent: Feedback | None = None  # what an Enter that came too soon did not send
         self.feedback = written
         self.refusal: StaleError | None = None
 
     def body(self) -> list[Widget]:
         fields: list[Widget] = []
         for name, words in PARTS.items():
-            sends = {"ctrl+s": self.action_send, "ctrl+o": self.action_send_all}
+            sends = {"enter": self._entered, "ctrl+o": self.action_send_all}
             area = TextInputArea(sends, getattr(self.feedback, name), name)
             fields += [Label(words, markup=False), area]
         paper = LineView(id="comments")
@@ -98,11 +99,21 @@ class FeedbackPanel(Panel[str]):
         self.query_one("#notes").focus()
 
     def on_text_area_changed(self) -> None:
-        self._tell(hidden_chars_text("".join([area.text for area in self.query(TextInputArea)])))
+        hidden = hidden_chars_text("".join([area.text for area in self.query(TextInputArea)]))
+        unsent = TOO_SOON if self._written() == self._unsent else ""  # a late message about it
+        self._tell(hidden or unsent)
 
     def action_leave(self) -> None:
         self.feedback = self._written()
         super().action_leave()
+
+    def _entered(self) -> None:
+        """Sends (Enter), unless the words may be a sentence that was typed when this opened."""
+        if any(area.paused for area in self.query(TextInputArea)):
+            self.action_send()
+        else:
+            self._unsent = self._written()
+            self._tell(TOO_SOON)
 
     def action_send_all(self) -> None:
         """Sends the same feedback to all options; nothing where there is one plan."""

@@ -1,12 +1,13 @@
 """A panel with a text area: for a comment, or a note with an approval."""
 
 import re
+from asyncio import TimerHandle
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Final
+from math import inf
+from typing import Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.strip import Strip
 from textual.widget import Widget
@@ -14,9 +15,11 @@ from textual.widgets import Static, TextArea
 
 from assent.core.text.hidden_chars import hidden_kind, is_combining_mark, visible_text
 from assent.render.lines import Line
+from assent.tui.keys import BURST_S, DEBOUNCE_S, BurstDetector
 from assent.tui.line_view import LineView, Section
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt.editor import LINE_KEYS, OrderedTextArea
+from assent.tui.timers import call_after
 
 NO_TAB: Final = "Tab does nothing here."
 MAX_NAMED: Final = 8  # hidden characters that are named
@@ -41,8 +44,11 @@ def _hides(char: str) -> bool:
 class TextInputArea(OrderedTextArea):
     """The text area; keys act in the order they were typed, also those that send.
 
-    Hidden characters are kept and not drawn; `hidden_chars_text` says which there are.
+    Hidden characters are kept and not drawn; `hidden_chars_text` says which there are. An Enter
+    that nobody can have typed so soon before or after another key breaks the line: it was pasted.
     """
+
+    detects_bursts = True
 
     def __init__(self, acts: Mapping[str, Callable[[], object]], words: str, id: str) -> None:
         super().__init__(words, id=id, soft_wrap=True)
@@ -52,14 +58,30 @@ class TextInputArea(OrderedTextArea):
             "ctrl+home": lambda: self.move_cursor((0, 0)),
             "ctrl+end": lambda: self.move_cursor(self.document.end),
         }
+        self._burst = BurstDetector()
+        self._sending: TimerHandle | None = None  # an Enter that waits for what comes right after
+        self._typed_at = -inf  # when a key came last
+        self.paused = False  # whether typing has paused since it is here
 
     def on_mount(self) -> None:
+        self._typed_at = getattr(self.app, "typed_at", -inf)
         self.move_cursor(self.document.end)
 
     async def on_key(self, event: Key) -> None:
         """Handles the keys of this panel; Textual passes all others to TextArea."""
         char = event.character or ""
-        if event.key in self._acts:
+        quiet_s = getattr(self.app, "quiet_s", DEBOUNCE_S)
+        self.paused = self.paused or event.time >= self._typed_at + quiet_s
+        self._typed_at = event.time
+        self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
+        if self._sending is not None:
+            self._settle(sends=not self._burst.soon)
+        if event.key == "enter" and self.detects_bursts and self._burst.need:
+            if self._burst.soon:
+                self._write("\n")
+            else:
+                self._sending = call_after(self, self._burst.need, self._settle)
+        elif event.key in self._acts:
             self._acts[event.key]()
         elif len(char) == 1 and not char.isascii() and not char.isprintable():
             self._write(char)  # which TextArea would drop without a word
@@ -68,6 +90,17 @@ class TextInputArea(OrderedTextArea):
             return
         event.stop()
         event.prevent_default()
+
+    def _settle(self, *, sends: bool = True) -> None:
+        """Lets a delayed Enter act, or break the line if something came right after it."""
+        if self._sending is None:
+            return
+        self._sending.cancel()
+        self._sending = None
+        if sends:
+            self._acts["enter"]()
+        else:
+            self._write("\n")
 
     def _write(self, text: str) -> None:
         self.replace(text, *self.selection, maintain_selection_offset=False)
@@ -98,8 +131,7 @@ class TextInputPanel(Panel[str]):
     TextInputPanel #told { height: auto; display: none; }
     TextInputPanel #told.open { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "keep", "Save")]
-    keys = "Ctrl+S save · Esc cancel"
+    keys = "Enter save · Ctrl+J new line · Esc cancel"
 
     def __init__(self, heading: str, about: Sequence[Line] = (), words: str = "") -> None:
         super().__init__()
@@ -111,7 +143,7 @@ class TextInputPanel(Panel[str]):
         paper = LineView(id="about")
         paper.can_focus = False
         paper.display = bool(self._about)
-        acts = {"ctrl+s": self.action_keep, "tab": lambda: self._tell(NO_TAB)}
+        acts = {"enter": self.action_keep, "tab": lambda: self._tell(NO_TAB)}
         return [paper, TextInputArea(acts, self._words, "words"), Static(id="told", markup=False)]
 
     def on_mount(self) -> None:

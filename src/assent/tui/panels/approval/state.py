@@ -122,7 +122,7 @@ PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
 ASK, SKIP, EXIT, MARK, WITHOUT = "1", "s", "3", "space", "w"
 ONE: Final = "i"  # of an undo: only the operation under the cursor
 OPTION: Final = "tab"  # and no letter: a letter could answer a question that is just asked
-YES, ONLY, NOTED, DISCARD = "y", "o", "m", "ctrl+x"
+YES, ONLY, NOTED = "y", "o", "m"
 
 _ASKED_BY: Final = {
     ApprovalStage.SKIPPING: SKIP,
@@ -137,7 +137,7 @@ _ASKED_FIRST: Final = {
 }
 # The one key that answers, where it leads, and what it asks for; any other key goes back.
 _ANSWERED: Final = {
-    ApprovalStage.EXITING: (DISCARD, ApprovalStage.RECORDING, ApprovalAction.EXIT),
+    ApprovalStage.EXITING: (CONFIRM_KEY, ApprovalStage.RECORDING, ApprovalAction.EXIT),
     ApprovalStage.PROPOSING: (CONFIRM_KEY, ApprovalStage.READING, ApprovalAction.PROPOSE),
     ApprovalStage.FITTING: (CONFIRM_KEY, ApprovalStage.READING, ApprovalAction.REBASE),
 }
@@ -283,7 +283,7 @@ def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = 
         case ApprovalStage.EXITING | ApprovalStage.PROPOSING | ApprovalStage.FITTING:
             style, asked, answer = _ASKED[standing.stage]
             if standing.others and standing.stage is ApprovalStage.EXITING:
-                asked, answer = _EXIT_ALL.format(others=standing.others), "Ctrl+X discard them"
+                asked, answer = _EXIT_ALL.format(others=standing.others), "Ctrl+Y discard them"
             return [Line(style, asked), Line("plain", f"{answer} · {OTHER_KEY}")]
         case ApprovalStage.READING:
             return [*lines, *_actions(standing)]
@@ -318,7 +318,7 @@ _EXIT_ALL: Final = (
     "other file changes."
 )
 _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
-    ApprovalStage.EXITING: ("risk", _EXIT, "Ctrl+X discard it"),
+    ApprovalStage.EXITING: ("risk", _EXIT, "Ctrl+Y discard it"),
     ApprovalStage.PROPOSING: (
         "digest",
         "Propose the plan from its current file? It gets a new digest and needs approval.",

@@ -83,6 +83,8 @@ YOUR_ANSWER: Final = "Your answer:"
 class AnswerField(TextInputArea):
     """The field for words or a pattern, which tells the block about each of its keys."""
 
+    detects_bursts = False  # the block delays answers by itself
+
     def __init__(self, block: "InlineQuestion") -> None:
         acts = {
             "enter": block.entered,
