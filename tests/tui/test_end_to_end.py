@@ -132,6 +132,7 @@ def comments(story: Story) -> None:
     seen = ("What should change?", "Be polite.", "Name the world.", "Enter send")
     screen.answer("2", *seen, every=SLOW_S)
     screen.write("Two more things.")
+    screen.breathe()  # an Enter right behind a letter would be part of a paste
     screen.press("Enter")
 
 
@@ -139,6 +140,7 @@ def comment(screen: Terminal, words: str) -> None:
     """Writes a comment to the line under the cursor."""
     screen.answer("c", "Enter save", every=SLOW_S)
     screen.write(words)
+    screen.breathe()  # an Enter right behind a letter would be part of a paste
     screen.press("Enter")
     screen.hides("Enter save")
 
