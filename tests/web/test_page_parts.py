@@ -110,6 +110,11 @@ def test_secrets_are_masked() -> None:
     assert key not in repr(found)
 
 
+BOX = '<span class="box" aria-hidden="true">☐</span><span class="hidden">to do: </span>'
+TO_DO = f'<li class="task">{BOX}'
+DONE = TO_DO.replace("☐", "☑").replace("to do", "done")
+
+
 @pytest.mark.parametrize(
     ("text", "html"),
     [
@@ -121,6 +126,14 @@ def test_secrets_are_masked() -> None:
         ("3. x", '<ol start="3"><li>x</li></ol>'),
         ("```py\n<x>\n```", "<pre tabindex='0'><code>&lt;x&gt;\n</code></pre>"),
         ("~~a~~", "<p><s>a</s></p>"),
+        (
+            "- [ ] `a`\n- [x] b\n- [ ]c",
+            f"<ul>{TO_DO}<code>a</code></li>{DONE}b</li><li>[ ]c</li></ul>",
+        ),
+        (
+            "1. [X] <b>\n\n   c",
+            f"<ol>{DONE.replace('<span', '<p><span', 1)}&lt;b&gt;</p><p>c</p></li></ol>",
+        ),
     ],
 )
 def test_markdown_becomes_elements_of_ours(text: str, html: str) -> None:

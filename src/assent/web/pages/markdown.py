@@ -14,6 +14,8 @@ from assent.core.text.hidden_chars import visible_text
 
 MAX_CHARS: Final = 60_000  # of a text that is parsed; a longer one is shown as it is
 FRONT: Final = "---\n"
+# What a task item begins with, the sign shown instead, and what a screen reader says.
+_BOXES: Final = {"[ ] ": ("☐", "to do:"), "[x] ": ("☑", "done:"), "[X] ": ("☑", "done:")}
 SCHEMES: Final = ("http", "https", "mailto")
 # Tokens that open or close an element of the same name, without any attribute of the text's.
 _ELEMENTS: Final = {
@@ -79,10 +81,19 @@ def _front_matter(text: str) -> tuple[str, str]:
 
 def _blocks(tokens: Sequence[Token], top: int) -> list[Markup]:
     found: list[Markup] = []
-    for token in tokens:
+    for at, token in enumerate(tokens):
         name = token.type.removesuffix("_open").removesuffix("_close")
         if token.type == "inline":
-            found.append(_inline(token.children or ()))
+            inline = _inline(token.children or ())
+            if _is_task(tokens, at - 2):
+                sign, said = _BOXES[token.content[:4]]
+                box = Markup(
+                    '<span class="box" aria-hidden="true">{}</span><span class="hidden">{}</span>'
+                )
+                inline = box.format(sign, f"{said} ") + inline[4:]
+            found.append(inline)
+        elif _is_task(tokens, at):
+            found.append(Markup('<li class="task">'))
         elif name == "heading":
             level = min(int(token.tag[1:]) + top - 1, 6)
             found.append(_heading(token, level))
@@ -93,6 +104,14 @@ def _blocks(tokens: Sequence[Token], top: int) -> list[Markup]:
         elif name in _ELEMENTS and not token.hidden:
             found.append(_element(name, token))
     return found
+
+
+def _is_task(tokens: Sequence[Token], at: int) -> bool:
+    """Tells whether a task item begins there: an item of a list, whose words begin with a box."""
+    if at < 0 or tokens[at].type != "list_item_open" or tokens[at + 1].type != "paragraph_open":
+        return False
+    first = next(iter(tokens[at + 2].children or ()), None)
+    return first is not None and first.type == "text" and first.content[:4] in _BOXES
 
 
 def _inline(tokens: Sequence[Token]) -> Markup:
