@@ -271,6 +271,7 @@ def test_the_whole_object() -> None:
         "children": 0,
         "compactions": 0,
         "notices": [],
+        "not_run": None,
         "error": None,
         "message": "",
         "next": f"assent approve --digest {DIGEST} --build",
@@ -339,7 +340,7 @@ def test_a_draft_is_named_and_says_how_to_go_on() -> None:
             (
                 "not_run",
                 "Not run, because no sandbox works here: bash git log, and 2 more commands. "
-                "Nothing was staged for it.",
+                "Nothing was staged for them.",
             ),
         ),
         (TurnResult(SESSION, summed(*UNRUN, TurnEnded("presented")), AWAITING), None),

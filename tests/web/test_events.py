@@ -12,6 +12,8 @@ from tests.cli.scripts import turn
 from tests.web.harness import WAIT_S, Client, Served, served
 from tests.web.test_sessions import idle, script, start
 
+from assent.core.text.secrets import redaction_text
+
 
 class Stream:
     """An open stream of events."""
@@ -53,6 +55,19 @@ def stream(client: Client, query: str = "", **headers: str) -> Iterator[Stream]:
         yield Stream(response)
     finally:
         connection.close()
+
+
+def test_f92_what_a_model_says_in_pieces_is_masked_as_a_whole(world: World) -> None:
+    key = "AKIA" + "Z7Q4X2M9K1B8W3LP"
+    script(world, turn(f"Use {key} here.", fault="drip"))
+    with served(world) as server:
+        browser = server.browser()
+        with stream(browser) as heard:
+            start(browser)
+            events = heard.until("message_finished")
+    pieces = [row["body"]["text"] for kind, row in events if kind == "delta"]
+    assert "".join(pieces) == f"Use {redaction_text('AWS access key')} here."
+    assert key not in repr(events)
 
 
 def test_a_turn_is_heard_live_and_what_is_recorded_comes_again(world: World) -> None:

@@ -38,7 +38,7 @@ from assent.core.text.secrets import redact
 from assent.core.tool import MISSING_CAPABILITY, MISSING_HELP
 from assent.ports import LogCheck
 from assent.render.lines import Line, wrapped_lines
-from assent.render.rows import Row, path_fields, redacted_row
+from assent.render.rows import Row, StreamRedactor, path_fields, redacted_row
 
 MAX_TEXT_CHARS = 500  # characters of a text in a line; --json has all of it
 
@@ -315,7 +315,7 @@ def stream_row(heard: StoredEvent | StreamDelta, session: str, at: str) -> Row:
     """Returns a stored event with its log position, or a streamed piece without one."""
     match heard:
         case StreamDelta(kind, text, call, tool):
-            of = {"call": call, "tool": tool} if call or tool else {}
+            of = {"call": redact(call), "tool": redact(tool)} if call or tool else {}
             return live_row("delta", session, at, {"kind": kind, "text": redact(text), **of})
         case StoredEvent():
             row = event_row(heard, {})
@@ -324,6 +324,36 @@ def stream_row(heard: StoredEvent | StreamDelta, session: str, at: str) -> Row:
                 body: Any = row["body"]
                 row["body"] = {**body, "calls": count_repeated_rows(body["calls"], "call")}
             return row
+
+
+class DeltaRedactor:
+    """Releases what a turn streams without secrets, each kind and call by itself.
+
+    A secret may come in pieces, so the end of what came is kept back until more is known.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[StreamDelta, StreamRedactor] = {}
+
+    def take(self, heard: StoredEvent | StreamDelta) -> Iterator[StreamDelta]:
+        """Returns what can be shown now; an event lets go of the rest, which a retry voids."""
+        if isinstance(heard, StreamDelta):
+            of = msgspec.structs.replace(heard, text="")
+            text = self._held.setdefault(of, StreamRedactor()).take(heard.text)
+            yield from _released(of, text)
+        else:
+            yield from self.rest(void=isinstance(heard.event, StepRetried))
+
+    def rest(self, *, void: bool = False) -> Iterator[StreamDelta]:
+        """Returns the ends of what was said, unless they are void."""
+        held, self._held = self._held, {}
+        for of, redactor in held.items():
+            yield from _released(of, "" if void else redactor.rest())
+
+
+def _released(of: StreamDelta, text: str) -> Iterator[StreamDelta]:
+    if text:
+        yield msgspec.structs.replace(of, text=text)
 
 
 def stream_result_row(result: Row, session: str, at: str) -> Row:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from assent.core.errors import AssentError, Busy, UsageError
 from assent.core.event import WorkKind
-from assent.core.llm import StreamDelta
 from assent.core.permission.mode import default_agent
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RunUpdate
-from assent.render.log import live_row
+from assent.render.log import DeltaRedactor, live_row
 from assent.render.rows import Row, encoded
 from assent.render.run_stream import RunStream
 from assent.web.event_feed import EventFeed, FeedMessage, encode_message
@@ -198,10 +197,10 @@ class PlanWorker:
 
     def _work_on_text(self, engine: "Engine", plan: PlanRecord, runtime: "SessionRuntime") -> None:
         """Runs a turn of a text plan's build; raises if the model has not finished in it."""
-        builds = engine.text_plan_builds
+        builds, pieces = engine.text_plan_builds, DeltaRedactor()
         for heard in builds.work(plan, runtime.driver, runtime.tools):
-            if isinstance(heard, StreamDelta):
-                self._tell(engine, plan, "delta", {"kind": heard.kind, "text": heard.text})
+            for piece in pieces.take(heard):
+                self._tell(engine, plan, "delta", {"kind": piece.kind, "text": piece.text})
         if not builds.is_over(plan):
             raise AssentError(UNFINISHED, "answer what it asks, and build again")
 

@@ -7,8 +7,8 @@ from assent.core.errors import AssentError, Busy
 from assent.core.llm import StreamDelta
 from assent.core.session.event import MessageQueued, Question
 from assent.core.session.record import SessionRecord, is_turn_owed
-from assent.render.log import live_row
-from assent.render.rows import encoded, redacted_row
+from assent.render.log import DeltaRedactor, live_row
+from assent.render.rows import Row, encoded
 from assent.web.event_feed import EventFeed, FeedMessage, encode_message
 from assent.web.host import ServerHost
 
@@ -81,11 +81,11 @@ class SessionWorker:
         record = self._said(engine, record, message)
         if not is_turn_owed(record):
             return  # the process that ended before had finished it
-        runtime = self._host.runtime(root, RecordedAsker())
+        runtime, pieces = self._host.runtime(root, RecordedAsker()), DeltaRedactor()
         try:
             for heard in engine.sessions.work(record, runtime.driver, runtime.tools):
-                if isinstance(heard, StreamDelta):
-                    self._tell(engine.workspace, record.session, heard)
+                for piece in pieces.take(heard):
+                    self._tell(engine.workspace, record.session, piece)
         finally:
             runtime.end()
             runtime.models.close()
@@ -98,9 +98,9 @@ class SessionWorker:
             record = engine.sessions.set_mode(record, "plan")
         return engine.message_queues.say(engine.sessions, record, message)
 
-    def _tell(self, workspace: str, session: str, heard: StreamDelta) -> None:
-        body: dict[str, object] = {"kind": heard.kind, "text": heard.text}
-        row = {**live_row("delta", session, "", redacted_row(body)), "workspace": workspace}
+    def _tell(self, workspace: str, session: str, piece: StreamDelta) -> None:
+        body: Row = {"kind": piece.kind, "text": piece.text}
+        row = {**live_row("delta", session, "", body), "workspace": workspace}
         self._feed.tell(
             FeedMessage(0, workspace, session, encode_message(encoded(row), 0, "delta"))
         )

@@ -5,7 +5,7 @@ The notification when a turn waits for the user is here too.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import msgspec
@@ -39,6 +39,7 @@ from assent.render.command_output import visible_output
 from assent.render.lines import Line
 from assent.render.log import (
     ChildNames,
+    DeltaRedactor,
     RepeatedCallFilter,
     activity_lines,
     child_lines,
@@ -115,34 +116,22 @@ class StreamJsonTurnOutput:
     def __init__(self, write: Callable[[Row], None] | None = None) -> None:
         self._session = ""
         self._write = write or _written
-        self._speech: dict[StreamDelta, StreamRedactor] = {}  # by kind and call
+        self._pieces = DeltaRedactor()
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
 
     def hear(self, heard: StoredEvent | StreamDelta) -> None:
-        if isinstance(heard, StreamDelta):
-            of = msgspec.structs.replace(heard, text="")
-            speech = self._speech.setdefault(of, StreamRedactor())
-            self._piece(of, speech.take(heard.text))
-        else:
-            self._let_go(void=isinstance(heard.event, StepRetried))
+        self._tell(self._pieces.take(heard))
+        if isinstance(heard, StoredEvent):
             self._write(stream_row(heard, self._session, current_time()))
 
-    def _let_go(self, *, void: bool) -> None:
-        """Shows the ends of what was said before anything else happened, unless they are void."""
-        for of, speech in self._speech.items():
-            rest = speech.rest()
-            self._piece(of, "" if void else rest)
-        self._speech.clear()
-
-    def _piece(self, of: StreamDelta, text: str) -> None:
-        if text:
-            said = msgspec.structs.replace(of, text=text)
-            self._write(stream_row(said, self._session, current_time()))
+    def _tell(self, pieces: Iterable[StreamDelta]) -> None:
+        for piece in pieces:
+            self._write(stream_row(piece, self._session, current_time()))
 
     def end(self, ending: TurnResult) -> None:
-        self._let_go(void=False)
+        self._tell(self._pieces.rest())
         self._write(
             stream_result_row(turn_result_row(ending), ending.session.session, current_time())
         )

@@ -45,7 +45,7 @@ class TextInputArea(OrderedTextArea):
     """The text area; keys act in the order they were typed, also those that send.
 
     Hidden characters are kept and not drawn; `hidden_chars_text` says which there are. An Enter
-    that nobody can have typed so soon before or after another key breaks the line: it was pasted.
+    sooner before or after another key than people type breaks the line: it was pasted.
     """
 
     detects_bursts = True
