@@ -25,6 +25,7 @@ def test_a_setting_is_found_changed_and_counts_at_once(stage: Stage) -> None:
     stage.put(".opencode/assent.toml", b"[plan]\nexport = 'OURS.md'\n")
 
     async def act(seat: Seat) -> None:
+        await seat.shows("F9 or /demo")  # comes by itself, below what is there
         assert not seat.app.host.verifies
         seat.app.run_slash("/config")
         await seat.opened(ConfigList)
@@ -70,6 +71,7 @@ def test_what_cannot_be_set_says_why_and_changes_nothing(
     before = stage.config.read_bytes()
 
     async def act(seat: Seat) -> None:
+        await seat.shows("F9 or /demo")  # comes by itself, below what is there
         seat.app.run_slash(line)
         await seat.shows(told)
         assert COUNTS[:40] not in seat.text()
@@ -112,6 +114,7 @@ def test_a_key_is_stored_and_used_and_stands_nowhere_else(stage: Stage) -> None:
 
 def test_a_key_pasted_right_after_the_command_is_no_text_of_the_prompt(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
+        await seat.shows("F9 or /demo")  # comes by itself, below what is there
         seat.app.run_slash("/login openai")
         seat.app.post_message(Paste(KEY))  # before the panel was in sight
         await seat.opened(KeyInputPanel)

@@ -85,6 +85,7 @@ def test_what_happens_meanwhile_is_shown_at_once_and_in_a_search(stage: Stage) -
 
 def test_without_a_session_there_is_none(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
+        await seat.shows("F9 or /demo")  # comes by itself, below what is there
         await seat.press("f3")
         await seat.shows("No session is open.")
 
