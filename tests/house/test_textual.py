@@ -25,6 +25,7 @@ OVERRIDDEN = {
     "DrivenApp._print_error_renderables",
     "TerminalDriver._file",
     "TerminalDriver._sigcont_application",
+    "TerminalDriver._sigtstp_application",
 }
 
 # Private attributes of Textual's objects that somebody may want to read or set. Some are tempting,

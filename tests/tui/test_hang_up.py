@@ -9,6 +9,19 @@ from tests.cli.harness import World
 from tests.cli.scripts import ALONE, QUICK
 from tests.cli.terminal import PROGRAM, Terminal
 
+# Is told to go on, as by a terminal that goes away, while it holds the lock of what it writes to.
+TOLD_WHILE_WRITING = f"""
+from textual.drivers._writer_thread import WriterThread
+put, told = WriterThread.write, []
+def write(self, text):
+    told.append(text)
+    if len(told) in (3, 20):
+        with self._queue.mutex:
+            signal.raise_signal(signal.SIGCONT)
+    put(self, text)
+WriterThread.write = write
+{PROGRAM}
+"""
 SCREEN = ("stdin", "stdout", "stderr")
 PATIENCE_S = 20.0
 FRESH = f"{PROGRAM}\n"  # in an interpreter that has loaded nothing yet
@@ -63,6 +76,13 @@ def test_a_screen_ends_when_its_terminal_goes_away(
     terminal = Terminal(started, shared=SCREEN, hangup=hangup, program=FRESH)
     terminal.wait_for_bytes(written)
     assert len(terminal.screen) >= written
+    ends_with_its_children(terminal)
+
+
+def test_a_signal_while_the_screen_writes_does_not_stop_it(started: World) -> None:
+    terminal = Terminal(started, shared=SCREEN, program=TOLD_WHILE_WRITING)
+    terminal.wait_for_bytes(4000)
+    assert len(terminal.screen) >= 4000
     ends_with_its_children(terminal)
 
 

@@ -4,7 +4,8 @@
   is pasted is taken for a key that approves. A driver with Textual's own loop would pass on as keys
   what follows an escape sequence in a paste.
 - The file that it writes to: its writer thread ends with the first error, and then nothing ends.
-- Its handling of SIGCONT, which leaves the screen unpainted after a stop.
+- Its handling of SIGTSTP and SIGCONT, which waits forever if one comes while the screen writes, and
+  leaves the screen unpainted after a stop.
 - What happens to an exception in a handler: there is no hook, and what Textual prints by itself
   shows local variables, which may contain a key.
 
@@ -15,7 +16,7 @@ import asyncio
 import os
 import signal
 from codecs import getincrementaldecoder
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from io import TextIOWrapper
@@ -120,14 +121,31 @@ class TerminalDriver(LinuxDriver):
             self.loop.add_signal_handler(number, self.owner.exit, 128 + number)
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
+    def _sigtstp_application(self, *_: object) -> None:
+        """Lets go of the terminal and stops, as soon as the screen can."""
+        self._act_later(super()._sigtstp_application)
+
     def _sigcont_application(self, *_: object) -> None:
-        """Repaints everything after a stop: other programs used the terminal meanwhile."""
+        """Repaints everything after a stop, as soon as the screen can."""
+        self._act_later(self._continue)
+
+    def _act_later(self, act: Callable[[], object]) -> None:
+        """Does in the event loop what a signal asks for; not if that is over.
+
+        A signal interrupts the screen anywhere, also where it holds the lock of what it writes to:
+        to write in its handler would wait forever. A terminal that goes away sends one of these.
+        """
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(act)
+
+    def _continue(self) -> None:
+        """Repaints everything: other programs used the terminal meanwhile."""
         if not self._auto_restart or not self.owner.is_running:
             return
         if not self._must_signal_resume:  # it was stopped without a word, and let go of nothing
             self.suspend_application_mode()
         self.resume_application_mode()
-        self.loop.call_soon_threadsafe(partial(self.owner.refresh, layout=True))
+        self.owner.call_later(partial(self.owner.refresh, layout=True))
 
     def run_input_thread(self) -> None:
         """Reads until the screen is closed, or the terminal is gone."""
