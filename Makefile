@@ -14,7 +14,8 @@ WORKERS = $(shell expr 3 \* $(CORES))
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
 	jq:jq tree:tree file:file column:bsdextrautils gawk:gawk mawk:mawk xxd:xxd openssl:openssl \
 	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs losetup:mount fusermount3:fuse3 less:less tmux:tmux \
-	/usr/bin/python3:python3 node:nodejs curl:curl chromium:chromium groff:groff-base
+	/usr/bin/python3:python3 node:nodejs curl:curl chromium:chromium groff:groff-base \
+	zsh:zsh fish:fish
 MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
 	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
 
