@@ -174,11 +174,12 @@ def test_an_interruption_reaches_the_children_of_a_child(tmp_path: Path) -> None
 
 def test_a_question_that_is_open_is_taken_back_with_an_interruption(family: Family) -> None:
     write = [("write", {"path": "a.txt", "content": "new\n"})]
-    family.person = Thinking()
+    family.person = person = Thinking()
     cast = Cast({"main": [[task("Write", "general")]], "general": [write]})
     root, actor = family.start("ask"), Actor(cast)
     work: Any = family.engine.sessions.work(root, actor, family.tooling(actor))
     hear_until_a_child_works(work, "general")
+    assert person.asked.wait(PATIENCE_S)
     with pytest.raises(Interrupted):
         _throw(work)
     [child] = family.children(root)
@@ -205,12 +206,16 @@ def test_children_go_with_their_parents(family: Family) -> None:
 class Thinking:
     """Implements ports.Asker: a person who thinks until somebody else has answered."""
 
-    later = False
+    defers = False
     present = True
+
+    def __init__(self) -> None:
+        self.asked = Event()
 
     def ask(
         self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
+        self.asked.set()
         pause = Event()
         while not answered():
             pause.wait(0.001)

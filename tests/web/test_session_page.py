@@ -327,13 +327,14 @@ def test_f150_what_was_answered_elsewhere_stays_and_says_by_whom(
         expect(rows.first).to_contain_text("By ")
         expect(rows.first).to_contain_text("Not now")
         page.wait_for_timeout(LOOK_MS)
-        waits.first.get_by_role("button", name="Deny").last.click()
+        waits.filter(has_text="touch made").get_by_role("button", name="Deny").last.click()
         expect(waits).to_have_count(1)
         expect(page.locator("#inbox li.settled")).to_have_count(2)
         world.ok("reject", "--plan", path.rpartition("/")[2], "--note", EVIL)
         expect(waits).to_have_count(0)
-        expect(rows.last).to_contain_text("rejected")
-        expect(rows.last).to_contain_text("<U+202E>")
+        rejected = rows.filter(has_text="rejected")  # the second question may be older or newer
+        expect(rejected).to_have_count(1)
+        expect(rejected).to_contain_text("<U+202E>")
         assert serious(page) == []
         expect(page.locator("#inbox")).to_contain_text("Nothing waits for you")
         page.reload()
