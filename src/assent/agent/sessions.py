@@ -25,13 +25,13 @@ from assent.agent.services import AgentServices, ToolEnvironment
 from assent.agent.session_repository import SessionLookup, SessionOutputs, SessionRepository
 from assent.agent.turns import SessionTurn, last_turn_end, retry_message
 from assent.core.errors import AssentError, IllegalState, Interrupted, NotFound, UsageError
-from assent.core.event import StoredEvent
+from assent.core.event import PlanRejected, StoredEvent
 from assent.core.ids import plan_name_of, slug
 from assent.core.llm import ImagePart, StreamDelta, TextPart, TokenUsage
 from assent.core.permission.mode import Mode, default_agent, effective_mode, resolve_mode
 from assent.core.permission.rule import PathLimits
 from assent.core.plan.operation import Operation
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import drive_to_end
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
@@ -406,6 +406,16 @@ class Sessions(SessionLookup):
         Programs that run for it are ended too. Tells whether there is such a turn.
         """
         return self._running.cancel(interrupted_turn(record.mode), record.session)
+
+    def is_revision_due(self, record: SessionRecord) -> bool:
+        """Tells whether a plan of the session was rejected, and its model has not read that yet."""
+        plans, store = self._services.plans.repository(), self._services.ports.store
+        known = {record.plan_id: record.plan_seq, **record.others} if record.plan_id else {}
+        return any(
+            any(isinstance(one.event, PlanRejected) for one in store.read(plans.stream(plan), seq))
+            and plans.load(plan).state is PlanState.DRAFTING
+            for plan, seq in known.items()
+        )
 
     def locked(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
         """Locks a session, so that no one else can work in it."""

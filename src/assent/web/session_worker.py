@@ -79,7 +79,7 @@ class SessionWorker:
         self, root: str, engine: "Engine", record: SessionRecord, message: MessageQueued
     ) -> None:
         record = self._said(engine, record, message)
-        if not is_turn_owed(record):
+        if not (is_turn_owed(record) or engine.sessions.is_revision_due(record)):
             return  # the process that ended before had finished it
         runtime, pieces = self._host.runtime(root, RecordedAsker()), DeltaRedactor()
         try:

@@ -81,6 +81,11 @@ def is_turn_owed(record: SessionRecord) -> bool:
     return record.waiting or record.working or record.ended == "waiting"
 
 
+def is_at_rest(record: SessionRecord) -> bool:
+    """Tells whether the last turn came to its own end, and nothing stops or waits since."""
+    return not (record.working or record.halt or record.questions) and record.ended in _FINISHED
+
+
 def resume_text(record: SessionRecord) -> str | None:
     """Returns the message with which a stopped session resumes; None if it was not stopped."""
     if is_turn_owed(record):

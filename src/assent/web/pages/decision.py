@@ -1,10 +1,13 @@
 """The decision on a plan: the confirmation with its whole digest, and what comes of the answer."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanState
+from assent.core.session.event import MessageQueued
+from assent.core.session.record import is_at_rest
 from assent.render.review import operation_counts_text
 from assent.web.api import decisions
 from assent.web.errors import status_of
@@ -60,7 +63,28 @@ def reject(call: PageCall) -> Shown | GoTo:
     parts = ("scope", "constraints", "priorities", "notes")
     feedback = {name: call.field(name).replace("\r\n", "\n") for name in parts}
     body = {"digest": call.field("digest"), "feedback": feedback}
-    return _decided(call, decisions.reject, body)
+    found = _decided(call, decisions.reject, body)
+    if isinstance(found, GoTo):
+        with suppress(AssentError):  # the rejection is on record, and is read with the next message
+            _have_revised(call)
+    return found
+
+
+def _have_revised(call: PageCall) -> None:
+    """Has the model of a rejected plan read the feedback at once, as the screen does.
+
+    So it is where this server drives the session and nothing is due there; what waits, is stopped
+    or is driven elsewhere goes on in its own time.
+    """
+    engine, record = call.server.find_plan(call.path["plan"])
+    session = engine.sessions.of_plan(record)
+    if session is None:
+        return
+    queue, rests = engine.message_queues.queue(session), is_at_rest(engine.sessions.now(session))
+    is_ours = queue.seq > 0 and queue.next is None
+    if is_ours and rests and engine.sessions.is_revision_due(session):
+        engine.message_queues.add(session, MessageQueued("", user=f"web, {call.access.name}"))
+        call.server.work(engine, session)
 
 
 def build(call: PageCall) -> Shown | GoTo:

@@ -21,6 +21,7 @@ from assent.web.pages.review_view import text_table
 if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.core.plan.record import PlanRecord
+    from assent.core.session.record import SessionRecord
 
 TONES: Final = {
     "AWAITING_APPROVAL": "accent", "DRAFTING": "", "EXECUTING": "warn", "COMPLETED": "good",
@@ -47,6 +48,7 @@ def plan_values(call: PageCall, engine: "Engine", record: "PlanRecord", tab: str
         "revisions": len(record.revisions),
         "options": len(options),
         "workspace_id": engine.workspace,
+        "session": engine.sessions.of_plan(record),
     }
 
 
@@ -69,9 +71,19 @@ def show_plan(call: PageCall) -> Shown:
         "runs": runs,
         "operations": len(engine.plans.operations(record)) if not record.frozen else None,
         "outline": engine.reviews.outline(record),
+        "revising": _revising(engine, values["session"]) if values["drafting"] else "",
         "decisions": engine.review_history.decisions(record),
     }
     return Shown("plan.html", values)
+
+
+def _revising(engine: "Engine", session: "SessionRecord | None") -> str:
+    """Returns what the session of a draft does: works, or has not read a rejection yet."""
+    if session is None:
+        return ""
+    if engine.sessions.now(session).working or engine.message_queues.queue(session).next:
+        return "working"
+    return "unread" if engine.sessions.is_revision_due(session) else ""
 
 
 def _live_text(engine: "Engine", record: "PlanRecord") -> tuple[bytes, str]:
