@@ -67,6 +67,11 @@ WRONG = {
     "a wrong word": ("mode", "nope", "auto-edit"),
     "a wrong preset": ("preset", "wild", "safe, dev, full"),
     "a number that is too small": ("scratch.max_mb", "0", "at least 1"),
+    "a negative limit": ("budget.dollars", "-5", "at least 0"),
+    "no time at all": ("shell.timeout_s", "0", "greater than 0"),
+    "endless time": ("shell.timeout_s", "inf", "at most 1,000,000,000"),
+    "no number": ("notify.after_s", "nan", "at least 0"),
+    "more days than there are": ("undo.keep_days", "999999999", "at most 36,500"),
     "a rule without an action": ("rules", '[{permission = "bash"}]', "action"),
     "a mode without a base": ("modes.own.label", "Own", "base"),
     "no key at all": ("..", "x", "plan.export"),
@@ -94,16 +99,36 @@ BROKEN = {
     ),
     "of a named table": ("[mcp.one]\ncommand = 'x'\n", "line 2: mcp.one.command", "a list"),
     "something missing": ("[mcp.one]\ntimeout_s = 3\n", "line 1: mcp.one", "command"),
-    "no TOML": ("mode = \n", "line 1", "Invalid value"),
+    "no TOML": ("mode = \n", "line 1: mode", "Invalid value"),
+    "no quotes": ("\nmode = ask\n", "line 2: mode: Invalid value", "a text needs quotes"),
+    "twice": ("mode = 'ask'\nmode = 'plan'\n", "line 2: mode", "overwrite"),
+    "a negative number": ("[budget]\ndollars = -5\n", "line 2: budget.dollars", "at least 0"),
 }
 
 
-OF_SERVERS = {"of a named table", "something missing"}  # of a project: unread until it is trusted
+def test_a_line_that_is_not_toml_is_told_without_its_value(world: World) -> None:
+    world.config.write_text("[providers.own.headers]\nkey = sk-secret-of-mine\n", "utf-8")
+    message = world.no(2, "plan", "list")["message"]
+    assert "line 2: key: " in message
+    assert "sk-secret" not in message
+
+
+def test_a_wrong_setting_can_be_set_right(world: World) -> None:
+    world.config.write_text("# mine\nmode = 'nope'\n", encoding="utf-8")
+    world.ok("config", "set", "mode", "ask")
+    assert text(world) == '# mine\nmode = "ask"\n'
+    world.config.write_text("mode = 'nope'\n[shell]\nunconfined = 3\n", encoding="utf-8")
+    error = world.no(2, "config", "set", "mode", "ask")
+    assert "line 3: shell.unconfined" in error["message"]
+
+
+# A project's file: servers are unread until it is trusted, and what it may never set always is.
+UNREAD = {"of a named table", "something missing", "a negative number"}
 
 
 @pytest.mark.parametrize(
     ("why", "project"),
-    [*((why, False) for why in BROKEN), *((why, True) for why in BROKEN if why not in OF_SERVERS)],
+    [*((why, False) for why in BROKEN), *((why, True) for why in BROKEN if why not in UNREAD)],
 )
 def test_an_unusable_file_is_named_with_line_key_and_what_would_be_right(
     world: World, why: str, project: bool
@@ -208,6 +233,18 @@ def test_an_edited_file_that_is_not_valid_is_asked_about_and_not_saved(world: Wo
     assert b"line 1: mode must be one of" in seat.screen
     seat.type(b"n\r")
     assert seat.end().code == 4
+    assert text(world) == before
+
+
+def test_an_editor_that_cannot_be_started_or_fails_is_named(world: World) -> None:
+    before = text(world)
+    for editor, why in {"/nonexistent/ed": "could not be started", "false": "failed"}.items():
+        env = {"EDITOR": editor, "VISUAL": editor}
+        seat = Terminal(world, "config", "edit", shared=("stdin", "stdout"), env=env)
+        answer = seat.end()
+        assert answer.code == 2
+        assert f"The editor '{editor}' {why}. Nothing was changed.".encode() in answer.err
+        assert b"Traceback" not in answer.err
     assert text(world) == before
 
 

@@ -72,6 +72,7 @@ LATER = {
     ),
     # What makes typing errors friendly, and what a terminal gets: most lines need neither.
     "assent.cli.goal.options": ("difflib",),
+    "assent.cli.root": ("assent.cli.usage",),
     "assent.cli.pager": ("assent.app.pager", "assent.render.highlighter", "shutil"),
     # A plan of this workspace is no bundle: nothing is signed, asked or built for its review.
     "assent.cli.review": ("assent.cli.bundle",),

@@ -88,7 +88,9 @@ class ConfigEditor:
         parts = parsed_key(key)
         self._check_allowed(parts)
         with self._changing() as text:
-            table = self._check(text)
+            table = parse_toml(self.path, text.encode())
+            rest = table if _at(table, parts) is None else _without(table, parts)
+            check_settings(ConfigFile(self.path, rest, text=text.encode()))  # all but this one
             problems: list[str] = []
             for value in _meanings(typed):
                 problem = setting_problem(_with(_but_modes(table), parts, value), Settings)

@@ -1,7 +1,9 @@
 """The command line: parses and runs commands; the only face that may call `app`."""
 
 import gc
+import os
 import sys
+from contextlib import suppress
 
 from assent import __version__
 from assent.cli.registry import overview
@@ -16,14 +18,10 @@ def main() -> None:
     """Answers the two questions that need nothing else, or starts a command."""
     arguments = sys.argv[1:]
     if arguments == ["--version"]:
-        print(f"assent {__version__}")
-        return
+        return _show(f"assent {__version__}\n")
     why = "" if arguments else why_no_screen()
     if arguments in (["--help"], ["-h"], ["help"]) or why:
-        print(overview(), end="", flush=True)
-        if why and sys.stderr is not None:
-            print(why, file=sys.stderr)
-        return
+        return _show(overview(), why)
     try:
         gc.set_threshold(GC_THRESHOLD)
         _load_msgspec()
@@ -34,6 +32,21 @@ def main() -> None:
         code = 130
     gc.freeze()  # else all that is left is searched for cycles once more, before it goes anyway
     sys.exit(code)
+
+
+def _show(text: str, why: str = "") -> None:
+    """Prints a text that needs no workspace; `why` there is no screen goes to stderr."""
+    try:
+        if sys.stdout is not None:
+            print(text, end="", flush=True)
+        if why and sys.stderr is not None:
+            print(why, file=sys.stderr)
+    except BrokenPipeError:
+        os._exit(0)  # who read it has seen enough; a flush at the end would fail again
+    except OSError as error:
+        with suppress(OSError):
+            print(f"assent: This could not be printed: {error.strerror}.", file=sys.stderr)
+        os._exit(1)
 
 
 def _load_msgspec() -> None:

@@ -9,7 +9,7 @@ import click
 
 from assent.cli.goal.options import FLAGS, VALUES
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import OneOf, examples
 from assent.core.permission.mode import MODES
 from assent.render.lines import Line
 
@@ -59,7 +59,7 @@ autoload -U +X bashcompinit && bashcompinit
         "assent completion fish > ~/.config/fish/completions/assent.fish"
     )
 )
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=OneOf(SHELLS))
 @with_invocation
 def completion(call: Invocation, shell: str) -> None:
     """Print a script that completes commands and options in a shell."""

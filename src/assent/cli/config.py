@@ -6,7 +6,7 @@ import click
 
 from assent.app.config import ConfigEditor, Setting, parsed_key, value_text
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option
+from assent.cli.options import ValueCommand, examples, reference_option
 from assent.cli.stdin import argument_text
 from assent.cli.terminal import has_terminal, read_reply
 from assent.config.toml_edit import toml_literal
@@ -55,6 +55,7 @@ def get(call: Invocation, key: str) -> None:
 
 @config.command(
     "set",
+    cls=ValueCommand,
     epilog=examples(
         "assent config set mode ask\nassent config set budget.dollars 2.5\n"
         "assent config set verify.commands '[\"make test\"]'"
@@ -109,7 +110,7 @@ def edit(call: Invocation, project: bool) -> None:
     before = editor.text()
     text, saved = before, False
     while not saved:
-        edited = click.edit(text, extension=".toml")
+        edited = _edited(text)
         if edited is None or edited == before:
             break
         text = edited
@@ -127,6 +128,19 @@ def edit(call: Invocation, project: bool) -> None:
         {"file": editor.path_text, "changed": saved},
         [Line("plain", f"{editor.path_text} {'saved' if saved else 'is unchanged'}.")],
     )
+
+
+def _edited(text: str) -> str | None:
+    """Returns a text as the user's editor leaves it; raises UsageError if the editor fails."""
+    try:
+        return click.edit(text, extension=".toml")
+    except click.ClickException as error:
+        why = "could not be started" if isinstance(error.__cause__, OSError) else "failed"
+        editor = error.format_message().partition(": Editing failed")[0]
+        raise UsageError(
+            f"The editor {editor!a} {why}. Nothing was changed.",
+            "export EDITOR=vi, then assent config edit",
+        ) from None
 
 
 def _setting_lines(rows: Sequence[Setting]) -> Iterator[Line]:

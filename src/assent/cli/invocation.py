@@ -11,7 +11,7 @@ import click
 
 from assent.app.composition import may_approve_without_terminal, open_engine
 from assent.app.engine import Engine
-from assent.cli.options import CommandCall, with_call
+from assent.cli.options import CommandCall, OneOf, with_call
 from assent.cli.output import EXPECTED, OUTPUT_FORMATS, OutputFormat, as_assent_error
 from assent.cli.stdin import argument_text
 from assent.cli.stream_output import StreamJsonOutput
@@ -99,7 +99,7 @@ def with_output_format(function: Callable[..., int | None]) -> Callable[..., int
     @click.option(
         "--output-format",
         "output_format",
-        type=click.Choice(OUTPUT_FORMATS),
+        type=OneOf(OUTPUT_FORMATS),
         metavar="FORMAT",
         help="text, json (same as --json), or stream-json: one JSON line per event.",
     )

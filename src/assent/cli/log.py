@@ -6,7 +6,7 @@ from typing import TypeAlias
 import click
 
 from assent.app.ports import verify_log
-from assent.cli.options import StatusCall, examples, with_status
+from assent.cli.options import StatusCall, WholeNumber, examples, with_status
 from assent.core.errors import UsageError
 from assent.core.event import (
     CommandStarted,
@@ -186,7 +186,11 @@ LAST = (1 << 63) - 1  # the greatest number that an event can have
 
 @click.command(epilog=examples("assent log\nassent log --after 120 --json\nassent log --verify"))
 @click.option(
-    "--after", type=click.IntRange(0, LAST), default=0, help="Only show events after this number."
+    "--after",
+    metavar="N",
+    type=WholeNumber(0, LAST),
+    default=0,
+    help="Only show events after this number.",
 )
 @click.option("--decisions", is_flag=True, help="Only show who allowed or denied what, and why.")
 @click.option(

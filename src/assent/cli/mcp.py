@@ -9,7 +9,7 @@ import click
 from assent.app.config import ConfigEditor
 from assent.app.mcp import open_mcp_servers, start_problem
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option
+from assent.cli.options import Number, examples, reference_option
 from assent.cli.stdin import argument_text
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.core.mcp import KnownMcpTool
@@ -115,7 +115,9 @@ def list_servers(call: Invocation) -> int:
 @click.argument("name", callback=reference_option)
 @click.argument("command", nargs=-1, required=True)
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="Set a variable.")
-@click.option("--timeout", type=click.FloatRange(min=1), help="Seconds until a call times out.")
+@click.option(
+    "--timeout", metavar="SECONDS", type=Number(min=1), help="Seconds until a call times out."
+)
 @click.option("--project", is_flag=True, help="Add it to the project's file, not your own.")
 @with_invocation
 def add(

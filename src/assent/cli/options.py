@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,84 @@ def reference_option(ctx: click.Context, param: click.Parameter, value: str | No
     return value or ""
 
 
+# Types of options and arguments whose values are refused in our own words.
+
+MAX_SHOWN = 40  # characters of a wrong value
+MAX_NAMED = 10**9  # a larger limit is only there to keep a number representable
+_NEGATIVE = r"-(\.?[0-9][0-9_.eE+-]*|inf|nan)"
+
+
+class WholeNumber(click.IntRange):
+    """A whole number within limits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise _refused(f"a whole number{_limits(self)}", value, param, ctx) from None
+
+
+class Number(click.FloatRange):
+    """A finite number within limits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            found = super().convert(value, param, ctx)
+            if abs(found) <= MAX_NAMED:
+                return found
+        except click.BadParameter:
+            pass
+        raise _refused(f"a number{_limits(self)}", value, param, ctx)
+
+
+class OneOf(click.Choice[str]):
+    """One of a few words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise _refused(f"one of {', '.join(self.choices)}", value, param, ctx) from None
+
+
+class ValueCommand(click.Command):
+    """A command with a value as its last argument, which can be a negative number."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" not in args:
+            numbers = [each for each in args if re.fullmatch(_NEGATIVE, each)]
+            args = [*(each for each in args if each not in numbers), "--", *numbers]
+        return super().parse_args(ctx, args)
+
+
+def param_name(param: click.Parameter, ctx: click.Context | None) -> str:
+    """Returns an option or an argument as the help names it."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return param_metavar(param) or (param.name or "").upper()
+
+
+def param_metavar(param: click.Parameter) -> str:
+    return param.metavar or (param.name or "").upper()
+
+
+def _refused(
+    wanted: str, value: object, param: click.Parameter | None, ctx: click.Context | None
+) -> UsageError:
+    name = param_name(param, ctx) if param else "The value"
+    path = ctx.command_path if ctx else "assent"
+    return UsageError(f"{name} must be {wanted}, not {str(value)[:MAX_SHOWN]!a}.", f"{path} --help")
+
+
+def _limits(kind: click.IntRange | click.FloatRange) -> str:
+    low, high = kind.min, kind.max
+    if low is not None and high is not None and high <= MAX_NAMED:
+        return f" from {low:g} to {high}"
+    if low is None:
+        return ""
+    return f" greater than {low:g}" if kind.min_open else f" of at least {low:g}"
+
+
 MOST_LISTED = 50  # rows of a list that may be very long
 
 
@@ -93,7 +172,7 @@ def with_limit(function: Callable[..., int | None]) -> Callable[..., int | None]
 
     @click.option(
         "--limit",
-        type=click.IntRange(min=1),
+        type=WholeNumber(min=1),
         default=MOST_LISTED,
         show_default=True,
         metavar="N",

@@ -6,7 +6,7 @@ import click
 
 from assent.cli.input import read_all
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import WholeNumber, examples
 from assent.cli.output import current_time
 from assent.cli.pager import colored_text_diff_lines, highlighter
 from assent.cli.stdin import argument_text
@@ -62,7 +62,9 @@ def list_plans(call: Invocation, everything: bool) -> None:
 
 
 @plan.command(epilog=examples("assent plan show\nassent plan show --revision 2"))
-@click.option("--revision", type=int, metavar="N", help="Show the text of an earlier revision.")
+@click.option(
+    "--revision", type=WholeNumber(), metavar="N", help="Show the text of an earlier revision."
+)
 @with_invocation
 def show(call: Invocation, revision: int | None) -> None:
     """Show a plan's status, steps and text."""
@@ -103,7 +105,7 @@ def use(call: Invocation, reference: str) -> None:
 
 
 @plan.command(epilog=examples("assent plan history\nassent plan history --diff 1 2"))
-@click.option("--diff", nargs=2, type=int, metavar="A B", help="Compare two revisions.")
+@click.option("--diff", nargs=2, type=WholeNumber(), metavar="A B", help="Compare two revisions.")
 @with_invocation
 def history(call: Invocation, diff: tuple[int, int] | None) -> None:
     """Show the revisions of a plan's text, or compare two."""

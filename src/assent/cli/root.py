@@ -59,12 +59,17 @@ def command(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
+        from assent.cli.usage import subcommands_text
+
         path = error.ctx.command_path
-        raise UsageError("Missing subcommand.", f"{path} --help") from None
+        raise UsageError(subcommands_text(error.ctx), f"{path} --help") from None
     except click.UsageError as error:
+        from assent.cli.usage import usage_text
+
         path = error.ctx.command_path if error.ctx else _named(arguments)
-        words = " ".join(error.format_message().split())  # a choice is listed in lines with tabs
-        raise UsageError(words, f"{path} --help") from None
+        raise UsageError(usage_text(error), f"{path} --help") from None
+    except click.ClickException as error:
+        raise UsageError(error.format_message()) from None
     except CommandInterrupted as stopped:
         if sys.stderr.isatty():
             print(file=sys.stderr)  # below the ^C that the terminal shows

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from assent.cli.invocation import Invocation
+from assent.cli.options import WholeNumber
 from assent.cli.output import VisibleOutput
 from assent.cli.terminal import has_terminal, read_reply
 from assent.core.errors import Declined, UsageError
@@ -18,7 +19,7 @@ NO_TERMINAL = "--network asks on a terminal, and there is none. Nothing was run.
 NO_COMMAND = "The command is missing."
 DEFAULT_S = 1800  # seconds of a command, if --timeout does not say otherwise
 timeout_option = click.option(
-    "--timeout", metavar="SECONDS", type=click.IntRange(1, MAX_COMMAND_S), default=DEFAULT_S,
+    "--timeout", metavar="SECONDS", type=WholeNumber(1, MAX_COMMAND_S), default=DEFAULT_S,
     show_default=True, help="Time limit for each command, in seconds.",
 )  # fmt: skip
 

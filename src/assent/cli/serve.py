@@ -18,7 +18,7 @@ from assent.app.server import FOLDER, ServerAddress, ServerState, open_server_st
 from assent.app.session import SessionOptions, open_session_runtime
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import OneOf, WholeNumber, examples
 from assent.cli.stdin import read_piped
 from assent.cli.terminal import has_terminal, read_reply, read_secret, write_line
 from assent.config.settings import ServeSettings
@@ -103,7 +103,9 @@ class LocalServerHost(ServerHost):
     ),
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0: the last one.")
+@click.option(
+    "--port", metavar="N", type=WholeNumber(0, 65535), default=0, help="Port; 0: the last one."
+)
 @click.option("--workspace", multiple=True, metavar="DIR", help="Serve DIR; can be repeated.")
 @click.option("--no-open", is_flag=True, help="Don't open a browser.")
 @with_invocation
@@ -282,7 +284,7 @@ def _show_code(access: AccessControl, url: str, role: Role) -> str:
 
 
 @serve.command(epilog=examples("assent serve code\nassent serve code --role viewer --json"))
-@click.option("--role", type=click.Choice(ROLES), default="approver", show_default=True)
+@click.option("--role", type=OneOf(ROLES), default="approver", show_default=True)
 @with_invocation
 def code(call: Invocation, role: Role) -> None:
     """Show a one-time code for the running server, on your terminal only.
@@ -314,7 +316,7 @@ def code(call: Invocation, role: Role) -> None:
     )
 )
 @click.option("--name", default="", help="Name of the new token.")
-@click.option("--role", type=click.Choice(ROLES), default="viewer", show_default=True)
+@click.option("--role", type=OneOf(ROLES), default="viewer", show_default=True)
 @click.option("--list", "listed", is_flag=True, help="List tokens and logins instead.")
 @click.option("--revoke", metavar="NAME", default="", help="Revoke a token or a login instead.")
 @with_invocation

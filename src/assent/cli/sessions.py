@@ -7,7 +7,7 @@ import click
 from assent.app.exports import write_new_export
 from assent.app.scratch import clear_session_copy
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples, reference_option, with_limit
+from assent.cli.options import OneOf, WholeNumber, examples, reference_option, with_limit
 from assent.cli.output import CliOutput
 from assent.cli.rewind import rewind
 from assent.cli.stdin import argument_text
@@ -120,7 +120,7 @@ def compact(call: Invocation, reference: str, model: str) -> None:
 
 @sessions.command(epilog=examples("assent sessions export add-login --format markdown > login.md"))
 @click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
-@click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json")
+@click.option("--format", "form", type=OneOf(["json", "markdown"]), default="json")
 @click.option("--out", metavar="FILE", default="", help="Output file (default: stdout).")
 @with_invocation
 def export(call: Invocation, reference: str, form: str, out: str) -> None:
@@ -218,7 +218,7 @@ sessions.add_command(rewind)
     epilog=examples("assent sessions diff add-login\nassent sessions diff add-login --turn 3")
 )
 @click.argument("reference", metavar="[ID]", required=False, callback=reference_option)
-@click.option("--turn", type=int, default=None, help="Show every diff of this turn.")
+@click.option("--turn", type=WholeNumber(), metavar="N", help="Show every diff of this turn.")
 @with_invocation
 def diff(call: Invocation, reference: str, turn: int | None) -> None:
     """Show which files and how many lines each turn changed. With --turn, show the diffs.

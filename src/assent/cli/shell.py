@@ -1,7 +1,6 @@
 """`assent shell`: checks and runs read-only command lines, as a planning agent's shell does."""
 
 import base64
-import math
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -14,7 +13,7 @@ from assent.app.scratch import drafted, open_scratch
 from assent.app.shell import manual_rules, open_shell
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import Number, examples
 from assent.cli.output import CliOutput, VisibleOutput
 from assent.cli.scratch_command import command_line
 from assent.cli.terminal import silence_stdout
@@ -39,7 +38,7 @@ COPY = "shell"  # the name of the scratch copy for lines of the user
 OUTPUT = 64 << 20  # bytes that a line in a scratch copy may print
 MAX_LINE_BYTES = 1 << 20  # bytes of a line of `check --stdin`
 
-Limit = click.FloatRange(min=0, min_open=True)
+Limit = Number(min=0, min_open=True)
 UNPARSED = {"ignore_unknown_options": True}  # so that a line without quotes can be told of them
 
 
@@ -98,7 +97,11 @@ def check(call: Invocation, words: tuple[str, ...], many: bool, no_sandbox: bool
 )
 @click.argument("words", nargs=-1, required=True, metavar="CMD")
 @click.option(
-    "--seconds", type=Limit, default=ProcessLimits().seconds, help="Time limit in seconds."
+    "--seconds",
+    metavar="N",
+    type=Limit,
+    default=ProcessLimits().seconds,
+    help="Time limit in seconds.",
 )
 @click.option(
     "--scratch", is_flag=True, help="Run any CMD in a scratch copy, and show what it changed there."
@@ -111,8 +114,6 @@ def run(call: Invocation, words: tuple[str, ...], seconds: float, scratch: bool)
     of the current plan, and nothing real changes. Rules that deny CMD, or hide files from commands,
     hold. Exits with the command's exit code, or 7 if the command was refused and did not run.
     """
-    if not math.isfinite(seconds):
-        raise UsageError("--seconds must be a finite number.", RUN_HELP)
     line = _one(words, "run")
     if scratch:
         return _run_in_copy(call, command_line([line], RUN_HELP), seconds)

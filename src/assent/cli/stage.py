@@ -16,7 +16,7 @@ import click
 from assent.app.workspace_files import open_source_folder
 from assent.cli.input import read_all, read_chunks
 from assent.cli.invocation import Invocation, with_invocation
-from assent.cli.options import examples
+from assent.cli.options import WholeNumber, examples
 from assent.cli.stage_result import result
 from assent.cli.stdin import argument_text
 from assent.cli.terminal import interruptible
@@ -57,7 +57,7 @@ SKIP_REASONS = {
 )
 @click.argument("source", metavar="FILE|-")
 @click.option(
-    "-p", "strip", metavar="N", type=click.IntRange(0, 99),
+    "-p", "strip", metavar="N", type=WholeNumber(0, 99),
     help="Strip N leading path components (default: 1, or 0 for a git diff without prefixes).",
 )  # fmt: skip
 @with_invocation
@@ -172,7 +172,7 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
 )
 @click.option("--cwd", metavar="DIR", default=".", help="Folder to run the command in.")
 @click.option(
-    "--timeout", metavar="S", type=int, default=RunCommand().timeout, show_default=True,
+    "--timeout", metavar="S", type=WholeNumber(), default=RunCommand().timeout, show_default=True,
     help="Time limit in seconds.",
 )  # fmt: skip
 @click.option("--env", metavar="K=V", multiple=True, help="Environment variable; can be repeated.")

@@ -29,6 +29,8 @@ NOT_REGULAR = "it is not a regular file"
 IN_WORKSPACE = "it is in the workspace, where plans and agents can write"
 OTHERS_CAN_WRITE = "others can write to it"
 _STRING = re.compile(r'"[^"\\\n]*"|\'[^\'\n]*\'')  # of TOML, if it is short and plain
+_TOML_ERROR = r"(.+) \(at line ([0-9]+), column ([0-9]+)\)"  # what the parser says
+_TOML_KEY = r"\s*([A-Za-z0-9_.-]{1,80})\s*="  # never the value, which may be a secret
 _SAID = {
     errno.EISDIR: "it is a folder",
     errno.ELOOP: "it is a symlink, which is not followed here",
@@ -123,12 +125,25 @@ def parse_toml(path: Path, text: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise config_error(path, f"byte {error.start} is not UTF-8") from None
     except ValueError as error:
-        raise config_error(path, str(error)) from None
+        raise config_error(path, _toml_problem(said, str(error))) from None
     except RecursionError:
         raise config_error(path, "it is nested too deeply") from None
     if is_too_deep(table):
         raise config_error(path, "it is nested too deeply")
     return table
+
+
+def _toml_problem(text: str, why: str) -> str:
+    """Returns why a text is not TOML, with line and key first, as for a wrong setting."""
+    found = re.fullmatch(_TOML_ERROR, why)
+    if found is None:
+        return why
+    lines = text.split("\n")
+    line = lines[int(found[2]) - 1] if int(found[2]) <= len(lines) else ""
+    key = re.match(_TOML_KEY, line)
+    named = f"{key[1]}: " if key else ""
+    hint = "; a text needs quotes" if found[1] == "Invalid value" and key else ""
+    return f"line {found[2]}: {named}{found[1]} at column {found[3]}{hint}"
 
 
 def _has_endless_key(text: str) -> bool:

@@ -49,11 +49,11 @@ def find_problem(value: Any, kind: inspect.Type, path: Path) -> SettingProblem |
             return None
         deeper = [each for each in found if each and each.path != path]
         return deeper[0] if deeper else SettingProblem(path, f"must be {wanted(kind)}")
-    return None if _fits(value, kind) else SettingProblem(path, f"must be {wanted(kind)}")
+    return None if _fits(value, kind) else SettingProblem(path, f"must be {wanted(kind, value)}")
 
 
-def wanted(kind: inspect.Type) -> str:
-    """Returns which values a setting takes, as people read it."""
+def wanted(kind: inspect.Type, value: Any = None) -> str:
+    """Returns which values a setting takes, as people read it; a limit that `value` exceeds."""
     match kind:
         case inspect.Metadata():
             return wanted(kind.type)
@@ -63,9 +63,7 @@ def wanted(kind: inspect.Type) -> str:
             return "true or false"
         case inspect.IntType() | inspect.FloatType():
             word = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
-            low = kind.ge if kind.ge is not None else kind.gt
-            more = "of at least" if kind.ge is not None else "greater than"
-            return word if low is None else f"{word} {more} {low:g}"
+            return word + _limits_text(kind, value)
         case inspect.StrType():
             return "a text in quotes" + (" that begins with / or ~/" if kind.pattern else "")
         case inspect.VarTupleType():
@@ -76,6 +74,15 @@ def wanted(kind: inspect.Type) -> str:
             return " or ".join(filter(None, map(wanted, kind.types)))
         case _:
             return "a table"
+
+
+def _limits_text(kind: inspect.IntType | inspect.FloatType, value: Any) -> str:
+    """Returns the limits of a number: the lower one, and the upper one where it is exceeded."""
+    if kind.le is not None and isinstance(value, int | float) and value > kind.le:
+        return f" of at most {kind.le:,}"
+    if kind.ge is not None:
+        return f" of at least {kind.ge:g}"
+    return "" if kind.gt is None else f" greater than {kind.gt:g}"
 
 
 def nearest(key: str, keys: list[str]) -> str:

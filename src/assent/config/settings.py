@@ -8,11 +8,18 @@ from assent.core.llm import (
     AnswerSettings,
     HttpSettings,
     ModelSettings,
+    PositiveFloat,
     ProviderSettings,
     RetrySettings,
 )
 from assent.core.permission.mode import CustomMode, Mode, PlanShell
 from assent.core.permission.rule import RuleAction
+
+# What a number may be; none is negative, infinite or longer than a date can reach.
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Days = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
+WholeSeconds = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=10**9)]  # of seconds or dollars; 0 has a meaning
 
 
 class PlanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +44,7 @@ class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[approve]`, only from the user's file: a project can neither approve nor make it easier."""
 
     without_terminal: bool = False
-    expires_s: int = 0
+    expires_s: Annotated[int, msgspec.Meta(le=10**9)] = 0  # less than 0: at once
     independent: bool | tuple[str, ...] = False
     require_rehearsal: bool = False
 
@@ -85,7 +92,7 @@ class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]  # fmt: skip
     run: tuple[str, ...]
     tool: str = "*"  # names of tools, with wildcards and |
-    timeout_s: float = 10
+    timeout_s: PositiveFloat = 10
     confined: bool = True
 
 
@@ -95,7 +102,7 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: tuple[str, ...]
     environment: dict[str, str] = {}
     reads: dict[str, str] = {}  # tools that only read, by the digest of their schema or "*"
-    timeout_s: float = 60
+    timeout_s: PositiveFloat = 60
     enabled: bool = True
 
 
@@ -119,45 +126,45 @@ class ModeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[loops]`"""
 
-    warn: int = 2
-    ask: int = 3
-    block: int = 4
-    failures: int = 3
-    window: int = 60  # calls that are remembered
-    give_up: int = 5
+    warn: Count = 2
+    ask: Count = 3
+    block: Count = 4
+    failures: Count = 3
+    window: Count = 60  # calls that are remembered
+    give_up: Count = 5
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[budget]`; 0: no limit."""
 
-    steps: int = 0
-    tokens: int = 0
-    dollars: float = 0
-    seconds: float = 0
-    children: int = 20
+    steps: Count = 0
+    tokens: Count = 0
+    dollars: Amount = 0
+    seconds: Amount = 0
+    children: Count = 20
 
 
 class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[tasks]`"""
 
-    depth: int = 1
-    together: int = 3
-    seconds: float = 600
-    steps: int = 60
+    depth: Count = 1
+    together: Count = 3
+    seconds: Amount = 600
+    steps: Count = 60
 
 
 class QuestionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[questions]`"""
 
-    expires_s: int = 0
-    grants_expire_s: int = 0
+    expires_s: WholeSeconds = 0
+    grants_expire_s: WholeSeconds = 0
 
 
 class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[shell]`"""
 
     unconfined: bool = False
-    timeout_s: float = 120
+    timeout_s: PositiveFloat = 120
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,28 +176,28 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ScratchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[scratch]`, only from the user's file: how large copies get, and what their commands see."""
 
-    max_mb: Annotated[int, msgspec.Meta(ge=1)] = 4096
-    keep_days: Annotated[int, msgspec.Meta(ge=0)] = 7
-    reserve_mb: Annotated[int, msgspec.Meta(ge=0)] = 512
+    max_mb: Annotated[int, msgspec.Meta(ge=1, le=10**12)] = 4096
+    keep_days: Days = 7
+    reserve_mb: Count = 512
     read: tuple[Annotated[str, msgspec.Meta(pattern=r"^(/|~/)")], ...] = ()
 
 
 class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[undo]`: what is kept for an undo; 0: no limit."""
 
-    file_mb: int = 16  # of one file that a command may change
-    total_mb: int = 1024  # of all of them
-    files: int = 100_000
-    keep_days: int = 0  # older runs are pruned
-    keep_mb: int = 2048  # and the oldest, where all together are larger
-    spare_mb: int = 512  # of displaced files in addition; 0 means none
+    file_mb: Count = 16  # of one file that a command may change
+    total_mb: Count = 1024  # of all of them
+    files: Count = 100_000
+    keep_days: Days = 0  # older runs are pruned
+    keep_mb: Count = 2048  # and the oldest, where all together are larger
+    spare_mb: Count = 512  # of displaced files in addition; 0 means none
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[notify]`: how the user is notified that something waits for them."""
 
     way: Literal["auto", "bell", "desktop", "off"] = "auto"
-    after_s: float = 10
+    after_s: Amount = 10
 
 
 class TuiSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -153,7 +153,7 @@ MILLION = 1_000_000
 WireName: TypeAlias = Literal["anthropic", "chat", "responses"]
 
 
-PositiveFloat = Annotated[float, msgspec.Meta(gt=0)]
+PositiveFloat = Annotated[float, msgspec.Meta(gt=0, le=10**9)]  # so neither inf nor nan
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -191,13 +191,16 @@ class AnswerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     total_mb: PositiveFloat = 256.0  # as it comes over the wire
 
 
+Price = Annotated[float, msgspec.Meta(ge=0, le=10**9)]
+
+
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """US dollars for a million tokens."""
 
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
+    input: Price
+    output: Price
+    cache_read: Price
+    cache_write: Price
 
     def of(self, usage: TokenUsage) -> float:
         """Returns the cost of tokens; cached tokens are part of the input tokens."""
@@ -209,8 +212,8 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[models."PROVIDER/NAME"]`: known properties of a model; 0 or empty means unknown."""
 
-    context: int = 0
-    output: int = 0
+    context: Annotated[int, msgspec.Meta(ge=0)] = 0
+    output: Annotated[int, msgspec.Meta(ge=0)] = 0
     prices: Prices | None = None
 
 
