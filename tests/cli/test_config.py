@@ -276,6 +276,8 @@ def test_agents_are_listed_and_shown(world: World) -> None:
 def test_help_shows_topics_documents_and_commands(world: World) -> None:
     topics = {row["topic"] for row in world.ok("help")["topics"]}
     assert {"configuration", "models", "errors", "security"} <= topics
+    about = [row["about"] for row in world.ok("help")["topics"]]
+    assert not [text for text in about if "](" in text or text.endswith(":")]
     for topic in sorted(topics):
         assert world.ok("help", topic)["text"].strip()
     shown = world.run("help", "configuration").out.decode()
@@ -306,6 +308,11 @@ def test_bash_completes_commands_options_and_values(world: World) -> None:
     assert completed(world, "assent", "--mod") == {"--mode", "--model"}
     assert completed(world, "assent", "-C", "/tmp", "plan", "sh") == {"show"}
     assert completed(world, "assent", "--mode", "a") == {"ask", "auto-edit"}
+    assert completed(world, "assent", "serve", "token", "--role", "a") == {"author", "approver"}
+    assert completed(world, "assent", "completion", "z") == {"zsh"}
+    assert completed(world, "assent", "help", "confi") == {"config", "configuration"}
+    assert completed(world, "assent", "config", "set", "mod") == {"mode", "model"}
+    assert completed(world, "assent", "login", "an") == {"anthropic"}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -326,6 +333,11 @@ def test_fish_completes_commands_options_and_values(world: World) -> None:
         "assent --mod": {"--mode", "--model"},
         "assent --mode a": {"ask", "auto-edit"},
         "assent plan sh": {"show"},
+        "assent -C /tmp plan sh": {"show"},
+        "assent -C /tmp statu": {"status"},
+        "assent sessions export --format j": {"json"},
+        "assent help confi": {"config", "configuration"},
+        "assent config get mod": {"mode", "model"},
     }
     for line, wanted in lines.items():
         ask = f"source {script}; complete -C '{line}'"
@@ -348,6 +360,22 @@ def test_zsh_takes_the_script_and_completes_with_it(world: World) -> None:
     assert answer.out.endswith(b"done\n"), answer
 
 
+@pytest.mark.skipif(which("zsh") is None, reason="zsh is not installed")
+def test_zsh_completes_the_first_time_where_the_script_is_a_file_of_fpath(world: World) -> None:
+    folder = world.base / "functions"
+    folder.mkdir()
+    (folder / "_assent").write_bytes(world.process("completion", "zsh").out)
+    keys = (
+        "zmodload zsh/zpty; zpty shell zsh -fi; zpty -w shell 'PS1=; "
+        f"fpath=({folder} $fpath); autoload -U compinit; "
+        'compinit -D -u; print rea""dy\'; zpty -r -m shell seen "*ready*"; '
+        "zpty -w -n shell $'assent help configura\\t'; zpty -r -m shell line '*configuration*'; "
+        "print -r -- done; zpty -d shell"
+    )
+    answer = world.start(["timeout", "60", "zsh", "-fc", keys])
+    assert answer.out.endswith(b"done\n"), answer
+
+
 def test_an_unknown_option_gets_the_nearest(world: World) -> None:
     answer = world.run("--modle", "x")
     assert answer.code == 2
@@ -364,6 +392,10 @@ def test_new_users_mistakes_get_the_command_that_helps(world: World) -> None:
     assert b"/nonexistent/server" in added.err
     assert world.run("config", "set", "model", "").out.startswith(b'model = "" in ')
     assert b"Did you mean --model?" in world.run("--modle", "x").err
+    assert world.no(2, "mcp", "add", "later", "--", "x")["next"] == "assent mcp remove later"
+    assert world.no(2, "version")["next"] == "assent --version"
+    nowhere = world.no(2, "status", "-C", "/nonexistent")
+    assert nowhere["message"] == "/nonexistent is not a folder."
     assert b"Usage: assent plan new" in world.run("help", "plan", "new").out
     missing = world.run("completion")
     assert missing.code == 2

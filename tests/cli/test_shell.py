@@ -10,7 +10,7 @@ from tests.cli.terminal import Terminal
 from tests.sandbox.profiles import needs_bubblewrap
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.sandbox.status import cache_key, find_bwrap
+from assent.sandbox.status import cache_key, find_bwrap, install_command
 
 
 def test_check_answers_with_one_object_and_0(world: World) -> None:
@@ -166,6 +166,14 @@ def test_a_sandbox_that_leaked_is_said_everywhere_and_nothing_runs(world: World)
     assert b"The shell is off: The sandbox does not hold: a file was made." in (
         world.run("status").out
     )
+
+
+def test_a_missing_sandbox_is_told_with_the_command_that_helps(world: World) -> None:
+    answer = unsandboxed(world, "shell", "run", "ls")
+    assert answer.code == 0
+    helps = install_command("bubblewrap")
+    told = f"assent: No sandbox: bubblewrap is not installed. What helps: {helps}\n"
+    assert answer.err.decode() == told
 
 
 def test_the_first_call_tests_the_sandbox_and_status_knows(world: World) -> None:

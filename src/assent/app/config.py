@@ -17,7 +17,6 @@ from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.config_file import (
     ConfigFile,
     config_error,
-    edit_command,
     ownership_problem,
     parse_toml,
     path_text,
@@ -109,7 +108,7 @@ class ConfigEditor:
             if _at(parse_toml(self.path, text.encode()), path) is not None:
                 raise UsageError(
                     f"{self.path_text} already has {key_text(path)}. {UNCHANGED}",
-                    edit_command(self.path),
+                    f"assent mcp remove {path[-1]}" + (" --project" if self._project else ""),
                 )
             after = text
             for name, value in table.items():

@@ -35,5 +35,8 @@ def _about(text: str) -> str:
     """Returns the first sentence below the title."""
     body = re.sub(r"^# .*\n", "", text.lstrip(), count=1).strip()
     first = " ".join(body.partition("\n\n")[0].split())
-    sentence = re.split(r"(?<=[.:])\s", first, maxsplit=1)[0]
+    plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", first)  # a link as its text
+    sentence = re.split(r"(?<=[.:])\s", plain, maxsplit=1)[0]
+    if sentence.endswith(":"):
+        sentence = f"{sentence[:-1]}."
     return sentence if len(sentence) <= ABOUT_CHARS else f"{sentence[: ABOUT_CHARS - 1]}…"

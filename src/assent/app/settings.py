@@ -31,7 +31,7 @@ def locate_workspace(folder: str) -> tuple[bytes, bytes]:
 
     cwd = os.path.realpath(os.fsencode(folder or "."))
     if not os.path.isdir(cwd):
-        raise UsageError(f"{folder} is not a folder.")
+        raise UsageError(f"{folder.rstrip('/') or '/'} is not a folder.", "pwd")
     return cwd, find_root(cwd)
 
 

@@ -125,7 +125,8 @@ def run(call: Invocation, words: tuple[str, ...], seconds: float, scratch: bool)
         raise Refused(refused.message, refused.next) from None
     standing = opened.sandbox_status()
     if standing.hold is not SandboxState.HELD:
-        call.output.warn([f"No sandbox: {standing.reason}"])
+        helps = f" What helps: {standing.next}" if standing.next else ""
+        call.output.warn([f"No sandbox: {standing.reason}{helps}"])
     ended = _collected(call, process) if call.output.as_json else _streamed(process)
     if ended.cut:
         call.output.warn([LIMIT_MESSAGES[ended.cut]])

@@ -189,6 +189,8 @@ def _like_a_command(word: str) -> bool:
 def _no_such(word: str, words: list[str]) -> UsageError:
     from difflib import get_close_matches
 
+    if word == "version":
+        return UsageError("Unknown command 'version'.", "assent --version")
     near = get_close_matches(word, COMMANDS, n=1)
     if len(words) > 1 and not near:
         return _unquoted(words)
