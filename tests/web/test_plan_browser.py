@@ -291,7 +291,7 @@ def test_a_command_is_heard_while_it_runs(server: Served, browser: Browser) -> N
         expect(page.locator("#live-output")).to_contain_text("ticking")
         world.put("go")
         expect(page.locator("#state")).to_have_attribute("data-state", "COMPLETED")
-        expect(page.locator("#work")).to_contain_text("done")
+        expect(page.locator("#work")).to_contain_text("Done")
     assert digest
 
 

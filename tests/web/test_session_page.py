@@ -168,7 +168,7 @@ def test_what_is_said_while_it_works_waits_and_can_be_removed(
         page.reload()
         expect(page.get_by_label("Message")).to_have_value("a draft")
         page.get_by_role("button", name="Cancel").click()
-        expect(page.locator("#state")).to_have_text("cancelled")
+        expect(page.locator("#state")).to_have_text("Cancelled")
         expect(page.locator(".call[data-state=running]")).to_have_count(0)
         page.locator(".side summary", has_text="Rename, fork").click()
         page.get_by_label("Title").fill("Another title")

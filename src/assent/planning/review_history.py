@@ -36,6 +36,7 @@ class PlanDecision(msgspec.Struct, frozen=True):
     way: str  # by which it came, such as `web`; empty: not on record
     at: str
     note: str
+    digest: str  # that was decided about
 
 
 class ReviewHistory:
@@ -132,9 +133,11 @@ class ReviewHistory:
             match stored.event:
                 case PlanApproved(approval):
                     by = approval.approver
-                    one = PlanDecision("Approved", by.user, by.channel, stored.at, approval.note)
-                case PlanRejected(_, note, user):
-                    one = PlanDecision("Rejected", user, "", stored.at, note)
+                    one = PlanDecision(
+                        "Approved", by.user, by.channel, stored.at, approval.note, approval.digest
+                    )
+                case PlanRejected(digest, note, user):
+                    one = PlanDecision("Rejected", user, "", stored.at, note, digest)
                 case _:
                     continue
             found.append(one)

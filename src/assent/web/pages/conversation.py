@@ -41,6 +41,14 @@ SUBJECTS: Final = ("path", "file", "command", "pattern", "query", "url", "name",
 # What Assent says to the model about things that the page shows elsewhere, or that say nothing.
 UNSHOWN: Final = frozenset(("reminder", "agent", "mode", "staged"))
 
+# What it says to the model about other things, as people read it.
+HEADS: Final = {
+    "run": "Run result", "approved": "Approval", "undone": "Undo result", "hook": "Hook output",
+    "shell": "Shell output", "edited": "Edits of the plan", "rejected": "Your feedback",
+    "plan_used": "Current plan", "declined": "Excluded operations", "build": "Build request",
+    "retry": "Retry request",
+}  # fmt: skip
+
 CallState: TypeAlias = Literal[
     "waiting", "running", "asking", "done", "failed", "denied", "staged", "interrupted"
 ]
@@ -175,7 +183,11 @@ class _Fold:
             part.text if isinstance(part, TextPart) else _image(part) for part in said.parts
         )
         if said.synthetic:
-            self._note(one, text, head=said.synthetic)
+            self._note(
+                one,
+                text,
+                head=HEADS.get(said.synthetic, said.synthetic.replace("_", " ").capitalize()),
+            )
         else:
             self.found.entries.append(Entry("user", f"m-{said.id}", one.at, _redacted(text)))
 

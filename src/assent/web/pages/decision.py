@@ -5,11 +5,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from assent.core.errors import AssentError
-from assent.core.plan.record import PlanState
 from assent.core.session.event import MessageQueued
 from assent.core.session.record import is_at_rest
 from assent.render.review import operation_counts_text
 from assent.web.api import decisions
+from assent.web.api.plans import row_of_plan
 from assent.web.errors import status_of
 from assent.web.pages.page import GoTo, PageCall, PageRoute, Shown
 from assent.web.pages.plans import plan_values
@@ -17,7 +17,6 @@ from assent.web.pages.plans import plan_values
 if TYPE_CHECKING:
     from assent.core.plan.record import PlanRecord
 
-UNSEEN: Final = 409  # the status of a confirmation of what was not shown
 LATE: Final = (409, 423)  # statuses that a page explains by who decided, and what to do now
 
 
@@ -29,7 +28,8 @@ def show_confirmation(call: PageCall) -> Shown:
     served = call.server.reviewed.find(call.access.access, record.plan_id, digest)
     values = plan_values(call, engine, record, "review")
     known = digest == record.digest or (served is not None and served.was == record.digest)
-    if not digest or not known or not values["awaits"] or served is None:
+    waits = values["awaits"] and not values["plan"]["approved"]
+    if not digest or not known or not waits or served is None:
         return _late(call, record, None)
     plan = engine.plans.repository().plan(record)
     without = served.without
@@ -48,7 +48,10 @@ def show_confirmation(call: PageCall) -> Shown:
 
 
 def approve(call: PageCall) -> Shown | GoTo:
-    """Approves the digest of the form, and has it built if the form says so."""
+    """Approves the digest of the form, and has it built if the form says so; once."""
+    engine, record = call.server.find_plan(call.path["plan"])
+    if row_of_plan(engine, record)["approved"]:
+        return _late(call, record, None)
     body: dict[str, Any] = {
         "digest": call.field("digest"),
         "note": call.field("note").replace("\r\n", "\n"),
@@ -108,12 +111,15 @@ def _late(call: PageCall, record: "PlanRecord", error: AssentError | None) -> Sh
     """Says why an answer came too late, or too early: who decided, and what to do now."""
     engine, record = call.server.find_plan(record.plan_id)
     values = plan_values(call, engine, record, "review")
-    values |= {
-        "error": error,
-        "is_decided": record.state is not PlanState.AWAITING_APPROVAL or values["plan"]["approved"],
-        "last": next(iter(engine.review_history.decisions(record)), None),
-    }
-    status = status_of(error) if error else 200 if values["is_decided"] else UNSEEN
+    digest = call.field("digest") or call.query.get("digest", "")
+    served = call.server.reviewed.find(call.access.access, record.plan_id, digest)
+    about = {digest, served.was if served else digest}
+    found = engine.review_history.decisions(record)
+    is_over = not values["open"] or values["plan"]["approved"]
+    last = next((each for each in found if is_over or each.digest in about), None)
+    values |= {"error": error, "is_decided": is_over or last is not None, "last": last}
+    is_answer = bool(call.form) or not values["is_decided"]
+    status = status_of(error) if error else LATE[0] if is_answer else 200
     return Shown("plan_late.html", values, status)
 
 

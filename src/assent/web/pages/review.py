@@ -11,6 +11,7 @@ from assent.core.digest import operation_ids
 from assent.core.errors import NotFound
 from assent.core.paths import display_path
 from assent.core.plan.operation import FileState, Operation, matching_operations
+from assent.core.text.hidden_chars import visible_path
 from assent.planning.plan_status import OPEN_STATES
 from assent.render.estimate import estimate_text
 from assent.render.file_tree import TreeRow, file_tree, tree_files
@@ -25,6 +26,7 @@ from assent.web.pages.page import GoTo, PageCall, PageRoute, Shown, link
 from assent.web.pages.plans import plan_values, small_number
 from assent.web.pages.review_body import ReviewBody, opened_lines
 from assent.web.pages.review_view import (
+    SHORT,
     CommentView,
     comment_views,
     image_type,
@@ -41,6 +43,8 @@ PAGE_OPERATIONS: Final = 50  # as many as a browser shows at once
 PAGE_CHARS: Final = 200_000  # of diffs, from which a page is full with fewer operations
 MAX_FILES: Final = 200  # of which the tree lists all; beyond, folders and what is risky or here
 MAX_ROWS: Final = 500  # of such a tree; beyond, it lists the files of this page alone
+FEW: Final = 10  # operations, among which nothing needs to be searched
+MAX_FIND: Final = 200  # characters
 MAX_IMAGE: Final = 8 << 20
 _ID: Final = re.compile(r"[0-9a-f]{64}")  # of an operation
 
@@ -52,13 +56,15 @@ def show_review(call: PageCall) -> Shown:
     """
     engine, record = call.server.find_plan(call.path["plan"])
     without = tuple(filter(None, call.query.get("without", "").split(",")))
-    number = page_number(call)
-    review, served = _review(call, engine, record, without, number)
+    number, part = page_number(call), call.query.get("part", "")
+    review, served = _review(call, engine, record, without, known=number > 1 or part == "files")
     pages = cut_pages(review.operations)
     if number > len(pages):
         raise NotFound(f"There is no page {number}; the last one is {len(pages)}.")
     values = plan_values(call, engine, record, "review")
     values |= _parts(call, engine, record, review, pages, number, without)
+    if part == "files":
+        return Shown("plan_tree.html", values)
     if number == 1:
         values |= {
             "risks": risk_views(review),
@@ -68,7 +74,7 @@ def show_review(call: PageCall) -> Shown:
     values["can_exclude"] = (
         values["awaits"] and not values["plan"]["approved"] and call.may("author")
     )
-    if part := call.query.get("part", ""):
+    if part:
         wanted = [each for each in values["operations"] if each.short == part]
         if not wanted:
             raise NotFound("There is no such operation on this page.")
@@ -106,14 +112,18 @@ def _review(
     engine: "Engine",
     record: "PlanRecord",
     without: tuple[str, ...],
-    number: int,
+    *,
+    known: bool,
 ) -> tuple[Review, Served]:
-    """Returns a plan's review, or that of a part of it, and what it was made from."""
+    """Returns a plan's review, or that of a part of it, and what it was made from.
+
+    `known` takes the one that was made for another page of it, if that is kept.
+    """
     if not without:
         kept, key = call.server.reviews, (call.access.access, record.plan_id, record.digest)
-        known = kept.find(key) if number > 1 and record.digest else None
-        if known is not None:
-            return known, Served()
+        found = kept.find(key) if known and record.digest else None
+        if found is not None:
+            return found, Served()
         review = engine.review_history.review(record)
         if review.digest:
             kept.keep(key, review)
@@ -149,7 +159,10 @@ def _parts(
     )  # fmt: skip
     ids = [one.id for one in review.operations]
     viewed = call.server.viewed.among(call.access.access, record.plan_id, ids)
-    tree, tree_words = review_tree(review.operations, pages[number - 1])
+    find = call.query.get("find", "").strip()[:MAX_FIND]
+    tree, tree_words = review_tree(review.operations, pages[number - 1], find)
+    excluding = ",".join(each[:SHORT] for each in without)
+    kept = {"view": base["view"], "without": excluding, "find": find}
     return {
         "review": review,
         "body": body,
@@ -162,7 +175,10 @@ def _parts(
         "last_number": pages[number - 1].stop,
         "split": split,
         "base": base,
-        "without": ",".join(each[:12] for each in without),
+        "without": excluding,
+        "find": find,
+        "few": FEW,
+        "same": "".join(f"&{urlencode({name: text})}" for name, text in kept.items() if text),
         "tree": tree,
         "tree_words": tree_words,
         "page_of": _page_of(pages),
@@ -198,9 +214,18 @@ def _comments(engine: "Engine", record: "PlanRecord") -> list[CommentView]:
     return comment_views(engine.comments.placed(record))
 
 
-def review_tree(operations: Sequence[OperationReview], page: range) -> tuple[list[TreeRow], str]:
-    """Returns the rows of the tree of files beside a page, and what it leaves out."""
+def review_tree(
+    operations: Sequence[OperationReview], page: range, find: str = ""
+) -> tuple[list[TreeRow], str]:
+    """Returns the rows of the tree of files beside a page, and what it leaves out.
+
+    With `find`, it has the files of all pages whose path contains that.
+    """
     files = [*tree_files(operations)]
+    if find:
+        found = [file for file in files if find.casefold() in visible_path(file.path).casefold()]
+        more = f" The first {MAX_FILES} are listed." if len(found) > MAX_FILES else ""
+        return file_tree(found[:MAX_FILES]), f"{len(found):,} of {len(files):,} files match.{more}"
     if len(files) <= MAX_FILES:
         return file_tree(files), ""
     rows = file_tree(files, lambda file: file.is_risky or file.number - 1 in page)
@@ -228,7 +253,8 @@ def choose_without(call: PageCall) -> GoTo:
         go = ""
     if go == "approve":
         return GoTo(link(f"/plans/{call.path['plan']}/approve", digest=call.field("digest")))
-    return GoTo(_review_path(call, page=go, view=view, without=",".join(left)))
+    find = call.field("find").strip()
+    return GoTo(_review_path(call, page=go, view=view, without=",".join(left), find=find))
 
 
 def mark_viewed(call: PageCall) -> GoTo | Response:
@@ -266,32 +292,54 @@ def add_comment(call: PageCall) -> GoTo:
     if last and first and last != first:
         where = f"{where}-{last}"
     body = {"where": where, "text": call.field("text"), "reply_to": head}
-    call.ask(comments_api.add_comment, body, plan=call.path["plan"])
-    sent = f"reply {head}" if head else where
-    return GoTo(_review_path(call, page=call.field("page"), view=call.field("view"), sent=sent))
+    added = call.ask(comments_api.add_comment, body, plan=call.path["plan"])
+    return _commented(call, f"reply {head}" if head else where, f"c-{added['id']}")
 
 
 def change_comment(call: PageCall) -> GoTo:
     """Edits, keeps or removes a comment, by the button that was used."""
     plan, comment = call.path["plan"], call.path["comment"]
+    place = f"c-{comment}"
     match call.field("do"):
         case "remove":
-            call.ask(comments_api.remove_comment, plan=plan, comment=comment)
+            gone = call.ask(comments_api.remove_comment, plan=plan, comment=comment)
+            place = _part_of(call, gone["operation"])
         case "keep":
             call.ask(comments_api.change_comment, {"state": "kept"}, plan=plan, comment=comment)
         case _:
             body = {"text": call.field("text")}
             call.ask(comments_api.change_comment, body, plan=plan, comment=comment)
-    page, view, sent = call.field("page"), call.field("view"), f"edit {comment}"
-    return GoTo(_review_path(call, page=page, view=view, sent=sent))
+    return _commented(call, f"edit {comment}", place)
+
+
+def _commented(call: PageCall, sent: str, place: str) -> GoTo:
+    """Goes back to the page and the place where a comment was written."""
+    query = {"page": call.field("page"), "view": call.field("view"), "sent": sent}
+    return GoTo(f"{_review_path(call, **query)}#{quote(place)}")
+
+
+def _part_of(call: PageCall, operation: str | None) -> str:
+    """Returns the place of an operation on its page; without one, that of the plan's text."""
+    engine, record = call.server.find_plan(call.path["plan"])
+    ids = _operations(engine, record)[1]
+    return f"o{ids.index(operation) + 1}" if operation in ids else "text"
+
+
+def _operations(
+    engine: "Engine", record: "PlanRecord"
+) -> tuple[Sequence[Operation], Sequence[str]]:
+    """Returns the operations of a plan or a draft, and their ids."""
+    if record.frozen:
+        frozen = engine.plans.repository().plan(record)
+        return frozen.operations, frozen.ids
+    found = engine.plans.operations(record)
+    return found, operation_ids(found)
 
 
 def send_image(call: PageCall) -> Response:
     """Sends a picture of an operation, if its name and its size say that it is one."""
     engine, record = call.server.find_plan(call.path["plan"])
-    frozen = engine.plans.repository().plan(record) if record.frozen else None
-    found = frozen.operations if frozen else engine.plans.operations(record)
-    ids = frozen.ids if frozen else operation_ids(found)
+    found, ids = _operations(engine, record)
     places = matching_operations(ids, call.path["operation"])
     if len(places) != 1:
         raise NotFound("There is no such operation.")

@@ -1,11 +1,15 @@
 """The routes of all pages; each noun has its own table."""
 
-from starlette.routing import Route, Router
-from starlette.types import ASGIApp
+import asyncio
 
+from starlette.requests import Request
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from assent.core.errors import NotFound
 from assent.web.pages import decision, inbox, plan_list, plans, review, runs, sessions
 from assent.web.pages.login import login_routes
-from assent.web.pages.page import PageHandler, PageRoute, TopBar
+from assent.web.pages.page import PageHandler, PageRoute, TopBar, error_page
 from assent.web.pages.static_files import send_static
 from assent.web.server import Server
 
@@ -31,4 +35,17 @@ def make_router(server: Server, nothing: ASGIApp) -> ASGIApp:
         (route.methods or set()).discard("HEAD")  # it would show nothing
     routes += login_routes(server)
     routes.append(Route("/static/{digest}/{name}", send_static, methods=["GET"]))
-    return Router(routes, redirect_slashes=False, default=nothing)
+    return Router(routes, redirect_slashes=False, default=_Nowhere(nothing))
+
+
+class _Nowhere:
+    """What is no page: a person gets one that says so, a program what `nothing` answers."""
+
+    def __init__(self, nothing: ASGIApp) -> None:
+        self._nothing = nothing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self._nothing
+        if scope["type"] == "http" and "text/html" in Request(scope).headers.get("accept", ""):
+            answer = await asyncio.to_thread(error_page, NotFound("There is no page here."))
+        await answer(scope, receive, send)

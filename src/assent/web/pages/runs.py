@@ -80,10 +80,9 @@ def show_redo(call: PageCall) -> Shown:
 
 def _previewed(call: PageCall, found: Any, verb: str, operation: str) -> Shown:
     for row in found["operations"]:
-        row["tables"] = [
-            unified_table(file, NOTHING_SAID, lambda line: "")
-            for file in diff_view(row.get("diff") or "")
-        ]
+        files = diff_view(row.get("diff") or "")
+        row["tables"] = [unified_table(file, NOTHING_SAID, lambda line: "") for file in files]
+        row["about"] = [words for file in files for words in file.about]
     values = {"preview": found, "verb": verb, "operation": operation, "run": call.path["run"]}
     return Shown("run_undo.html", {**values, **_shared()})
 

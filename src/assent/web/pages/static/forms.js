@@ -2,6 +2,7 @@
 import { refresh, shownHeader } from "./live.js";
 
 const drafts = "assent draft ";
+const SENT_MS = 5000; // for which a form that was sent is not sent again, unless its page is left
 const LOOK_MS = 700; // for which a person has to see a button before a click on it counts
 let before = new Map(); // the buttons before the page is brought up to date
 let changes = []; // the buttons that this changed, with their earlier places, and until when it counts
@@ -17,6 +18,7 @@ export function enhanceForms() {
     event.preventDefault();
     send(form, event.submitter);
   });
+  document.addEventListener("submit", sendOnce);
   document.addEventListener("input", (event) => {
     const key = event.target.dataset && event.target.dataset.draft;
     if (key) keep(key, event.target.value);
@@ -68,6 +70,17 @@ function refuseSurprise(event) {
   event.preventDefault();
   event.stopPropagation();
   notice("The page just changed. Look, and click again.", true);
+}
+
+/** Sends a form that leads to another page once, however often its button is clicked. */
+function sendOnce(event) {
+  const form = event.target;
+  if (form.method !== "post" || form.matches("[data-stay], .viewed")) return;
+  if (form.dataset.sending) event.preventDefault();
+  form.dataset.sending = "yes";
+  const again = () => delete form.dataset.sending;
+  setTimeout(again, SENT_MS);
+  addEventListener("pagehide", again, { once: true }); // one may come back to it
 }
 
 async function send(form, button) {

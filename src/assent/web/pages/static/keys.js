@@ -1,5 +1,5 @@
 // Keys: `?` shows the sheet, j and k move among items, g and a letter goes to a page.
-const TYPING = "input, textarea, select, [contenteditable]";
+export const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const WAIT_MS = 1200; // for the second key
 let first = "";
 
@@ -20,6 +20,8 @@ export function listenForKeys() {
       return;
     } else if (event.key === "j" || event.key === "k") {
       move(event.key === "j" ? 1 : -1);
+    } else if (event.key.startsWith("Arrow") && activeLine()) {
+      move({ ArrowDown: 1, ArrowUp: -1 }[event.key] || 0);
     } else {
       const key = CSS.escape(event.key);
       const item = document.activeElement.closest("[data-item]");
@@ -39,12 +41,22 @@ function sheet() {
   else shown.showModal();
 }
 
+function activeLine() {
+  return document.activeElement.closest("td.n a");
+}
+
+/** Moves among the lines of a table if one has the focus, else among items, and on to the next page. */
 function move(step) {
-  const items = [...document.querySelectorAll("[data-item]")].filter((each) => each.offsetParent);
+  const line = activeLine();
+  const found = line ? line.closest("table").querySelectorAll("td.n a") : document.querySelectorAll("[data-item]");
+  const items = [...found].filter((each) => each.offsetParent);
   if (!items.length) return;
-  const now = items.indexOf(document.activeElement.closest("[data-item]"));
-  const next = now < 0 ? (step > 0 ? 0 : items.length - 1) : now + step;
-  const item = items[Math.max(0, Math.min(items.length - 1, next))];
+  const now = items.indexOf(line || document.activeElement.closest("[data-item]"));
+  const turn = line || now < 0 ? null : document.querySelector(`[data-turn="${step}"]`);
+  let next = now < 0 ? (step > 0 ? 0 : items.length - 1) : now + step;
+  while (line && items[next] && items[next].href === items[now].href) next += step; // beside itself
+  if (!items[next] && turn) turn.click();
+  const item = items[next] || items[now];
   item.focus();
-  item.scrollIntoView({ block: "nearest" });
+  item.scrollIntoView({ block: line ? "center" : "nearest" });
 }

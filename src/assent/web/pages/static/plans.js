@@ -1,4 +1,6 @@
 // Pages of plans and runs: comments in place, what a command says live, and a note when a plan changes.
+import { TYPING } from "./keys.js";
+
 const MOST_CHARS = 200000; // of live output that stay on the page
 
 document.addEventListener("click", (event) => {
@@ -14,9 +16,52 @@ document.addEventListener("click", (event) => {
     const row = form && form.closest("tr.said[data-new]");
     if (!row) return;
     event.preventDefault();
+    const before = row.previousElementSibling.querySelector("td.n a");
     row.remove();
+    if (before) before.focus();
   }
 });
+
+// By keys: `c` goes to the lines, where j and k choose one and Enter comments; Escape leads back.
+document.addEventListener("keydown", (event) => {
+  const { target, key } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const form = target.closest("form.say");
+  if (key === "Escape" && form) form.querySelector("[data-cancel]").click();
+  else if (key === "Escape" && target.closest("td.n a")) (target.closest("article") || document.getElementById("main")).focus();
+  if (key !== "c" || target.closest(TYPING)) return;
+  const from = target.closest("article") || document.getElementById("text") || document.querySelector("article");
+  const line = from && from.querySelector("tr.ad td.n a, tr.rm td.n a, td.n a");
+  if (line) line.focus();
+});
+
+// Files are found while one types; Enter goes to the first of them.
+let finding = 0;
+const field = document.querySelector("[data-key='/'][name=find]");
+async function find() {
+  const mine = ++finding;
+  const address = new URL(location.href);
+  address.searchParams.set("part", "files");
+  address.searchParams.set("find", field.value);
+  const reply = await fetch(address, { headers: { "x-assent-live": "1" } }).catch(() => null);
+  const html = reply && reply.ok ? await reply.text() : "";
+  if (html && mine === finding) document.getElementById("files").innerHTML = html;
+}
+if (field) {
+  let timer = 0;
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(find, 150);
+  });
+  field.addEventListener("keydown", async (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    clearTimeout(timer);
+    await find();
+    const first = document.querySelector("#files [data-of] a");
+    if (first) first.click();
+  });
+}
 
 /** Shows lines that a diff leaves out, in place: the tables of the operation come again with them. */
 async function unfold(link) {
