@@ -175,6 +175,29 @@ def test_text_goes_out_and_comes_back(tmp_path: Path, own: Projection) -> None:
     assert list(tree(tmp_path / ".opencode/plans")) == [b"add-login", b"add-login/PLAN_one.md"]
 
 
+@pytest.mark.parametrize("look", ["read_plan", "delete_plan", "find_plans"])
+def test_a_plan_that_goes_away_at_any_moment_is_gone(tmp_path: Path, look: str) -> None:
+    path = b".opencode/plans/s/PLAN_a.md"
+
+    def calls_until_it_goes(at: int) -> int:
+        full, calls = put(tmp_path, path, b"text"), 0
+
+        def vanish(call: str) -> None:
+            nonlocal calls
+            if calls == at and os.path.exists(full):
+                os.unlink(full)
+            calls += 1
+
+        own = LocalProjection(os.fsencode(tmp_path), disk=WatchedDisk(vanish))
+        found = getattr(own, look)(*(() if look == "find_plans" else (path,)))
+        assert found in (None, [], b"text") or [plan.name for plan in found] == ["a"]
+        assert own.skipped() == []
+        return calls
+
+    for at in range(calls_until_it_goes(-1)):
+        calls_until_it_goes(at)
+
+
 def test_a_replaced_text_keeps_its_mode(tmp_path: Path, own: Projection) -> None:
     full = put(tmp_path, b".opencode/plans/PLAN_a.md", b"old", 0o604)
     own.write_plan(b".opencode/plans/PLAN_a.md", b"new")

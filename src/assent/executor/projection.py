@@ -135,15 +135,18 @@ class ProjectionFiles:
         """Returns the state of a name, or None; refuses what could not be read."""
         if self.find(path) is None:
             return None
-        with self._opened(path) as (_, found):
-            return found
+        with self._opened(path) as opened:
+            return opened[1] if opened else None
 
     @_on_own_folders
     def read(self, path: bytes, check: Callable[[bytes, int], None] = check_size) -> bytes | None:
         """Returns a file's content, or None if there is none; `check` refuses its size."""
         if self.find(path) is None:
             return None
-        with self._opened(path) as (fd, found):
+        with self._opened(path) as opened:
+            if opened is None:
+                return None
+            fd, found = opened
             check(path, found.st_size)
             content = b"".join(iter(lambda: self._disk.read(fd, LIMIT), b""))
         check(path, len(content))
@@ -174,7 +177,7 @@ class ProjectionFiles:
         if self.find(path) is None:
             return
         folder, _, name = path.rpartition(b"/")
-        with readable_errors(path):
+        with readable_errors(path), suppress(FileNotFoundError):
             self._disk.unlink(name, self._folders.open(folder))
 
     @_on_own_folders
@@ -190,10 +193,16 @@ class ProjectionFiles:
                     raise
 
     @contextmanager
-    def _opened(self, path: bytes) -> Iterator[tuple[int, os.stat_result]]:
+    def _opened(self, path: bytes) -> Iterator[tuple[int, os.stat_result] | None]:
+        """Opens a file; None if another process has just removed it."""
         folder, _, name = path.rpartition(b"/")
         with readable_errors(path):
-            fd = self._disk.open(name, OPEN_READ, 0, self._folders.open(folder))
+            fd = None
+            with suppress(FileNotFoundError):
+                fd = self._disk.open(name, OPEN_READ, 0, self._folders.open(folder))
+            if fd is None:
+                yield None
+                return
             try:
                 found = self._disk.stat(fd)
                 _refuse_links(path, found)
@@ -229,7 +238,7 @@ def _refuse_links(path: bytes, found: os.stat_result) -> None:
             f"{display_path(path)} {NOT_REGULAR}",
             _aside(path),
         )
-    if found.st_nlink != 1:
+    if found.st_nlink > 1:  # 0: another process replaced it just now; what was opened is whole
         raise Refused(
             f"{display_path(path)} has {found.st_nlink} hard links; Assent's own files have only "
             "one.",
