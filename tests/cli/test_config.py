@@ -106,6 +106,15 @@ BROKEN = {
 }
 
 
+def test_the_last_setting_of_a_table_is_removed(world: World) -> None:
+    before = tomllib.loads(text(world))
+    for key, value in {"scratch.max_mb": "1", "providers.my.base_url": "http://h/v1"}.items():
+        world.ok("config", "set", key, value)
+        world.ok("config", "unset", key)
+        assert world.no(1, "config", "unset", key)["error"] == "not_found"
+    assert tomllib.loads(text(world)) == {**before, "scratch": {}, "providers": {"my": {}}}
+
+
 def test_a_line_that_is_not_toml_is_told_without_its_value(world: World) -> None:
     world.config.write_text("[providers.own.headers]\nkey = sk-secret-of-mine\n", "utf-8")
     message = world.no(2, "plan", "list")["message"]

@@ -96,6 +96,24 @@ def test_limits_come_from_the_users_file_alone(world: World) -> None:
     assert world.process("shell", "run", "--scratch", "true").code == 0
 
 
+def test_a_copy_that_gets_too_large_is_told_once(world: World) -> None:
+    world.config.write_text("[scratch]\nmax_mb = 1\n", encoding="utf-8")
+    write = ("shell", "run", "--scratch", "head -c 20000000 /dev/zero > big; sleep 60")
+    answer = world.process(*write)
+    assert answer.code != 0
+    assert b"larger than scratch.max_mb allows, so the command was ended" in answer.err
+    assert b"the command was stopped" not in answer.err
+
+
+def test_a_variable_of_a_cache_that_is_not_passed_on_is_named(world: World) -> None:
+    env = {"PIP_CACHE_DIR": "cache", "UV_CACHE_DIR": str(world.base / "uv")}
+    answer = world.process("shell", "run", "--scratch", "true", env=env)
+    told = "PIP_CACHE_DIR is not passed on to scratch copies: it must be an absolute path"
+    assert answer.code == 0
+    assert told in answer.err.decode()
+    assert b"UV_CACHE_DIR" not in answer.err
+
+
 def test_without_namespaces_there_is_no_copy_and_an_old_one_can_be_cleared(world: World) -> None:
     world.put("a.txt", b"a\n")
     assert world.process("shell", "run", "--scratch", "echo b > a.txt; echo > n").code == 0

@@ -19,7 +19,7 @@ from assent.core.errors import Refused
 from assent.core.shell.process import CommandSpec, ProcessLimits
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bubblewrap import bind_arguments
-from assent.sandbox.scratch.caches import cache_folders, cache_variables
+from assent.sandbox.scratch.caches import cache_folders, cache_variables, refused_variables
 from assent.sandbox.scratch.folder_tree import FolderTree
 from assent.sandbox.scratch.scratch import LocalScratchCopy
 
@@ -142,6 +142,7 @@ def test_a_variable_that_names_more_than_a_cache_shows_nothing(
     variables = {"PIP_CACHE_DIR": path}
     own = os.fsencode(home)
     assert cache_variables(own, variables) == (variables if shown else {})
+    assert refused_variables(own, variables) == ([] if shown else ["PIP_CACHE_DIR"])
     assert (os.fsencode(os.path.normpath(path)) in cache_folders(own, variables)[7:]) is shown
 
 

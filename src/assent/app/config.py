@@ -128,7 +128,8 @@ class ConfigEditor:
                 after = without_key(text, path)
             except CannotEdit:
                 raise self._cannot(path) from None
-            if parse_toml(self.path, after.encode()) != _without(before, path):
+            left = _pruned(parse_toml(self.path, after.encode()), path[:-1])
+            if left != _without(before, path):
                 raise self._cannot(path)
             self._store(after)
 
@@ -334,3 +335,13 @@ def _without(table: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 def value_text(value: Any) -> str:
     """Returns a value as `config set` would take it."""
     return value if isinstance(value, str) else toml_literal(value)
+
+
+def _pruned(table: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """Returns a table without those on a path that are empty, such as the header of no setting."""
+    if not path or not isinstance(table.get(path[0]), dict):
+        return table
+    key, *rest = path
+    below = _pruned(table[key], tuple(rest))
+    others = {name: value for name, value in table.items() if name != key}
+    return {**table, key: below} if below else others

@@ -61,6 +61,16 @@ def open_scratch_at(
     )
 
 
+def refused_cache_variables() -> list[str]:
+    """Returns a warning for each variable of a cache that commands in a copy do not get."""
+    from assent.sandbox.scratch.caches import refused_variables
+
+    return [
+        f"{name} is not passed on to scratch copies: it must be an absolute path to a cache alone."
+        for name in refused_variables(os.fsencode(Path.home()), os.environ)
+    ]
+
+
 def drafted(engine: Engine, reference: str) -> tuple[ScratchDraft, ContentReader]:
     """Returns what a plan that is not built yet, or the current one, makes of the workspace."""
     record, _ = engine.status(reference)

@@ -4,6 +4,7 @@ from contextlib import closing
 
 import click
 
+from assent.app.scratch import refused_cache_variables
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.scratch_command import (
@@ -59,6 +60,7 @@ def rehearse(call: Invocation, network: bool, timeout: int, words: tuple[str, ..
     if network:
         lines = call.engine.rehearser.network_lines(record, request)
         confirm_network(call, lines, "assent rehearse")
+    call.output.warn(refused_cache_variables())
     found = _shown(call, record, request)
     call.output.answer(rehearsal_row(found) or {}, [*rehearsal_lines(found), *_next(found)])
     if found.passed is None:

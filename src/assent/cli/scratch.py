@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import click
 
-from assent.app.scratch import open_scratch
+from assent.app.scratch import open_scratch, refused_cache_variables
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.output import current_time
@@ -52,6 +52,7 @@ def show(call: Invocation, name: str | None) -> None:
     """
     copies = open_scratch(call.folder)
     if name is None:
+        call.output.warn(refused_cache_variables())
         backend = copies.backend()
         call.output.answer({"backend": backend_row(backend)}, backend_lines(backend))
         return

@@ -9,7 +9,7 @@ from typing import Final, TextIO
 import click
 import msgspec
 
-from assent.app.scratch import drafted, open_scratch
+from assent.app.scratch import drafted, open_scratch, refused_cache_variables
 from assent.app.shell import manual_rules, open_shell
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, with_invocation
@@ -34,6 +34,7 @@ from assent.runs.temporary_copy import refuse_denied_commands
 from assent.sandbox.read_only_shell import ReadOnlyVerdict, classify_read_only
 
 RUN_HELP = "assent shell run --help"
+FULL = ("copy", "disk")  # limits of a copy, which it names in the output itself
 COPY = "shell"  # the name of the scratch copy for lines of the user
 OUTPUT = 64 << 20  # bytes that a line in a scratch copy may print
 MAX_LINE_BYTES = 1 << 20  # bytes of a line of `check --stdin`
@@ -138,6 +139,7 @@ def _run_in_copy(call: Invocation, text: str, seconds: float) -> int:
     limits = msgspec.structs.replace(PLAN_COMMAND_LIMITS, seconds=seconds, output=OUTPUT)
     rules = manual_rules(call.folder)
     refuse_denied_commands([rules.command_limits(text)])
+    call.output.warn(refused_cache_variables())
     copy = open_scratch(call.folder).open(COPY, _progress(call), rules.path_limits())
     try:
         copy.apply(*drafted(call.engine, call.plan))
@@ -149,7 +151,7 @@ def _run_in_copy(call: Invocation, text: str, seconds: float) -> int:
             call.output.answer({}, scratch_result_lines(copy.changes()))
     finally:
         copy.close()
-    if ended.cut:
+    if ended.cut and (call.output.as_json or ended.cut not in FULL):  # else it is said already
         call.output.warn([LIMIT_MESSAGES[ended.cut]])
     return ended.code
 

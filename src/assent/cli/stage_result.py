@@ -7,6 +7,7 @@ from shlex import quote
 
 import click
 
+from assent.app.scratch import refused_cache_variables
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.scratch_command import (
@@ -87,6 +88,7 @@ def result(
         include,
         timeout,
     )
+    call.output.warn(refused_cache_variables())
     with nothing_staged(HELP):
         found = _shown(call, record, request)
     call.output.answer(result_row(found), result_lines(found))

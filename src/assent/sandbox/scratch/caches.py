@@ -42,6 +42,12 @@ def cache_variables(home: bytes, environment: Mapping[str, str]) -> dict[str, st
     return {name: path for name, path in named.items() if _is_only_a_cache(path, home)}
 
 
+def refused_variables(home: bytes, environment: Mapping[str, str]) -> list[str]:
+    """Returns the variables of caches that are set, but that programs in a copy do not get."""
+    used = cache_variables(home, environment)
+    return [name for name in CACHE_VARIABLES if environment.get(name) and name not in used]
+
+
 def _is_only_a_cache(path: str, home: bytes) -> bool:
     """Tells whether a folder is no more than a cache, by its name and by what that leads to."""
     own = os.path.realpath(home)
