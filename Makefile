@@ -80,7 +80,7 @@ test: ## everything: lint, and the whole suite beside it
 suite: $(STAMP)
 	$(BIN)/pytest --workers $(WORKERS)
 
-screens: $(STAMP) ## compare pictures of the terminal UI at every size (ASSENT_SNAPSHOTS=accept keeps new ones); draw the pages
+screens: $(STAMP) ## compare pictures of the terminal UI at every size (ASSENT_SNAPSHOTS=accept keeps new ones); draw light ones and the pages
 	ASSENT_SNAPSHOTS=$${ASSENT_SNAPSHOTS:-all} $(BIN)/pytest --workers $(CORES) tests/tui/test_snapshots.py
 	$(BIN)/python tools/pictures.py --all
 

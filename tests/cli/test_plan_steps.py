@@ -97,7 +97,7 @@ def test_f24_what_is_missing_is_flagged_and_not_refused(world: World) -> None:
     assert review["risks"] == ["no_verification", "no_steps"]
     assert review["structure"]["missing"] == ["title", "steps", "verification"]
     lines = world.run("review").out.decode().splitlines()
-    assert "no_steps: The text lists no steps." in lines
+    assert "The text lists no steps." in lines
     assert "Risks: none found in 1 operation" in lines
     assert world.ok("waiting")["waiting"][0]["risks"] == 0  # hints are not counted
     world.ok("approve", "--digest", digest)

@@ -63,6 +63,11 @@ def test_a_table_that_is_too_wide_is_shown_row_by_row() -> None:
     assert texts(f"| A | B |\n|---|---|\n| 1 | {wide} |") == ["• A: 1", f"  B: {wide}"]
 
 
+def test_numbers_of_a_table_stand_to_the_right_if_it_says_so() -> None:
+    shown = texts("| File | Lines |\n|:--|--:|\n| a.py | 6 |\n| b.py | 120 |")
+    assert shown == ["File │ Lines", "─────┼──────", "a.py │     6", "b.py │   120"]
+
+
 def test_a_row_without_a_delimiter_below_is_a_line_as_any_other() -> None:
     assert texts("| a | b |\nmore") == ["| a | b |", "more"]
 

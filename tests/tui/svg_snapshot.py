@@ -57,7 +57,7 @@ def picture(app: App[int]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} xml:space="preserve">',
-            f"<style>text{{font:{FONT}}}{styles}</style>",
+            f"<style>text{{font:{FONT};white-space:pre}}{styles}</style>",
             f'<rect width="100%" height="100%" fill="{most or "#14161a"}"/>',
             *body,
             "</svg>\n",

@@ -91,9 +91,9 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
         await reader.press("1")
         await reader.seat.shows("p proposes it as a new plan")
         assert reader.at() is At.READING
-        await reader.press("p", "enter")
+        await reader.press("t", "enter")
         assert reader.panel.digest() == before["digest"]
-        await reader.press("p", "ctrl+y")
+        await reader.press("t", "ctrl+y")
         await reader.seat.until(lambda: reader.panel.digest() != before["digest"])
         await reader.reads()
         texts = {sheet.key: sheet.lines[1].text for sheet in reader.panel.line_view.sections}
@@ -129,11 +129,11 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
         await reader.seat.shows("p proposes it")
         await reader.press("2")
         await reader.seat.shows("describe the changes at the prompt")
-        await reader.press("p")
+        await reader.press("t")
         await reader.seat.shows("Propose the plan from its current file?")
         await reader.press("y")
         assert (reader.at(), reader.panel.digest()) == (At.READING, "")
-        await reader.press("p", "ctrl+y")
+        await reader.press("t", "ctrl+y")
         await reader.seat.until(lambda: bool(reader.panel.digest()))
         await reader.reads()
         assert reader.record.state is PlanState.AWAITING_APPROVAL

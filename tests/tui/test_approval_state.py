@@ -15,6 +15,7 @@ from assent.tui.panels.approval.state import (
     ApprovalStage,
     ApprovalState,
     handle_approval_key,
+    key_line,
 )
 
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
@@ -204,7 +205,7 @@ def test_f41_nothing_is_decided_but_by_an_answer_and_asked_for_by_another_key() 
         if handle_approval_key(reading(), key)[0].stage
         in (ApprovalStage.PROPOSING, ApprovalStage.FITTING)
     }
-    assert asked == {("p", ApprovalStage.PROPOSING), ("b", ApprovalStage.FITTING)}
+    assert asked == {("t", ApprovalStage.PROPOSING), ("b", ApprovalStage.FITTING)}
 
 
 def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
@@ -223,7 +224,7 @@ def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
 
 def test_an_undo_has_no_keys_that_talk_about_a_plan() -> None:
     undo = reading(read=True, undo=True)
-    for key in ("2", "3", "c", "m", "v", "n", "p", "b", "ctrl+g"):
+    for key in ("2", "3", "c", "m", "v", "n", "t", "b", "ctrl+g"):
         assert handle_approval_key(undo, key) == (undo, ApprovalAction.NOTHING)
     assert handle_approval_key(pressed(undo, "1")[0], "o") == (undo, ApprovalAction.NOTHING)
 
@@ -234,3 +235,8 @@ def test_what_is_over_can_be_read_and_nothing_else() -> None:
     assert {act for key, act in acts.items() if key in MOVING} == {*MOVING.values()}
     assert {act for key, act in acts.items() if key in PLAN_ACTIONS} == {ApprovalAction.CLOSED}
     assert acts["1"] is ApprovalAction.CLOSED
+
+
+def test_a_redo_offers_no_part_of_it() -> None:
+    assert "only this operation" in key_line(reading(undo=True))
+    assert "only this operation" not in key_line(reading(undo=True, again=True))

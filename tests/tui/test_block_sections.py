@@ -56,6 +56,10 @@ FOLDED: list[tuple[Block, list[str]]] = [
         ["", "  ? explore 1 asks: Colour: Which colour?", "    Red, Blue (ada)"],
     ),
     (
+        QuestionBlock("k", "q", (QUESTION,), "answered", (("Red",),), "ada (terminal)"),
+        ["", "  ? Colour: Which colour?", "    Red"],
+    ),
+    (
         QuestionBlock("k", "q", (QUESTION,), "unanswered"),
         ["", "  ? Colour: Which colour?", "    no answer; treated as no"],
     ),

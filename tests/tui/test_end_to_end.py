@@ -180,7 +180,7 @@ def approves(story: Story) -> None:
 def halts(story: Story) -> None:
     """The build stops where its command fails, and offers the ways on."""
     screen = story.terminal
-    screen.shows("needs your decision", "│ it is not ready", "r resume · b roll back · a accept")
+    screen.shows("needs your decision", "│ it is not ready", "1 resume · 2 roll back · 3 accept")
     kinds = story.kinds()
     assert [kinds.count(kind) for kind in ("operations_declined", "plan_approved")] == [1, 1]
     assert kinds[-1] == "run_halted"
@@ -203,8 +203,8 @@ def resumes(story: Story) -> None:
     screen.shows("! echo now > ready", "Exit code 0. Changed: ready.")
     assert story.content("ready") == b"now\n"
     screen.enter("/run")
-    screen.shows("r resume")
-    screen.decide("r", "Resume where it stopped?", "C-y", "Recover: done", "u undo")
+    screen.shows("1 resume")
+    screen.decide("1", "Resume where it stopped?", "C-y", "Recover: done", "Ctrl+Z undo")
     assert story.content("greet.py") == b'print("Good day, world")\n'
     assert story.content("log.txt") == b"now\n"
     assert b"notes.txt" not in story.world.files()
@@ -214,7 +214,7 @@ def resumes(story: Story) -> None:
 def undoes(story: Story) -> None:
     """The run is taken back after its preview was read; the files are as they were."""
     screen = story.terminal
-    screen.answer("u", "1 undo (at the end", "undo         2 operations")
+    screen.answer("C-z", "1 undo (at the end", "undo         2 operations")
     screen.answer("End", "End of plan.")
     screen.hides("(at the end")
     screen.answer("1", "Undo exactly this?")

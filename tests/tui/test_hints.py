@@ -88,7 +88,7 @@ STEPPED = {
     "assent sessions list": "/sessions",
     "assent models list": "/model",
     "assent log": "in a shell: assent log",
-    "assent recover --resume: runs it again.": "/recover, key r: runs it again.",
+    "assent recover --resume: runs it again.": "/recover, key 1: runs it again.",
     "assent recover --resume, or --roll-back, or --accept": "/recover",
     "assent diff --live": "in a shell: assent diff --live",
     "assent approve --digest 3f2a": "/review, key 1",

@@ -121,9 +121,9 @@ def test_g22_all_options_are_sent_back_by_one_key(offered: Stage) -> None:
     async def act(reader: Reader) -> None:
         await reader.press("2")
         await reader.seat.opened(FeedbackPanel)
-        await reader.seat.shows("Ctrl+O send to all")
+        await reader.seat.shows("Ctrl+A send to all")
         await reader.seat.type("neither")
-        await reader.seat.press("ctrl+o")
+        await reader.seat.press("ctrl+a")
         await reader.closed()
         await reader.seat.shows("I see.")
         assert {one.state for one in plans(reader).values()} == {"DRAFTING"}

@@ -56,7 +56,7 @@ ELSEWHERE = {
     "plus": FINDING,
     "minus": FINDING,
     "ctrl+g": EDITING,
-    "p": "test_a_draft_is_read_and_proposed",
+    "t": "test_a_draft_is_read_and_proposed",
     "v": "test_a_rendered_text_is_one_key_away_and_decides_nothing",
     "b": "test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit",
 }
@@ -74,9 +74,9 @@ OTHERS = {
     "NOTED": "test_g11_a_note_travels_with_the_yes",
 }
 RUN = {
-    "r": HALTING,
-    "b": HALTING,
-    "a": HALTING,
+    "1": HALTING,
+    "2": HALTING,
+    "3": HALTING,
     run.STOP: "test_a_command_can_be_stopped_and_the_run_halts_in_good_order",
 }
 

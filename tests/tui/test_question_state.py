@@ -16,10 +16,6 @@ from assent.core.session.question import (
     permission_options,
     yes_no_question,
 )
-from assent.tui.keys import CONFIRM_KEY, DECISION_KEYS
-from assent.tui.panels.approval import state as approval
-from assent.tui.panels.question import block
-from assent.tui.panels.question import state as at_question
 from assent.tui.panels.question.state import (
     CONFIRMING,
     NO_ANSWER,
@@ -181,26 +177,3 @@ def test_f129_no_answer_is_a_key_of_its_own_and_words_have_a_field() -> None:
         assert (state.stage, action) == (QuestionStage.WRITING, QuestionAction.OPEN_FIELD)
     closed = Question("Colour", "Which?", (QuestionOption("red"),), custom=False)
     assert walk(("e",), closed)[1] is QuestionAction.NOTHING
-
-
-def test_the_table_of_keys_is_what_the_code_hears_and_one_key_means_one_thing() -> None:
-    listed = {
-        place: {key for row in DECISION_KEYS if row.where == place for key in row.keys.split(",")}
-        for place in ("question", "review")
-    }
-    at = at_question
-    answering = {at.ONCE, at.DENY, at.DENY_WITH_WORDS, at.WITHOUT_SANDBOX, *at.REMEMBERS}
-    confirming = {CONFIRM_KEY, at.ENTER, at.TOGGLE}
-    heard = {*answering, *confirming, at.RAW, at.SKIP, *block.TURNS, "tab", "escape"}
-    assert listed["question"] == heard
-    single = {approval.ASK, approval.SKIP, approval.EXIT, approval.MARK, approval.WITHOUT,
-              approval.OPTION, approval.YES, approval.ONLY, approval.NOTED,
-              approval.ONE}  # fmt: skip
-    keys = {*approval.MOVING, *approval.PLAN_ACTIONS, *single}
-    assert keys - listed["review"] == {*SCROLLING, "plus", "minus"}
-    assert listed["review"] <= keys
-    assert (at_question.ONCE, at_question.SKIP) == (approval.YES, approval.SKIP)
-    assert at_question.DENY not in keys, "no is never a note, nor anything else that says yes"
-
-
-SCROLLING = {"up", "down", "k", "j", "pageup", "pagedown", "home", "end"}

@@ -26,8 +26,8 @@ async def greeted(seat: Seat) -> Reader:
     await seat.opened(RewindPanel)
     await seat.press("enter")
     await seat.opened(ConfirmPanel)
-    await seat.shows("Ctrl+Y rewind, keep files · Ctrl+F rewind files too")
-    await seat.press("ctrl+f")
+    await seat.shows("Ctrl+Y rewind, keep files · Ctrl+W rewind files too")
+    await seat.press("ctrl+w")
     await seat.opened(RewindFilesPanel)
     await reader.reads()
     return reader

@@ -57,9 +57,9 @@ def test_a_build_shows_what_its_command_says_and_what_became_of_each_operation(
 
     async def act(seat: Seat) -> None:
         await built(seat, plan)
-        for words in ("Build: done", "│ first", "│ second", "done         write", "u undo"):
+        for words in ("Build: done", "│ first", "│ second", "done         write", "Ctrl+Z undo"):
             await seat.shows(words)
-        await press(seat, "u")
+        await press(seat, "ctrl+z")
         await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
         await press(seat, "escape")
 
@@ -89,9 +89,9 @@ def test_a_panel_that_hears_of_its_run_before_it_is_drawn_shows_it_then(stage: S
 @pytest.mark.parametrize(
     ("key", "title", "there"),
     [
-        ("a", "Recover: done", True),
-        ("b", "Recover: rolled back", False),
-        ("r", "Recover: needs your decision", True),
+        ("3", "Recover: done", True),
+        ("2", "Recover: rolled back", False),
+        ("1", "Recover: needs your decision", True),
     ],
 )
 def test_a_halt_offers_three_ways_and_each_takes_two_keys(
@@ -103,9 +103,9 @@ def test_a_halt_offers_three_ways_and_each_takes_two_keys(
         await built(seat, plan)
         for words in (
             "Build: needs your decision",
-            "r resume",
-            "b roll back",
-            "a accept",
+            "1 resume",
+            "2 roll back",
+            "3 accept",
             "exit 3",
         ):
             await seat.shows(words)
@@ -131,7 +131,7 @@ def test_a_command_can_be_stopped_and_the_run_halts_in_good_order(stage: Stage) 
         await press(seat, "x", "ctrl+y")
         await rested(seat)
         await seat.shows("needs your decision")
-        await press(seat, "b", "ctrl+y")
+        await press(seat, "2", "ctrl+y")
         await rested(seat)
 
     stage.show(act)
@@ -163,7 +163,7 @@ def test_a_run_that_another_process_left_is_shown_with_its_ways(stage: Stage) ->
         seat.app.show_run()
         await seat.shows("needs your decision")
         await rested(seat)
-        await press(seat, "b", "ctrl+y")
+        await press(seat, "2", "ctrl+y")
         await rested(seat)
         await seat.shows("rolled back")
 
@@ -178,7 +178,7 @@ def test_a_way_on_is_for_the_run_that_was_shown_and_for_no_other(stage: Stage) -
     async def act(seat: Seat) -> None:
         seat.app.show_run()
         await rested(seat)
-        await press(seat, "b")
+        await press(seat, "2")
         stage.ok("recover", "--accept")
         approved(stage, "exit 4", name="b")
         assert stage.run("build").code == 6

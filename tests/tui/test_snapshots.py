@@ -1,9 +1,10 @@
 """Pictures of the screen and of every panel, from fixed words.
 
-There are three sizes of each. `make test` compares one of them, `make screens` all.
+There are three sizes of each. `make test` compares one of them, `make screens` all; it draws them
+in the light theme, too, to be looked at.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -38,8 +39,10 @@ from assent.tui.panels.session_list import RewindFilesPanel
 from assent.tui.panels.text_input import TextInputPanel
 from assent.tui.panels.undo import RunsPanel, UndoPanel
 from assent.tui.sidebar.sidebar import OperationPanel
+from assent.tui.theme import DARK, LIGHT
 
-SIZES = SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 50)
+DRAWN = Path(__file__).resolve().parents[2] / "build" / "pictures" / "terminal"
+SIZES = SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
 # Every picture, and what is open in it.
 SHOWN = {
     "main": "Screen",
@@ -142,10 +145,10 @@ async def runs(theatre: Theatre) -> None:
     await theatre.at(RunPanel)
     await theatre.seat.rest()
     await theatre.keep("run-halted")
-    await theatre.press("a", "ctrl+y")
+    await theatre.press("3", "ctrl+y")
     await theatre.seat.rest()
     await theatre.keep("run")
-    await theatre.press("u")
+    await theatre.press("ctrl+z")
     await theatre.at(UndoPanel)
     await theatre.keep("undo")
     await theatre.press("h")
@@ -220,9 +223,14 @@ def with_critic(stage: Stage, turns: Sequence[Turn]) -> None:
     )
 
 
-def sizes(usual: tuple[int, int]) -> pytest.MarkDecorator:
-    """Has a test draw at every size if asked for that, else at the one that is named."""
-    return pytest.mark.parametrize("size", SIZES if EVERY_SIZE else [usual], ids=str)
+Mark = Callable[[Callable[..., None]], Callable[..., None]]
+
+
+def sizes(usual: tuple[int, int]) -> Mark:
+    """Has a test draw at every size and in both themes if asked for that, else as is usual."""
+    size = pytest.mark.parametrize("size", SIZES if EVERY_SIZE else [usual], ids=str)
+    theme = pytest.mark.parametrize("theme", (DARK, LIGHT) if EVERY_SIZE else [DARK])
+    return lambda test: size(theme(test))
 
 
 @pytest.fixture(autouse=True)
@@ -233,55 +241,57 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @sizes(MIDDLE)
-def test_plans_and_lists(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_plans_and_lists(stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     prepare(stage, *PLANNING)
-    check(played(stage, plans, size), tmp_path)
+    check(played(stage, plans, size, theme=theme), tmp_path, theme)
 
 
 @sizes(MIDDLE)
-def test_options(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_options(stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     prepare(stage, *OFFERING)
-    check(played(stage, offers, size), tmp_path)
+    check(played(stage, offers, size, theme=theme), tmp_path, theme)
 
 
 @sizes(MIDDLE)
-def test_critic(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_critic(stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     with_critic(stage, CRITIC)
-    check(played(stage, criticises, size), tmp_path)
+    check(played(stage, criticises, size, theme=theme), tmp_path, theme)
 
 
 @sizes(SMALL)
-def test_runs(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_runs(stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     prepare(stage)
     stage.plan("greet", "Greet politely")
     stage.write("greet.py", b'name = "world"\nprint("Good day " + name)\n')
     stage.ok("stage", "run", "--script", "echo first; echo second; exit 3")
     stage.approve()
-    check(played(stage, runs, size), tmp_path)
+    check(played(stage, runs, size, theme=theme), tmp_path, theme)
 
 
 @sizes(LARGE)
-def test_questions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_questions(stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     prepare(stage, *ASKING)
-    check(played(stage, asks, size), tmp_path)
+    check(played(stage, asks, size, theme=theme), tmp_path, theme)
 
 
 @sizes(SMALL)
-def test_permissions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_permissions(stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     prepare(stage, *PERMITTING)
-    check(played(stage, permits, size, "ask"), tmp_path)
+    check(played(stage, permits, size, "ask", theme), tmp_path, theme)
 
 
 @sizes(SMALL)
-def test_permissions_of_edits(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_permissions_of_edits(
+    stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path
+) -> None:
     prepare(stage, turn("", ("edit", {"path": "greet.py", "old": "Hi", "new": "Good day"})))
-    check(played(stage, edits, size, "ask"), tmp_path)
+    check(played(stage, edits, size, "ask", theme), tmp_path, theme)
 
 
 @sizes(MIDDLE)
-def test_rewinds(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+def test_rewinds(stage: Stage, size: tuple[int, int], theme: str, tmp_path: Path) -> None:
     prepare(stage, turn("", write("greet.py", 'print("Good day")\n')), turn("Done."))
-    check(played(stage, rewinds, size, "yolo"), tmp_path)
+    check(played(stage, rewinds, size, "yolo", theme), tmp_path, theme)
 
 
 def test_every_panel_is_pictured_and_nothing_else_is() -> None:
@@ -300,10 +310,15 @@ def kinds(kind: type[Panel[Any]]) -> Iterator[type[Panel[Any]]]:
             yield from kinds(more)
 
 
-def check(pictures: Opened, beside: Path) -> None:
-    """Compares pictures with those that were accepted."""
+def check(pictures: Opened, beside: Path, theme: str) -> None:
+    """Compares pictures with those that were accepted; light ones are only drawn."""
     for name, (kind, _) in pictures.items():
         assert SHOWN[name.rpartition("-")[0]] == kind
+    if theme == LIGHT:
+        DRAWN.mkdir(parents=True, exist_ok=True)
+        for name, (_, svg) in pictures.items():
+            (DRAWN / f"{name}-{theme}.svg").write_text(svg, encoding="utf-8")
+        return
     wrong = [compare(name, svg, beside) for name, (_, svg) in pictures.items()]
     told = "\n".join(filter(None, wrong))
     assert not told, f"{told}\nIf this is right, accept it: {ACCEPT}"

@@ -107,7 +107,7 @@ def test_f39_feedback_to_a_plan_that_is_another_by_now_is_not_sent_and_not_lost(
     stage.show(read_by(act))
 
 
-@pytest.mark.parametrize("keys", [("3", "ctrl+y"), ("p", "ctrl+y"), ("b", "ctrl+y")])
+@pytest.mark.parametrize("keys", [("3", "ctrl+y"), ("t", "ctrl+y"), ("b", "ctrl+y")])
 def test_f46_no_key_decides_about_a_plan_that_is_another_by_now(
     stage: Stage, keys: tuple[str, str]
 ) -> None:
@@ -126,7 +126,7 @@ def test_f46_no_key_decides_about_a_plan_that_is_another_by_now(
     stage.show(read_by(act))
 
 
-@pytest.mark.parametrize("keys", [("3", "ctrl+y"), ("p", "ctrl+y")])
+@pytest.mark.parametrize("keys", [("3", "ctrl+y"), ("t", "ctrl+y")])
 def test_f46_a_draft_whose_text_is_another_by_now_is_shown_again(
     stage: Stage, keys: tuple[str, str]
 ) -> None:

@@ -325,3 +325,13 @@ def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves(
         QuestionBlock("s:2", "q", (QUESTION,), child="explore 1"),
     ]
     assert feed.seq == 1
+
+
+def test_a_folded_result_names_no_digest_and_no_id() -> None:
+    feed = Timeline("s")
+    result = f"Plan ready (digest {'0' * 64}). Staged. Id 953718a. You cannot approve it."
+    feed.add_events(stored(STEP, CALL, CallStarted("c1", "read"), ended(result)))
+    block = feed.blocks["s:1"]
+    assert isinstance(block, ToolCallBlock)
+    assert block.brief == "Plan ready. Staged. You cannot approve it."
+    assert feed.full("s:1") == result

@@ -97,10 +97,10 @@ def test_one_key_turns_it_off_while_it_is_built(verified: Stage) -> None:
         seat.app.build_plan(seat.app.engine.plans.find().plan_id)
         await seat.opened(RunPanel)
         await seat.shows(VERIFY_OFF)
-        await seat.press("v")
+        await seat.press("V")
         await seat.shows(VERIFY_ON)
         assert not seat.app.verifies
-        await seat.press("v")
+        await seat.press("V")
         assert seat.app.verifies
         await seat.press("escape")
         verified.put("go", b"")

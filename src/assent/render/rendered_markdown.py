@@ -27,7 +27,7 @@ from assent.render.markdown import (
 from assent.render.syntax import HighlightedCode, language_named
 
 INDENT: Final = "  "
-MAX_TABLE_WIDTH: Final = 74  # columns; a wider table is shown row by row
+MAX_TABLE_WIDTH: Final = 62  # columns, as beside the side area; a wider table is shown row by row
 QUOTE_BAR: Final = "▎ "
 BETWEEN: Final = " │ "
 _RULE: Final = "─" * 40
@@ -164,11 +164,18 @@ class _Table:
         spans: list[Span] = [Span(self._indent)]
         for n, width in enumerate(widths):
             cell = cells[n] if n < len(cells) else ()
+            blank = Span(" " * (width - _width(cell)))
             last = n == len(widths) - 1
             spans += [Span(BETWEEN, "marker")] if n else []
-            spans += [*cell, Span("" if last else " " * (width - _width(cell)))]
+            spans += [blank, *cell] if n in self._to_the_right() else [*cell]
+            spans += [] if last or n in self._to_the_right() else [blank]
         whole = with_hidden_marked(merged_spans(spans))
         return Line("prose", spans_text(whole), whole)
+
+    def _to_the_right(self) -> set[int]:
+        """Returns the columns whose delimiter ends with a colon alone: numbers, most often."""
+        marks = _split_row(self.rows[1])
+        return {n for n, one in enumerate(marks) if one.endswith(":") and one[:1] != ":"}
 
     def _line_below(self, widths: Sequence[int]) -> Line:
         bars = "─┼─".join("─" * width for width in widths)
@@ -208,9 +215,12 @@ def _item_sign(sign: str) -> str:
 
 
 def _cells(row: str, role: Role) -> list[Spans]:
+    return [inline_spans(cell, role, signs=False) for cell in _split_row(row)]
+
+
+def _split_row(row: str) -> list[str]:
     inner = row.strip().removeprefix("|").removesuffix("|")
-    cells = [cell.replace("\0", "|").strip() for cell in inner.replace("\\|", "\0").split("|")]
-    return [inline_spans(cell, role, signs=False) for cell in cells]
+    return [cell.replace("\0", "|").strip() for cell in inner.replace("\\|", "\0").split("|")]
 
 
 def _width(spans: Iterable[Span]) -> int:

@@ -381,7 +381,7 @@ def risk_lines(
             yield from wrapped_lines("risk", f"{level:<{_WIDEST}}  {place}: {_why(operation)}")
     for code in review.risks:
         if code in STRUCTURE_RISKS:
-            yield from wrapped_lines("plain", f"{code}: {RISK_CODES[code]}")
+            yield from wrapped_lines("plain", RISK_CODES[code])
     yield BLANK
 
 

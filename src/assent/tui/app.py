@@ -26,8 +26,10 @@ from assent.tui import key_actions
 from assent.tui.base_app import BaseApp
 from assent.tui.commands.command import CommandInfo
 from assent.tui.context import PanelName, PanelScreen
+from assent.tui.conversation.blocks import Block
 from assent.tui.conversation.view import SessionLoaded
 from assent.tui.deferred import DeferredActions
+from assent.tui.expiring_hints import ExpiringHints
 from assent.tui.hints import next_on_screen, with_screen_commands
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.messages import (
@@ -79,14 +81,10 @@ if TYPE_CHECKING:
 
 LEAVE_S: Final = 3.0  # for a turn that was asked to end
 TICK_S: Final = 0.5
-GOES_ON: Final = (
-    "",
-    "end",
-    "presented",
-    "declined",
-)  # ends of a turn after which what waits is said
+# Ends of a turn after which what waits is said.
+GOES_ON: Final = ("", "end", "presented", "declined")
 ANSWER_KEPT: Final = "That question is no longer open. Your answer is in the prompt, unsent."
-VERIFYING: Final = "Asking the model to verify the build · Esc interrupt"
+VERIFYING: Final = "Asking the model to verify the build."
 PASTE_CUT: Final = "Paste too long: only the first 4,000,000 characters were kept."
 
 
@@ -108,6 +106,7 @@ class TerminalApp(BaseApp):
         self.tasks = BackgroundTasks(self.messages)
         self.status_poller = StatusPoller(self.session_controller, self.messages, self)
         self.deferred: DeferredActions = DeferredActions(self)
+        self.hints = ExpiringHints(lambda: self.conversation)
         self.status_snapshot = StatusSnapshot(mode=start.mode or "plan", model=start.model)
         self.choices = host.choices()
         self.side_wanted = self.choices.sidebar
@@ -215,7 +214,10 @@ class TerminalApp(BaseApp):
 
     def _show_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
         """Shows events in the conversation, and in a panel that shows it too."""
-        changed, feed = self.conversation.add_events(heard), self.conversation.feed
+        self._show_changed(self.conversation.add_events(heard))
+
+    def _show_changed(self, changed: Sequence[Block]) -> None:
+        feed = self.conversation.feed
         for screen in self.screen_stack:
             if isinstance(screen, PanelScreen):
                 screen.conversation_changed(feed, changed)
@@ -231,6 +233,7 @@ class TerminalApp(BaseApp):
                 if record.session == self.session_controller.session:
                     self.opening.leave_home()
                     self.conversation.begin(record.session)
+                    self.hints.turn_began()
                 self.session_controller.turn.begin(record.session, self.host.notify_after)
                 self.draw_status()
             case TurnOver():
@@ -306,6 +309,7 @@ class TerminalApp(BaseApp):
                 self.notice(HALTED, self.run_controller.took_s)
             for words in done.warnings:
                 self.add_note(Line("risk", visible_line(words)))
+            self.hints.run_ended()
             self.add_note(*run_ended_lines(message.verb, done.outcome, done.about))
             self._show_steps(message.plan_id)
             self._verify(message.plan_id, built=message.verb == "build" and done.outcome == "done")
@@ -354,7 +358,7 @@ class TerminalApp(BaseApp):
         place, here = message.place, self.session_controller.is_shown(message.place)
         if isinstance(message, ShellPrinted):
             if here:
-                self.conversation.print(message.text)
+                self._show_changed(self.conversation.print(message.text))
             return
         whose = f"in session {place.name}" if place.name else "you ran earlier"
         words = message.words if here else f"The command {whose} ended. {message.words}"
@@ -430,7 +434,7 @@ class TerminalApp(BaseApp):
             words = one.strip("\n").split("\n") if isinstance(one, str) else ()
             lines += [Line("plain", visible_line(each)) for each in words]
             lines += [one] if isinstance(one, Line) else []
-        self.conversation.add_note(lines)
+        self._show_changed([self.conversation.add_note(lines)])
 
     def fail(self, error: AssentError) -> None:
         """Shows what failed, and what to do next."""
@@ -663,6 +667,7 @@ class TerminalApp(BaseApp):
         """Shows the current state."""
         asked, self.status_snapshot = self.status_snapshot.waiting, standing
         self.session_controller.queued.see(standing.queued)
+        self.hints.take(standing)
         self.opening.draw_home(standing)
         if asked and not standing.waiting:  # it was answered elsewhere
             self._due = False

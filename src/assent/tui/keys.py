@@ -13,7 +13,9 @@ from textual.binding import Binding
 # The table of keys: what each does and where, for the bindings and for the help.
 
 
-Where: TypeAlias = Literal["anywhere", "prompt", "conversation", "question", "review"]
+Where: TypeAlias = Literal[
+    "anywhere", "prompt", "conversation", "question", "review", "run", "list", "field", "pager",
+]  # fmt: skip
 
 
 class KeyHelp(msgspec.Struct, frozen=True):
@@ -25,6 +27,7 @@ class KeyHelp(msgspec.Struct, frozen=True):
     where: Where = "anywhere"
     action: str = ""
     priority: bool = False  # before whatever has the focus
+    means: str = ""  # the same in every place, for a key that counts in several
 
 
 KEYS: Final = (
@@ -39,17 +42,18 @@ KEYS: Final = (
     KeyHelp("shift+tab", "Shift+Tab", "next mode: plan, ask, auto-edit", action="cycle_mode",
         priority=True),
     KeyHelp("escape", "Esc", "interrupt; at rest twice: rewind to an earlier message",
-        action="step_back"),
+        action="step_back", means="close"),
     KeyHelp("ctrl+c", "Ctrl+C", "clear the prompt, or interrupt; at rest twice: exit",
         action="clear_or_leave", priority=True),
     KeyHelp("ctrl+d", "Ctrl+D", "exit, when the prompt is empty", action="leave_if_empty"),
     KeyHelp("ctrl+b", "Ctrl+B", "show or hide the sidebar", action="toggle_side", priority=True),
-    KeyHelp("tab", "Tab", "a pending question; else sidebar and prompt, 1 to 4 choose a tab"),
-    KeyHelp("ctrl+t", "Ctrl+T", "review the plan", action="review", priority=True),
+    KeyHelp("tab", "Tab", "a pending question; else sidebar and prompt, 1 to 4 choose a tab",
+        means="next"),
+    KeyHelp("ctrl+t", "Ctrl+T", "review the plan", action="review", means="review", priority=True),
     KeyHelp("ctrl+g", "Ctrl+G", "edit the plan's text in your editor", action="edit_plan",
-        priority=True),
+        priority=True, means="edit"),
     KeyHelp("ctrl+z", "Ctrl+Z", "undo the last run after a preview, when the prompt is empty",
-        action="undo"),
+        action="undo", means="undo"),
     KeyHelp("f2", "F2", "go to the pending question", action="question", priority=True),
     KeyHelp("f9", "F9", "open the demo; needs no model", action="demo"),
     KeyHelp("ctrl+p", "Ctrl+P", "search all commands", action="palette"),
@@ -64,52 +68,95 @@ KEYS: Final = (
     KeyHelp("ctrl+end", "Ctrl+End", "go to the end and follow", "conversation", "to_end",
         priority=True),
 )  # fmt: skip
-# The keys of what is decided: the same key means the same thing wherever it means anything.
-DECISION_KEYS: Final = (
-    KeyHelp("y", "y", "yes, once; high risk asks for Ctrl+Y", "question"),
+# The keys of panels. The same key means the same thing wherever it means anything; in the pager,
+# which decides nothing, they are those that pagers have.
+PANEL_KEYS: Final = (
+    KeyHelp("y", "y", "yes, once; high risk asks for Ctrl+Y", "question", means="yes"),
     KeyHelp("a", "a", "yes, and don't ask again in this session; Enter confirms", "question"),
     KeyHelp("p", "p", "the same for a folder or prefix that you can edit", "question"),
     KeyHelp("P", "P", "the same for every session of this project", "question"),
     KeyHelp("n", "n", "no, or no answer", "question"),
     KeyHelp("e", "e", "no, and why; or your own answer; Enter sends", "question"),
     KeyHelp("u", "u", "yes, without the sandbox; asks for Ctrl+Y", "question"),
-    KeyHelp("v", "v", "show the raw call", "question"),
-    KeyHelp("s", "s", "skip reading to the end", "question"),
-    KeyHelp("space", "Space", "select or clear one of several options", "question"),
-    KeyHelp("enter", "Enter", "send the chosen option; confirm what is shown", "question"),
-    KeyHelp("ctrl+y", "Ctrl+Y", "confirm high risk", "question"),
+    KeyHelp("v", "v", "show the raw call", "question", means="the other form of what is shown"),
+    KeyHelp("s", "s", "skip reading to the end", "question", means="skip"),
+    KeyHelp("space", "Space", "select or clear one of several options", "question", means="mark"),
+    KeyHelp("enter", "Enter", "send the chosen option; confirm what is shown", "question",
+        means="go on"),
+    KeyHelp("ctrl+y", "Ctrl+Y", "confirm high risk", "question", means="confirm"),
     KeyHelp("left_square_bracket,right_square_bracket", "[ ]", "other pending questions",
-        "question"),
-    KeyHelp("tab", "Tab", "back to the prompt; the question stays", "question"),
-    KeyHelp("escape", "Esc", "answer later", "question"),
-    KeyHelp("1", "1", "approve: asks for y", "review"),
-    KeyHelp("y", "y", "yes: approve and build, or undo", "review"),
+        "question", means="previous and next"),
+    KeyHelp("1,2,3,4,5,6,7,8,9", "1 to 9", "choose an option", "question", means="choose"),
+    KeyHelp("tab", "Tab", "back to the prompt; the question stays", "question", means="next"),
+    KeyHelp("question_mark", "?", "all keys", "question", means="all keys"),
+    KeyHelp("escape", "Esc", "answer later", "question", means="close"),
+    KeyHelp("1", "1", "approve: asks for y", "review", means="choose"),
+    KeyHelp("y", "y", "yes: approve and build, or undo", "review", means="yes"),
     KeyHelp("o", "o", "yes, but do not build yet", "review"),
-    KeyHelp("2", "2", "no, with feedback", "review"),
-    KeyHelp("3", "3", "exit planning; asks for Ctrl+Y", "review"),
-    KeyHelp("s", "s", "skip reading to the end", "review"),
-    KeyHelp("space", "Space", "exclude or include an operation", "review"),
+    KeyHelp("2", "2", "no, with feedback", "review", means="choose"),
+    KeyHelp("3", "3", "exit planning; asks for Ctrl+Y", "review", means="choose"),
+    KeyHelp("ctrl+y", "Ctrl+Y", "confirm what asks for it", "review", means="confirm"),
+    KeyHelp("s", "s", "skip reading to the end", "review", means="skip"),
+    KeyHelp("space", "Space", "exclude or include an operation", "review", means="mark"),
     KeyHelp("w", "w", "preview without what is excluded", "review"),
     KeyHelp("c", "c", "comment on a line", "review"),
     KeyHelp("m", "m", "a note with the approval", "review"),
-    KeyHelp("v", "v", "the text as rendered Markdown; any key goes back", "review"),
-    KeyHelp("p", "p", "propose the plan's file; asks for Ctrl+Y", "review"),
+    KeyHelp("v", "v", "the text as rendered Markdown; any key goes back", "review",
+        means="the other form of what is shown"),
+    KeyHelp("t", "t", "propose the plan's text as it is now; asks for Ctrl+Y", "review"),
     KeyHelp("b", "b", "rebase onto the current files; asks for Ctrl+Y", "review"),
-    KeyHelp("f", "f", "the critic's next comment; + keeps it, - dismisses it", "review"),
-    KeyHelp("left_square_bracket,right_square_bracket", "[ ]", "previous and next operation",
+    KeyHelp("f,plus,minus", "f + -", "the critic's next comment; + keeps it, - dismisses it",
         "review"),
+    KeyHelp("left_square_bracket,right_square_bracket", "[ ]", "previous and next operation",
+        "review", means="previous and next"),
     KeyHelp("d", "d", "diffs side by side, or in one column (from 140 columns)", "review"),
     KeyHelp("r", "r", "risks", "review"),
     KeyHelp("h", "h", "history", "review"),
     KeyHelp("i", "i", "of an undo: only this operation; w: all of it again", "review"),
-    KeyHelp("ctrl+g", "Ctrl+G", "edit the plan's text in your editor", "review"),
-    KeyHelp("question_mark", "?", "all keys", "review"),
-    KeyHelp("slash", "/", "search; n and N go on", "review"),
-    KeyHelp("tab", "Tab", "the next option of several plans", "review"),
-    KeyHelp("escape", "Esc", "close; nothing is decided", "review"),
+    KeyHelp("ctrl+g", "Ctrl+G", "edit the plan's text in your editor", "review", means="edit"),
+    KeyHelp("question_mark", "?", "all keys", "review", means="all keys"),
+    KeyHelp("slash", "/", "search; n and N go on", "review", means="search"),
+    KeyHelp("tab", "Tab", "the next option of several plans", "review", means="next"),
+    KeyHelp("escape", "Esc", "close; nothing is decided", "review", means="close"),
+    KeyHelp("1", "1", "of a stopped run: resume; asks for Ctrl+Y", "run", means="choose"),
+    KeyHelp("2", "2", "of a stopped run: roll back; asks for Ctrl+Y", "run", means="choose"),
+    KeyHelp("3", "3", "of a stopped run: accept as is; asks for Ctrl+Y", "run", means="choose"),
+    KeyHelp("x", "x", "stop the command that runs; asks for Ctrl+Y", "run"),
+    KeyHelp("V", "V", "whether the model verifies the build", "run"),
+    KeyHelp("ctrl+z", "Ctrl+Z", "undo what was built, after a preview", "run", means="undo"),
+    KeyHelp("ctrl+y", "Ctrl+Y", "confirm", "run", means="confirm"),
+    KeyHelp("escape", "Esc", "close; the run goes on", "run", means="close"),
+    KeyHelp("enter", "Enter", "choose; any letter filters", "list", means="go on"),
+    KeyHelp("ctrl+u", "Ctrl+U", "clear the filter", "list", means="clear"),
+    KeyHelp("space", "Space", "of revisions: compare with this one", "list", means="mark"),
+    KeyHelp("ctrl+t", "Ctrl+T", "of plans: review", "list", means="review"),
+    KeyHelp("ctrl+g", "Ctrl+G", "of plans: edit in your editor", "list", means="edit"),
+    KeyHelp("ctrl+l", "Ctrl+L", "of plans: history of the text", "list"),
+    KeyHelp("ctrl+f", "Ctrl+F", "of sessions: fork", "list"),
+    KeyHelp("ctrl+e", "Ctrl+E", "of sessions: rename", "list"),
+    KeyHelp("delete,ctrl+x", "Del", "of plans and sessions: delete (also Ctrl+X); asks for Ctrl+Y",
+        "list"),
+    KeyHelp("escape", "Esc", "close", "list", means="close"),
+    KeyHelp("enter", "Enter", "send or save", "field", means="go on"),
+    KeyHelp("ctrl+j", "Ctrl+J", "insert a new line (also Alt+Enter)", "field", means="new line"),
+    KeyHelp("tab", "Tab", "the next field", "field", means="next"),
+    KeyHelp("ctrl+a", "Ctrl+A", "of feedback: send to all options", "field"),
+    KeyHelp("ctrl+u", "Ctrl+U", "clear up to the cursor", "field", means="clear"),
+    KeyHelp("ctrl+y", "Ctrl+Y", "where asked again: confirm", "field", means="confirm"),
+    KeyHelp("ctrl+w", "Ctrl+W", "where a rewind is asked again: with files", "field"),
+    KeyHelp("escape", "Esc", "back; nothing is sent", "field", means="close"),
+    KeyHelp("slash", "/", "search", "pager", means="search"),
+    KeyHelp("n,N", "n N", "the next match, the previous one", "pager"),
+    KeyHelp("g,G", "g G", "the beginning, the end", "pager"),
+    KeyHelp("space,b", "Space b", "a page on, a page back", "pager"),
+    KeyHelp("escape", "Esc", "end the search; close", "pager", means="close"),
 )  # fmt: skip
+# What moves in every panel, and is in no table.
+MOVING_KEYS: Final = frozenset({
+    "up", "down", "k", "j", "ctrl+p", "ctrl+n", "pageup", "pagedown", "home", "end",
+})  # fmt: skip
 KEY_CONTEXTS: Final[tuple[Where, ...]] = (
-    "anywhere", "prompt", "conversation", "question", "review",
+    "anywhere", "prompt", "conversation", "question", "review", "run", "list", "field", "pager",
 )  # fmt: skip
 
 
@@ -124,7 +171,7 @@ def bindings() -> list[Binding]:
 
 def rows_of(where: Where) -> Iterator[tuple[str, str]]:
     """Returns the keys of one context with what they do, for the help."""
-    return ((row.shown, row.what) for row in (*KEYS, *DECISION_KEYS) if row.where == where)
+    return ((row.shown, row.what) for row in (*KEYS, *PANEL_KEYS) if row.where == where)
 
 
 # When a key counts, by its time: nothing is decided by a key that was typed for something else.

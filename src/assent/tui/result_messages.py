@@ -28,13 +28,16 @@ from assent.render.steps import SIGNS, progress_row, step_text
 SHORT: Final = 8  # letters of a digest
 MAX_NAMED: Final = 4  # operations that are named
 MAX_STEPS: Final = 12  # of a plan that was built, which are listed
+UNDO_HINT: Final = "/undo reverts it."
 UNDO_HINTS: Final = {
-    "build": "/undo reverts it.",
-    "recover": "/undo reverts it.",
-    "redo": "/undo reverts it.",
+    "build": UNDO_HINT,
+    "recover": UNDO_HINT,
+    "redo": UNDO_HINT,
     "rewind": "/redo applies the file changes again.",
     "undo": "/redo applies it again.",
 }
+REDO_HINTS: Final = frozenset({UNDO_HINTS["rewind"], UNDO_HINTS["undo"]})
+_DONE_TO: Final = {"undo": "Undone: ", "rewind": "Undone: ", "redo": "Redone: "}
 OUTCOMES: Final[dict[ReportedOutcome, tuple[Style, str]]] = {
     "done": ("heading", "done."),
     "partial": ("risk", "partly done; /run shows what was skipped."),
@@ -144,8 +147,18 @@ def run_ended_lines(
     lines = [Line(style, f"{verb.capitalize()}: {words}")]
     if outcome != "done":
         return lines
-    done = [Line("plain", f"{operation_names(operations)}.")] if operations else []
+    named = f"{_DONE_TO.get(verb, '')}{operation_names(operations)}."
+    done = [Line("plain", named)] if operations else []
     return [*lines, *done, Line("dim", UNDO_HINTS[verb])] if verb in UNDO_HINTS else [*lines, *done]
+
+
+def past_run_lines(
+    verb: str, outcome: ReportedOutcome, operations: Sequence[Operation]
+) -> list[Line]:
+    """Returns how an earlier run ended and what it changed; how to undo it may not hold today."""
+    hint = UNDO_HINTS.get(verb)
+    lines = run_ended_lines(verb, outcome, operations)
+    return [line for line in lines if line.text != hint]
 
 
 def built_step_lines(steps: Sequence[StepStatus]) -> list[Line]:

@@ -9,6 +9,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.tui.context import AppContext
 from assent.tui.conversation.block_sections import notice_section
+from assent.tui.conversation.past_runs import past_run_notes
 from assent.tui.conversation.view import SessionLoaded, load_session, session_events
 from assent.tui.home import KEY as HOME
 from assent.tui.home import Home, home_lines, read_home
@@ -20,6 +21,7 @@ from assent.tui.session_controller import CONTINUE_HINT
 from assent.tui.status import StatusSnapshot
 
 CUT_OFF: Final = f"The last turn did not finish: {CONTINUE_HINT}."
+OTHERS_WAIT: Final = "to answer in other sessions: /waiting."
 
 
 class OpeningApp(AppContext, Protocol):
@@ -47,7 +49,9 @@ class SessionOpening:
 
         def act() -> None:
             try:
-                app.messages.post(load_session(record.session, session_events(app.engine, record)))
+                events = session_events(app.engine, record)
+                notes = past_run_notes(app.engine, record)
+                app.messages.post(load_session(record.session, events, notes))
             except Exception:
                 app.messages.post(SessionLoadFailed(record.session))
                 raise
@@ -163,7 +167,7 @@ class SessionOpening:
         if own and not app.at_work:
             app.has_pending_question()
         elif standing.waiting and not own:
-            others = f"{len(standing.waiting)} to answer in other sessions: /waiting."
+            others = f"{len(standing.waiting)} {OTHERS_WAIT}"
             app.add_note(Line("risk", others))
 
     def _say_where(self, standing: StatusSnapshot, *, asked: bool) -> None:

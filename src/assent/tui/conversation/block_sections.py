@@ -21,6 +21,7 @@ from assent.tui.conversation.blocks import (
     QuestionBlock,
     ReasoningBlock,
     RemovedBlock,
+    ScreenNoteBlock,
     ToolCallBlock,
     TurnEndBlock,
     UserMessageBlock,
@@ -34,6 +35,7 @@ SOON: Final = 0.05  # seconds of a thought below which no time is shown
 TAIL: Final = 3  # lines of a thought that is being thought
 UNFOLD: Final = "Ctrl+O"
 CENT: Final = 0.01
+AT_TERMINAL: Final = "(terminal)"
 THOUSAND, MILLION = 1_000, 1_000_000
 MINUTE: Final = 60
 EXACTLY: Final = 10  # seconds up to which tenths are shown
@@ -54,7 +56,7 @@ _RESTS: Final = {  # how a session that works for another ended
     "declined": "stopped: you denied permission",
 }
 _ENDS: Final = {
-    "presented": "Plan ready for review: Ctrl+T or /review.",
+    "presented": "Plan ready for review.",
     "limit": "Turn stopped: request limit reached.",
     "budget": "Turn stopped: budget used up.",
     "interrupted": "Turn interrupted.",
@@ -129,6 +131,8 @@ def _others(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
             yield from _child(block, unfolded)
         case NoteBlock():
             yield from _note(block, full, unfolded)
+        case ScreenNoteBlock(lines=lines):
+            yield from notice_section(block.key, lines).lines if lines else ()
         case TurnEndBlock():
             yield from _ended(block)
         case RemovedBlock():
@@ -204,7 +208,8 @@ def _asked(block: QuestionBlock) -> Iterator[Line]:
 
 def _answer(block: QuestionBlock) -> Iterator[Line]:
     words = "; ".join([", ".join([each.strip() for each in answer]) for answer in block.answers])
-    by = f" ({visible_line(block.by)})" if block.by else ""
+    own = block.by.endswith(AT_TERMINAL)  # the user's own answer, here or in another terminal
+    by = f" ({visible_line(block.by)})" if block.by and not own else ""
     *lines, last = visible_text(words).strip("\n").split("\n")
     yield from (Line("said", f"{INNER}{piece}") for line in lines for piece in fold_long(line))
     *pieces, end = fold_long(last)

@@ -30,6 +30,7 @@ from assent.core.session.event import (
     WorkHalted,
 )
 from assent.core.text.secrets import redact
+from assent.render.lines import Line
 from assent.render.log import (
     COMPACTED,
     attached_texts,
@@ -122,6 +123,13 @@ class NoteBlock(msgspec.Struct, frozen=True):
     lines: int = 0
 
 
+class ScreenNoteBlock(msgspec.Struct, frozen=True):
+    """A note of the screen itself, or output of a command that the user typed; in no log."""
+
+    key: str
+    lines: tuple[Line, ...]
+
+
 class TurnEndBlock(msgspec.Struct, frozen=True):
     """The end of a turn, with its usage and cost."""
 
@@ -147,6 +155,7 @@ Block: TypeAlias = (
     | QuestionBlock
     | ChildSessionBlock
     | NoteBlock
+    | ScreenNoteBlock
     | TurnEndBlock
     | RemovedBlock
 )

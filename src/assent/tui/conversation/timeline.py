@@ -3,6 +3,7 @@
 Text that is still streaming is folded in too.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -93,6 +94,8 @@ class StreamingText:
 
 
 QUESTION = "question"  # the tool with which a model asks
+# Names that the model goes on with; a person needs none of them in a line that is folded.
+_FOR_THE_MODEL: Final = re.compile(r" \(digest [0-9a-f]{64}\)| Id [0-9a-f]{7,}\.")
 LIVE = 64_000  # characters of a text that are shown while it still comes: its newest
 _with = msgspec.structs.replace
 
@@ -373,11 +376,12 @@ class Timeline:
         failed = "declined" if declined else "error"
         # The answer to a question stands with the question.
         told = "" if event.tool == QUESTION and not result.failed else result.text
+        about = without_tool_name(block.tool, redact(event.title)) or block.about
         self._put(
             _with(
                 block,
                 state=failed if result.failed else "completed",
-                about=without_tool_name(block.tool, redact(event.title)) or block.about,
+                about=block.about if about == f"bash {block.about}" else about,
                 brief=_brief(event.tool, told),
                 lines=count_lines(result.text),
                 seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
@@ -450,7 +454,9 @@ class Timeline:
 
 def _brief(tool: str, told: str) -> str:
     """Returns what is shown of a result that is folded."""
-    return last_lines(redact(told)) if tool in COMMAND_TOOLS else first_line(redact(told[:2000]))
+    if tool in COMMAND_TOOLS:
+        return last_lines(_FOR_THE_MODEL.sub("", redact(told)))
+    return first_line(_FOR_THE_MODEL.sub("", redact(told[:2000])))
 
 
 def tail_text(text: str) -> str:

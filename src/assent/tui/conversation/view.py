@@ -3,7 +3,7 @@
 It also shows notes of the screen itself, and the output of commands that the user typed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,13 +20,19 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import fold_long, visible
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
+from assent.render.rendered_markdown import INDENT
 from assent.tui.conversation.block_sections import (
     BlockRenderer,
     block_section,
     is_foldable,
-    notice_section,
 )
-from assent.tui.conversation.blocks import Block, RemovedBlock
+from assent.tui.conversation.blocks import (
+    Block,
+    RemovedBlock,
+    ScreenNoteBlock,
+    TurnEndBlock,
+)
+from assent.tui.conversation.past_runs import add_with_notes
 from assent.tui.conversation.timeline import Timeline
 from assent.tui.line_view import LineView, Section
 from assent.tui.workers import run_in_background
@@ -74,6 +80,7 @@ class OutputTail:
 
 
 MAX_BLOCKS_AT_ONCE = 300  # blocks that can be rendered between two keys
+REVIEW_HINT: Final = f"{INDENT}Ctrl+T or /review opens it."
 
 
 @dataclass
@@ -84,10 +91,14 @@ class SessionLoaded(Message):
     sheets: tuple[Section, ...]
 
 
-def load_session(session: str, events: Iterable[StoredEvent]) -> SessionLoaded:
+def load_session(
+    session: str,
+    events: Iterable[StoredEvent],
+    notes: Iterable[tuple[int, ScreenNoteBlock]] = (),
+) -> SessionLoaded:
     """Folds a whole session; it may be long, so this belongs in a thread."""
     feed = Timeline(session)
-    feed.add_events(events)
+    add_with_notes(feed, events, notes)
     blocks = [block for block in feed.blocks.values() if not isinstance(block, RemovedBlock)]
     return SessionLoaded(feed, tuple([block_section(block, feed.full) for block in blocks]))
 
@@ -121,13 +132,17 @@ class ConversationView(LineView):
         self._told = 0
         self._printed = OutputTail()  # by the user's own command
         self._renderer = BlockRenderer()
+        self._presented = ""  # the key of the block that presented a plan last
+        self._review_waits = False
         self._drawn_as: tuple[object, ...] = ()
         self._in_sight: dict[Line | None, Strip] = {}  # as they were drawn last
 
     def begin(self, session: str) -> None:
         """Shows a session without events yet, below the notes."""
         if self.feed.session != session:
+            notes = [one for one in self.feed.blocks.values() if isinstance(one, ScreenNoteBlock)]
             self.feed = Timeline(session)
+            self.feed.blocks |= {one.key: one for one in notes}
 
     def open(self, message: SessionLoaded) -> None:
         """Shows a session, scrolled to its end."""
@@ -136,6 +151,8 @@ class ConversationView(LineView):
         self.show(message.sheets)
         if self._unfolded:
             self._again(list(self.feed.blocks.values()))
+        blocks = reversed(list(self.feed.blocks.values()))
+        self._present(next(filter(_is_presented, blocks), None))
         self.scroll_end(animate=False, immediate=True)
 
     def empty(self) -> None:
@@ -147,20 +164,55 @@ class ConversationView(LineView):
         """Adds events, shows the changed blocks once, and returns them."""
         changed = self.feed.add_events(heard)
         self._again(changed)
+        if presented := [block for block in changed if _is_presented(block)]:
+            self._present(presented[-1])
         return changed
 
-    def add_note(self, lines: Iterable[Line]) -> None:
-        """Adds a note of the screen itself."""
+    def hint_at_review(self, waits: bool) -> None:
+        """Shows the key that reviews the plan below what presented it, while the plan waits."""
+        if waits is not self._review_waits:
+            self._review_waits = waits
+            self._draw_again(self._presented)
+
+    def drop_note_lines(self, is_gone: Callable[[str], bool]) -> None:
+        """Removes lines of notes, which are hints at what is no longer there."""
+        known = {section.key for section in self.sections}
+        for block in list(self.feed.blocks.values()):
+            if isinstance(block, ScreenNoteBlock):
+                lines = tuple([line for line in block.lines if not is_gone(line.text.strip())])
+                if len(lines) < len(block.lines):
+                    self.feed.blocks[block.key] = ScreenNoteBlock(block.key, lines)
+                    if block.key in known:
+                        self._again([self.feed.blocks[block.key]])
+
+    def _present(self, block: Block | None) -> None:
+        """Moves the hint at the review to the plan that was presented last."""
+        before, self._presented = self._presented, block.key if block else ""
+        for key in {before, self._presented}:
+            self._draw_again(key)
+
+    def _draw_again(self, key: str) -> None:
+        block = self.feed.blocks.get(key)
+        if block is not None and any(each.key == key for each in self.sections):
+            self._again([block])
+
+    def add_note(self, lines: Iterable[Line]) -> Block:
+        """Adds a note of the screen itself, and returns it."""
         self._told += 1
         self._printed = OutputTail()
-        self.put(notice_section(f"told:{self._told}", lines))
+        return self._note("told", lines)
 
-    def print(self, text: str) -> None:
-        """Adds output of the user's command to the last note."""
+    def print(self, text: str) -> list[Block]:
+        """Adds output of the user's command to the last note, and returns what changed."""
         self._printed.add(text)
         lines = self._printed.lines()
-        if lines:
-            self.put(notice_section(f"printed:{self._told}", lines))
+        return [self._note("printed", lines)] if lines else []
+
+    def _note(self, kind: str, lines: Iterable[Line]) -> Block:
+        block = ScreenNoteBlock(f"{kind}:{self._told}", tuple(lines))
+        self.feed.blocks[block.key] = block
+        self._again([block])
+        return block
 
     def turn_all(self) -> bool:
         """Unfolds everything, or folds it again; tells which."""
@@ -228,8 +280,15 @@ class ConversationView(LineView):
 
     def _sheet(self, block: Block) -> Section:
         unfolded = self._unfolded != (block.key in self._turned)
-        return self._renderer.section(block, self.feed.full, unfolded=unfolded)
+        section = self._renderer.section(block, self.feed.full, unfolded=unfolded)
+        if block.key != self._presented or not self._review_waits:
+            return section
+        return Section(section.key, (*section.lines, Line("dim", REVIEW_HINT)))
 
 
 def _gone(block: Block) -> bool:
     return isinstance(block, RemovedBlock)
+
+
+def _is_presented(block: Block) -> bool:
+    return isinstance(block, TurnEndBlock) and block.why == "presented"

@@ -36,7 +36,7 @@ PARTS: Final = {
 EMPTY: Final = "Nothing was sent: enter feedback or comment on a line first."
 SENT: Final = "Feedback sent; the plan is a draft again."
 SENT_ALL: Final = "Feedback sent; all options are drafts again."
-SEND_ALL: Final = "Ctrl+O send to all · "
+SEND_ALL: Final = "Ctrl+A send to all · "
 TOO_SOON: Final = "Too fast: nothing was sent. Enter sends it."
 LATER: Final = "Its session is not open here; the model gets this when it continues."
 
@@ -61,7 +61,7 @@ class FeedbackPanel(Panel[str]):
     FeedbackPanel #told { height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+o", "send_all", "Send to all options"),
+        Binding("ctrl+a", "send_all", "Send to all options"),
     ]
     heading = "Feedback"
     keys = "Enter send · Ctrl+J new line · Tab next field · Esc back"
@@ -82,7 +82,7 @@ class FeedbackPanel(Panel[str]):
     def body(self) -> list[Widget]:
         fields: list[Widget] = []
         for name, words in PARTS.items():
-            sends = {"enter": self._entered, "ctrl+o": self.action_send_all}
+            sends = {"enter": self._entered, "ctrl+a": self.action_send_all}
             area = TextInputArea(sends, getattr(self.feedback, name), name)
             fields += [Label(words, markup=False), area]
         paper = LineView(id="comments")

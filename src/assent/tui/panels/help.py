@@ -20,6 +20,10 @@ CONTEXT_TITLES: Final = {
     "conversation": "Conversation",
     "question": "At a question",
     "review": "In a review of a plan, an undo or a redo",
+    "run": "In the view of a run",
+    "list": "In a list",
+    "field": "In a field, and where something is asked again",
+    "pager": "In the transcript and other pages to read",
 }
 HEAD: Final = (
     Line("plain", "Describe a task. In plan mode the model explores and plans; nothing"),

@@ -230,13 +230,13 @@ class DebouncedPanel(AnswerDelay, Panel[Result], Generic[Result]):
 # A panel that asks for confirmation before something that is hard to undo.
 
 
-INSTEAD_KEY: Final = "ctrl+f"
+INSTEAD_KEY: Final = "ctrl+w"
 
 
 class ConfirmPanel(DebouncedPanel[bool]):
     """Asks for confirmation: Ctrl+Y gives True, any other key None; Enter confirms nothing.
 
-    `instead` names another way, which Ctrl+F opens: it gives False and decides nothing yet.
+    `instead` names another way, which Ctrl+W opens: it gives False and decides nothing yet.
     """
 
     DEFAULT_CSS = """
@@ -249,7 +249,7 @@ class ConfirmPanel(DebouncedPanel[bool]):
     def __init__(self, heading: str, about: Sequence[Line], deed: str, instead: str = "") -> None:
         super().__init__()
         self.heading = heading
-        more = f" · Ctrl+F {instead}" if instead else ""
+        more = f" · Ctrl+W {instead}" if instead else ""
         self.keys = f"Ctrl+Y {deed}{more} · Esc cancel"
         self._instead = bool(instead)
         self._about = tuple(about)

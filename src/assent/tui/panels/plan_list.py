@@ -47,7 +47,7 @@ class PlanList(Picker):
         "ctrl+l": "history",
         "ctrl+g": "edit",
         "delete": "delete",
-        "ctrl+d": "delete",
+        "ctrl+x": "delete",
     }
 
     def rows(self) -> Sequence[PickerRow]:

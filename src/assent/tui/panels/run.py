@@ -27,17 +27,18 @@ if TYPE_CHECKING:
 
 # What is asked before each way on is taken, by the key that asks.
 RECOVER_KEYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {
-    "r": ("resume", "Resume where it stopped? A failed command runs again."),
-    "b": ("roll_back", "Undo everything this run changed?"),
-    "a": ("accept", "Keep everything as it is now and end the run?"),
+    "1": ("resume", "Resume where it stopped? A failed command runs again."),
+    "2": ("roll_back", "Undo everything this run changed?"),
+    "3": ("accept", "Keep everything as it is now and end the run?"),
 }
 STOP: Final = "x"
 RUNNING_HINT: Final = "x stop the command · Esc close; it continues"
-VERIFY: Final = "v"
-VERIFY_OFF: Final = "v don't verify"
-VERIFY_ON: Final = "v verify"
-HALTED: Final = "r resume · b roll back · a accept as is · Esc decide later"
-ENDED: Final = "u undo · Esc close"
+VERIFY: Final = "V"
+VERIFY_OFF: Final = "V don't verify"
+VERIFY_ON: Final = "V verify"
+UNDO: Final = "ctrl+z"  # as everywhere
+HALTED: Final = "1 resume · 2 roll back · 3 accept as is · Esc decide later"
+ENDED: Final = "Ctrl+Z undo · Esc close"
 CLOSED: Final = "Esc close"
 ENDS: Final[dict[ReportedOutcome, str]] = {
     "done": "done",
@@ -126,7 +127,7 @@ class RunPanel(DebouncedPanel[str]):
         elif key == VERIFY and self._builds():
             self.terminal.toggle_verify()
             self._paint()
-        elif key == "u" and self._can_undo():
+        elif key == UNDO and self._can_undo():
             self.dismiss("undo")
             self._open_undo()
 

@@ -42,7 +42,7 @@ class SessionList(Picker):
         "ctrl+f": "fork",
         "ctrl+e": "rename",
         "delete": "delete",
-        "ctrl+d": "delete",
+        "ctrl+x": "delete",
     }
 
     def rows(self) -> Sequence[PickerRow]:

@@ -116,7 +116,7 @@ PLAN_ACTIONS: Final[dict[str, ApprovalAction]] = {
     "minus": ApprovalAction.DISMISS,
     "m": ApprovalAction.NOTE,
     "ctrl+g": ApprovalAction.EDIT,
-    "p": ApprovalAction.PROPOSE,
+    "t": ApprovalAction.PROPOSE,
     "b": ApprovalAction.REBASE,
 }
 ASK, SKIP, EXIT, MARK, WITHOUT = "1", "s", "3", "space", "w"
@@ -128,7 +128,7 @@ _ASKED_BY: Final = {
     ApprovalStage.SKIPPING: SKIP,
     ApprovalStage.CHOOSING: ASK,
     ApprovalStage.EXITING: EXIT,
-    ApprovalStage.PROPOSING: "p",
+    ApprovalStage.PROPOSING: "t",
     ApprovalStage.FITTING: "b",
 }
 _ASKED_FIRST: Final = {
@@ -296,8 +296,8 @@ def key_line(standing: ApprovalState) -> str:
     if standing.rewind:
         return f"[ ] operation · {MOVES}"
     if standing.undo:
-        whole = "w all" if standing.part else "i only this operation"
-        return f"{whole} · h runs · {MOVES}"
+        whole = "w all · " if standing.part else "i only this operation · "
+        return f"{'' if standing.again else whole}h runs · {MOVES}"
     first = ["Tab next option"] if standing.others else []
     first += ["f next finding", "+ keep", "- dismiss"] if standing.suggested else []
     if standing.marked:

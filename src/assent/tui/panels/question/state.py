@@ -31,7 +31,7 @@ from assent.tui.line_view import Section
 
 NOTHING_YET: Final[tuple[str, ...]] = ()
 NO_ANSWER: Final = ("",)  # the user explicitly gives none
-# The same keys as in every other place: see `tui.keys.DECISION_KEYS`.
+# The same keys as in every other place: see `tui.keys.PANEL_KEYS`.
 ONCE, THIS_SESSION, PATTERN, PATTERN_IN_PROJECT = "y", "a", "p", "P"
 DENY, DENY_WITH_WORDS, WITHOUT_SANDBOX, RAW, SKIP = "n", "e", "u", "v", "s"
 MORE, ENTER, TOGGLE = "question_mark", "enter", "space"
@@ -275,7 +275,8 @@ def _asks(question: Question, pending: PendingQuestion, own: str) -> Iterator[Li
         if question.header and question.header != "Permission":
             yield Line("heading", visible_line(question.header))
         yield Line("heading", visible_line(question.question))
-        level, *reasons = question.risk or ("unknown",)
+        level, *found = question.risk or ("unknown",)
+        reasons = [reason for reason in found if reason not in question.question]  # once is enough
         style: Style = "plain" if level == "low" else "risk"
         told = " ".join(["Risk:", f"{visible_line(level)}.", *map(visible_line, reasons)])
         yield Line(style, told)
