@@ -97,7 +97,7 @@ class Sight(App[int]):
         for key in keys:
             await self.pilot.press(key)
             await arrived()
-        await self.until(lambda: getattr(self.focused, "_sending", None) is None)  # a held Enter
+        await self.until(lambda: getattr(self.focused, "_held_enter", None) is None)  # a held Enter
         await self.pause()
 
     async def pause(self) -> None:

@@ -1,7 +1,6 @@
 """A panel with a text area: for a comment, or a note with an approval."""
 
 import re
-from asyncio import TimerHandle
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Final
@@ -19,7 +18,6 @@ from assent.tui.keys import BURST_S, DEBOUNCE_S, BurstDetector
 from assent.tui.line_view import LineView, Section
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt.editor import LINE_KEYS, OrderedTextArea
-from assent.tui.timers import call_after
 
 NO_TAB: Final = "Tab does nothing here."
 MAX_NAMED: Final = 8  # hidden characters that are named
@@ -59,7 +57,6 @@ class TextInputArea(OrderedTextArea):
             "ctrl+end": lambda: self.move_cursor(self.document.end),
         }
         self._burst = BurstDetector()
-        self._sending: TimerHandle | None = None  # an Enter that waits for what comes right after
         self._typed_at = -inf  # when a key came last
         self.paused = False  # whether typing has paused since it is here
 
@@ -74,13 +71,12 @@ class TextInputArea(OrderedTextArea):
         self.paused = self.paused or event.time >= self._typed_at + quiet_s
         self._typed_at = event.time
         self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
-        if self._sending is not None:
-            self._settle(sends=not self._burst.soon)
+        self.release_enter(sends=not self._burst.soon)
         if event.key == "enter" and self.detects_bursts and self._burst.need:
             if self._burst.soon:
                 self._write("\n")
             else:
-                self._sending = call_after(self, self._burst.need, self._settle)
+                self.hold_enter(self._burst.need)
         elif event.key in self._acts:
             self._acts[event.key]()
         elif len(char) == 1 and not char.isascii() and not char.isprintable():
@@ -91,16 +87,11 @@ class TextInputArea(OrderedTextArea):
         event.stop()
         event.prevent_default()
 
-    def _settle(self, *, sends: bool = True) -> None:
-        """Lets a delayed Enter act, or break the line if something came right after it."""
-        if self._sending is None:
-            return
-        self._sending.cancel()
-        self._sending = None
-        if sends:
-            self._acts["enter"]()
-        else:
-            self._write("\n")
+    def act_on_enter(self) -> None:
+        self._acts["enter"]()
+
+    def break_line(self) -> None:
+        self._write("\n")
 
     def _write(self, text: str) -> None:
         self.replace(text, *self.selection, maintain_selection_offset=False)

@@ -90,7 +90,34 @@ class OrderedTextArea(TextArea):
 
     Textual passes such a key from parent to parent, and looks up its binding only at the top. By
     then the letters after it are already inserted: the wrong one would be deleted.
+
+    An Enter that is held acts a moment later; if more comes right after it, it breaks the line.
     """
+
+    _held_enter: TimerHandle | None = None
+
+    def act_on_enter(self) -> None:
+        """Does what Enter does here."""
+        raise NotImplementedError
+
+    def break_line(self) -> None:
+        """Breaks the line at the cursor."""
+        raise NotImplementedError
+
+    def hold_enter(self, need: float) -> None:
+        """Has an Enter act after a moment, unless something comes right after it."""
+        self._held_enter = call_after(self, need, self.release_enter)
+
+    def release_enter(self, *, sends: bool = True) -> None:
+        """Lets a held Enter act, or break the line if something came right after it."""
+        if self._held_enter is None:
+            return
+        self._held_enter.cancel()
+        self._held_enter = None
+        if sends:
+            self.act_on_enter()
+        else:
+            self.break_line()
 
     async def edited(self, event: Key) -> bool:
         """Runs the binding of a key in the area itself, if it has one."""
@@ -141,9 +168,6 @@ class PromptEditor(OrderedTextArea):
         self.offering = False  # a list is open above: it gets the arrow keys, Tab and Escape
         self._burst = BurstDetector()
         self._breaks = False  # the keys that arrive all at once had a line break: a paste
-        self._sending: TimerHandle | None = (
-            None  # an Enter that waits for what comes right after it
-        )
 
     @property
     def index(self) -> int:
@@ -170,16 +194,15 @@ class PromptEditor(OrderedTextArea):
         """Handles the keys with another meaning here; Textual passes all others to TextArea."""
         self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
         self._breaks = self._breaks and self._burst.soon
-        if self._sending is not None:
-            self._settle(sends=not self._burst.soon)
+        self.release_enter(sends=not self._burst.soon)
         if self.vim is not None and not self.offering and self._is_vim(event):
             self._keep(event)
         elif event.key in LINE_KEYS or (event.key == "enter" and self._breaks):
             self._keep(event)
-            self._break_line()
+            self.break_line()
         elif event.key == "enter" and self._burst.need:
             self._keep(event)
-            self._sending = call_after(self, self._burst.need, self._settle)
+            self.hold_enter(self._burst.need)
         elif self._is_for_prompt(event):
             self._keep(event)
             self._pressed(event.key)
@@ -233,19 +256,11 @@ class PromptEditor(OrderedTextArea):
         """Returns the placeholder that begins at the cursor, if any: `x` removes it as a whole."""
         return self.pastes.sign_after(self.text[self.index :])
 
-    def _settle(self, *, sends: bool = True) -> None:
-        """Lets a delayed Enter send, or break the line if text came right after it."""
-        if self._sending is None:
-            return
-        self._sending.cancel()
-        self._sending = None
-        if sends:
-            self._look_first()
-            self._pressed("enter")
-        else:
-            self._break_line()
+    def act_on_enter(self) -> None:
+        self._look_first()
+        self._pressed("enter")
 
-    def _break_line(self) -> None:
+    def break_line(self) -> None:
         self._breaks = True
         self.insert("\n")
 
