@@ -45,7 +45,7 @@ def not_asked(world: World, terminal: Terminal) -> bytes:
 
 
 @needs_less
-def test_a_long_review_is_paged_and_the_question_names_the_digest_again(long: World) -> None:
+def test_g32_a_long_review_is_paged_and_the_question_names_the_digest_again(long: World) -> None:
     digest = long.propose()
     terminal = Terminal(long, "approve", shared=SCREEN)
     terminal.wait_for(b"Plan work")

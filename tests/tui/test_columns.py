@@ -175,7 +175,7 @@ def test_the_place_stays_where_the_layout_changes() -> None:
     shown(paper, act, (100, 10))
 
 
-def test_a_wide_review_is_side_by_side_until_it_is_switched_and_that_is_remembered(
+def test_g30_a_wide_review_is_side_by_side_until_it_is_switched_and_that_is_remembered(
     stage: Stage,
 ) -> None:
     stage.put("a.py", b"a = 1\nb = 2\n")

@@ -85,7 +85,7 @@ def test_a_hint_goes_when_another_terminal_undoes_the_run(stage: Stage) -> None:
     stage.show(act)
 
 
-def test_after_resuming_builds_undos_and_redos_stand_where_they_happened(stage: Stage) -> None:
+def test_g35_after_resuming_builds_undos_and_redos_stand_where_they_happened(stage: Stage) -> None:
     stage.script(*PLANS, turn("Later."))
 
     async def first(seat: Seat) -> None:

@@ -32,7 +32,7 @@ def rows() -> Iterator[tuple[str, KeyHelp]]:
                 yield key, row
 
 
-def test_a_key_means_the_same_wherever_it_means_anything() -> None:
+def test_g34_a_key_means_the_same_wherever_it_means_anything() -> None:
     meanings: defaultdict[str, set[str]] = defaultdict(set)
     places: defaultdict[str, set[Where]] = defaultdict(set)
     for key, row in rows():

@@ -51,7 +51,7 @@ EDITING = "test_f2_the_editor_opens_and_what_was_written_is_a_new_plan"
 HALTING = "test_a_halt_offers_three_ways_and_each_takes_two_keys"
 FINDING = "test_g22_findings_are_kept_and_dismissed_by_keys_and_only_kept_ones_are_sent"
 ELSEWHERE = {
-    "d": "test_a_wide_review_is_side_by_side_until_it_is_switched_and_that_is_remembered",
+    "d": "test_g30_a_wide_review_is_side_by_side_until_it_is_switched_and_that_is_remembered",
     "f": FINDING,
     "plus": FINDING,
     "minus": FINDING,

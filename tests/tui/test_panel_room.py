@@ -90,7 +90,7 @@ PLAYS: Final[dict[str, tuple[Callable[[Stage], None], Play, str]]] = {
 
 
 @pytest.mark.slow
-def test_most_rows_of_every_panel_show_content_and_one_the_keys(tmp_path: Path) -> None:
+def test_g31_most_rows_of_every_panel_show_content_and_one_the_keys(tmp_path: Path) -> None:
     seen: set[str] = set()
     wrong: dict[str, tuple[int, int]] = {}
     for name, (prepared, play, mode) in PLAYS.items():

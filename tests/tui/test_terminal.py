@@ -175,7 +175,9 @@ def test_a_screen_that_was_stopped_is_there_again_in_the_foreground(
     screen.leave()
 
 
-def test_no_color_means_none_and_colours_are_there_without_it(server: Tmux, world: World) -> None:
+def test_g33_no_color_means_none_and_colours_are_there_without_it(
+    server: Tmux, world: World
+) -> None:
     scripted(world, turn("Hello."))
     screen = server.open(world, "assent")
     screen.mode("plan")

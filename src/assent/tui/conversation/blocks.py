@@ -187,6 +187,7 @@ _TOLD: Final = {
     "plan_used": "Current plan",
     "declined": "Excluded operations",
     "build": "Build request",
+    "verify": "Verification request",
     "retry": "Retry request",
     "rewind": "Rewind",
 }

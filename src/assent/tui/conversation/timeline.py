@@ -93,7 +93,8 @@ class StreamingText:
         return settled + redact(pending[:blank]) if blank else settled
 
 
-QUESTION = "question"  # the tool with which a model asks
+# Tools whose result stands elsewhere: an answer with its question, a plan in its review.
+SHOWN_ELSEWHERE: Final = ("question", "present_plan")
 # Names that the model goes on with; a person needs none of them in a line that is folded.
 _FOR_THE_MODEL: Final = re.compile(r" \(digest [0-9a-f]{64}\)| Id [0-9a-f]{7,}\.")
 LIVE = 64_000  # characters of a text that are shown while it still comes: its newest
@@ -374,8 +375,7 @@ class Timeline:
         self._lacking(event)
         declined = result.failed and event.call in self._declined
         failed = "declined" if declined else "error"
-        # The answer to a question stands with the question.
-        told = "" if event.tool == QUESTION and not result.failed else result.text
+        told = "" if event.tool in SHOWN_ELSEWHERE and not result.failed else result.text
         about = without_tool_name(block.tool, redact(event.title)) or block.about
         self._put(
             _with(
