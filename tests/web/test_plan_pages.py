@@ -349,6 +349,31 @@ def test_g9_what_changed_since_the_last_review_comes_first(server: Served) -> No
     assert marks == ["reviewed", "changed"]
 
 
+def test_g9_what_changed_since_a_rejection_comes_first(server: Served) -> None:
+    world, person = server.world, reader(server)
+    path, _ = proposed(world, a=b"a\n", b=b"b\n")
+    person.open(f"{path}/review")
+    person.send("/reject", notes="Another b")
+    world.write("b.txt", b"other\n")
+    world.propose()
+    person.open(f"{path}/review")
+    assert person.html.index('id="since"') < person.html.index('id="risks"')
+    marks = re.findall(r'class="chip (?:accent)?">(reviewed|changed|new)<', person.html)
+    assert marks == ["reviewed", "changed"]
+
+
+def test_g9_what_was_rejected_before_its_end_was_shown_is_not_reviewed(server: Served) -> None:
+    world, person = server.world, reader(server)
+    path, digest = proposed(world, **{f"f{n}": b"x\n" for n in range(60)})
+    person.open(f"{path}/review")
+    assert "Page 1 of 2" in person.text
+    person.send("/reject", notes="Fewer")
+    world.write("f0.txt", b"other\n")
+    assert world.propose() != digest
+    person.open(f"{path}/review")
+    assert 'id="since"' not in person.html
+
+
 def test_f40_a_draft_operation_is_removed_and_a_plan_discarded(server: Served) -> None:
     world, person = server.world, reader(server)
     plan = world.plan()["plan_id"]

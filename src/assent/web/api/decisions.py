@@ -168,7 +168,8 @@ def approve(call: ApiCall[Nothing, ApproveRequest]) -> Row | Answer:
 def reject(call: ApiCall[Nothing, RejectRequest]) -> Row:
     """Rejects the plan with this digest and says why; it becomes a draft again.
 
-    Pending comments are sent with it.
+    Pending comments are sent with it. If it was shown to this cookie to its end, the next review
+    says what has changed since.
     """
     engine, record = call.server.find_plan(call.path["plan"])
     _check_digest(engine, record, call.body.digest)
@@ -176,6 +177,9 @@ def reject(call: ApiCall[Nothing, RejectRequest]) -> Row:
     notes = "\n\n".join(filter(str.strip, (check_note(call.body.note), given.notes)))
     feedback = Feedback(given.scope, given.constraints, given.priorities, notes)
     changed, sent = engine.comments.reject(record, feedback)
+    shown = call.server.reviewed.find(call.access.access, record.plan_id, record.digest)
+    if call.access.kind == "cookie" and shown is not None and shown.whole:
+        engine.review_history.record(record)
     more: Row = {"comments": sent} if sent else {}
     return warned(engine, {**row_of_plan(engine, changed), **more})
 
