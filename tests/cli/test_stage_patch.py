@@ -107,6 +107,7 @@ def test_what_is_applied_already_is_said(drafting: World) -> None:
             7,
             "the submodule sub",
         ),
+        (PATCH.replace(b"/text", b"/" + b"x" * 300), 2, "is longer than a path can be"),
         (b"Submodule sub 1234567..89abcde:\n  > work\n", 7, "changes a submodule"),
         (b"--- /dev/null\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "text, which already exists"),
         (b"--- a/text\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "no context lines"),

@@ -20,6 +20,8 @@ STAGED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
      ("run", "--no-sandbox", "--at-end", "--script", "true && echo a > b")),
 ]  # fmt: skip
 
+LONG_NAME = f"--- /dev/null\n+++ b/{'x' * 300}\n@@ -0,0 +1 @@\n+new\n"
+
 
 def test_everything_that_the_command_line_stages(server: Served) -> None:
     world, author, viewer = server.world, server.token("author", "a"), server.token("viewer")
@@ -95,6 +97,7 @@ def test_what_cannot_be_staged_is_refused_as_everywhere(server: Served) -> None:
         ({"kind": "write", "path": "a", "content_b64": "%%%"}, 400, "usage"),
         ({"kind": "write", "path": "a", "path_b64": "YQ==", "content": "x"}, 400, "usage"),
         ({"kind": "patch", "content": "no patch"}, 400, "usage"),
+        ({"kind": "patch", "content": LONG_NAME}, 400, "usage"),
         ({"kind": "approve"}, 400, "usage"),
         ({"kind": "delete", "path": "a.txt", "more": 1}, 400, "usage"),
     ):

@@ -36,6 +36,15 @@ def normalize(path: bytes) -> bytes:
     return b"/".join(parts)
 
 
+MAX_PATH = 4095  # bytes that Linux takes
+MAX_NAME = 255  # bytes of one name in it
+
+
+def is_too_long(path: bytes) -> bool:
+    """Tells whether no file can have this path."""
+    return len(path) > MAX_PATH or max(map(len, path.split(b"/"))) > MAX_NAME
+
+
 def parent(path: bytes) -> bytes:
     """Returns the folder of a path; the workspace's root is the empty path."""
     return path.rpartition(b"/")[0]

@@ -6,7 +6,15 @@ from itertools import groupby
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, Drift, ImpossibleOperations, NoMatch, NotFound, Refused
+from assent.core.errors import (
+    AssentError,
+    Drift,
+    ImpossibleOperations,
+    NoMatch,
+    NotFound,
+    Refused,
+    UsageError,
+)
 from assent.core.patch.file_patch import (
     MAX_CONTENT_BYTES,
     FilePatch,
@@ -20,7 +28,14 @@ from assent.core.patch.file_patch import (
     target_mode,
 )
 from assent.core.patch.parser import parse_patch
-from assent.core.paths import base_name, display_path, one_line, parent, refuse_own_paths
+from assent.core.paths import (
+    base_name,
+    display_path,
+    is_too_long,
+    one_line,
+    parent,
+    refuse_own_paths,
+)
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.plan.record import PlanRecord
 from assent.planning.drafts import LINK_MODE, Drafts, PlanContents, Staged, nothing_staged
@@ -29,6 +44,7 @@ from assent.planning.plans import reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.tools.overlay import Overlay
 
+MAX_SHOWN = 80  # characters of a path that is too long
 DIFF_COMMAND = "git diff --binary | assent stage patch -"
 
 
@@ -67,6 +83,8 @@ class Patches:
     def _apply(self, files: Sequence[FilePatch], tree: "_PatchedTree") -> None:
         for path in {path for file in files for path in (file.old, file.new)}:
             refuse_own_paths(path, self._config.plan_dir, self._config.private)
+            if is_too_long(path):
+                raise UsageError(f"{one_line(path)[:MAX_SHOWN]}… is longer than a path can be.")
         for _, group in groupby(files, lambda file: file.group):
             _PatchGroup(tree).apply(list(group))
 

@@ -12,6 +12,7 @@ import msgspec
 
 from assent.core.digest import operation_ids
 from assent.core.errors import NotFound, UsageError
+from assent.core.paths import MAX_NAME, MAX_PATH, is_too_long
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 MAX_CONTENT: Final = 16 << 20  # bytes of a file that is served in one answer
 MAX_MODE: Final = 0o7777
-MAX_PATH: Final = 4_095  # bytes that systems take of a path,
-MAX_NAME: Final = 255  # and of each name in it
 MAX_STRIP: Final = 99  # leading folders of a patch's paths
 STAGE_HELP: Final = "assent stage --help"
 
@@ -219,7 +218,7 @@ def _exact(field: str, text: str, exact: str) -> bytes:
 
 def _path(field: str, path: bytes) -> bytes:
     """Returns a path that a file can have; raises UsageError for one that is too long."""
-    if len(path) > MAX_PATH or max(map(len, path.split(b"/"))) > MAX_NAME:
+    if is_too_long(path):
         raise UsageError(
             f"{field} is longer than a path can be: {MAX_PATH:,} bytes, and {MAX_NAME} of each "
             "name in it. Nothing was staged.",
