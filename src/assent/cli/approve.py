@@ -29,7 +29,7 @@ from assent.planning.partial_approval import PartialApproval
 from assent.planning.plans import check_note
 from assent.render.approval import approved_fields, excluded_lines, excluded_rows
 from assent.render.comments import comments_sent_lines
-from assent.render.lines import Line, wrapped_lines
+from assent.render.lines import Line, counted, wrapped_lines
 from assent.render.review import review_json, review_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import of_plan, plan_lines
@@ -235,7 +235,7 @@ def _answer_all(call: Invocation, records: Sequence[PlanRecord], sent: int) -> N
     lines = [
         *comments_sent_lines(sent),
         *wrapped_lines(
-            "plain", f"Rejected {len(records)} options; they are drafts again: {labels}."
+            "plain", f"Rejected {counted(len(records), 'option')}, now drafts again: {labels}."
         ),
         Line("plain", f"Next: {command}"),
     ]

@@ -34,7 +34,7 @@ from assent.core.plan.bundle import (
 )
 from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, table_lines, wrapped_lines
 from assent.render.review import Review, review_end_lines, review_json, review_lines
 from assent.render.rows import Row, plan_row
 
@@ -101,7 +101,7 @@ def bundle_lines(origin: BundleOrigin, standings: Sequence[BundleApproval]) -> I
 def bundle_written_lines(file: str, digest: str, size: int) -> Iterator[Line]:
     """Renders what was written, and where it goes from there."""
     name = visible_line(file)
-    yield Line("plain", f"Wrote {name} ({size} bytes): the plan with all file contents.")
+    yield Line("plain", f"Wrote {name} ({counted(size, 'byte')}): the plan with all file contents.")
     yield Line("digest", f"Digest: {digest}")
     yield Line("plain", f"Next, on the approver's machine: assent approve {quote(name)}")
 

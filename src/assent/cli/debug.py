@@ -17,7 +17,7 @@ from assent.cli.options import examples
 from assent.core.llm import ToolDefinition
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
-from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, table_lines, untrusted_lines, wrapped_lines
 from assent.render.rows import Row
 
 # Renders the layers of the system prompt and the tools, with sizes and reasons.
@@ -56,13 +56,13 @@ def prompt_lines(row: Row) -> Iterator[Line]:
     assert isinstance(layers, list), "prompt_row made it"
     assert isinstance(tools, dict), "prompt_row made it"
     for layer in layers:
-        yield Line("heading", f"{layer['name']} ({layer['tokens']} tokens)")
+        yield Line("heading", f"{layer['name']} ({counted(layer['tokens'], 'token')})")
         if layer["text"]:
             yield from untrusted_lines(layer["text"])
         yield BLANK
-    yield Line("heading", f"tools: {tools['count']} offered ({tools['tokens']} tokens)")
+    yield Line("heading", f"tools: {tools['count']} offered ({counted(tools['tokens'], 'token')})")
     who = visible_line(f"{row['agent']} in {row['mode']} mode")
-    yield from wrapped_lines("plain", f"First request of {who}: {row['tokens']} tokens.")
+    yield from wrapped_lines("plain", f"First request of {who}: {row['tokens']:,} tokens.")
 
 
 def tools_row(
@@ -99,7 +99,7 @@ def tools_lines(row: Row) -> Iterator[Line]:
     assert isinstance(tools, list), "tools_row made it"
     offered = sum(tool["offered"] for tool in tools)
     rare = sum(tool["on_demand"] for tool in tools)
-    told = f"{row['mode']} mode: {offered - rare} tools offered, {rare} on demand, "
+    told = f"{row['mode']} mode: {counted(offered - rare, 'tool')} offered, {rare} on demand, "
     told += f"{len(tools) - offered} withheld"
     yield Line("heading", f"{told} (agent {visible_line(str(row['agent']))}).")
     if tools:

@@ -18,7 +18,7 @@ from assent.core.plan.keyring import public_key
 from assent.core.run.evidence import EvidenceOperation, Statement
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
-from assent.render.lines import Line, table_lines, wrapped_lines
+from assent.render.lines import Line, counted, table_lines, wrapped_lines
 from assent.render.rows import Row
 
 # Renders evidence: what it says, and what that proves and does not.
@@ -122,7 +122,7 @@ def export(call: Invocation, run: str, out: str) -> None:
     if write_file(call, out or STDOUT, content):
         row = {"file": out, "sha256": sha256(content), "key": call.engine.key_log.own()}
         name = visible_line(argument_text(out))
-        told = Line("plain", f"Wrote {name} ({len(content)} bytes).")
+        told = Line("plain", f"Wrote {name} ({counted(len(content), 'byte')}).")
         again = Line(
             "plain", f"Next, on any machine: assent verify {quote(name)} --key {row['key']}"
         )

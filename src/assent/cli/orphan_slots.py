@@ -9,7 +9,7 @@ from typing import Final
 from assent.core.paths import parent
 from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.lines import Line, wrapped_lines
+from assent.render.lines import Line, counted, wrapped_lines
 from assent.render.rows import Row, path_fields
 
 SHOWN: Final = 40  # slots that are listed; --json lists all
@@ -46,7 +46,7 @@ def orphan_lines(orphans: Sequence[OrphanSlot]) -> Iterator[Line]:
     yield from wrapped_lines("risk", told)
     for one in orphans[:SHOWN]:
         yield from wrapped_lines(
-            "plain", f"  {visible_path(one.slot)}  {one.size} bytes  {_about(one)}"
+            "plain", f"  {visible_path(one.slot)}  {counted(one.size, 'byte')}  {_about(one)}"
         )
     if len(orphans) > SHOWN:
         yield Line("plain", f"  and {len(orphans) - SHOWN} more; --json lists all")

@@ -23,7 +23,7 @@ from assent.core.permission.rule_match import ExplainedDecision, RuleMatch, agen
 from assent.core.session.agent import Agent
 from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
-from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, table_lines, wrapped_lines
 from assent.render.rows import redacted_row
 from assent.render.rules import grant_row, layer_row
 
@@ -69,7 +69,9 @@ def rules_tested_lines(row: Fields) -> Iterator[Line]:
         text = f"{failure['source']}: `{failure['rule']}` fails: {failure['why']}."
         yield from wrapped_lines("risk", visible_line(text))
     good = row["examples"] - len(row["failed"])
-    yield Line("plain", f"{good} of {row['examples']} examples pass, in {row['rules']} rules.")
+    of, rules = counted(row["examples"], "example"), counted(row["rules"], "rule")
+    verb = "passes" if row["examples"] == 1 else "pass"
+    yield Line("plain", f"{good} of {of} {verb}, in {rules}.")
 
 
 def _grant(sign: str, grant: Fields) -> Iterator[Line]:

@@ -15,7 +15,7 @@ from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord, resume_text
 from assent.core.text.hidden_chars import visible_line
 from assent.render.estimate import dollars_text, estimate_text
-from assent.render.lines import Line, more_lines
+from assent.render.lines import Line, counted, more_lines
 from assent.render.rows import Row, encoded, estimate_row, session_row
 from assent.render.sessions import (
     compacted_lines,
@@ -246,7 +246,7 @@ def _write(call: Invocation, record: SessionRecord, form: str, out: str) -> None
         content = "".join(f"{line.text}\n" for line in lines).encode("utf-8", "backslashreplace")
     write_new_export(call.folder, out, content)
     row = {"session": record.session, "file": out, "size": len(content)}
-    told = f"Wrote {visible_line(argument_text(out))} ({len(content)} bytes)."
+    told = f"Wrote {visible_line(argument_text(out))} ({counted(len(content), 'byte')})."
     call.output.answer(row, [Line("plain", told)])
 
 

@@ -20,7 +20,7 @@ from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, table_lines, untrusted_lines, wrapped_lines
 from assent.render.rows import Row
 
 # Renders trust: what project files would do, risks first, and what is trusted.
@@ -74,7 +74,7 @@ def trust_file_lines(row: Row, content: bytes) -> Iterator[Line]:
     yield Line("plain", "Once trusted, it does this without asking:")
     yield from _does(row)
     yield BLANK
-    yield Line("heading", f"Content ({len(content)} bytes)")
+    yield Line("heading", f"Content ({counted(len(content), 'byte')})")
     yield from untrusted_lines(content.decode("utf-8", "backslashreplace"))
     yield BLANK
     yield Line("plain", TRUST_BY_CONTENT)

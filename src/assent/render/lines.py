@@ -26,6 +26,11 @@ Style = Literal[
 ]  # fmt: skip
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Returns a number with its noun, such as `1 operation` or `2 operations`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 # What a part of a line is, in code and in Markdown.
 Role = Literal[
     "plain",

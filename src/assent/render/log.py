@@ -37,7 +37,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.core.tool import MISSING_CAPABILITY, MISSING_HELP
 from assent.ports import LogCheck
-from assent.render.lines import Line, wrapped_lines
+from assent.render.lines import Line, counted, wrapped_lines
 from assent.render.rows import Row, StreamRedactor, path_fields, redacted_row
 
 MAX_TEXT_CHARS = 500  # characters of a text in a line; --json has all of it
@@ -405,7 +405,7 @@ def critique_text(event: CritiqueEnded) -> str:
         return f"{who} has no comments on {what}: {event.words} You can decide without them."
     who += f" on option {event.option}" if event.option else ""
     dropped = f" {event.dropped} more could not be used." if event.dropped else ""
-    unread = f" It did not get {event.unread:,} lines: too long." if event.unread else ""
+    unread = f" It did not get {counted(event.unread, 'line')}: too long." if event.unread else ""
     if not event.findings:
         return f"{who} found nothing.{dropped}{unread}"
     found = "1 finding" if event.findings == 1 else f"{event.findings} findings"
@@ -478,7 +478,7 @@ def attachment_problems(files: Sequence[AttachedFile]) -> list[str]:
 
 
 def _attached_size(file: AttachedFile) -> str:
-    size = f"{file.size} bytes" if file.size < KIB else f"{round(file.size / KIB)} KiB"
+    size = counted(file.size, "byte") if file.size < KIB else f"{round(file.size / KIB)} KiB"
     return size if file.kind == "file" else f"{file.kind}, {size}"
 
 

@@ -12,7 +12,7 @@ from assent.core.session.question import PendingQuestion, is_permission
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.diff import diff_lines
-from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, table_lines, untrusted_lines, wrapped_lines
 
 ONE, SEVERAL, WORDS = "a number", "numbers, e.g. 1,3", "free text"
 YES_OR_NO = {"y": "yes", "n": "no"}
@@ -145,7 +145,7 @@ def _detail(patch: str, most: int) -> Iterator[Line]:
     shown = lines[:most] if most else lines
     yield from shown
     if len(lines) > len(shown):
-        yield Line("risk", f"… {len(lines) - len(shown)} more lines not shown.")
+        yield Line("risk", f"… {counted(len(lines) - len(shown), 'more line')} not shown.")
     yield BLANK
 
 

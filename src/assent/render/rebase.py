@@ -9,7 +9,7 @@ from assent.core.digest import operation_ids
 from assent.core.paths import display_path
 from assent.core.plan.operation import Operation
 from assent.core.text.hidden_chars import visible_path
-from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, wrapped_lines
 from assent.render.rows import Row, operation_kind, operation_row, operation_subject
 from assent.render.status import of_plan
 
@@ -69,7 +69,7 @@ def rebase_lines(found: RebaseSummary, *, dry_run: bool) -> Iterator[Line]:
         yield Line("plain", f"Next: {of_plan('assent plan delete', found.name)}")
         return
     same = sum(old == new for old, _, new, _ in triples)
-    yield Line("plain", f"Unchanged: {same} of {len(triples)} operations.")
+    yield Line("plain", f"Unchanged: {same} of {counted(len(triples), 'operation')}.")
     for path in found.relied_on:
         yield from wrapped_lines(
             "risk", f"The plan relies on {visible_path(path)}, which changed; review it."

@@ -13,7 +13,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import SnapshotGaps, SnapshotLimits
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.ports import DETACHED_HEAD, GitState
-from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.lines import BLANK, Line, counted, wrapped_lines
 from assent.render.rows import Row, path_fields
 
 # Build warnings: a git operation in progress, another branch, a moved workspace.
@@ -114,10 +114,13 @@ def snapshot_gap_warnings(
             "restore what the command does to the others."
         )
     if coverage.beyond:
+        exceed, are, them = ("exceed", "are", "them")
+        if coverage.beyond == 1:
+            exceed, are, them = ("exceeds", "is", "it")
+        files = counted(coverage.kept + coverage.beyond, "file")
         yield (
-            f"{coverage.beyond} of {coverage.kept + coverage.beyond} files exceed undo.total_mb "
-            f"({bounds.total >> 20} MB) and are not recorded. Undo does not restore what the "
-            "command does to them."
+            f"{coverage.beyond} of {files} {exceed} undo.total_mb ({bounds.total >> 20} MB) and "
+            f"{are} not recorded. Undo does not restore what the command does to {them}."
         )
     if coverage.closed:
         yield (

@@ -24,7 +24,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible, visible_line
 from assent.core.text.secrets import redact
-from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
+from assent.render.lines import BLANK, Line, counted, table_lines, untrusted_lines
 from assent.render.log import ChildNames, batch_lines, collapse_repeats, compaction_notice
 from assent.render.rows import Row, redacted_row
 
@@ -259,7 +259,7 @@ def _of_children(recorded: StoredEvent, kin: ChildNames) -> Iterator[tuple[str, 
 
 
 def _picture(image: ImagePart) -> str:
-    return f"[image, {image.media_type}, {len(image.content)} bytes]"
+    return f"[image, {image.media_type}, {counted(len(image.content), 'byte')}]"
 
 
 def _listed(row: Row, depth: int) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.core.undo import NOT_COVERED, PUT_BACK, STILL_DIFFERENT
-from assent.render.lines import Line, Style, table_lines, wrapped_lines
+from assent.render.lines import Line, Style, counted, table_lines, wrapped_lines
 from assent.render.rows import Row, exit_code_text, operation_kind, operation_subject, row_path
 
 NAMED_STEPS: Final = 5  # steps that one line names
@@ -181,7 +181,7 @@ def critique_texts(critique: Critique, about: str = "") -> Iterator[str]:
         count = "1 more finding" if critique.dropped == 1 else f"{critique.dropped} more findings"
         yield f"{count} of the critic could not be used: repeated, unreadable, or too many."
     if critique.unread:
-        yield f"The critic did not get {critique.unread:,} lines: too long."
+        yield f"The critic did not get {counted(critique.unread, 'line')}: too long."
 
 
 def _ask_again(critique: Critique) -> str:

@@ -40,7 +40,7 @@ from assent.core.text.hidden_chars import (
 from assent.core.text.line_diff import line_changes
 from assent.core.text.secrets import redact
 from assent.render.estimate import token_count_text
-from assent.render.lines import BLANK, GUTTER, Line, Style
+from assent.render.lines import BLANK, GUTTER, Line, Style, counted
 from assent.render.review import (
     OperationReview,
     operation_detail_lines,
@@ -222,7 +222,7 @@ def todo_lines(todos: Sequence[Todo], steps: Sequence[StepStatus] = ()) -> Itera
         words = f"{one.step.id} {one.step.title}"
         yield Line(style, f"{sign} {word}{visible_line(redact(words))}")
     if len(steps) > MAX_STEPS:
-        yield Line("dim", f"and {len(steps) - MAX_STEPS} more steps")
+        yield Line("dim", f"and {counted(len(steps) - MAX_STEPS, 'more step')}")
     for todo in other_todos(todos, steps):
         sign, word, style = _STATES[todo.status]
         yield Line(style, f"{sign} {word}{visible_line(redact(todo.content))}")

@@ -33,6 +33,7 @@ from assent.core.session.event import (
 from assent.core.session.transcript import without_rewound
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
+from assent.render.lines import counted
 from assent.render.log import COMPACTED, attached_texts, critique_text, pruned_text
 
 MAX_TEXT_CHARS: Final = 20_000  # of a call's arguments or result; the rest is counted
@@ -262,8 +263,8 @@ def _redacted(text: str) -> str:
 
 def _cut(text: str) -> str:
     rest = len(text) - MAX_TEXT_CHARS
-    return f"{text[:MAX_TEXT_CHARS]}\n… {rest:,} more characters" if rest > 0 else text
+    return f"{text[:MAX_TEXT_CHARS]}\n… {counted(rest, 'more character')}" if rest > 0 else text
 
 
 def _image(part: ImagePart) -> str:
-    return f"[image: {part.media_type}, {len(part.content):,} bytes]"
+    return f"[image: {part.media_type}, {counted(len(part.content), 'byte')}]"

@@ -15,6 +15,7 @@ from assent.core.text.hidden_chars import visible_path
 from assent.planning.plan_status import OPEN_STATES
 from assent.render.estimate import estimate_text
 from assent.render.file_tree import TreeRow, file_tree, tree_files
+from assent.render.lines import counted
 from assent.render.rehearsal import rehearsal_row, rehearsal_text
 from assent.render.review import OperationReview, Review, option_text
 from assent.render.review_changes import changes_text, review_changes_lines
@@ -225,7 +226,9 @@ def review_tree(
     if find:
         found = [file for file in files if find.casefold() in visible_path(file.path).casefold()]
         more = f" The first {MAX_FILES} are listed." if len(found) > MAX_FILES else ""
-        return file_tree(found[:MAX_FILES]), f"{len(found):,} of {len(files):,} files match.{more}"
+        match = "matches" if len(files) == 1 else "match"
+        told = f"{len(found):,} of {counted(len(files), 'file')} {match}.{more}"
+        return file_tree(found[:MAX_FILES]), told
     if len(files) <= MAX_FILES:
         return file_tree(files), ""
     rows = file_tree(files, lambda file: file.is_risky or file.number - 1 in page)

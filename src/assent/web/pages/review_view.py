@@ -25,7 +25,7 @@ from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.render.comments import commentable_part, is_suggested
 from assent.render.diff_view import FileDiff, diff_view, unfolded
-from assent.render.lines import Span
+from assent.render.lines import Span, counted
 from assent.render.plan_source import plan_source
 from assent.render.review import OperationReview, Review, diff_line_counts, reviewed_mark
 from assent.render.rows import command_lines, operation_kind, operation_subject
@@ -252,7 +252,7 @@ def _about(files: Iterable[FileDiff]) -> Iterator[str]:
 def _state(state: FileState | None) -> str:
     if state is None:
         return "nothing"
-    return f"{state.size:,} bytes, {state.kind} {state.mode:o}, sha256 {state.digest}"
+    return f"{counted(state.size, 'byte')}, {state.kind} {state.mode:o}, sha256 {state.digest}"
 
 
 def _images(path: bytes, before: FileState | None, after: FileState | None) -> Iterator[ImageView]:
@@ -260,4 +260,4 @@ def _images(path: bytes, before: FileState | None, after: FileState | None) -> I
         return
     for side, state in (("before", before), ("after", after)):
         if state is not None and state.kind == "file":
-            yield ImageView(side, f"{visible_path(path)} {side}, {state.size:,} bytes")
+            yield ImageView(side, f"{visible_path(path)} {side}, {counted(state.size, 'byte')}")

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from assent.core.text.hidden_chars import visible, visible_line, visible_path, visible_text
 from assent.render.diff import diff_lines
-from assent.render.lines import local_time
+from assent.render.lines import counted, local_time
 from assent.render.questions import age_text
 from assent.web.pages.markdown import markdown_html
 from assent.web.pages.static_files import static_url
@@ -94,11 +94,6 @@ def diff_html(patch: str) -> Markup:
     """Returns a diff with its signs in colour."""
     line = Markup('<span class="d-{}">{}</span>')
     return Markup("\n").join([line.format(each.style, each.text) for each in diff_lines(patch)])
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Returns a number with its noun, such as `1 operation` or `2 operations`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _shown(value: Any) -> Any:
