@@ -68,6 +68,7 @@ def test_the_sdist_builds_the_same_wheel(packages: tuple[Path, Path], tmp_path: 
     (again,) = (tmp_path / "out").glob("*.whl")
     first, second = zipfile.ZipFile(wheel), zipfile.ZipFile(again)
     assert sorted(first.namelist()) == sorted(second.namelist())
+    assert [name for name in first.namelist() if first.read(name) != second.read(name)] == []
 
 
 @pytest.mark.slow
