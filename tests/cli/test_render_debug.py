@@ -70,7 +70,7 @@ def test_f12_every_tool_is_offered_or_withheld_with_the_reason() -> None:
         },
     ]
     assert [line.text for line in tools_lines(row)] == [
-        "plan mode: 1 tools offered, 1 on demand, 1 withheld (agent plan).",
+        "plan mode: 1 tool offered, 1 on demand, 1 withheld (agent plan).",
         "read   offered",
         "git    on demand",
         "fetch  withheld   No host may be fetched from.",

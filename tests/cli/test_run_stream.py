@@ -324,7 +324,7 @@ def test_the_form_is_one_of_three(world: World) -> None:
     assert text.out == world.run("recover").out
     answer = world.run("build", "--output-format", "xml")
     assert answer.code == 2
-    assert b"'xml' is not one of 'text', 'json', 'stream-json'" in answer.err
+    assert b"must be one of text, json, stream-json, not 'xml'" in answer.err
     assert b"next: assent build --help" in answer.err
 
 

@@ -44,7 +44,7 @@ class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[approve]`, only from the user's file: a project can neither approve nor make it easier."""
 
     without_terminal: bool = False
-    expires_s: Annotated[int, msgspec.Meta(le=10**9)] = 0  # less than 0: at once
+    expires_s: int = 0  # less than 0: at once; more than ten years count as ten
     independent: bool | tuple[str, ...] = False
     require_rehearsal: bool = False
 
