@@ -136,21 +136,19 @@ class ValueCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def param_name(param: click.Parameter, ctx: click.Context | None) -> str:
+def param_name(param: click.Parameter) -> str:
     """Returns an option or an argument as the help names it."""
-    if isinstance(param, click.Option):
-        return max(param.opts, key=len)
-    return param_metavar(param) or (param.name or "").upper()
+    return max(param.opts, key=len) if isinstance(param, click.Option) else argument_name(param)
 
 
-def param_metavar(param: click.Parameter) -> str:
+def argument_name(param: click.Parameter) -> str:
     return param.metavar or (param.name or "").upper()
 
 
 def _refused(
     wanted: str, value: object, param: click.Parameter | None, ctx: click.Context | None
 ) -> UsageError:
-    name = param_name(param, ctx) if param else "The value"
+    name = param_name(param) if param else "The value"
     path = ctx.command_path if ctx else "assent"
     return UsageError(f"{name} must be {wanted}, not {str(value)[:MAX_SHOWN]!a}.", f"{path} --help")
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 import click
 
-from assent.cli.options import MAX_SHOWN, param_metavar, param_name
+from assent.cli.options import MAX_SHOWN, argument_name, param_name
 
 _EXTRA = r"Got unexpected extra arguments? \((.*)\)"
 
@@ -17,7 +17,7 @@ def usage_text(error: click.UsageError) -> str:
         case click.NoSuchOption():
             return _unknown_option(error)
         case click.MissingParameter() if error.param is not None:
-            return f"Missing {param_name(error.param, error.ctx)}."
+            return f"Missing {param_name(error.param)}."
         case click.BadOptionUsage():
             return _bad_option(error)
         case _ if isinstance(word := getattr(error, "command_name", None), str) and error.ctx:
@@ -43,9 +43,7 @@ def _unknown_option(error: click.NoSuchOption) -> str:
     options = [name for name in known if name.startswith("--")]
     hint = _meant(error.option_name, options)
     runs = [each for each in params if isinstance(each, click.Argument) and each.nargs == -1]
-    if not hint and any(
-        "CMD" in param_metavar(each) or "COMMAND" in param_metavar(each) for each in runs
-    ):
+    if not hint and any(re.search("CMD|COMMAND", argument_name(each)) for each in runs):
         hint = " Put -- before the command that is to run."
     return f"Unknown option {error.option_name[:MAX_SHOWN]!a}.{hint}"
 

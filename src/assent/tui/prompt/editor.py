@@ -97,12 +97,12 @@ class OrderedTextArea(TextArea):
     _held_enter: TimerHandle | None = None
 
     def act_on_enter(self) -> None:
-        """Does what Enter does here."""
-        raise NotImplementedError
+        """Does what Enter does here: it breaks the line, unless an area has another use for it."""
+        self.break_line()
 
     def break_line(self) -> None:
         """Breaks the line at the cursor."""
-        raise NotImplementedError
+        self.insert("\n")
 
     def hold_enter(self, need: float) -> None:
         """Has an Enter act after a moment, unless something comes right after it."""
@@ -262,7 +262,7 @@ class PromptEditor(OrderedTextArea):
 
     def break_line(self) -> None:
         self._breaks = True
-        self.insert("\n")
+        super().break_line()
 
     def _is_for_prompt(self, event: Key) -> bool:
         key = event.key
