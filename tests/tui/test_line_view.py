@@ -302,3 +302,21 @@ def test_the_last_row_can_be_seen_beside_a_search() -> None:
         assert paper.reached_end
 
     shown(paper, act)
+
+
+def test_what_opens_has_its_lines_although_its_size_was_read_before_it_was_laid_out() -> None:
+    """The layout then finds nothing changed, and no news of a size comes, although it has one."""
+    paper = LineView()
+    paper.display = False
+
+    async def act(sight: Sight) -> None:
+        paper.show([numbered(3)])
+        await sight.pause()
+        paper.display = True
+        sight.screen._compositor.update_widgets({paper})  # as a redraw does that comes first
+        assert paper.size.width
+        await sight.pause()
+        assert (sight.lines()[:3], paper.rows) == (["line 0", "line 1", "line 2"], 3)
+        assert paper.reached_end
+
+    shown(paper, act)

@@ -130,6 +130,9 @@ class LineView(ScrollView, can_focus=True):
         def control(self) -> "LineView":
             return self.paper
 
+    class Wrapped(Message):
+        """The lines were wrapped to another width, which changes how many rows they take."""
+
     def __init__(
         self,
         *,
@@ -261,17 +264,38 @@ class LineView(ScrollView, can_focus=True):
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, lambda _: self.refresh())
+        layouts = self.screen.screen_layout_refresh_signal
+        layouts.subscribe(self, self._laid_out, immediate=True)
+
+    def _laid_out(self, _: object) -> None:
+        """Has the lines wrapped where no Resize tells of a new width.
+
+        None comes if a size was read between a change of what is shown and its layout.
+        """
+        if self._text_width() and not self._fits():
+            self.call_next(self._wrap)
 
     def on_resize(self, event: Resize) -> None:
         self._thumb.forget()
-        width = max(self.scrollable_content_region.width - self._gutter, 0)
-        if width != self._paged.width:
-            top, cursor = self.at(self.scroll_offset.y), self.position
-            self._paged.fit(width, columns=self._paged.columns)
-            self._changed()
-            self._hold(top, cursor)
+        if not self._fits():
+            self._wrap()
         elif self._stuck:
             self._scroll(self.max_scroll_y)
+
+    def _fits(self) -> bool:
+        return self._text_width() == self._paged.width
+
+    def _text_width(self) -> int:
+        return max(self.scrollable_content_region.width - self._gutter, 0)
+
+    def _wrap(self) -> None:
+        """Wraps the lines to the width that there is; the position stays."""
+        if not self._fits():
+            top, cursor = self.at(self.scroll_offset.y), self.position
+            self._paged.fit(self._text_width(), columns=self._paged.columns)
+            self._changed()
+            self._hold(top, cursor)
+            self.post_message(self.Wrapped())
 
     def on_focus(self) -> None:
         self.refresh()

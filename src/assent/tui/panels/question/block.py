@@ -447,6 +447,10 @@ class InlineQuestion(AnswerDelay, Vertical, can_focus=True):
         if self._text.reached_end and not self.has_class("later"):
             self._state = msgspec.structs.replace(self._state, read=True)
 
+    def on_line_view_wrapped(self, event: LineView.Wrapped) -> None:
+        event.stop()
+        self._paint()  # it may need more rows
+
     def on_resize(self, event: Resize) -> None:
         if self.is_open and self._waiting:
             self._cancel_held()
