@@ -78,6 +78,14 @@ async def searches(seat: Seat, key: str) -> None:
     await seat.until(lambda: seat.app.prompt.text == "Greet the world")
 
 
+async def pastes_image(seat: Seat, key: str) -> None:
+    seat.app.host.environment["PATH"] = ""
+    await seat.type("see")
+    await seat.press(key)
+    await seat.shows("An image is taken from the clipboard by wl-paste")
+    assert seat.app.prompt.text == "see"
+
+
 async def completes(seat: Seat, key: str, typed: str, whole: str) -> None:
     await seat.press(key)
     await seat.type(typed)
@@ -170,6 +178,7 @@ ACTS: dict[str, Act] = {
     "ctrl+j": breaks,
     "up,down": recalls,
     "ctrl+r": searches,
+    "ctrl+v": pastes_image,
     "at": partial(completes, typed="lon", whole="long.txt"),
     "slash": partial(completes, typed="hist", whole="/history"),
     "exclamation_mark": shells,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from assent.core.errors import AssentError
+from assent.core.llm import MAX_IMAGES_BYTES
 from assent.core.paths import display_path
 from assent.core.session.event import AttachedFile
 from assent.core.session.mention import mentioned_paths
@@ -13,11 +14,10 @@ from assent.tools.tool import ToolContext
 
 MAX_FILES: Final = 20  # of one message
 MAX_TEXT_BYTES: Final = 200 << 10  # of all its files; one has what `read` shows of it at once
-MAX_IMAGE_BYTES: Final = 8 << 20  # of all its images
 TOO_MANY: Final = f"A message has at most {MAX_FILES} attachments."
 TOO_LONG: Final = (
     f"A message has at most {MAX_TEXT_BYTES >> 10} KiB of attached text and "
-    f"{MAX_IMAGE_BYTES >> 20} MiB of attached images."
+    f"{MAX_IMAGES_BYTES >> 20} MiB of attached images."
 )
 
 
@@ -138,4 +138,4 @@ def _why_full(found: Sequence[AttachedFile]) -> str:
     images = sum(file.size for file in there if file.kind == "image")
     # As the model reads them: of many short lines, the numbers are most of it.
     text = sum(_length(file.text) for file in there if file.kind != "image")
-    return TOO_LONG if text >= MAX_TEXT_BYTES or images >= MAX_IMAGE_BYTES else ""
+    return TOO_LONG if text >= MAX_TEXT_BYTES or images >= MAX_IMAGES_BYTES else ""

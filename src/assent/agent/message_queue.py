@@ -8,7 +8,6 @@ import msgspec
 from assent.agent.sessions import Sessions
 from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
 from assent.core.session.event import (
-    NOTHING_TYPED,
     MessageAdded,
     MessageFinished,
     MessageQueued,
@@ -102,7 +101,7 @@ class MessageQueues:
         events = sessions.events(record)
         if any(isinstance(e.event, MessageAdded) and e.event.id == message.message for e in events):
             return record
-        seen = typed or (UserTyped(message.text) if message.typed else NOTHING_TYPED)
+        seen = typed or UserTyped(message.text if message.typed else "", message.attached)
         return sessions.say(
             record, message.text, message.agent, message.model, typed=seen, id=message.message
         )

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from assent.app.session import SessionRuntime
     from assent.app.symbols import SymbolFinder, SymbolMatch
     from assent.config.settings import Settings
+    from assent.core.llm import ImagePart
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
     from assent.core.session.event import UserTyped
@@ -344,6 +345,11 @@ class LocalScreenHost:
         from assent.app.workspace_files import edit_file
 
         edit_file(self._folder, path, self.environment)
+
+    def clipboard_image(self) -> "ImagePart":
+        from assent.app.clipboard import clipboard_image
+
+        return clipboard_image(self._folder, self.environment)
 
     def signal(self, words: str) -> str:
         """Returns a notification where it is wanted and the terminal shows it, or a bell."""

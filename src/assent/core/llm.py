@@ -31,6 +31,23 @@ class ImagePart(msgspec.Struct, frozen=True, tag="image"):
     content: bytes
 
 
+MAX_IMAGE_BYTES = 3_750_000  # of one image; what the wires carry grows by a third
+MAX_IMAGES_BYTES = 8 << 20  # of all images of one message
+_IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+def image_type(first: bytes) -> str:
+    """Returns the media type of an image by its first bytes; empty: no model reads it."""
+    if first[:4] == b"RIFF" and first[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media for mark, media in _IMAGES.items() if first.startswith(mark)), "")
+
+
 class ToolCall(msgspec.Struct, frozen=True, tag="call"):
     """A model's request to use a tool.
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from assent.core.errors import AssentError, NotFound, Refused, UsageError
-from assent.core.llm import ImagePart
+from assent.core.llm import MAX_IMAGE_BYTES, ImagePart, image_type
 from assent.core.paths import ancestors, display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, FileBlock, ResourceAccess, ToolOutcome
@@ -92,7 +92,6 @@ UNOUTLINED_LINES = 150  # or with so many if nothing in it can be outlined
 OUTLINE_LEAD = "[{title}, {lines} lines. The outline; use lines to read on.]"
 LAST_LINE = 1 << 62  # the end of any file
 MAX_PIECES = 20  # files of one call
-MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
 _LINES = r"\s*L?(\d{0,15})\s*(?:(-)\s*L?(\d{0,15})\s*)?"
 _NAME = r"[^\W\d][\w$]*(?:(?:\.|::)[\w$]+)*(?:\(\))?"
 _PART = rf"(?:L?\d[-L\d]*|{_NAME})"
@@ -102,12 +101,6 @@ MAX_SAME = 5  # definitions of one name that are shown; of more, the list
 MAX_LISTED = 20
 PARTLY_SEARCHED = "Only the first MiB of the file was searched for it; use grep."
 UNKNOWN_LINES = 40  # of a definition whose end is not known
-IMAGES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,7 +159,7 @@ def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
         return _names(one_line(path) or ".", context.overlay.names(path))
     chunks = context.overlay.chunks(path)
     first = next(chunks, b"")
-    media = _image(first)
+    media = image_type(first)
     if media:
         return _picture(path, state, media, context)
     if b"\0" in first[:BINARY_PROBE_BYTES]:
@@ -405,7 +398,7 @@ def _outside(outside: OutsideFiles, path: bytes, asked: AskedLines) -> ToolOutco
     if outside.is_folder(path):
         return _names(title, outside.names(path))
     content = outside.read(path, WHOLE_FILE)
-    if media := _image(content):
+    if media := image_type(content):
         _check_picture(title, len(content))
         text = f"[{media}, {len(content)} bytes]"
         return ToolOutcome(text, title, images=(ImagePart(media, content),))
@@ -455,12 +448,6 @@ def _picture(path: bytes, state: FileState, media: str, context: ToolContext) ->
     seen = {display_path(path): state.digest}
     text = f"[{media}, {state.size} bytes]"
     return ToolOutcome(text, one_line(path), images=(image,), metadata={"seen": seen})
-
-
-def _image(first: bytes) -> str:
-    if first[:4] == b"RIFF" and first[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media for mark, media in IMAGES.items() if first.startswith(mark)), "")
 
 
 def _names(title: str, names: Mapping[bytes, bool]) -> ToolOutcome:

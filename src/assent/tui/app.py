@@ -54,7 +54,7 @@ from assent.tui.messages import (
 )
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
-from assent.tui.queued_messages import QueuedView
+from assent.tui.queued_messages import QueuedText, QueuedView
 from assent.tui.result_messages import built_step_lines, run_ended_lines
 from assent.tui.run_controller import RunController
 from assent.tui.session_controller import CONTINUE_HINT, SessionController
@@ -379,11 +379,12 @@ class TerminalApp(BaseApp):
         """
         with self.failing():
             seen = words if typed is None else typed
+            images = self.prompt.images_in(seen)
             if self.session_controller.at_work:
-                self.session_controller.queue(words, seen)
+                self.session_controller.queue(words, seen, images)
                 self.draw_queued()
             else:
-                self.session_controller.say(words, seen)
+                self.session_controller.say(words, seen, images)
             self.prompt.history.add(words)
             self.draw_status()
 
@@ -397,9 +398,10 @@ class TerminalApp(BaseApp):
     def recall_queued(self) -> None:
         """Puts the newest message that waits into the prompt again."""
 
-        def taken(text: str) -> None:
+        def taken(one: QueuedText) -> None:
             self.draw_queued()
-            self._put_below(text)
+            self.prompt.keep_images(one.images)
+            self._put_below(one.text)
 
         self.tasks.run("", self.session_controller.recall_queued, taken)
 
@@ -791,3 +793,6 @@ class TerminalApp(BaseApp):
 
     def on_prompt_input_help(self) -> None:
         self.run_slash("/help")
+
+    def on_prompt_input_image_wanted(self) -> None:
+        key_actions.paste_image(self)

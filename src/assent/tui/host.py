@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.app.session import SessionRuntime
     from assent.app.symbols import SymbolMatch
     from assent.config.screen_choices import ScreenChoices
+    from assent.core.llm import ImagePart
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
     from assent.core.session.event import UserTyped
@@ -135,6 +136,9 @@ class ScreenHost(Protocol):
 
     def edit(self, path: str) -> None:
         """Opens a file in the user's editor and waits; the screen must be suspended."""
+
+    def clipboard_image(self) -> "ImagePart":
+        """Returns the image in the clipboard; raises an error that says why there is none; slow."""
 
     def signal(self, words: str) -> str:
         """Returns the escape codes that notify the user; maybe nothing."""

@@ -19,6 +19,7 @@ INTERRUPTED: Final = "interrupted"  # the user has asked the work to end, and pr
 CONFIRMED_LEAVE: Final = "leave"  # the user has seen what leaving stops
 STOPPING: Final = "Interrupting…"
 QUESTION_WAITING: Final = "Question pending: Tab or F2 to answer"
+READING_CLIPBOARD: Final = "Reading the clipboard"
 YOLO: Final = "yolo"
 
 
@@ -158,6 +159,11 @@ def has_pending_question(app: AppContext) -> bool:
     record = app.session_controller.record
     asking = {pending.root.session for pending in app.status_snapshot.waiting}
     return record is not None and record.session in asking
+
+
+def paste_image(app: AppContext) -> None:
+    """Attaches the image in the clipboard to the message that is typed."""
+    app.tasks.run(READING_CLIPBOARD, app.host.clipboard_image, app.prompt.attach_image)
 
 
 def is_covered(app: AppContext) -> bool:

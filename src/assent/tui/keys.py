@@ -36,6 +36,8 @@ KEYS: Final = (
     KeyHelp("up,down", "Up, Down", "previous and next message; edit what is queued", "prompt"),
     KeyHelp("ctrl+r", "Ctrl+R", "search earlier messages", "prompt"),
     KeyHelp("at", "@", "complete a file, a folder or the name of a definition", "prompt"),
+    KeyHelp("ctrl+v", "Ctrl+V", "attach the image in the clipboard, or insert what was cut",
+        "prompt"),
     KeyHelp("slash", "/", "a command; Tab completes it", "prompt"),
     KeyHelp("exclamation_mark", "!", "run a shell command", "prompt"),
     KeyHelp("question_mark", "?", "this help, when the prompt is empty", "prompt"),

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from assent.core.errors import NotFound
-from assent.core.session.event import MessageQueued, UserTyped
+from assent.core.session.event import AttachedFile, MessageQueued, UserTyped
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
@@ -29,6 +29,7 @@ class QueuedText(msgspec.Struct, frozen=True):
     text: str
     typed: str = ""  # as it was seen at the prompt, with placeholders for long pastes
     message: str = ""  # its id, once it is stored
+    images: tuple[AttachedFile, ...] = ()  # that were pasted into it
 
 
 class QueuedMessages:
@@ -49,17 +50,17 @@ class QueuedMessages:
         """What waits, oldest first."""
         return tuple(entry.text for entry in self._entries)
 
-    def add(self, text: str, typed: str) -> None:
+    def add(self, text: str, typed: str, images: tuple[AttachedFile, ...] = ()) -> None:
         """Adds a message that was typed."""
         with self._changing:
-            self._entries = (*self._entries, QueuedText(text, typed))
+            self._entries = (*self._entries, QueuedText(text, typed, images=images))
 
     def see(self, waiting: Iterable[MessageQueued]) -> None:
         """Shows what waits in the session, also what was queued elsewhere."""
         with self._changing:
             new = [one for one in waiting if one.text and one.message not in self._known]
             self._known |= {one.message for one in new}
-            found = [QueuedText(one.text, message=one.message) for one in new]
+            found = [QueuedText(one.text, message=one.message, images=one.attached) for one in new]
             self._entries = (*found, *self._entries)
 
     def clear(self) -> list[str]:
@@ -73,8 +74,8 @@ class QueuedMessages:
         with self._storing:
             self._store(engine, record)
 
-    def recall(self, engine: "Engine", record: SessionRecord | None) -> str:
-        """Removes the newest message and returns its text; empty if it was said meanwhile."""
+    def recall(self, engine: "Engine", record: SessionRecord | None) -> QueuedText:
+        """Removes the newest message and returns it; an empty one if it was said meanwhile."""
         with self._storing:
             last = self._entries[-1:]
             for entry in last:
@@ -83,9 +84,9 @@ class QueuedMessages:
                     try:
                         engine.message_queues.remove(record, entry.message)
                     except NotFound:
-                        return ""
-                return entry.text
-            return ""
+                        return QueuedText("")
+                return entry
+            return QueuedText("")
 
     def say(self, engine: "Engine", record: SessionRecord, model: str, agent: str) -> SessionRecord:
         """Says everything that waits to the session, each once, in order."""
@@ -94,7 +95,7 @@ class QueuedMessages:
             queues, said = engine.message_queues, {one.message: one for one in self._entries}
             while (message := queues.take(record)) is not None:
                 entry = said.get(message.message)
-                typed = UserTyped(entry.typed) if entry and entry.typed else None
+                typed = UserTyped(entry.typed, entry.images) if entry and entry.typed else None
                 wanted = msgspec.structs.replace(
                     message, model=message.model or model, agent=message.agent or agent
                 )
@@ -114,7 +115,7 @@ class QueuedMessages:
         for entry in self._entries:
             if not entry.message:
                 plain = entry.text == entry.typed  # `@` in a long paste attaches nothing
-                queued = MessageQueued("", entry.text, typed=plain)
+                queued = MessageQueued("", entry.text, typed=plain, attached=entry.images)
                 stored = engine.message_queues.add(record, queued)
                 self._replace(entry, msgspec.structs.replace(entry, message=stored.message))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy, ConcurrentChange, Interrupted, UsageError
 from assent.core.permission.mode import MODES, Mode, resolve_mode
-from assent.core.session.event import Question, TurnEnded, UserTyped
+from assent.core.session.event import AttachedFile, Question, TurnEnded, UserTyped
 from assent.core.session.record import SessionRecord
 from assent.render.questions import NotificationFilter
 from assent.tui.host import ScreenHost, StartOptions
@@ -26,7 +26,7 @@ from assent.tui.messages import (
     WorkspaceFailed,
     WorkspaceReady,
 )
-from assent.tui.queued_messages import QueuedMessages
+from assent.tui.queued_messages import QueuedMessages, QueuedText
 from assent.tui.workers import Coalescer
 
 if TYPE_CHECKING:
@@ -217,16 +217,16 @@ class SessionController:
         known = [mode for mode in MODES if mode == name]
         return modes[name].base if name in modes else known[0] if known else MODES[0]
 
-    def say(self, words: str, typed: str = "") -> None:
+    def say(self, words: str, typed: str = "", images: tuple[AttachedFile, ...] = ()) -> None:
         """Adds a message and drives the turn that follows; errors are reported.
 
-        Files are attached that are named with `@` in what was typed of it.
+        Files are attached that are named with `@` in what was typed of it, and pasted images.
         """
-        self._start(lambda: self._heard(self._said(words, UserTyped(typed))), words)
+        self._start(lambda: self._heard(self._said(words, UserTyped(typed, images))), words)
 
-    def queue(self, words: str, typed: str) -> None:
+    def queue(self, words: str, typed: str, images: tuple[AttachedFile, ...] = ()) -> None:
         """Keeps a message for the next step of the turn that is driven."""
-        self.queued.add(words, typed)
+        self.queued.add(words, typed, images)
         self._messages.work(self._store_queued)
 
     def say_queued(self) -> None:
@@ -235,14 +235,16 @@ class SessionController:
         if record is not None:
             self._start(lambda: self._heard(self._said_queued(record)))
 
-    def recall_queued(self) -> str:
-        """Removes the newest message that waits, and returns its text; in a thread."""
+    def recall_queued(self) -> QueuedText:
+        """Removes the newest message that waits, and returns it; in a thread."""
         return self.queued.recall(self.engine, self.record)
 
-    def say_custom(self, name: str, arguments: str, typed: str = "") -> None:
+    def say_custom(
+        self, name: str, arguments: str, typed: str = "", images: tuple[AttachedFile, ...] = ()
+    ) -> None:
         """Sends the prompt of a custom command, as `say` does; `typed` is of its arguments."""
         line = f"/{name} {arguments}".rstrip()
-        self._start(lambda: self._heard(self._said_own(name, arguments, typed)), line)
+        self._start(lambda: self._heard(self._said_own(name, arguments, typed, images)), line)
 
     def go_on(self) -> None:
         """Drives the session without a new message: after answers, or after a cut-off turn."""
@@ -354,13 +356,15 @@ class SessionController:
         model = model or ("" if agent else self.remembered)  # an agent may have its own
         return sessions.start(words, self.mode or work.mode, agent, model, typed=typed)
 
-    def _said_own(self, name: str, arguments: str, seen: str) -> SessionRecord:
+    def _said_own(
+        self, name: str, arguments: str, seen: str, images: tuple[AttachedFile, ...]
+    ) -> SessionRecord:
         own = next((each for each in self.host.custom_commands() if each.name == name), None)
         if own is None:
             raise UsageError(f"/{name} no longer exists.", "/help")
         self._check_mode()  # before anything runs for it
         words, typed = self.host.expand_command(own, arguments, self._opened(own.model).tools)
-        return self._said(words, UserTyped(seen, typed.attached), own.agent, own.model)
+        return self._said(words, UserTyped(seen, (*typed.attached, *images)), own.agent, own.model)
 
     def _check_mode(self) -> None:
         """Refuses a message if the session's mode differs from the one the user was shown."""

@@ -468,6 +468,7 @@ class MessageQueued(msgspec.Struct, frozen=True, tag="message_queued"):
     model: str = ""
     agent: str = ""
     typed: bool = False  # by a person, so that `@file` in it attaches
+    attached: tuple[AttachedFile, ...] = ()  # images that were pasted into it
 
 
 class MessageTaken(msgspec.Struct, frozen=True, tag="message_taken"):

@@ -131,7 +131,9 @@ def run(app: AppContext, text: str, typed: str) -> None:
             raise UsageError(f"{found.name} takes no arguments; nothing was done.", found.name)
         found.act(app, words.strip())
     elif any(own.text == name for own in app.own_commands):
-        app.session_controller.say_custom(name.removeprefix("/"), words, _parted(typed)[1])
+        seen = _parted(typed)[1]
+        images = app.prompt.images_in(seen)
+        app.session_controller.say_custom(name.removeprefix("/"), words, seen, images)
         app.draw_status()
     else:
         raise _unknown(app, name)

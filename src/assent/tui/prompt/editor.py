@@ -5,7 +5,7 @@ Keys act in the order in which they were typed.
 
 import re
 from asyncio import TimerHandle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Final
@@ -15,23 +15,52 @@ from textual.binding import Binding
 from textual.events import Key, Paste
 from textual.widgets import TextArea
 
+from assent.core.llm import ImagePart
+from assent.core.session.event import AttachedFile
+from assent.render.lines import counted
 from assent.tui.keys import BURST_S, BurstDetector
 from assent.tui.prompt.completion import image_mention, input_kind
 from assent.tui.prompt.vim import DOUBLED, VimMode, is_edge, left_insert, vim_edit
 from assent.tui.timers import call_after
 
-# Shows a long paste as a short placeholder in the prompt; it is sent in full.
+# Shows a long paste, or an image, as a short placeholder in the prompt; it is sent in full.
 
 
 LINES: Final = 10  # a paste with more lines than this, or more characters, is shown as a sign
 CHARACTERS: Final = 1000
+PASTED: Final = "you: pasted into the message"
+MAX_KEPT_BYTES: Final = 32 << 20  # of images that are kept for messages that may come back
 
 
 class PastePlaceholders:
-    """The paste of each placeholder; a typed placeholder is just text."""
+    """The paste of each placeholder; a typed placeholder is just text.
+
+    Images are kept after their message was sent: it may come back into the prompt.
+    """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._images: dict[str, AttachedFile] = {}
+        self._numbered = 0  # images, since the screen was opened
+
+    def take_image(self, image: ImagePart) -> AttachedFile:
+        """Returns an image as it is attached to a message that has its placeholder."""
+        self._numbered += 1
+        sign, size = f"[image {self._numbered}]", len(image.content)
+        text = f"[{image.media_type}, {counted(size, 'byte')}]"
+        file = AttachedFile(sign, "image", sign, text, size, (image,), decided=PASTED)
+        self.keep_images((file,))
+        return file
+
+    def keep_images(self, files: Iterable[AttachedFile]) -> None:
+        """Keeps images for a text that comes back into the prompt; the oldest ones go first."""
+        self._images |= {file.mention: file for file in files}
+        while sum(file.size for file in self._images.values()) > MAX_KEPT_BYTES:
+            del self._images[next(iter(self._images))]
+
+    def images_in(self, text: str) -> tuple[AttachedFile, ...]:
+        """Returns the images whose placeholders a text has."""
+        return tuple(file for sign, file in self._images.items() if sign in text)
 
     def take(self, text: str) -> str:
         """Returns how a paste appears in the prompt: as it is, or as a unique placeholder."""
@@ -55,11 +84,15 @@ class PastePlaceholders:
 
     def sign_before(self, text: str) -> str:
         """Returns the placeholder that a text ends with, if any."""
-        return next((sign for sign in self._texts if text.endswith(sign)), "")
+        return next((sign for sign in self._signs if text.endswith(sign)), "")
 
     def sign_after(self, text: str) -> str:
         """Returns the placeholder that a text begins with, if any."""
-        return next((sign for sign in self._texts if text.startswith(sign)), "")
+        return next((sign for sign in self._signs if text.startswith(sign)), "")
+
+    @property
+    def _signs(self) -> list[str]:
+        return [*self._texts, *self._images]
 
     def holds(self, text: str) -> bool:
         """Tells whether a text contains a placeholder."""
@@ -139,7 +172,7 @@ class PromptEditor(OrderedTextArea):
     """A text area whose Enter sends.
 
     Before keys that the prompt may handle it calls `look`; those that it handles are passed to
-    `pressed`: enter, tab, up, down, escape and such.
+    `pressed`: enter, tab, up, down, escape and such, and Ctrl+V if nothing was cut.
     """
 
     DEFAULT_CSS = """
@@ -167,6 +200,7 @@ class PromptEditor(OrderedTextArea):
         self._vim_before = ""  # a key of normal mode that waits for its second
         self.offering = False  # a list is open above: it gets the arrow keys, Tab and Escape
         self._burst = BurstDetector()
+        self.has_cut = False  # from this message: that is what Ctrl+V inserts
         self._breaks = False  # the keys that arrive all at once had a line break: a paste
 
     @property
@@ -182,7 +216,8 @@ class PromptEditor(OrderedTextArea):
     def unfold(self) -> None:
         """Replaces the placeholder at the cursor by its paste."""
         sign = self.sign
-        self.put(self.pastes.expanded(sign), self.index - len(sign), self.index)
+        if self.pastes.holds(sign):  # an image stays one
+            self.put(self.pastes.expanded(sign), self.index - len(sign), self.index)
 
     def put(self, text: str, start: int = 0, end: int | None = None) -> None:
         """Replaces a range by a text, with the cursor after it."""
@@ -304,9 +339,15 @@ class PromptEditor(OrderedTextArea):
         self.replace(self.pastes.take(text), *self.selection, maintain_selection_offset=False)
 
     def action_paste(self) -> None:
-        if self.app.clipboard:
+        if self.has_cut and self.app.clipboard:
             taken = self.pastes.take(self.app.clipboard)
             self.replace(taken, *self.selection, maintain_selection_offset=False)
+        else:
+            self._pressed("ctrl+v")
+
+    def action_cut(self) -> None:
+        super().action_cut()
+        self.has_cut = True
 
     def action_undo(self) -> None:
         before = self.text

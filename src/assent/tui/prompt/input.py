@@ -16,9 +16,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static, TextArea
 
-from assent.core.errors import AssentError
-from assent.core.llm import TextPart
-from assent.core.session.event import MessageAdded
+from assent.core.errors import AssentError, UsageError
+from assent.core.llm import MAX_IMAGES_BYTES, ImagePart, TextPart
+from assent.core.session.event import AttachedFile, MessageAdded
 from assent.core.session.record import SessionRecord
 from assent.tui.prompt.completion import (
     Completion,
@@ -149,10 +149,20 @@ PLACEHOLDER: Final = "Describe a task. @ file, / command, ! shell, ? help"
 SIGN, SHELL_SIGN = "> ", "$ "
 SHELL_NOTE: Final = "Shell: Enter runs this line on your machine."
 PASTE_NOTE: Final = "The full paste is sent. Tab after its marker expands it."
+IMAGE_NOTE: Final = "Attached from the clipboard"
+TOO_MANY_IMAGES: Final = (
+    f"A message has at most {MAX_IMAGES_BYTES >> 20} MiB of attached images; this one is left out."
+)
+NO_SHELL_IMAGE: Final = "A shell command takes no image; it can go with a message to the model."
 SEARCH_NOTE: Final = "Search your messages: Enter use, Esc cancel."
 NO_FILE: Final = "No matching files, folders or symbols."
 LOADING: Final = "Finding files…"
 NO_ENTRY: Final = "No matching messages."
+
+
+def _image_text(file: AttachedFile) -> str:
+    kinds = [image.media_type.rpartition("/")[2].upper() for image in file.images]
+    return f"{file.mention} {', '.join(kinds)}, {-(-file.size // 1024)} KiB"
 
 
 class PromptInput(Vertical):
@@ -212,6 +222,9 @@ class PromptInput(Vertical):
             super().__init__()
             self.sends = sends
 
+    class ImageWanted(Message):
+        """The user wants the image in the clipboard."""
+
     class Help(Message):
         """The user asked for help."""
 
@@ -259,10 +272,32 @@ class PromptInput(Vertical):
         """Puts a text into the prompt, with the cursor at its end."""
         self._editor.put(text)
 
+    def images_in(self, text: str) -> tuple[AttachedFile, ...]:
+        """Returns the pasted images whose placeholders are in what was typed."""
+        return self._editor.pastes.images_in(text)
+
+    def keep_images(self, files: Iterable[AttachedFile]) -> None:
+        """Keeps the images of a message that comes back into the prompt."""
+        self._editor.pastes.keep_images(files)
+
+    def attach_image(self, image: ImagePart) -> None:
+        """Puts the placeholder of an image at the cursor; raises an error if it cannot be sent."""
+        editor = self._editor
+        if input_kind(editor.text) == "shell":
+            raise UsageError(NO_SHELL_IMAGE)
+        there = self.images_in(editor.text)
+        if sum(file.size for file in there) + len(image.content) > MAX_IMAGES_BYTES:
+            raise UsageError(TOO_MANY_IMAGES)
+        sign = editor.pastes.take_image(image).mention
+        before = editor.text[: editor.index]
+        lead = " " if before and not before[-1].isspace() else ""
+        editor.put(f"{lead}{sign} ", editor.index, editor.index)
+
     def clear(self) -> None:
         """Empties the prompt; neither Up nor Ctrl+Z restores the text."""
         self._editor.put("")
         self._editor.pastes.forget()
+        self._editor.has_cut = False
         self._editor.history.clear()
         self.history.restart()
 
@@ -321,6 +356,8 @@ class PromptInput(Vertical):
                 self._down()
             case "ctrl+r":
                 self._begin_search()
+            case "ctrl+v":
+                self.post_message(self.ImageWanted())
             case "tab":
                 self._editor.unfold()
             case _:
@@ -389,6 +426,8 @@ class PromptInput(Vertical):
 
     def _note(self, text: str, *, is_shell: bool) -> None:
         words = SHELL_NOTE if is_shell else PASTE_NOTE if self._editor.pastes.holds(text) else ""
+        if images := () if words or "[" not in text else self.images_in(text):
+            words = f"{IMAGE_NOTE}: {', '.join(map(_image_text, images))}"
         words = words if self._search is None else SEARCH_NOTE
         if self._editor.vim is not None:
             words = " · ".join(filter(None, (MODE_NOTES[self._editor.vim], words)))
