@@ -2,6 +2,7 @@
 
 import pytest
 from tests.support.engine import World
+from tests.support.session import Script, planned, work
 
 from assent.agent.prompt import ReminderContext, reminder
 from assent.core.errors import UsageError
@@ -40,11 +41,12 @@ def test_f8_a_session_starts_in_a_mode_of_ones_own_and_the_model_is_told(world: 
     assert told(world, record) == [f"{rules}\nTop level: empty.", GOAL]
 
 
-def test_f8_a_mode_of_ones_own_that_plans_has_a_plan(world: World) -> None:
+def test_f8_a_mode_of_ones_own_that_plans_gets_a_plan(world: World) -> None:
     world.modes = {"think": CustomMode("think", "plan")}
     record = world.engine().sessions.start(GOAL, "think")
-    assert (record.mode, record.custom) == ("plan", "think")
-    assert record.plan_id
+    assert (record.mode, record.custom, record.plan_id) == ("plan", "think", "")
+    script = Script([("write", {"path": "a.txt", "text": "x"})], "Done.")
+    assert work(world, record, script).plan_id
 
 
 def test_f8_switching_to_it_and_back_is_told_and_stored(world: World) -> None:
@@ -117,7 +119,7 @@ def test_trust_is_recorded_in_the_stream_of_the_workspace(world: World) -> None:
 def test_f8_after_a_build_the_mode_of_before_is_back(world: World) -> None:
     world.modes = {"think": CustomMode("think", "plan", edit=("src/*",))}
     engine = world.engine()
-    session = engine.sessions.start(GOAL, "think")
+    session = planned(engine, engine.sessions.start(GOAL, "think"))
     plan = engine.plans.write(engine.plans.find(session.plan_id), b"# Rename\n\nRename it.\n")
     plan = engine.approvals.propose(plan)
     plan = engine.approvals.approve(plan, plan.digest, "", "test")

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.harness import World, _environment
 from tests.sandbox.profiles import needs_bubblewrap
 from tests.scratch.copies import settle
-from tests.support.session import OpenGate, tooling
+from tests.support.session import OpenGate, planned, tooling
 from tests.support.threads import PATIENCE_S
 
 from assent.agent.effects import EffectDone, EffectRequest, EffectRunner
@@ -52,7 +52,7 @@ class Planning:
 
     def __init__(self, world: World, engine: Engine) -> None:
         self.world, self.engine = world, engine
-        self.record = engine.sessions.start("Try", "plan")
+        self.record = planned(engine, engine.sessions.start("Try", "plan"))
         copies = open_scratch(str(world.root))
         self.tools: ToolEnvironment = msgspec.structs.replace(
             tooling(),

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 from tests.support.engine import World
-from tests.support.session import PRESENTS, Script, results, told, turn, work
+from tests.support.session import PRESENTS, Script, planned, results, told, turn, work
 
 from assent.agent.effects import EMPTY_TEXT
 from assent.agent.prompt import ModeSwitch, ReminderContext, mode_text, reminder
@@ -141,7 +141,7 @@ def test_f92_the_model_reads_what_the_person_typed_and_names_are_made_without_se
 ) -> None:
     key = "AKIA" + "Z7Q4X2M9K1B8W3LP"
     sessions = world.engine().sessions
-    record = sessions.start(f"my key is {key} ok", "plan")
+    record = planned(world.engine(), sessions.start(f"my key is {key} ok", "plan"))
     assert key in str(sessions.transcript(record).messages)
     plan = world.engine().plans.find(record.plan_id)
     named = f"{record.slug} {record.goal} {record.title} {plan.name} {plan.goal} {plan.path!r}"

@@ -1,12 +1,13 @@
 """Sessions: starting, continuing and finding them; modes; forks; one worker at a time."""
 
 import json
+import shutil
 from collections.abc import Iterator
 
 import msgspec
 import pytest
 from tests.support.engine import PassedOn, RacingStore, World
-from tests.support.session import PRESENTS, Script, results, told, tooling, turn, work
+from tests.support.session import PRESENTS, Script, planned, results, told, tooling, turn, work
 
 from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.event import StoredEvent
@@ -26,6 +27,7 @@ from assent.tools.dispatcher import NOT_ALLOWED
 
 GOAL = "Greet everybody who comes by, please, and quickly"
 SLUG = "greet-everybody-who-comes-by-please-and-quickly"
+MARKER = ".opencode/assent/workspace.json"
 PLAN = f".opencode/plans/{SLUG}/PLAN_greet_everybody_who_comes_by_please.md"
 
 
@@ -35,8 +37,13 @@ def texts(script: Script) -> list[str]:
     return [part.text for part in parts if isinstance(part, TextPart)]
 
 
-def test_f23_a_goal_in_plan_mode_makes_the_plan_file_from_the_template(world: World) -> None:
+def test_f23_the_first_change_in_plan_mode_makes_the_plan_file_from_the_template(
+    world: World,
+) -> None:
     record = world.engine().sessions.start(GOAL, "plan")
+    assert not (world.root / ".opencode").exists()
+    script = Script([("write", {"path": "a.txt", "text": "x"})], "Done.")
+    record = work(world, record, script)
     text = (world.root / PLAN).read_text(encoding="utf-8")
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Greet everybody who comes by please",
@@ -49,12 +56,23 @@ def test_f23_a_goal_in_plan_mode_makes_the_plan_file_from_the_template(world: Wo
     assert (record.plan_id, record.slug) == (plan.plan_id, SLUG)
 
 
-@pytest.mark.parametrize(("goal", "mode"), [("", "plan"), (GOAL, "ask")])
-def test_without_a_goal_or_outside_plan_mode_there_is_no_plan(
-    world: World, goal: str, mode: Mode
-) -> None:
+@pytest.mark.parametrize(("goal", "mode"), [("", "plan"), (GOAL, "plan"), (GOAL, "ask")])
+def test_a_session_starts_without_a_plan(world: World, goal: str, mode: Mode) -> None:
     record = world.engine().sessions.start(goal, mode)
     assert (record.plan_id, world.engine().plans.all()) == ("", [])
+
+
+@pytest.mark.parametrize("way", ["switch", "fork"])
+def test_only_a_session_that_may_change_files_marks_its_workspace(world: World, way: str) -> None:
+    sessions = world.engine().sessions
+    record = work(world, sessions.start(GOAL, "plan"), Script("It is 42."))
+    assert not (world.root / ".opencode").exists()
+    changed = sessions.set_mode(record, "ask")
+    if way == "fork":
+        shutil.rmtree(world.root / ".opencode")
+        changed = world.engine().sessions.fork(changed)
+    work(world, world.engine().sessions.say(changed, "Thanks."), Script("Fine."))
+    assert changed.workspace in (world.root / MARKER).read_text("utf-8")
 
 
 def test_a_question_answered_in_words_leaves_no_file(world: World) -> None:
@@ -66,7 +84,7 @@ def test_a_question_answered_in_words_leaves_no_file(world: World) -> None:
 
 
 def test_a_plan_that_somebody_touched_stays(world: World) -> None:
-    record = world.engine().sessions.start(GOAL, "plan")
+    record = planned(world.engine(), world.engine().sessions.start(GOAL, "plan"))
     (world.root / PLAN).write_text("# Mine\n", encoding="utf-8")
     work(world, record, Script("Fine."))
     assert (world.root / PLAN).exists()
@@ -134,7 +152,7 @@ def test_f33_the_first_message_comes_with_a_reminder_once(world: World) -> None:
     [reminder] = told(world, record, "reminder")
     assert texts(script) == [reminder, GOAL, "And wave."]
     assert reminder.startswith("Mode: plan.")
-    assert PLAN in reminder
+    assert PLAN not in reminder  # there is none yet
 
 
 def test_the_newest_message_decides_the_agent(world: World) -> None:
@@ -195,7 +213,7 @@ def test_renaming(world: World) -> None:
 
 def test_deleting_takes_a_session_off_the_lists(world: World) -> None:
     sessions = world.engine().sessions
-    record = sessions.start(GOAL, "plan")
+    record = planned(world.engine(), sessions.start(GOAL, "plan"))
     sessions.delete(record)
     assert sessions.all() == []
     assert [plan.plan_id for plan in world.engine().plans.all()] == [record.plan_id]
@@ -367,11 +385,11 @@ def test_lists_ask_the_store_as_often_for_many_sessions_as_for_few(world: World)
 
 def test_a_list_that_was_read_shows_what_others_record_later(world: World) -> None:
     engine = world.engine()
-    record = engine.sessions.start(GOAL, "plan")
+    record = planned(engine, engine.sessions.start(GOAL, "plan"))
     assert (engine.sessions.all(), len(engine.plans.records())) == ([record], 1)
     other = world.engine()
     renamed = other.sessions.retitle(record, "Another title")
-    new = other.sessions.start("More", "plan")
+    new = planned(other, other.sessions.start("More", "plan"))
     assert engine.sessions.all() == [new, renamed]
     assert {plan.session for plan in engine.plans.records()} == {record.slug, new.slug}
 

@@ -7,6 +7,7 @@ import pytest
 from tests.agent.test_text_plan_builds import TEXT, begin_turn, end_turn, load, said
 from tests.runs.test_permits import write
 from tests.support.engine import PassedOn, World
+from tests.support.session import planned
 
 from assent.core.event import PermitGiven, RunEnded, RunStarted, StoredEvent
 from assent.core.plan.record import PlanRecord, PlanState
@@ -46,7 +47,7 @@ def prepared(base: Path) -> tuple[World, PlanRecord]:
     world = World(base)
     world.export = b"PLAN.md"
     engine = world.engine()
-    talk = engine.sessions.start("Rename it", "plan")
+    talk = planned(engine, engine.sessions.start("Rename it", "plan"))
     record = engine.plans.write(engine.plans.repository().load(talk.plan_id), TEXT)
     record = engine.approvals.propose(record)
     return world, engine.approvals.approve(record, record.digest, "", "test")

@@ -4,6 +4,7 @@ import pytest
 from tests.runs.test_permits import apply as permit
 from tests.runs.test_permits import undo, write
 from tests.support.engine import World
+from tests.support.session import planned
 
 from assent.agent.session_repository import SessionRepository
 from assent.agent.text_plan_builds import BUILD_ENDED, BUILD_RULES, build_contract, plan_steps
@@ -165,7 +166,7 @@ def _session(world: World, record: PlanRecord) -> SessionRecord:
 
 def test_the_end_completes_the_plan_and_puts_the_mode_back(world: World) -> None:
     engine = world.engine()
-    talk = engine.sessions.start("Rename it", "plan")
+    talk = planned(engine, engine.sessions.start("Rename it", "plan"))
     record = engine.plans.repository().load(talk.plan_id)
     record = engine.approvals.propose(engine.plans.write(record, TEXT))
     record = engine.approvals.approve(record, record.digest, "", "test")
@@ -184,7 +185,7 @@ def test_the_end_completes_the_plan_and_puts_the_mode_back(world: World) -> None
 
 def test_a_mode_that_the_person_chose_meanwhile_stays(world: World) -> None:
     engine = world.engine()
-    talk = engine.sessions.start("Rename it", "plan")
+    talk = planned(engine, engine.sessions.start("Rename it", "plan"))
     record = engine.approvals.propose(
         engine.plans.write(engine.plans.repository().load(talk.plan_id), TEXT)
     )
@@ -290,7 +291,7 @@ def test_a_build_without_a_change_did_nothing_and_completes_the_plan(world: Worl
 def test_a_build_neutralises_what_was_said_about_planning(world: World) -> None:
     """The session was told that nothing changes on disk; nobody switched its mode but the build."""
     engine = world.engine()
-    talk = engine.sessions.start("Rename it", "plan")
+    talk = planned(engine, engine.sessions.start("Rename it", "plan"))
     plan = engine.plans.write(engine.plans.repository().load(talk.plan_id), TEXT)
     record = engine.approvals.propose(plan)
     record = engine.approvals.approve(record, record.digest, "", "test")

@@ -291,7 +291,7 @@ def _check_opens(world: World) -> None:
 def test_what_was_staged_before_a_crash_is_told(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "plan")
     with pytest.raises(Cut):
-        for _ in world.engine(Mortal(world, 5)).sessions.work(
+        for _ in world.engine(Mortal(world, 8)).sessions.work(
             record, Script([write("a")]), tooling()
         ):
             pass
@@ -301,6 +301,38 @@ def test_what_was_staged_before_a_crash_is_told(world: World) -> None:
     assert told(world, record, "staged") == [
         staged_text([WriteFile(b"a", None, FileState("", 0, 0))])
     ]
+
+
+@pytest.mark.parametrize("moment", range(2, 9))
+def test_a_process_that_dies_while_it_makes_the_plan_leaves_one_plan(
+    world: World, moment: int
+) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    with pytest.raises(Cut):
+        for _ in world.engine(Mortal(world, moment)).sessions.work(
+            record, Script([write("a")]), tooling()
+        ):
+            pass
+    assert len(world.engine().plans.all()) == (moment > 3)  # by its file, at least
+    record = world.engine().sessions.say(record, "Go on.")
+    record = work(world, record, Script([write("a")], "Done."))
+    [plan] = world.engine().plans.all()
+    assert (record.plan_id, plan.session, plan.state) == (plan.plan_id, record.slug, "DRAFTING")
+    assert [op.path for op in world.engine().plans.operations(plan)] == [b"a"]
+    assert world.engine().plans.find() == plan
+
+
+def test_a_process_that_dies_before_a_plan_is_on_record_leaves_its_file(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    with pytest.raises(Cut):
+        for _ in world.engine(Mortal(world, 4)).sessions.work(
+            record, Script([write("a")]), tooling()
+        ):
+            pass
+    [file] = world.root.glob(".opencode/plans/*/PLAN_*.md")
+    [plan] = world.engine().plans.all()  # which takes the file in
+    record = work(world, world.engine().sessions.say(record, "Go on."), Script([write("a")], "End"))
+    assert (record.plan_id, world.root / plan.path.decode()) == (plan.plan_id, file)
 
 
 def test_opening_a_turn_settles_an_unfinished_run(world: World) -> None:

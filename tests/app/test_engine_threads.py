@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.support.session import Script, tooling
+from tests.support.session import Script, planned, tooling
 
 from assent.agent import services, sessions
 from assent.app.engine import Engine
@@ -116,7 +116,7 @@ def test_a_face_looks_while_others_talk_stage_and_remember(engine: Engine) -> No
 
     def muse() -> None:
         for n in range(3):  # only words: the plan's file is made, and taken away again
-            record = engine.sessions.start(f"Only words {n}", "plan")
+            record = planned(engine, engine.sessions.start(f"Only words {n}", "plan"))
             for _ in engine.sessions.work(record, Script("Words."), tooling()):
                 pass
 

@@ -300,13 +300,19 @@ def test_before_anything_is_staged_there_is_nothing_to_take_out(code: World) -> 
     seen = played(
         code, [("unstage", {"ids": ["abc"]}), ("draft", {}), ("unstage", {"ids": []})], "Done."
     )
-    assert seen.results[0].splitlines() == [
+    assert seen.results[0] == "There is no draft yet. Nothing was taken out."
+    assert seen.results[1] == "Nothing is staged."
+    assert "ids: must not be empty" in seen.results[2]
+
+
+def test_what_was_never_staged_cannot_be_taken_out(code: World) -> None:
+    plan = ("write_plan", {"text": "# A plan\n\n## Goal\n\nNothing yet.\n"})
+    seen = played(code, [plan], [("unstage", {"ids": ["abc"]})], "Done.")
+    assert seen.results[1].splitlines() == [
         "Not taken out: abc: nothing in the draft has this id; an operation that was changed has a "
         "new one.",
         "Nothing is staged.",
     ]
-    assert seen.results[1] == "Nothing is staged."
-    assert "ids: must not be empty" in seen.results[2]
 
 
 def test_what_was_taken_out_can_be_edited_again_without_reading(code: World) -> None:

@@ -196,4 +196,4 @@ def test_f14_a_planning_command_that_a_crash_interrupted_says_so_when_the_sessio
     lost, ran = [one["body"]["result"] for one in rows if one["kind"] == "call_ended"]
     assert (lost["text"], lost["failed"]) == (LOST_PLANNING, True)
     assert "nothing real changed" in ran["text"]
-    assert world.ok("stage", "list")["operations"] == []
+    assert world.ok("plan", "list")["plans"] == []

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.support.engine import PassedOn, RacingStore, World
-from tests.support.session import Script, work
+from tests.support.session import Script, planned, work
 
 from assent.core.errors import StoreError
 from assent.core.event import NotesCarried, PlanCreated, StoredEvent
@@ -75,7 +75,7 @@ def test_g11_the_plan_and_the_record_of_its_notes_are_one_transaction(noted: Wor
 
 
 def test_g11_a_session_that_goes_on_under_another_name_takes_the_notes_along(noted: World) -> None:
-    record = noted.engine().sessions.start("Go on", "plan")
+    record = planned(noted.engine(), noted.engine().sessions.start("Go on", "plan"))
     first = noted.engine().plans.find()
     assert NOTE in text(noted, first)
     work(noted, record, Script([("write_plan", {"text": "# Mine\n", "name": "other"})], "Done."))

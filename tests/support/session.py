@@ -6,7 +6,10 @@ from typing import Any
 import msgspec
 from tests.support.engine import World
 
+from assent.agent.effects import SessionPlans
+from assent.agent.permission_request import drain
 from assent.agent.services import ToolEnvironment
+from assent.app.engine import Engine
 from assent.core.digest import sha256
 from assent.core.event import StoredEvent
 from assent.core.llm import (
@@ -25,6 +28,7 @@ from assent.core.session.event import (
     PartSaid,
     Question,
     RiskLevel,
+    SessionEvent,
     StepEnded,
     StepStarted,
     Todo,
@@ -335,6 +339,13 @@ def turn(
     """Starts a session in plan mode and runs its first turn."""
     record = world.engine().sessions.start(goal, "plan")
     return work(world, record, Script(*answers), person)
+
+
+def planned(engine: Engine, record: SessionRecord) -> SessionRecord:
+    """Makes a session's plan, as its first call that needs one does."""
+    made: list[SessionEvent] = []
+    drain(SessionPlans(engine._services).plan(record), made.append)
+    return engine.sessions.repository().append(record, *made)[0]
 
 
 def results(world: World, record: SessionRecord) -> list[ToolResult]:

@@ -71,7 +71,8 @@ def test_f92_what_a_model_says_in_pieces_is_masked_as_a_whole(world: World) -> N
 
 
 def test_a_turn_is_heard_live_and_what_is_recorded_comes_again(world: World) -> None:
-    script(world, turn("Hello there"))
+    write = ("write", {"path": "a.txt", "content": "x\n"})
+    script(world, turn("Hello there", write), turn("It is planned."))
     with served(world) as server:
         browser = server.browser()
         with stream(browser) as heard:

@@ -112,7 +112,11 @@ class SessionPlans:
                 )
             return (yield from self._renamed(record, plan, name))
         made = self._made(record, name or plan_name_of(record.goal or record.title))
+        # Before anything is put into it: a session whose process dies then knows its plan.
         yield self._services.link(made)
+        if record.todos:
+            text = self._services.plans.live_text(made) or b""
+            self._services.projections.todos(made, text, record.todos)
         yield from self._told(record, plan, made)
         return made
 
@@ -186,7 +190,8 @@ class SessionPlans:
                 return self._services.plans.select(known[name])
             n += 1
             name = f"{wanted}_{n}"
-        return self._services.plans.new(name, record.slug, record.goal)
+        # That the session works on it is recorded next, and waited for.
+        return self._services.plans.new(name, record.slug, record.goal, synced=False)
 
 
 def _plain(name: str) -> str:

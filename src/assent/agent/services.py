@@ -140,7 +140,7 @@ class AgentServices(msgspec.Struct, frozen=True):
 
     def link(self, plan: PlanRecord | None) -> PlanLink:
         """Returns a marker that the session's model knows everything that happened until now."""
-        home = self.workspaces.open()
+        home = self.workspaces.open(marked=False)  # a plan has marked it
         if plan is None:
             return plan_link("", 0, home.seq)
         return plan_link(plan.plan_id, plan.seq, home.seq, plan.option)

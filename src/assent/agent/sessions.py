@@ -26,7 +26,7 @@ from assent.agent.session_repository import SessionLookup, SessionOutputs, Sessi
 from assent.agent.turns import SessionTurn, last_turn_end, retry_message
 from assent.core.errors import AssentError, IllegalState, Interrupted, NotFound, UsageError
 from assent.core.event import PlanRejected, StoredEvent
-from assent.core.ids import plan_name_of, slug
+from assent.core.ids import slug
 from assent.core.llm import ImagePart, StreamDelta, TextPart, TokenUsage
 from assent.core.permission.mode import Mode, default_agent, effective_mode, resolve_mode
 from assent.core.permission.rule import PathLimits
@@ -146,9 +146,12 @@ class Sessions(SessionLookup):
         images: Sequence[ImagePart] = (),
         typed: UserTyped = NOTHING_TYPED,
     ) -> SessionRecord:
-        """Starts a session in a mode with the goal as its message; plan mode adds a plan file."""
+        """Starts a session in a mode with the goal as its message.
+
+        A plan is made by the first call that needs one (decision 0088).
+        """
         mode, custom = resolve_mode(name, self._services.config.modes)
-        self._services.workspaces.open()
+        self._open_workspace(mode)
         diary = self.repository()
         aim, session = _aim(goal), self._clock.new_id()
         heard = (
@@ -157,15 +160,12 @@ class Sessions(SessionLookup):
             else []
         )
         with self._slug(diary, aim) as slug:
-            plan = None
-            if mode == "plan" and aim:
-                plan = self._services.plans.new(plan_name_of(aim), slug, aim, synced=False)
             started = SessionStarted(session, diary.workspace, slug, mode, aim, custom=custom)
-            first: list[SessionEvent] = [started, self._services.link(plan)]
+            first: list[SessionEvent] = [started, self._services.link(None)]
             record = _folded(first, self._clock.now())
             if aim:
                 said = self._message(record, goal, agent, model, images)
-                told = self._reminder(record, plan, said, self.top_level(record, said.agent))
+                told = self._reminder(record, None, said, self.top_level(record, said.agent))
                 first += [told, *heard, *self._with_files(said, typed)]
             return diary.start(*first)
 
@@ -237,6 +237,7 @@ class Sessions(SessionLookup):
         mode, custom = resolve_mode(name, place.modes)
         if (record.mode, record.custom) == (mode, custom):
             return ()
+        self._open_workspace(mode)
         switch = ModeSwitch(mode, reason, staging=place.staging, custom=custom, modes=place.modes)
         return mode_events(record, switch, self._clock.new_id())
 
@@ -281,6 +282,7 @@ class Sessions(SessionLookup):
             synthetic="mode",
             model=record.model,
         )
+        self._open_workspace(mode)
         copied = fork_events(record, without_rewound(diary.read(record.session)))
         with self._slug(diary, record.slug) as name:
             started = SessionStarted(
@@ -527,6 +529,10 @@ class Sessions(SessionLookup):
         if current.deleted:
             raise NotFound(f"Session {record.slug} was deleted.", "assent sessions list")
         return current
+
+    def _open_workspace(self, mode: Mode) -> None:
+        """Opens the workspace for work in a mode: what changes files marks it, as a plan does."""
+        self._services.workspaces.open(marked=mode != "plan")
 
     def _message(
         self,

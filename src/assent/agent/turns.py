@@ -378,7 +378,8 @@ class SessionTurn:
             self._services.plans.delete([plan])
             yield from self.append_events(self._services.link(None))
             self._services.projections.forget(plan.plan_id)
-            self._services.workspaces.tidy()
+            if self._record.mode == "plan":  # in others, files were changed that can be undone
+                self._services.workspaces.tidy()
 
     def _abandoned(self) -> list[SessionEvent]:
         """Returns the ends of what a process left open when it died."""

@@ -442,9 +442,13 @@ class WorkspaceRepository:
                 return home.root
         return b""
 
-    def open(self) -> WorkspaceRecord:
-        """Returns the folder's workspace; creates one before the first plan."""
-        known = None if self._marks else self.find()
+    def open(self, *, marked: bool = True) -> WorkspaceRecord:
+        """Returns the folder's workspace; creates one before the first session or plan.
+
+        With `marked` its marker is written, too: where something of the workspace is on record
+        that is to be found again after the folder was moved. What is only said needs none.
+        """
+        known = None if marked and self._marks else self.find()
         if known is not None:
             return known
         with self._alone:
@@ -454,8 +458,9 @@ class WorkspaceRepository:
                 with suppress(
                     ConcurrentChange
                 ):  # another process minted one, perhaps this folder's
-                    home = self.find() or self._minted(minted)
-            self._mark(home)
+                    home = self.find() or self._minted(minted, marked=marked)
+            if marked:
+                self._mark(home)
             return home
 
     def tidy(self) -> None:
@@ -476,6 +481,7 @@ class WorkspaceRepository:
         projection = self._ports.projection
         try:
             if projection.marker() != home.workspace:
+                projection.prepare()  # git does not list the marker
                 projection.write_marker(home.workspace)
         except AssentError as error:
             self.warnings.append(
@@ -483,7 +489,7 @@ class WorkspaceRepository:
                 "Move the file away and Assent writes a new one."
             )
 
-    def _minted(self, before: int) -> WorkspaceRecord:
+    def _minted(self, before: int, *, marked: bool) -> WorkspaceRecord:
         """Mints an id, unless another process has minted one since there were `before`."""
         config = self._config
         minted = WorkspaceMinted(self._ports.clock.new_id(), config.recorded_root, config.inode)
@@ -491,7 +497,8 @@ class WorkspaceRepository:
         home = _folded(new, minted)
         own = self._batch(new, home, minted)
         self._ports.store.append(own, EventBatch(INDEX_STREAM, before, own.at, (minted,)))
-        self._ports.projection.prepare()
+        if marked:
+            self._ports.projection.prepare()
         return home
 
     def select(self, plan_id: str, *, chosen: bool = False, synced: bool = True) -> None:
