@@ -62,8 +62,11 @@ class Stage(World):
         return [event["kind"] for event in self.ok("log")["events"]]
 
     def staged(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.ok("stage", "list")["operations"]
-        return found
+        """What is staged in any plan; a session in which nothing was staged has none."""
+        plans = [plan["plan_id"] for plan in self.ok("plan", "list", "--all")["plans"]]
+        return [
+            op for plan in plans for op in self.ok("stage", "list", "--plan", plan)["operations"]
+        ]
 
 
 def events(answer: Answer) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.session import planned
 from tests.tui.widget_app import Sight, shown
 
 from assent.app.engine import Engine
@@ -36,7 +37,8 @@ class Here:
         self.root.mkdir()
         (base / "state").mkdir()
         self.engine: Engine = open_engine_fixture(EngineFixture(self.root, base / "state"))
-        self.session: SessionRecord = self.engine.sessions.start("Fix the parser", "plan")
+        started = self.engine.sessions.start("Fix the parser", "plan")
+        self.session: SessionRecord = planned(self.engine, started)
         self.side = Sidebar()
 
     @property
