@@ -75,6 +75,29 @@ IN_STREAM: dict[str, type[ModelError]] = {
 }
 
 
+IMAGE_WORDS = (
+    "No endpoints found that support image input",
+    "Invalid content type: image input is not supported by this model",
+    "This model does not support image inputs",
+    "model 'x' is unable to process: images are not supported",
+    "The model does not have vision capabilities",
+)
+
+
+@pytest.mark.parametrize("words", IMAGE_WORDS)
+@pytest.mark.parametrize("status", [400, 404, 415, 422])
+def test_a_model_that_takes_no_image_is_told_apart(status: int, words: str) -> None:
+    error = http_status_error(WHO, status, {}, body(words), NOW)
+    assert "rejected an image for" in error.message
+    assert error.next == "assent config set 'models.\"acme/m-1\".images' false"
+
+
+@pytest.mark.parametrize("words", ["Invalid image: cannot be decoded", "Model not found", ""])
+def test_what_else_is_said_of_images_is_another_error(words: str) -> None:
+    error = http_status_error(WHO, 400, {}, body(words), NOW)
+    assert "rejected an image" not in error.message
+
+
 @pytest.mark.parametrize(("kind", "wanted"), IN_STREAM.items())
 def test_an_error_in_the_middle(kind: str, wanted: type[ModelError]) -> None:
     assert type(stream_error(WHO, ResponseFailed(kind, "told"))) is wanted

@@ -151,6 +151,22 @@ def test_the_catalogue_knows_its_defaults_and_dated_names() -> None:
     assert catalog.find("groq", "x") == ModelInfo("groq", "x")
 
 
+def test_the_catalogue_knows_which_models_see_images() -> None:
+    settings = {
+        "groq/x": ModelSettings(images=False),
+        "groq/gpt-oss-20b": ModelSettings(images=True),
+    }
+    catalog = ModelCatalog(settings)
+    seen = {
+        "anthropic/claude-sonnet-5-5": True, "openai/gpt-5-2025-08-07": True, "groq/x": False,
+        "groq/gpt-oss-20b": True, "groq/openai/gpt-oss-120b": False, "openai/o3-mini": False,
+        "ollama/llama3.1:8b": False, "ollama/llama3.2-vision": None, "groq/y": None,
+        "groq/llama-3.3-70b-versatile": False, "ollama/qwen2.5-coder:7b": False,
+        "ollama/qwen2.5vl": None, "ollama/deepseek-r1:14b": False, "deepseek/deepseek-chat": None,
+    }  # fmt: skip
+    assert {name: catalog.find(*name.split("/", 1)).images for name in seen} == seen
+
+
 def test_the_catalogue_can_be_extended_and_corrected() -> None:
     prices = Prices(1, 2, 3, 4)
     catalog = ModelCatalog(

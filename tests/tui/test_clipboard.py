@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from tests.cli.scripts import turn
+from tests.llm.server import Turn, serving
+from tests.llm.wire_responses import Reply
 from tests.support.clipboards import JPEG, PNG, Clipboard
 from tests.tui.harness import Seat, Stage
 from tests.tui.test_attachments import attached
@@ -10,6 +12,7 @@ from tests.tui.test_queued_messages import YOLO, gated, waiting, working
 
 from assent.core.llm import MAX_IMAGE_BYTES, ImagePart
 from assent.sandbox.clipboard import ATTACH_A_FILE, NO_IMAGE, NO_PROGRAM, NOT_AN_IMAGE, TOO_LARGE
+from assent.tui.host import StartOptions
 from assent.tui.prompt.input import IMAGE_NOTE, NO_SHELL_IMAGE, TOO_MANY_IMAGES
 
 
@@ -180,3 +183,27 @@ def test_an_image_waits_with_its_message_and_comes_back_with_it(
         assert images(seat) == [ImagePart("image/png", PNG)]
 
     stage.show(act)
+
+
+def test_a_model_that_cannot_see_is_offered_no_image(stage: Stage, tmp_path: Path) -> None:
+    program = clipboard(stage, tmp_path)
+    program.put(image_png=PNG)
+    with serving(Turn(Reply("I see nothing."))) as server:
+        config = f'[providers.test]\nbase_url = "{server.url}/v1"\n'
+        config += '[models."test/blind"]\nimages = false\n'
+        stage.config.write_text(stage.config.read_text("utf-8") + config, encoding="utf-8")
+
+        async def act(seat: Seat) -> None:
+            await seat.press("ctrl+v")
+            await seat.shows("test/blind cannot see images.")
+            await seat.shows("next: /model")
+            assert seat.app.prompt.text == ""
+            assert program.calls == []
+            seat.app.say("Look at @shot.png")
+            await seat.shows("the message was not sent to it")
+            await seat.shows("next: /model")
+            await seat.rest()
+            assert [one.line for one in server.heard if one.line.startswith("POST")] == []
+
+        stage.put("shot.png", PNG)
+        stage.show(act, StartOptions(model="test/blind"), size=(160, 40))

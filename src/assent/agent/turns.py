@@ -38,7 +38,13 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.record import SessionRecord, with_current_mode
-from assent.core.session.transcript import LOST, LOST_PLANNING, OfferedTools, Transcript
+from assent.core.session.transcript import (
+    LOST,
+    LOST_PLANNING,
+    NewImages,
+    OfferedTools,
+    Transcript,
+)
 from assent.core.tool import UNSTAGED, PermissionContext
 from assent.planning.ports import NoHookRunner
 from assent.ports.cancellation import CancelToken
@@ -82,6 +88,7 @@ class SessionTurn:
         self._seen_before: dict[str, set[str]] = {}  # may be back, as the model was told
         self._mentions: dict[str, tuple[str, ...]] = {}  # that are not attached yet, by message
         self._is_unread = False  # the user has said something that no step has read
+        self._new_images = NewImages()
         self._over = False
         self._plan: PlanRecord | None = None
         self._plan_is_known = False
@@ -114,6 +121,10 @@ class SessionTurn:
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
         return self._transcript.messages
+
+    @property
+    def has_new_images(self) -> bool:
+        return self._new_images.found
 
     @property
     def is_over(self) -> bool:
@@ -446,6 +457,7 @@ class SessionTurn:
     def _count(self, event: EventBody) -> None:
         self._transcript.add(event)
         self._offered.add(event)
+        self._new_images.add(event)
         match event:
             case PlanLinked():
                 self._plan_is_known = False

@@ -50,6 +50,7 @@ class AvailableModel(msgspec.Struct, frozen=True):
     context: int = 0
     output: int = 0
     default: bool = False
+    images: bool | None = None  # whether it can see images, where that is known
 
 
 class StoredKeys:
@@ -99,8 +100,9 @@ class ModelRegistry:
         model = self._asked(account, known)
         retrying = RetryingModel(model, self._settings.retry, random=_chance)
         return OpenedModel(
-            retrying, known.full, known.context, known.output, known.prices, model.connect_early
-        )
+            retrying, known.full, known.context, known.output, known.prices, model.connect_early,
+            known.images is not False,
+        )  # fmt: skip
 
     def _choose(self, name: str) -> tuple[ProviderAccount, ModelInfo]:
         """Chooses; where a stored key could not be read, its absence is not the user's error."""
@@ -174,7 +176,10 @@ class ModelRegistry:
         return [self._catalog.find(account.name, name) for name in self._names_at(account)]
 
     def _row(self, account: ProviderAccount, known: ModelInfo) -> AvailableModel:
-        return AvailableModel(known.full, account.name, _why(account), known.context, known.output)
+        return AvailableModel(
+            known.full, account.name, _why(account), known.context, known.output,
+            images=known.images,
+        )  # fmt: skip
 
     def _names_at(self, account: ProviderAccount) -> list[str]:
         """Asks a server once; one that is only guessed gets a short timeout."""

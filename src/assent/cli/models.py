@@ -53,7 +53,8 @@ def models_lines(rows: Sequence[dict[str, Any]]) -> Iterable[Line]:
 
 def _limits(row: dict[str, Any]) -> str:
     words = ((row["context"], "context"), (row["output"], "output"))
-    return ", ".join(f"{word} {number:,}" for number, word in words if number)
+    limits = [f"{word} {number:,}" for number, word in words if number]
+    return ", ".join([*limits, *(["no images"] if row["images"] is False else [])])
 
 
 @click.group(epilog=examples("assent models list\nassent models ask openai 'What is a monad?'"))

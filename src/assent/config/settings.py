@@ -304,6 +304,7 @@ MEANINGS = {
     'models."PROVIDER/MODEL".output': "maximum output tokens; 0: use the known value (if trusted)",
     'models."PROVIDER/MODEL".prices': "dollars per million tokens, as input, output, cache_read, "
     "cache_write (if trusted)",
+    'models."PROVIDER/MODEL".images': "false: it cannot see images; true: it can (if trusted)",
     "retry.first_s": "seconds before the first retry; doubles with each further one (if trusted)",
     "retry.max_s": "maximum seconds between retries, unless the server asks for more (if trusted)",
     "retry.tries": "maximum attempts per request (if trusted)",

@@ -232,6 +232,7 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Annotated[int, msgspec.Meta(ge=0)] = 0
     output: Annotated[int, msgspec.Meta(ge=0)] = 0
     prices: Prices | None = None
+    images: bool | None = None
 
 
 def may_choose(own: str, wish: str) -> bool:

@@ -160,6 +160,12 @@ def usable_accounts(found: Iterable[ProviderAccount]) -> list[ProviderAccount]:
 
 _VERSION = r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$"
 _REASONS = r"o[1-9]|gpt-[5-9](?!.*chat)|codex"  # of OpenAI's; others are not asked
+# Whoever serves them, possibly behind the name of who made them; a name that may come to mean
+# another model is not among them.
+_TEXT_ONLY = (
+    r"(?i)(?:.*/)?(?:(?:chat)?gpt-oss|gpt-3\.5|o1-mini|o3-mini|codestral|codellama|deepseek-(?:r1|v3)"
+    r"|llama-?3(?:\.[13])?[-:](?!.*vision)|qwen(?:2\.5|3)?-?coder)"
+)
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
@@ -170,6 +176,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     context: int = 0
     output: int = 0
     prices: Prices | None = None
+    images: bool | None = None  # whether it can see images, where that is known
 
     @property
     def full(self) -> str:
@@ -182,6 +189,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
 
 
 # Name, context, output, then dollars for a million tokens: input, output, cache read, cache write.
+# All of them can see images.
 # Prices that depend on the length of a request are left out, and so are unconfirmed limits.
 _ANTHROPIC = (
     ("claude-sonnet-5-5", 1_000_000, 128_000, 2, 10, 0.1, 2.5),
@@ -228,7 +236,9 @@ class ModelCatalog:
 
     def __init__(self, added: Mapping[str, ModelSettings] | None = None) -> None:
         self._known = {
-            f"{provider}/{name}": ModelInfo(provider, name, context, output, _prices(rest))
+            f"{provider}/{name}": ModelInfo(
+                provider, name, context, output, _prices(rest), images=True
+            )
             for provider, rows in _ROWS.items()
             for name, context, output, *rest in rows
         }
@@ -246,7 +256,8 @@ class ModelCatalog:
         base = re.sub(_VERSION, "", name)
         if found is None and base != name and f"{provider}/{base}" in self._known:
             found = msgspec.structs.replace(self._known[f"{provider}/{base}"], name=name)
-        return found or ModelInfo(provider, name)
+        text_only = False if re.match(_TEXT_ONLY, name) else None
+        return found or ModelInfo(provider, name, images=text_only)
 
     def providers_of(self, name: str) -> list[str]:
         """Returns the providers that have a model of this name."""
@@ -264,6 +275,7 @@ def _corrected(known: ModelInfo, more: ModelSettings) -> ModelInfo:
         more.context or known.context,
         more.output or known.output,
         more.prices or known.prices,
+        known.images if more.images is None else more.images,
     )
 
 

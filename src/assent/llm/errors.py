@@ -26,6 +26,12 @@ _OVERFLOW = (
 _NO_MONEY = (
     r"(?i)insufficient_quota|credit balance|insufficient (balance|credits|funds)|billing_error"
 )
+_NO_IMAGES = (
+    r"(?i)images?\b.{0,40}(not (be )?(support|allow|accept|available)|unsupported)"
+    r"|no .{0,40}image input|(not|n't) (support|accept|have) .{0,30}(image|vision)"
+    r"|(unsupported|unknown) .{0,60}image|multimodal .{0,30}not"
+)
+_NOT_SEEN = {400, 404, 415, 422}
 _RETRY = {408, 409, 425, 429, *range(500, 600)}
 _REASONS = {
     408: "timed out",
@@ -127,6 +133,10 @@ def _sorted(who: ErrorContext, status: int, words: str, too_long: bool, after: f
     if status in _RETRY:
         reason = _REASONS.get(status, "returned an error")
         return Unavailable(f"{who.provider} {reason} ({status}): {words}.", "", after)
+    if status in _NOT_SEEN and re.search(_NO_IMAGES, words):
+        name = f"{who.provider}/{who.model}"
+        told = f"{who.provider} rejected an image for {who.model} ({status}): {words}."
+        return ModelError(told, f"assent config set 'models.\"{name}\".images' false")
     if status == _MISSING:
         told = f"{who.provider}: model {who.model} not found at {who.origin}: {words}."
         return ModelError(told, LIST)

@@ -156,6 +156,7 @@ class OpenedModel(msgspec.Struct, frozen=True):
     output: int = 0
     prices: Prices | None = None
     warm: Callable[[], None] | None = None  # opens the connection ahead of the first request
+    sees_images: bool = True  # also where it is not known
 
 
 class FetchResponse(msgspec.Struct, frozen=True):

@@ -36,6 +36,10 @@ class Turn(Protocol):
         """The messages that the model reads; the same message is the same object in every step."""
 
     @property
+    def has_new_images(self) -> bool:
+        """Whether the user sent an image that no step and no earlier turn had."""
+
+    @property
     def is_over(self) -> bool:
         """Whether a call ended the turn."""
 

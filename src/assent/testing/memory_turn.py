@@ -17,7 +17,7 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.record import SessionRecord, fold_session
-from assent.core.session.transcript import Transcript
+from assent.core.session.transcript import NewImages, Transcript
 from assent.core.tool import missing_tools
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -47,6 +47,7 @@ class MemoryTurn:
         self._tools = dict(tools or {})
         self._agents = {"plan": Agent("plan"), "build": Agent("build"), **(agents or {})}
         self._transcript = Transcript()
+        self._new_images = NewImages()
         self._record: SessionRecord | None = None
         self._over = False
         self._held: tuple[SessionEvent, ...] = ()
@@ -66,6 +67,10 @@ class MemoryTurn:
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
         return self._transcript.messages
+
+    @property
+    def has_new_images(self) -> bool:
+        return self._new_images.found
 
     @property
     def is_over(self) -> bool:
@@ -99,6 +104,7 @@ class MemoryTurn:
             self._record = fold_session(self._record, event, seq, AT)
             if event not in held:
                 self._transcript.add(event)
+                self._new_images.add(event)
             recorded.append(StoredEvent(seq, "session/w1/s1", seq, AT, event))
         return tuple(recorded)
 
@@ -106,6 +112,7 @@ class MemoryTurn:
         self._held += events
         for event in events:
             self._transcript.add(event)
+            self._new_images.add(event)
 
     def read_new_messages(self) -> tuple[StoredEvent, ...]:
         news, self.news = self.news, []

@@ -5,6 +5,7 @@ from math import inf
 from time import monotonic
 from typing import Final
 
+from assent.core.llm import ImagePart
 from assent.core.permission.mode import MODES, CustomModes
 from assent.render.lines import Line
 from assent.tui.context import AppContext, PanelScreen
@@ -163,7 +164,12 @@ def has_pending_question(app: AppContext) -> bool:
 
 def paste_image(app: AppContext) -> None:
     """Attaches the image in the clipboard to the message that is typed."""
-    app.tasks.run(READING_CLIPBOARD, app.host.clipboard_image, app.prompt.attach_image)
+
+    def read() -> ImagePart:
+        app.session_controller.check_images()
+        return app.host.clipboard_image()
+
+    app.tasks.run(READING_CLIPBOARD, read, app.prompt.attach_image)
 
 
 def is_covered(app: AppContext) -> bool:

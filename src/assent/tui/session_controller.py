@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy, ConcurrentChange, Interrupted, UsageError
-from assent.core.permission.mode import MODES, Mode, resolve_mode
+from assent.core.permission.mode import MODES, Mode, default_agent, resolve_mode
 from assent.core.session.event import AttachedFile, Question, TurnEnded, UserTyped
 from assent.core.session.record import SessionRecord
 from assent.render.questions import NotificationFilter
@@ -75,6 +75,7 @@ BUILT = "The build stopped early. Its changes are kept, and continuing needs no 
 
 OTHER_MODE = "The mode was changed to {} elsewhere. Your message was not sent."
 REPEAT_HINT = "send it again to continue in this mode"
+NO_IMAGES = "{name} cannot see images. Choose a model that can, or describe what is in it."
 NOTED = "This session is in use elsewhere; your message is queued."
 LATER = "send `continue` when it is idle"
 
@@ -228,6 +229,21 @@ class SessionController:
         """Keeps a message for the next step of the turn that is driven."""
         self.queued.add(words, typed, images)
         self._messages.work(self._store_queued)
+
+    def check_images(self) -> None:
+        """Refuses an image if the model of the next message cannot see any; in a thread."""
+        record = self.record
+        try:
+            work = self._opened()
+            mode = record.mode if record else self.base(self.mode)
+            agent = self.agent or (record.agent if record else "") or default_agent(mode)
+            own = work.tools.agents[agent].model if agent in work.tools.agents else ""
+            chosen = self.model or (record.model if record else "") or own
+            opened = work.models.open(chosen or self.shown_model)
+        except AssentError:
+            return  # which the message will say
+        if not opened.sees_images:
+            raise UsageError(NO_IMAGES.format(name=opened.name), "/model")
 
     def say_queued(self) -> None:
         """Says what waits, and drives the turn that follows."""

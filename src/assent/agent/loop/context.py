@@ -36,7 +36,7 @@ from assent.core.session.event import (
     StepStarted,
 )
 from assent.core.session.record import SessionRecord
-from assent.core.session.transcript import INSTRUCTIONS, SUMMARY, is_prunable
+from assent.core.session.transcript import INSTRUCTIONS, SUMMARY, UnseenImages, is_prunable
 from assent.ports import OpenedModel
 from assent.ports.session import Turn
 
@@ -368,6 +368,7 @@ class ModelRequests:
         self._used = 0  # tokens of the newest request, about
         self._stuck = False  # the context stays full, whatever is summarised
         self._step: ModelStep | None = None
+        self._unseen: tuple[str, UnseenImages] | None = None  # for a model that sees none
         # The system prompt, with what it was made of.
         self._told: tuple[tuple[Agent, str, frozenset[str]], tuple[str, ...]] | None = None
 
@@ -471,12 +472,18 @@ class ModelRequests:
         turn = self._turn
         return ModelRequest(
             self._system(opened),
-            turn.messages,
+            turn.messages if opened.sees_images else self._without_images(opened),
             turn.available_tools(),
             kind=turn.agent.name if turn.record.parent else "main",
             turn=number,
             temperature=turn.agent.temperature,
         )
+
+    def _without_images(self, opened: OpenedModel) -> tuple[ChatMessage, ...]:
+        """Returns the messages for a model that cannot see the images of earlier ones."""
+        if self._unseen is None or self._unseen[0] != opened.name:
+            self._unseen = (opened.name, UnseenImages(opened.name))
+        return self._unseen[1].replaced(self._turn.messages)
 
     def _system(self, opened: OpenedModel) -> tuple[str, ...]:
         """Returns the system prompt; it only changes with the agent, the model or the mode.

@@ -88,6 +88,11 @@ def error_with_advice(error: ModelError | UsageError, mode: Mode) -> ModelError 
     return type(error)(f"{error.message} {kept_work_text(mode)}", error.next or CONTINUE_COMMAND)
 
 
+NO_IMAGES = (
+    "{name} cannot see images, so the message was not sent to it. Choose a model that can (/model, "
+    "or --model) and continue, or say it again without the image."
+)
+OTHER_MODEL_COMMAND = "assent -c --model PROVIDER/MODEL"
 STOPPED_ELSEWHERE = "Stopped from another process."
 MAX_CUT_ANSWERS = 3  # answers in a row that were too long to be carried out; then the turn is over
 
@@ -166,6 +171,8 @@ class AgentLoop:
                 return  # and has said so
             self._token.raise_if_cancelled()
             opened = self._model(turn)
+            if turn.has_new_images and not opened.sees_images:
+                raise UsageError(NO_IMAGES.format(name=opened.name), OTHER_MODEL_COMMAND)
             if spent := (yield from self._unpaid(turn, opened)):
                 yield from turn.append_events(budget_end(spent, turn.record.mode))
                 return

@@ -177,6 +177,71 @@ def _read(events: Iterable[StoredEvent]) -> _UserMessageFold:
     return hearing
 
 
+class NewImages:
+    """Whether the user sent an image that no step had yet; what an earlier turn had is past."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def add(self, event: EventBody) -> None:
+        """Takes in one more event of the session."""
+        match event:
+            case MessageAdded(parts=parts, synthetic=""):
+                self.found = self.found or any(isinstance(part, ImagePart) for part in parts)
+            case FilesAttached(files=files):
+                self.found = self.found or any(file.images for file in files)
+            case StepStarted() | TurnEnded() | SessionRewound():
+                self.found = False
+            case _:
+                pass
+
+
+NOT_SEEN: Final = "[This image ({media}) is left out: {model} cannot see images.]"
+
+
+class UnseenImages:
+    """Replaces images in messages for a model that cannot see any, by words that say so.
+
+    The same message always becomes the same object, as wires expect.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._known: dict[int, tuple[ChatMessage, ChatMessage]] = {}
+
+    def replaced(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+        """Returns messages without images."""
+        return tuple(map(self._replaced, messages))
+
+    def _replaced(self, message: ChatMessage) -> ChatMessage:
+        known = self._known.get(id(message))
+        if known is None or known[0] is not message:
+            known = self._known[id(message)] = (message, self._worded(message))
+        return known[1]
+
+    def _worded(self, message: ChatMessage) -> ChatMessage:
+        if not any(isinstance(part, ImagePart) or _shows(part) for part in message.parts):
+            return message
+        return msgspec.structs.replace(message, parts=tuple(map(self._part, message.parts)))
+
+    def _part(self, part: MessagePart) -> MessagePart:
+        match part:
+            case ImagePart():
+                return TextPart(self._words(part))
+            case ToolResult(_, text, _, images) if images:
+                words = "\n".join([text, *map(self._words, images)])
+                return msgspec.structs.replace(part, text=words, images=())
+            case _:
+                return part
+
+    def _words(self, image: ImagePart) -> str:
+        return NOT_SEEN.format(media=image.media_type, model=self._model)
+
+
+def _shows(part: MessagePart) -> bool:
+    return isinstance(part, ToolResult) and bool(part.images)
+
+
 ATTACHED: Final = "attached"
 
 

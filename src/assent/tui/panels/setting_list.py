@@ -119,7 +119,9 @@ def _model(row: dict[str, object], now: str) -> PickerRow:
     sign = "*" if name == now else " "
     reads = f"reads {token_count_text(context)}" if isinstance(context, int) and context else ""
     says = f"says {token_count_text(output)}" if isinstance(output, int) and output else ""
-    usual = "default" if row["default"] else ""
+    usual = ", ".join(
+        filter(None, ("default" * bool(row["default"]), "no images" * (row["images"] is False)))
+    )
     group = f"{visible_line(str(row['provider']))}: {visible_line(str(row['why']))}"
     return PickerRow(name, (f"{sign} {visible_line(name)}", reads, says, usual), group)
 
