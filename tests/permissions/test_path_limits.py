@@ -223,3 +223,20 @@ def test_f80_a_command_that_only_seems_to_reach_there_is_not(text: str) -> None:
         judge.decide((ResourceAccess(Action.SHELL, text),), PermissionContext("yolo")).verdict
         is Verdict.RUN
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("cp x/key.txt lib", Verdict.DENY),
+        ("cp -t lib a x/key.txt", Verdict.DENY),
+        ("mv --target-directory=lib a x/key.txt", Verdict.DENY),
+        ("install -t lib x/key.txt", Verdict.DENY),
+        ("cp x/key.txt other", Verdict.RUN),
+        ("cp -t lib a x/lock.txt", Verdict.RUN),
+    ],
+)
+def test_f80_a_file_that_is_copied_over_a_denied_one_is_denied(text: str, verdict: Verdict) -> None:
+    judge = gate({"edit": {"lib/key.txt": "deny"}})
+    decided = judge.decide((ResourceAccess(Action.SHELL, text),), PermissionContext("yolo"))
+    assert decided.verdict is verdict

@@ -76,7 +76,8 @@ def test_f79_what_a_known_wrapper_runs_is_found(text: str) -> None:
 
 
 KNOWN = (
-    "tar czf a.tgz d", "tar xf a -C d", "sed -i s/a/b/ f", "sed -i.bak -e s/a/b/ f",
+    "tar czf a.tgz d", "tar xf a -C d", "tar -cf a.tar --exclude=x d",
+    "tar --create --file=a.tar d", "sed -i s/a/b/ f", "sed -i.bak -e s/a/b/ f",
     "awk '{print $1}' a > f",
     "make -j4 test", "git rebase main", "git submodule update", "git bisect start", "git stash pop",
     "git push -u origin main", "git config user.name x", "git fetch origin", "ssh h ls",
