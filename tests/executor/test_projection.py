@@ -315,6 +315,20 @@ def test_state_is_copied_where_people_can_read_it(tmp_path: Path, own: Projectio
     }
 
 
+def test_all_copies_of_a_plan_go_and_what_is_no_copy_stays(tmp_path: Path, own: Projection) -> None:
+    for plan in ("0abc", "0def"):
+        own.write_state(plan, {"approvals.json": b"1"})
+    put(tmp_path, b".opencode/assent/plans/0def/backups/notes", b"mine")
+    own.remove_all_state("0abc")
+    own.remove_all_state("0def")
+    assert tree(tmp_path / ".opencode/assent") == {
+        b"plans": None,
+        b"plans/0def": None,
+        b"plans/0def/backups": None,
+        b"plans/0def/backups/notes": b"mine",
+    }
+
+
 def test_copies_are_not_flushed(tmp_path: Path) -> None:
     disk = WatchedDisk()
     own = LocalProjection(os.fsencode(tmp_path), disk=disk)

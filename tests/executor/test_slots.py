@@ -149,6 +149,15 @@ def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalFileWri
     assert hands.read_states([SLOT]) == {SLOT: file_state(b"new", 0o751)}
 
 
+def test_attributes_that_cannot_be_listed_by_name_are_looked_for_in_the_file(
+    tmp_path: Path,
+) -> None:
+    os.setxattr(put(tmp_path, b"old", b"old"), "user.note", b"value")
+    hands = LocalFileWriter(os.fsencode(tmp_path), failing("list_xattrs_of", errno.EACCES))
+    hands.write_slot(fill(file_state(b"new"), like=b"old"), [b"new"])
+    assert os.getxattr(os.fsencode(tmp_path) + b"/" + SLOT, "user.note") == b"value"
+
+
 def test_a_replacement_takes_over_an_access_list(tmp_path: Path, hands: LocalFileWriter) -> None:
     """Its mask stands where the group's permissions are, and the plan's mode decides about it."""
     old = put(tmp_path, b"old", b"old")
