@@ -3,12 +3,16 @@
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
+from tests.llm.server import serving
 
 from assent.app.models import ModelRegistry
 from assent.config.settings import Settings
 from assent.core.errors import ModelError
+from assent.core.llm import ChatMessage, ModelRequest, TextPart
+from assent.llm.http_client import HttpClient, wrap_tls
 
 PATIENCE = 30
 LIST = b'{"data":[{"id":"one"}]}'
@@ -52,3 +56,17 @@ def test_the_connection_that_lists_models_is_closed(
                 registry.open("openai")
         assert later.result(PATIENCE) == b"", "although the registry is still in use"
     registry.close()
+
+
+def test_turns_share_the_connections_of_a_client_that_outlives_them() -> None:
+    request = ModelRequest((), (ChatMessage("user", (TextPart("Hello"),)),))
+    with serving() as server, closing(HttpClient(wrap_tls, {})) as client:
+        environment = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
+        for _ in range(2):
+            registry = ModelRegistry(Settings(), environment, b"/", client=client)
+            assert list(registry.open("openai/m").model.stream(request))
+            registry.close()
+        own = ModelRegistry(Settings(), environment, b"/")
+        assert list(own.open("openai/m").model.stream(request))
+        own.close()
+        assert [heard.connection for heard in server.heard] == [1, 1, 2]

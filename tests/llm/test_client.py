@@ -1,6 +1,7 @@
 """Connections are kept, replaced when they died, ended at once when asked, and never doubled."""
 
 import threading
+from contextlib import closing
 
 import pytest
 from tests.llm.http_models import HELLO, NAMES, client, insecure, model, parts, shown
@@ -212,3 +213,26 @@ def test_threads_share_a_client() -> None:
 
 def _ask(server: Server, http: HttpClient, said: list[list[object]]) -> None:
     said.append([*parts(list(model(server, "anthropic", http).stream(HELLO)))])
+
+
+def test_a_connection_that_was_idle_for_long_is_not_used_again() -> None:
+    with serving() as server:
+        with closing(HttpClient(insecure, {}, kept_s=0)) as http:
+            asked = model(server, "chat", http)
+            for _ in range(2):
+                assert parts(list(asked.stream(HELLO))) == [TextPart("Hello there.")]
+        assert [heard.connection for heard in server.heard] == [1, 2]
+
+
+def test_a_client_keeps_as_many_connections_as_it_may() -> None:
+    with serving() as server:
+        with closing(HttpClient(insecure, {}, most_kept=1)) as http:
+            asked = model(server, "chat", http)
+            streams = [asked.stream(HELLO) for _ in range(2)]
+            for stream in streams:
+                next(stream)
+            for stream in streams:
+                list(stream)
+            list(asked.stream(HELLO))
+            list(asked.stream(HELLO))
+        assert [heard.connection for heard in server.heard] == [1, 2, 2, 2]

@@ -132,6 +132,10 @@ class SessionRepository:
         return changed, self._ports.store.append(batch)
 
     def _load(self, stream: str) -> SessionRecord | None:
+        # By one query, if its head is up to date, as nearly always.
+        record = decoded_head(self._ports.store.heads(stream).get(stream), _decode)
+        if record is not None:
+            return record
         record = decoded_head(self._ports.store.head(stream), _decode)
         for recorded in self._ports.store.read(stream, record.seq if record else 0):
             record = _fold(record, recorded)

@@ -81,11 +81,17 @@ class ModelRegistry:
         environment: Mapping[str, str],
         folder: bytes,
         stored: StoredKeys | None = None,
+        accounts: Mapping[str, ProviderAccount] | None = None,
+        client: HttpClient | None = None,
     ) -> None:
+        """`accounts` are those of these settings, if they are known; a `client` stays open."""
         self._settings = settings
         self._folder = Path(os.fsdecode(folder))
         self._stored = stored or StoredKeys(None)
-        self._accounts = provider_accounts(environment, settings.providers, self._stored.find)
+        self._accounts = accounts or provider_accounts(
+            environment, settings.providers, self._stored.find
+        )
+        self._shared = client
         self._catalog = ModelCatalog(settings.models)
         self._environment = environment
         self._names: dict[str, list[str]] = {}
@@ -160,7 +166,7 @@ class ModelRegistry:
             account.is_stored,
         )  # fmt: skip
         door = ProviderEndpoint(who, account.base, account.headers, account.bearer)
-        return HttpModel(_wire(account, asked), door, self._client)
+        return HttpModel(_wire(account, asked), door, self._shared or self._client)
 
     def _scripted(self, name: str) -> OpenedModel:
         from assent.llm.scripted import ScriptedModel, read_script

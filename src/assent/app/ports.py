@@ -385,13 +385,15 @@ RuleFileStamps: TypeAlias = tuple[tuple[int, ...], ...]
 _SETTLED_NS = 100_000_000
 
 
-def rule_file_stamps(root: bytes, here: AppPaths) -> RuleFileStamps | None:
+def rule_file_stamps(
+    root: bytes, here: AppPaths, more: Iterable[str] = ()
+) -> RuleFileStamps | None:
     """Returns what shows a change of any file that rules are read from, or of a folder on its way.
 
-    None if one of the files is so young that a change might not show.
+    None if one of the files, or of the paths in `more`, is so young that a change might not show.
     """
     files, folders = _rule_files(root, here)
-    stamps = [_stamp(name) for name in files]
+    stamps = [_stamp(name) for name in (*files, *more)]
     newest = max((at for found in stamps for at in found[-2:]), default=0)
     if newest > time.time_ns() - _SETTLED_NS:
         return None

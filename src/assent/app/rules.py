@@ -1,27 +1,44 @@
 """Opens the permission rules of the user, the project and the command line.
 
-It warns about names in rules and modes that do not exist.
+It warns about names in rules and modes that do not exist. Rules, settings, agents and accounts
+together are the configuration of turns, which a process that drives many of them keeps.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import cache
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
-from assent.app.ports import files_read_by, line_classifier, load_rules
-from assent.app.settings import load_settings, locate_workspace, user_paths
-from assent.config.agents import agent_folders, load_agents
+from assent.app.ports import (
+    RuleFileStamps,
+    files_read_by,
+    line_classifier,
+    load_rules,
+    rule_file_stamps,
+)
+from assent.app.settings import (
+    known_secrets,
+    load_settings,
+    locate_workspace,
+    stored_credentials,
+    user_paths,
+)
+from assent.config.agents import agent_files, agent_folders, load_agents
 from assent.config.config_file import Opener, path_text
 from assent.config.loader import PROJECT, LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.permissions import rules_in
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
+from assent.core.llm import may_choose
 from assent.core.permission.rule import WILDCARD_CHARS, PermissionPolicy, PermissionRule
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.session.agent import Agent
 from assent.core.tool import PERMISSIONS, Action, mcp_tool_name
+from assent.llm.catalog import ProviderAccount, provider_accounts
 from assent.permissions.gate import NO_COPIES, RuleGate
 from assent.tools.aliases import is_reserved_name
 from assent.tools.registry import TOOLS
@@ -153,3 +170,101 @@ def _opener() -> Opener:
     from assent.executor.disk import Disk
 
     return Disk().open
+
+
+# Everything that turns are configured by; read again only where a file changed.
+
+
+class Configuration:
+    """The settings of a workspace, and each other part as it was when it was first needed.
+
+    Raises UsageError if the settings are unusable, as each part does when it is read.
+    """
+
+    def __init__(self, root: bytes, here: AppPaths) -> None:
+        self._root = root
+        self._here = here
+        self.loaded: LoadedSettings = load_settings(root, here, lenient=False)
+
+    @cached_property
+    def agents(self) -> tuple[Mapping[str, Agent], tuple[str, ...]]:
+        """The agents, and warnings about their files.
+
+        A project's choice of model counts if the user's choice allows it.
+        """
+        places = agent_folders(self._here.config, Path.home(), self._root)
+        agents, remarks = load_agents(places, _opener())
+        own = self.loaded.settings.model
+        for name, agent in agents.items():
+            if agent.wish and may_choose(agent.model or own, agent.wish):
+                agents[name] = msgspec.structs.replace(agent, model=agent.wish)
+            elif agent.wish:
+                remark = (
+                    f"The project sets model {agent.wish} for its agent {name}, but you chose "
+                    "another provider, so it is ignored."
+                )
+                remarks = (*remarks, remark)
+        return agents, remarks
+
+    @cached_property
+    def policy(self) -> tuple[PermissionPolicy, tuple[str, ...]]:
+        """Every layer of rules but the agents' and the command line's, with warnings."""
+        return open_policy(self._root, self._here, self.loaded)
+
+    @cached_property
+    def secrets(self) -> list[str]:
+        """The secret values of settings and environment."""
+        settings = self.loaded.settings
+        servers = [server.environment for server in settings.mcp.values()]
+        return known_secrets(dict(os.environ), settings.providers, servers)
+
+    @cached_property
+    def accounts(self) -> Mapping[str, ProviderAccount] | None:
+        """The providers; None if keys are stored, which are looked up each time."""
+        if stored_credentials(self._here, self._root) is not None:
+            return None
+        return provider_accounts(dict(os.environ), self.loaded.settings.providers)
+
+
+class ConfigurationCache:
+    """Keeps the configuration of workspaces for a process that drives many turns.
+
+    What was read counts as long as every file that it came from, or could have come from, is the
+    same file, unchanged, in the same folders: that is looked at each time, so that no change is
+    noticed late. A process keeps its environment.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[bytes, AppPaths], tuple[RuleFileStamps, Configuration]] = {}
+        self._lock = Lock()
+
+    def read(self, root: bytes, here: AppPaths) -> Configuration:
+        """Returns the configuration as it is now; raises UsageError if it is unusable."""
+        stamps = configuration_stamps(root, here)  # before anything is read
+        with self._lock:
+            known = self._known.get((root, here))
+        if stamps is not None and known is not None and known[0] == stamps:
+            return known[1]
+        found = Configuration(root, here)
+        with self._lock:
+            if stamps is None:
+                self._known.pop((root, here), None)
+            else:
+                self._known[root, here] = stamps, found
+        return found
+
+
+def configuration_stamps(root: bytes, here: AppPaths) -> RuleFileStamps | None:
+    """Returns what shows a change of any file that a turn is configured by.
+
+    None if one of the files is so young that a change might not show.
+    """
+    keys, folders = _other_paths(root, here, os.path.expanduser("~"))
+    return rule_file_stamps(root, here, (keys, *agent_files(folders)))
+
+
+@cache
+def _other_paths(root: bytes, here: AppPaths, home: str) -> tuple[str, tuple[str, ...]]:
+    """Returns where keys are stored, and the folders of agents."""
+    places = agent_folders(here.config, Path(home), root)
+    return os.fspath(here.credentials), tuple(map(os.fspath, (*places.user, places.project)))

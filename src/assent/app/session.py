@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,9 +23,8 @@ from assent.agent.services import ToolEnvironment
 from assent.app.composition import engine_of
 from assent.app.engine import Engine
 from assent.app.models import ModelRegistry, StoredKeys
-from assent.app.rules import unknown_rule_warnings
+from assent.app.rules import Configuration, ConfigurationCache, unknown_rule_warnings
 from assent.app.settings import (
-    load_settings,
     locate_workspace,
     stored_credentials,
     user_paths,
@@ -33,12 +33,12 @@ from assent.app.tool_environment import InvocationOptions, WorkspaceSetup, open_
 from assent.config.agents import agent_folders, load_agents
 from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
-from assent.core.llm import may_choose
 from assent.core.paths import display_path
 from assent.core.permission.mode import Mode, default_agent, effective_mode
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.record import SessionRecord
 from assent.executor.disk import Disk
+from assent.llm.http_client import HttpClient, wrap_tls
 from assent.ports import OpenedModel
 from assent.ports.session import Asker
 from assent.workspace.git_state import current_branch
@@ -101,20 +101,61 @@ class SessionRuntime(msgspec.Struct, frozen=True):
         self.engine.close()
 
 
+MAX_KEPT = 32  # idle connections to providers; as many turns run at once
+
+
+class RuntimeCache:
+    """What a process that drives many turns keeps from one to the next.
+
+    That is what was read from files that did not change since, and connections to providers.
+    """
+
+    def __init__(self) -> None:
+        self.configurations = ConfigurationCache()
+        self._clients: dict[float, HttpClient] = {}
+        self._lock = Lock()
+
+    def client(self, idle_s: float) -> HttpClient:
+        """Returns the client of all turns that wait that long for a provider."""
+        with self._lock:
+            if idle_s not in self._clients:
+                self._clients[idle_s] = HttpClient(
+                    wrap_tls, dict(os.environ), idle_s, most_kept=MAX_KEPT
+                )
+            return self._clients[idle_s]
+
+    def close(self) -> None:
+        """Closes the connections that no turn uses."""
+        with self._lock:
+            for client in self._clients.values():
+                client.close()
+            self._clients = {}
+
+
 def open_session_runtime(
-    folder: str, asker: Asker, wanted: SessionOptions, opened: Engine | None = None
+    folder: str,
+    asker: Asker,
+    wanted: SessionOptions,
+    opened: Engine | None = None,
+    kept: RuntimeCache | None = None,
 ) -> SessionRuntime:
     """Opens everything; raises UsageError if a model is required and there is none.
 
-    A face that already has an open engine passes it in.
+    A face that already has an open engine passes it in, and one that drives many turns what it
+    keeps for them.
     """
     here = user_paths()
     cwd, root = locate_workspace(folder)
-    loaded = load_settings(root, here, lenient=False)
+    configuration = kept.configurations.read(root, here) if kept else Configuration(root, here)
+    loaded = configuration.loaded
     settings = loaded.settings
     stored = StoredKeys(stored_credentials(here, root))
-    models = ModelRegistry(settings, dict(os.environ), cwd, stored)
-    agents, remarks = _agents(here, root, settings.model)
+    environment = dict(os.environ)
+    models = ModelRegistry(
+        settings, environment, cwd, stored, configuration.accounts,
+        kept.client(settings.http.idle_s) if kept else None,
+    )  # fmt: skip
+    agents, remarks = configuration.agents
     open_model = _ModelCache(models)
     if wanted.model is not None:
         worker = agents.get(wanted.agent or default_agent(settings.mode))
@@ -124,7 +165,8 @@ def open_session_runtime(
     engine = opened or engine_of(cwd, root, here, loaded)
     briefing = _briefing(engine, here, (cwd, root))
     driver = AgentLoop(open_model, briefing, _limits(wanted.limits, settings))
-    ground = WorkspaceSetup(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
+    left = driver.purse.seconds_left
+    ground = WorkspaceSetup(folder, root, here, configuration, engine.warn, environment, left)
     tools, end = open_tool_environment(ground, asker, agents, driver, wanted.choices)
     if settings.plan.critic:
         tools = _with_critic(tools, settings.plan.critic, open_model, driver)
@@ -175,21 +217,6 @@ class _ModelCache:
         if name not in self._opened:
             self._opened[name] = self._models.open(name)
         return self._opened[name]
-
-
-def _agents(here: AppPaths, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
-    """Loads the agents; a project's choice of model counts if the user's choice allows it."""
-    places = agent_folders(here.config, Path.home(), root)
-    agents, remarks = load_agents(places, Disk().open)
-    for name, agent in agents.items():
-        if agent.wish and may_choose(agent.model or own, agent.wish):
-            agents[name] = msgspec.structs.replace(agent, model=agent.wish)
-        elif agent.wish:
-            remark = (
-                f"The project sets model {agent.wish} for its agent {name}, but you chose another"
-            )
-            remarks = (*remarks, f"{remark} provider, so it is ignored.")
-    return agents, remarks
 
 
 def _briefing(engine: Engine, here: AppPaths, where: tuple[bytes, bytes]) -> PromptContext:

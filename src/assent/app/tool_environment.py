@@ -16,10 +16,14 @@ from assent.agent.loop_guard import LoopGuard, LoopLimits
 from assent.agent.services import ProgramOpeners, TaskLimits, ToolEnvironment
 from assent.agent.subagents.ancestry import subagents, subagents_line
 from assent.app.ports import known_sandbox_status
-from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_tool_warnings
-from assent.app.settings import known_secrets
+from assent.app.rules import (
+    Configuration,
+    check_rule_names,
+    open_policy,
+    rule_gate,
+    unknown_tool_warnings,
+)
 from assent.app.shell import only_reads, open_process, read_only_shell
-from assent.config.loader import LoadedSettings
 from assent.config.paths import PROJECT_SKILLS, AppPaths
 from assent.config.settings import Settings
 from assent.core.errors import AssentError
@@ -70,9 +74,14 @@ class WorkspaceSetup(msgspec.Struct, frozen=True):
     folder: str
     root: bytes
     here: AppPaths
-    loaded: LoadedSettings
+    configuration: Configuration
     warn: Callable[[str], object]
+    environment: Mapping[str, str]
     left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
+
+    @property
+    def settings(self) -> Settings:
+        return self.configuration.loaded.settings
 
 
 class InvocationOptions(msgspec.Struct, frozen=True):
@@ -91,8 +100,7 @@ def open_tool_environment(
     choices: InvocationOptions,
 ) -> tuple[ToolEnvironment, Callable[[], None]]:
     """Returns the tool environment of calls, and how to close it."""
-    settings, root = setup.loaded.settings, setup.root
-    servers = [server.environment for server in settings.mcp.values()]
+    settings, root = setup.settings, setup.root
     copies = cache(partial(_copies, setup))
     process = cache(partial(open_process, setup.folder))
     gate = _gate(setup, choices, partial(_why_no_copy, copies))
@@ -102,7 +110,7 @@ def open_tool_environment(
     tool_environment = ToolEnvironment(
         open_process=process,
         open_shell=cache(lambda: read_only_shell(process(), root, left=setup.left)),
-        fetch=HttpPageFetcher(HttpClient(wrap_tls, dict(os.environ), settings.http.idle_s)),
+        fetch=HttpPageFetcher(HttpClient(wrap_tls, setup.environment, settings.http.idle_s)),
         gate=gate,
         asker=asker,
         dispatcher=ToolDispatcher(
@@ -136,7 +144,7 @@ def open_tool_environment(
         seconds_left=setup.left,
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
-        redact=Redactor(known_secrets(dict(os.environ), settings.providers, servers)),
+        redact=Redactor(setup.configuration.secrets),
         home=os.fsencode(Path.home()),
     )
 
@@ -197,10 +205,11 @@ def _gate(
     setup: WorkspaceSetup, choices: InvocationOptions, why_no_copy: Callable[[], str]
 ) -> RuleGate:
     typed = tuple(map(parse_rule_argument, choices.rules))
+    policy, warnings = setup.configuration.policy
     if typed:
-        check_rule_names(typed, setup.loaded.settings)
-    policy, warnings = open_policy(setup.root, setup.here, setup.loaded, typed)
-    for words in (*warnings, *unknown_tool_warnings(setup.loaded.settings, setup.here)):
+        check_rule_names(typed, setup.settings)
+        policy, warnings = open_policy(setup.root, setup.here, setup.configuration.loaded, typed)
+    for words in (*warnings, *unknown_tool_warnings(setup.settings, setup.here)):
         setup.warn(words)
     return rule_gate(policy, why_no_copy)
 
@@ -245,7 +254,7 @@ def _loop_limits(settings: Settings) -> LoopLimits:
 
 def _tools(setup: WorkspaceSetup) -> tuple[Tool, ...]:
     """Returns the built-in tools, the one for skills, and those of plugins that are enabled."""
-    settings = setup.loaded.settings
+    settings = setup.settings
     builtin = [shell_tool(settings.plan.shell) if one is SHELL else one for one in TOOLS]
     plugins, own = settings.plugins, (*builtin, *_skill_tool(setup))
     if not plugins.enabled:
@@ -273,7 +282,7 @@ def _servers(
     setup: WorkspaceSetup, tools: Sequence[Tool] | None
 ) -> tuple[Callable[[str], Sequence[Tool]], Callable[[], None]]:
     """Returns a function that lists MCP tools, and one that ends the servers."""
-    servers = setup.loaded.settings.mcp
+    servers = setup.settings.mcp
     if not servers or tools is None:
         return (lambda mode: ()), (lambda: None)
     from assent.app.mcp import McpTools

@@ -15,7 +15,7 @@ import click
 from assent.app.composition import may_approve_without_terminal, open_engine
 from assent.app.ports import HOST
 from assent.app.server import FOLDER, ServerAddress, ServerState, open_server_state
-from assent.app.session import SessionOptions, open_session_runtime
+from assent.app.session import RuntimeCache, SessionOptions, open_session_runtime
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import OneOf, WholeNumber, examples
@@ -60,6 +60,7 @@ class LocalServerHost(ServerHost):
         self._roots = roots
         self._access = access
         self._engines: dict[str, Engine] = {}
+        self._kept = RuntimeCache()
         self._lock = Lock()
 
     @property
@@ -81,17 +82,22 @@ class LocalServerHost(ServerHost):
     def runtime(
         self, root: str, asker: "Asker", model: str | None = None, agent: str = ""
     ) -> "SessionRuntime":
-        return open_session_runtime(root, asker, SessionOptions(model, agent), self.engine(root))
+        options = SessionOptions(model, agent)
+        return open_session_runtime(root, asker, options, self.engine(root), self._kept)
 
     def default_mode(self, root: str) -> str:
-        loaded = load_settings(locate_workspace(root)[1], user_paths(), lenient=True)
-        return loaded.settings.mode
+        top, here = locate_workspace(root)[1], user_paths()
+        try:
+            return self._kept.configurations.read(top, here).loaded.settings.mode
+        except AssentError:  # of the project's file; a turn says so
+            return load_settings(top, here, lenient=True).settings.mode
 
     def close(self) -> None:
         with self._lock:
             for engine in self._engines.values():
                 engine.close()
             self._engines = {}
+            self._kept.close()
 
 
 @click.group(

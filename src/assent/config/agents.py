@@ -4,7 +4,9 @@ A project's file can change text and limits and remove tools; it cannot add any 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -45,6 +47,14 @@ def agent_folders(config: Path, home: Path, root: bytes) -> AgentFolders:
     """Returns the default folders; `config` is Assent's own configuration folder."""
     opencode = home / ".config" / "opencode"
     return AgentFolders((opencode / "agent", opencode / "agents", config / "agents"), root)
+
+
+def agent_files(folders: Iterable[str]) -> Iterator[str]:
+    """Yields every path on which agents depend: their folders, and the files in them."""
+    for folder in folders:
+        yield folder
+        with suppress(OSError):
+            yield from (f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(".md"))
 
 
 def load_agents(places: AgentFolders, opener: Opener) -> tuple[dict[str, Agent], tuple[str, ...]]:
@@ -135,6 +145,7 @@ def _read(path: Path, opener: Opener, *, own: bool) -> tuple[ConfigFile, AgentFi
     return source, msgspec.structs.replace(file, prompt=body.strip() or file.prompt)
 
 
+@cache
 def _builtin(name: str) -> Agent:
     """Reads an agent of the package; its front matter has a name and a word or JSON per line."""
     path = os.path.join(os.path.dirname(__file__), "..", "agents", f"{name}.md")

@@ -20,6 +20,7 @@ from assent.llm.http_response import HttpError, ResponseHead, ResponseParser
 from assent.llm.limits import (
     CONNECT_S,
     MAX_IDLE_CONNECTIONS,
+    MAX_IDLE_S,
     MAX_TRAILING_BYTES,
     RECEIVE_BYTES,
     SEND_BYTES,
@@ -121,6 +122,7 @@ class HttpConnection:
         self._sock = sock
         self.way = way
         self.reply = ResponseParser()
+        self.idle_since = time.monotonic()
 
     def send(self, pieces: Sequence[bytes]) -> None:
         """Sends a request; raises OSError if not all of it was sent.
@@ -369,10 +371,13 @@ class HttpClient:
         environment: Mapping[str, str],
         idle_s: float = HttpSettings().idle_s,
         connect_s: float = CONNECT_S,
+        most_kept: int = MAX_IDLE_CONNECTIONS,
+        kept_s: float = MAX_IDLE_S,
     ) -> None:
         self._secure = secure
         self._environment = environment
         self._limits = connect_s, idle_s
+        self._most_kept, self._kept_s = most_kept, kept_s
         self._kept: list[HttpConnection] = []
 
     def send(self, request: HttpRequest, token: CancelToken[str]) -> HttpResponse:
@@ -418,12 +423,14 @@ class HttpClient:
 
     def _ready(self, way: HttpRoute) -> HttpConnection | None:
         """Takes a kept connection that still works."""
-        for link in [link for link in self._kept if link.way == way]:
+        newest = time.monotonic() - self._kept_s
+        for link in [one for one in self._kept if one.way == way or one.idle_since < newest]:
             try:
                 self._kept.remove(link)
             except ValueError:
                 continue  # another thread was faster
-            if link.is_ready():
+            # One that was idle for long may be dead without a sign of it.
+            if link.idle_since >= newest and link.is_ready():
                 return link
             link.close()
         return None
@@ -433,9 +440,11 @@ class HttpClient:
 
         Its last bytes may still be missing; the next request reads them, without waiting.
         """
+        response.link.idle_since = time.monotonic()
         self._kept.append(response.link)
-        while len(self._kept) > MAX_IDLE_CONNECTIONS:
-            self._kept.pop(0).close()
+        while len(self._kept) > self._most_kept:
+            with suppress(IndexError):  # another thread was faster
+                self._kept.pop(0).close()
 
     def _asked(self, link: HttpConnection, request: HttpRequest) -> HttpResponse | None:
         """Sends and reads the head; None if the server cannot have processed the request."""

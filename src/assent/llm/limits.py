@@ -14,6 +14,9 @@ CONNECT_S = 10.0
 STALE_CONNECTION_S = 1.0
 # Sessions of sub-agents run side by side, and each has one; servers close what waits for long.
 MAX_IDLE_CONNECTIONS = 8
+# A kept connection that was idle for longer is not used again: routers forget those that are
+# silent, without telling either side, and the request would wait for as long as an answer may.
+MAX_IDLE_S = 60.0
 
 # Sending and receiving, in bytes.
 

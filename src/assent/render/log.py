@@ -6,6 +6,7 @@ In the stream, repeated calls are shown once with a count, and child sessions by
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -40,6 +41,7 @@ from assent.ports import LogCheck
 from assent.render.lines import Line, counted, wrapped_lines
 from assent.render.rows import Row, StreamRedactor, path_fields, redacted_row
 
+_ALWAYS_SAID = object()  # equal to no value
 MAX_TEXT_CHARS = 500  # characters of a text in a line; --json has all of it
 
 
@@ -135,18 +137,24 @@ def session_of(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
 def _fields(value: msgspec.Struct) -> Row:
     """Returns the fields as they are stored; what a struct leaves out there is left out here."""
     found: Row = {}
-    stored, names = value.__struct_encode_fields__, value.__struct_fields__
-    defaults = value.__struct_defaults__ if value.__struct_config__.omit_defaults else ()
-    unsaid = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-    for field, attribute in zip(stored, names, strict=True):
+    for field, attribute, default in _stored_fields(type(value)):
         content = getattr(value, attribute)
-        if content is msgspec.UNSET or (attribute in unsaid and content == unsaid[attribute]):
+        if content is msgspec.UNSET or content == default:
             continue
         if isinstance(content, bytes):
             found.update(redacted_row(path_fields(field, content)))
         else:
             found[field] = _plain(content)
     return found
+
+
+@cache
+def _stored_fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str, object], ...]:
+    """Returns how each field is stored, its attribute, and the value that is left out."""
+    stored, names = kind.__struct_encode_fields__, kind.__struct_fields__
+    defaults = kind.__struct_defaults__ if kind.__struct_config__.omit_defaults else ()
+    said = [_ALWAYS_SAID] * (len(names) - len(defaults))
+    return tuple(zip(stored, names, (*said, *defaults), strict=True))
 
 
 def _plain(value: object) -> object:

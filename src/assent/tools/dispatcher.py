@@ -116,9 +116,11 @@ def _denied_by_agent(tool: Tool, agent: Agent) -> bool:
     """Tells whether an agent's file excludes a tool, under its own name or an alias."""
     if agent.denies(tool.name):
         return True
-    others = {*FAMILIES.get(tool.action, ()), *aliases_of(tool.name)}
     off = [name for name, on in agent.tools.items() if on is False]
     off += [name for name, rule in agent.permission.items() if rule == "deny"]
+    if not off:
+        return False
+    others = {*FAMILIES.get(tool.action, ()), *aliases_of(tool.name)}
     return any(normalized_name(name) in others for name in off)
 
 
