@@ -11,7 +11,7 @@ from tests.store.logs import AT, filled, note, texts
 
 from assent.core.errors import ConcurrentChange, StoreError
 from assent.store.database import MAX_WAL_BYTES, Database
-from assent.store.sqlite import SqliteEventStore
+from assent.store.sqlite import CHANGED_QUERY, SqliteEventStore
 
 
 def test_reading_a_missing_log_makes_nothing(tmp_path: Path) -> None:
@@ -70,6 +70,19 @@ def test_two_stores_see_each_other(tmp_path: Path) -> None:
         "a is at event 2, but this change is based on event 1: another process changed it. "
         "Nothing was recorded; reload and retry."
     )
+
+
+def test_what_changed_is_found_without_walking_through_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    filled(path, 3)
+    with closing(SqliteEventStore(path)) as store:
+        store.append(note("one", 0, "b"))
+        assert store.changed_streams("", 2) == ["a", "b"]
+        assert store.changed_streams("", 3) == ["b"]
+        assert store.changed_streams("a", 3) == []
+    with closing(sqlite3.connect(path)) as connection:
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {CHANGED_QUERY}", (2, "")).fetchall()
+    assert "INTEGER PRIMARY KEY (rowid>?)" in plan[0][3]
 
 
 def test_grown_wal_is_moved_into_the_database(tmp_path: Path) -> None:

@@ -204,8 +204,9 @@ _READ_SINCE = f"""
     WHERE position > ?2 AND +stream >= prefix.value AND +stream < prefix.value || char(0x10FFFF){{}}
     ORDER BY position
 """
-_CHANGED = """
-    SELECT DISTINCT stream FROM events
+# With plain names, SQLite walks through the names of all events to list each of them once.
+CHANGED_QUERY = """
+    SELECT DISTINCT +stream FROM events
     WHERE position > ?1 AND +stream >= ?2 AND +stream < ?2 || char(0x10FFFF)
 """
 _READ_AFTER = f"SELECT {_EVENT} FROM events WHERE position > ? ORDER BY position LIMIT ?"
@@ -321,7 +322,7 @@ class SqliteEventStore:
         return [decode_event(row) for row in self._rows(question, values)]
 
     def changed_streams(self, prefix: str, after: int) -> list[str]:
-        return [stream for (stream,) in self._rows(_CHANGED, (after, prefix))]
+        return [stream for (stream,) in self._rows(CHANGED_QUERY, (after, prefix))]
 
     def read_after(self, position: int, limit: int) -> list[StoredEvent]:
         """Returns the next events of all streams after a position of the log."""

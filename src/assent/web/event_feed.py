@@ -77,6 +77,7 @@ class FeedBatch(msgspec.Struct, frozen=True):
     messages: tuple[FeedMessage, ...]
     sent: bytes
     first: int  # the lowest position in it; 0: all are live
+    last: int  # the highest one
 
     def after(self, reached: int) -> bytes:
         """Returns what is sent of it to a subscriber that has everything up to a position."""
@@ -85,16 +86,12 @@ class FeedBatch(msgspec.Struct, frozen=True):
         new = [each for each in self.messages if not each.position or each.position > reached]
         return b"".join(each.sent for each in new)
 
-    @property
-    def last(self) -> int:
-        return max(each.position for each in self.messages)
-
 
 def make_batch(messages: Sequence[FeedMessage]) -> FeedBatch:
     """Returns messages, of which there is at least one, as a batch."""
     sent = b"".join(each.sent for each in messages)
-    first = min((each.position for each in messages if each.position), default=0)
-    return FeedBatch(tuple(messages), sent, first)
+    positions = [each.position for each in messages if each.position] or [0]
+    return FeedBatch(tuple(messages), sent, min(positions), max(positions))
 
 
 class _Subscriber:
