@@ -9,7 +9,7 @@ import pytest
 from tests.support.engine import PassedOn, RacingStore, World
 from tests.support.session import PRESENTS, Script, planned, results, told, tooling, turn, work
 
-from assent.core.errors import Busy, NotFound, UsageError
+from assent.core.errors import Busy, NotFound, StoreError, UsageError
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, TextPart
 from assent.core.permission.mode import MODES, Mode
@@ -20,7 +20,7 @@ from assent.core.session.event import (
     SessionStarted,
     Todo,
 )
-from assent.ports import EventStore
+from assent.ports import EventBatch, EventStore
 from assent.ports.session import Turn
 from assent.store.locks import FileLocks
 from assent.tools.dispatcher import NOT_ALLOWED
@@ -458,3 +458,36 @@ def test_the_queue_after_each_step_is_what_another_process_reads(world: World) -
     left = other.message_queues.finish(record, added[0].message)
     assert left == one.message_queues.queue(record)
     assert (left.taken, left.waiting) == (None, (added[1],))
+
+
+def test_a_queue_that_another_process_changed_is_read_again(world: World) -> None:
+    one, other = world.engine().message_queues, world.engine().message_queues
+    record = world.engine().sessions.start("Greet", "ask")
+    added = one.add(record, MessageQueued("", "a"))
+    other.remove(record, added.message)
+    assert one.take(record) is None
+    again = one.add(record, MessageQueued("", "b"))
+    assert one.take(record) == again
+    other.finish(record, again.message)
+    late = other.add(record, MessageQueued("", "c"))
+    assert one.finish(record, again.message).waiting == (late,)
+    assert one.take(record) == late
+
+
+def test_a_goal_and_its_turn_are_recorded_together_or_not_at_all(world: World) -> None:
+    class Refusing(PassedOn):
+        def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
+            if any(isinstance(event, MessageQueued) for each in batches for event in each.events):
+                raise StoreError("The disk is full.")
+            return super().append(*batches)
+
+    full = world.engine(Refusing(world.store))
+    with pytest.raises(StoreError):
+        full.message_queues.start(full.sessions, GOAL, "plan")
+    here = world.engine()
+    assert here.sessions.all() == []
+    record, queued = here.message_queues.start(here.sessions, GOAL, "plan", user="eve")
+    there = world.engine()
+    assert there.sessions.load(record.session) == record
+    assert there.message_queues.queue(record).waiting == (queued,)
+    assert there.message_queues.take(record) == queued

@@ -65,6 +65,9 @@ def test_what_did_not_change_is_read_once(setup: Setup) -> None:
     assert setup.read() is first
     assert setup.read().agents is first.agents
     assert setup.read().policy is first.policy
+    assert setup.read().offers is first.offers
+    setup.write("CONFIG/config.toml", 'mode = "plan"\n')
+    assert setup.read().offers is not first.offers
 
 
 @pytest.mark.parametrize(

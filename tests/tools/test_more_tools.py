@@ -7,7 +7,7 @@ import pytest
 from tests.tools.call_harness import AGENT, Desk
 
 from assent.core.errors import AssentError
-from assent.core.permission.mode import CustomMode
+from assent.core.permission.mode import CustomMode, Mode
 from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent
 from assent.core.session.transcript import OFFERS
@@ -16,6 +16,7 @@ from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.gate import PermissionPolicy, RuleGate
 from assent.tools.dispatcher import NOT_ALLOWED, NOTHING_MORE, ToolDispatcher
 from assent.tools.registry import TOOLS
+from assent.tools.tool import ToolOffers
 
 PLAN = PermissionContext("plan")
 FIRST = [
@@ -181,3 +182,25 @@ def test_asking_is_the_sessions_own_and_touches_nothing(desk: Desk) -> None:
     assert settled.attempt is not None
     assert settled.attempt.requests == (ResourceAccess(Action.PLAN, "tools", "more_tools"),)
     assert desk.asked == []
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask", "yolo"])
+@pytest.mark.parametrize("agent", [AGENT, Agent("strict", tools={"task": False, "git": True})])
+def test_offers_that_are_kept_are_those_that_would_be_found_again(
+    desk: Desk, mode: Mode, agent: Agent
+) -> None:
+    kept, wanted = ToolOffers(), PermissionContext(mode, agents=(agent,))
+
+    def found(offers: ToolOffers | None) -> object:
+        gate = RuleGate(PermissionPolicy(), classify_command_line)
+        box = ToolDispatcher(TOOLS, gate, suggest=True, offers=offers)
+        first = box.available_tools(wanted, agent)
+        later = box.available_tools(wanted, agent, ("task",))
+        return first, later, box.tool_sets(wanted, agent), box.absent(wanted, agent)
+
+    for other in ("plan", "ask"):  # what is kept for others is not taken
+        ToolDispatcher(
+            TOOLS, RuleGate(PermissionPolicy(), classify_command_line), suggest=True, offers=kept
+        ).available_tools(PermissionContext(other), Agent("other", tools={"*": False}))
+    assert found(kept) == found(None)
+    assert found(kept) == found(None)

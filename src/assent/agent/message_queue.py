@@ -8,6 +8,7 @@ import msgspec
 from assent.agent.sessions import Sessions
 from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
 from assent.core.session.event import (
+    NOTHING_TYPED,
     MessageAdded,
     MessageFinished,
     MessageQueued,
@@ -22,6 +23,7 @@ from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import EventBatch
 
 MAX_TRIES = 20  # at a queue that others change, too
+MAX_LEFT = 1_000  # queues that are remembered
 T = TypeVar("T")
 
 
@@ -31,6 +33,9 @@ class MessageQueues:
     def __init__(self, ports: Ports, config: WorkspaceConfig) -> None:
         self._ports = ports
         self._config = config
+        # As this process left them, if something waits there. The log takes what is based on one
+        # only if nobody else has changed it since.
+        self._left: dict[str, MessageQueue] = {}
 
     def queue(self, record: SessionRecord) -> MessageQueue:
         """Returns what waits in a session."""
@@ -56,6 +61,26 @@ class MessageQueues:
         self._append(record, added)
         return new
 
+    def start(
+        self,
+        sessions: Sessions,
+        goal: str,
+        mode: str,
+        agent: str = "",
+        model: str = "",
+        typed: UserTyped = NOTHING_TYPED,
+        user: str = "",
+    ) -> tuple[SessionRecord, MessageQueued]:
+        """Starts a session whose goal waits for its turn: both are recorded, or nothing is."""
+        new = MessageQueued(self._ports.clock.new_id(), user=user)
+
+        def queued(record: SessionRecord) -> tuple[EventBatch, ...]:
+            return (EventBatch(_stream(record), 0, self._ports.clock.now(), (new,)),)
+
+        record = sessions.start(goal, mode, agent, model, typed=typed, beside=queued)
+        self._leave(_stream(record), fold_queue((new,)))
+        return record, new
+
     def take(self, record: SessionRecord) -> MessageQueued | None:
         """Returns the message whose turn it is; None if there is none.
 
@@ -67,12 +92,14 @@ class MessageQueues:
                 return None
             return MessageTaken(now.waiting[0].message)
 
-        return self._append(record, taken).taken
+        return self._append(record, taken, self._left.get(_stream(record))).taken
 
     def finish(self, record: SessionRecord, message: str, error: str = "") -> MessageQueue:
         """Records that a message's turn ended; returns what waits then."""
         return self._append(
-            record, lambda now: MessageFinished(message, error) if now.taken else None
+            record,
+            lambda now: MessageFinished(message, error) if now.taken else None,
+            self._left.get(_stream(record)),
         )
 
     def remove(self, record: SessionRecord, message: str) -> None:
@@ -107,21 +134,38 @@ class MessageQueues:
         )
 
     def _append(
-        self, record: SessionRecord, event: Callable[[MessageQueue], QueueEvent | None]
+        self,
+        record: SessionRecord,
+        event: Callable[[MessageQueue], QueueEvent | None],
+        known: MessageQueue | None = None,
     ) -> MessageQueue:
-        """Appends what `event` makes of the queue, if anything; returns the queue after it."""
+        """Appends what `event` makes of the queue, if anything; returns the queue after it.
+
+        A `known` queue need not be read, if something is to be appended to it.
+        """
         stream, store = _stream(record), self._ports.store
         for _ in range(MAX_TRIES):
-            queue = self._read(stream)
-            new = event(queue)
+            new = event(known) if known else None
+            queue = known if known and new else self._read(stream)
+            known, new = None, new or event(queue)
             if new is None:
                 return queue
             try:
                 store.append(EventBatch(stream, queue.seq, self._ports.clock.now(), (new,)))
-                return fold_queue((new,), queue)
             except ConcurrentChange:
                 continue
+            queue = fold_queue((new,), queue)
+            self._leave(stream, queue)
+            return queue
         raise ConcurrentChange("The queue of this session keeps changing.")
+
+    def _leave(self, stream: str, queue: MessageQueue) -> None:
+        """Remembers a queue in which something waits, or is at work."""
+        self._left.pop(stream, None)
+        if queue.next is not None:
+            if len(self._left) >= MAX_LEFT:
+                self._left.clear()
+            self._left[stream] = queue
 
     def _read(self, stream: str) -> MessageQueue:
         return fold_queue(stored.event for stored in self._ports.store.read(stream))  # type: ignore[misc]

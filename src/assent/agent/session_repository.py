@@ -1,6 +1,6 @@
 """Loads sessions as folds of their event streams, finds and lists them, and appends events."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
 
 import msgspec
@@ -30,7 +30,8 @@ class SessionRepository:
         self._ports = ports
         self.workspace = workspace
         self._sessions = FoldedStreams(ports.store, self.stream(""), _decode, self._load)
-        self._slugs: tuple[int, dict[str, str]] = 0, {}  # as of an event of the log; by stream
+        # As of an event of the log: by stream, and all of them.
+        self._slugs: tuple[int, dict[str, str], set[str]] = 0, {}, set()
 
     def stream(self, session: str) -> str:
         return f"session/{self.workspace}/{session}"
@@ -46,28 +47,38 @@ class SessionRepository:
         """Returns every session of the workspace, newest first."""
         return self._sessions.newest_first() if self.workspace else []
 
-    def slugs(self) -> set[str]:
-        """Returns the slug of every session, also of deleted ones; a session keeps its own."""
+    def slugs(self) -> Set[str]:
+        """Returns the slug of every session, also of deleted ones; a session keeps its own.
+
+        One thread at a time may ask, and must not change what it gets.
+        """
         last = self._ports.store.last()  # before the names, more of which may come in between
-        reached, known = self._slugs
+        reached, known, names = self._slugs
         if last < reached or not known:  # an older copy may have replaced the log
             known = {self.stream(record.session): record.slug for record in self.all()}
+            names = {*known.values()}
         else:
-            changed = self._ports.store.changed_streams(self.stream(""), reached)
-            new = {stream: self._load(stream) for stream in changed if stream not in known}
-            known = known | {stream: record.slug for stream, record in new.items() if record}
-        self._slugs = last, known
-        return set(known.values())
+            for stream in self._ports.store.changed_streams(self.stream(""), reached):
+                if stream not in known and (record := self._load(stream)) is not None:
+                    known[stream] = record.slug
+                    names.add(record.slug)
+        self._slugs = last, known, names
+        return names
 
     def read(self, session: str, after: int = 0) -> list[StoredEvent]:
         """Returns the events of a session."""
         return self._ports.store.read(self.stream(session), after)
 
-    def start(self, *events: SessionEvent) -> SessionRecord:
-        """Appends the first events of a session."""
+    def start(
+        self,
+        *events: SessionEvent,
+        beside: Callable[[SessionRecord], Sequence[EventBatch]] = lambda record: (),
+    ) -> SessionRecord:
+        """Appends the first events of a session, and what `beside` returns with them."""
         first = events[0]
         assert isinstance(first, SessionStarted), "a session's first event starts it"
-        record, _ = self._append(None, first.session, events)
+        record, batch = self.batch(None, first.session, events)
+        self._ports.store.append(batch, *beside(record))
         return record
 
     def append(
@@ -122,7 +133,7 @@ class SessionRepository:
 
     def _append(
         self,
-        record: SessionRecord | None,
+        record: SessionRecord,
         session: str,
         events: tuple[SessionEvent, ...],
         *,

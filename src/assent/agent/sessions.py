@@ -70,6 +70,7 @@ from assent.core.session.transcript import (
 )
 from assent.core.text.secrets import redact
 from assent.core.tool import PermissionContext
+from assent.ports import EventBatch
 from assent.ports.cancellation import CancelRegistry, CancelToken
 from assent.ports.session import AgentDriver
 from assent.render.log import event_row
@@ -145,10 +146,12 @@ class Sessions(SessionLookup):
         model: str = "",
         images: Sequence[ImagePart] = (),
         typed: UserTyped = NOTHING_TYPED,
+        beside: Callable[[SessionRecord], Sequence[EventBatch]] = lambda record: (),
     ) -> SessionRecord:
         """Starts a session in a mode with the goal as its message.
 
-        A plan is made by the first call that needs one (decision 0088).
+        What `beside` returns is recorded with it, or nothing is. A plan is made by the first call
+        that needs one (decision 0088).
         """
         mode, custom = resolve_mode(name, self._services.config.modes)
         self._open_workspace(mode)
@@ -167,7 +170,7 @@ class Sessions(SessionLookup):
                 said = self._message(record, goal, agent, model, images)
                 told = self._reminder(record, None, said, self.top_level(record, said.agent))
                 first += [told, *heard, *self._with_files(said, typed)]
-            return diary.start(*first)
+            return diary.start(*first, beside=beside)
 
     def say(
         self,
@@ -436,7 +439,6 @@ class Sessions(SessionLookup):
         `build` is the run that the turn carries out; its starter already holds the session. What
         `before_step` says to the session is read by the step that follows.
         """
-        self._require(record)
         with (
             nullcontext() if build else self.locked(record, f"session {record.slug}"),
             self._services.last_edit.telling(),
@@ -504,7 +506,7 @@ class Sessions(SessionLookup):
     def _recover_unfinished(self, token: CancelToken[TurnEnded]) -> None:
         """Recovers what an earlier process left, which is hardly ever anything."""
         status = self._services.run_status
-        if status.unfinished() is None and status.unfinished_command() is None:
+        if status.is_clean():
             self._services.orphan_slots.check()
             return
         with token.attached(self._services.runs.interrupt):
@@ -597,9 +599,9 @@ class Sessions(SessionLookup):
         """Yields a slug that no session and no plan folder has, and that no other thread gets."""
         wanted, find_plans = slug(goal), self._services.ports.projection.find_plans
         with self._naming:
-            taken = diary.slugs() | self._named
+            taken = diary.slugs()
             n, name = 1, wanted
-            while name in taken or find_plans(name):
+            while name in taken or name in self._named or find_plans(name):
                 n += 1
                 name = f"{wanted}-{n}"
             self._named.add(name)

@@ -413,7 +413,7 @@ class Engine(WorkspaceStatus):
 
         return Sessions(self._services)
 
-    @property
+    @opened_once
     def message_queues(self) -> "MessageQueues":
         """Messages that wait for their turn in sessions."""
         from assent.agent.message_queue import MessageQueues

@@ -42,6 +42,7 @@ from assent.llm.catalog import ProviderAccount, provider_accounts
 from assent.permissions.gate import NO_COPIES, RuleGate
 from assent.tools.aliases import is_reserved_name
 from assent.tools.registry import TOOLS
+from assent.tools.tool import ToolOffers
 
 # Warns about permissions and tools in rules and modes that do not exist here.
 
@@ -210,6 +211,11 @@ class Configuration:
     def policy(self) -> tuple[PermissionPolicy, tuple[str, ...]]:
         """Every layer of rules but the agents' and the command line's, with warnings."""
         return open_policy(self._root, self._here, self.loaded)
+
+    @cached_property
+    def offers(self) -> ToolOffers:
+        """What turns with the built-in tools and these rules found out about what to offer."""
+        return ToolOffers()
 
     @cached_property
     def secrets(self) -> list[str]:

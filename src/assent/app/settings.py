@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 
 def user_paths() -> AppPaths:
     """Returns the state and configuration folders of the current user."""
-    return app_paths(os.environ, Path.home())
+    environment = [os.environ.get(name, "") for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME")]
+    return _paths(*environment, os.path.expanduser("~"))
+
+
+@lru_cache(maxsize=8)
+def _paths(state: str, config: str, home: str) -> AppPaths:
+    return app_paths({"XDG_STATE_HOME": state, "XDG_CONFIG_HOME": config}, Path(home))
 
 
 def locate_workspace(folder: str) -> tuple[bytes, bytes]:

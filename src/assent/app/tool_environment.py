@@ -106,6 +106,8 @@ def open_tool_environment(
     gate = _gate(setup, choices, partial(_why_no_copy, copies))
     tools = _tools(setup)
     more, close = _servers(setup, tools if choices.servers else None)
+    # Those of plugins, servers and skills have descriptions of their own.
+    is_usual = len(tools) == len(TOOLS) and not (choices.rules or settings.mcp)
     selftest = SandboxSelfTest(process)
     tool_environment = ToolEnvironment(
         open_process=process,
@@ -121,6 +123,7 @@ def open_tool_environment(
             notes={TASK: subagents_line(agents)},
             # Agents of the user or the project are there to be used: the model has to know them.
             at_once=() if all(each.source == "builtin" for each in subagents(agents)) else (TASK,),
+            offers=setup.configuration.offers if is_usual else None,
         ),
         agents=agents,
         hosts=settings.fetch.hosts,

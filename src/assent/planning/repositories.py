@@ -103,15 +103,15 @@ class FoldedStreams(Generic[Fold]):
 
     def _after(self, position: int, folds: dict[str, Fold]) -> dict[str, Fold]:
         """Returns the folds as they are now; those that nothing happened to are kept."""
-        changed = self._store.changed_streams(self._prefix, position) if folds else []
-        if not folds or len(changed) > max(MAX_CHANGED, len(folds) // 4):
+        changed = self._store.changed_streams(self._prefix, position) if position else []
+        if not position or len(changed) > max(MAX_CHANGED, len(folds) // 4):
             heads = self._store.heads(self._prefix)
             streams = self._store.streams(self._prefix)  # sorted
             found = {s: decoded_head(heads.get(s), self._decode) or self._load(s) for s in streams}
             return {stream: fold for stream, fold in found.items() if fold is not None}
         if not changed:
             return folds
-        now, newest = dict(folds), next(reversed(folds))
+        now, newest = dict(folds), next(reversed(folds), "")
         for stream in sorted(changed):
             fold = self._load(stream)
             if fold is not None:

@@ -18,6 +18,7 @@ from assent.core.run.journal import (
     ReportedOutcome,
     RunResults,
 )
+from assent.core.run.permit_log import PermitLog
 from assent.core.run.results import run_results, was_accepted
 from assent.core.run.state import rollback_start, succeeded
 from assent.planning.plans import Plans
@@ -39,16 +40,29 @@ class RunStatus:
         """Returns the plans of this workspace."""
         return self._plans.repository()
 
+    def is_clean(self) -> bool:
+        """Tells whether neither a run nor a command is unfinished; nearly always it is so."""
+        repository = self.repository()
+        if self._unfinished_plan() is not None:
+            return False
+        permits = repository.permit_log() if repository.workspace else PermitLog()
+        return permits.unfinished is None and permits.command is None
+
     def unfinished(self) -> tuple[str, PlanRun] | None:
         """Returns the unfinished run, with its plan's id; a permit's run has none."""
-        for record in self._plans.records():
-            if record.runs and record.unfinished:  # most plans have no run
-                return record.plan_id, record.unfinished
+        if found := self._unfinished_plan():
+            return found
         repository = self.repository()
         left = repository.permit_log().unfinished if repository.workspace else None
         if left is None:
             return None
         return "", PlanRun(left.run, left.permit.digest, "", left.outcome, left.halted)
+
+    def _unfinished_plan(self) -> tuple[str, PlanRun] | None:
+        for record in self._plans.records():
+            if record.runs and record.unfinished:  # most plans have no run
+                return record.plan_id, record.unfinished
+        return None
 
     def position(self, run: str) -> int:
         """Returns the log position of the newest record of a run; 0 if there is none.

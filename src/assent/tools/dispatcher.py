@@ -47,6 +47,8 @@ from assent.tools.tool import (
     SELF_EXPLAINING,
     Tool,
     ToolContext,
+    ToolOffers,
+    ToolSets,
     decode_arguments,
     tool_definition,
 )
@@ -236,13 +238,6 @@ class ToolCallResult(msgspec.Struct, frozen=True):
     pieces: "tuple[ToolCallResult, ...]" = ()  # of a call that stands for several; guards saw these
 
 
-class ToolSets(msgspec.Struct, frozen=True):
-    """The tools that a model cannot have, with the reasons, and those that it has to ask for."""
-
-    unavailable: dict[str, str]
-    on_demand: tuple[str, ...] = ()
-
-
 class ToolDispatcher:
     """The tools of a session; nothing runs that is unavailable, or that the gate did not pass."""
 
@@ -255,10 +250,13 @@ class ToolDispatcher:
         more: Callable[[str], Sequence[Tool]] = lambda mode: (),
         notes: Mapping[str, str] = {},
         at_once: Collection[str] = (),
+        offers: ToolOffers | None = None,
     ) -> None:
         """`more` returns the MCP tools that are available in a mode, and starts their servers.
 
         `notes` are additions to descriptions, by tool. Tools `at_once` need not be asked for.
+        `offers` are kept from other dispatchers with all of that, and with the same rules. They
+        say what is offered; what may run is judged for each call.
         """
         self._tools = {tool.name: tool for tool in tools}
         self._gate = gate
@@ -266,11 +264,8 @@ class ToolDispatcher:
         self._more = more
         self._notes = notes
         self._at_once = at_once
-        self._made: dict[tuple[str, frozenset[str], str, bool, bool], ToolDefinition] = {}
-        self._offered: dict[object, tuple[ToolDefinition, ...]] = {}
+        self._offers = offers or ToolOffers()
         self._asked: tuple[_Asker, tuple[ToolDefinition, ...]] | None = None
-        self._sets: tuple[tuple[PermissionContext, Agent, int], ToolSets] | None = None
-        self._absent: tuple[PermissionContext, Agent, frozenset[str]] | None = None
 
     def available_tools(
         self, permissions: PermissionContext, agent: Agent, requested: tuple[str, ...] = ()
@@ -301,15 +296,16 @@ class ToolDispatcher:
             absent = frozenset.intersection(*[frozenset(one.unavailable) for one in sets.values()])
             planning = modes[0] == PLAN_TOOLS and permissions.staging
             key = (tuple(names), absent, first.on_demand, planning)
-            if key not in self._offered:
+            offered = self._offers.offered
+            if key not in offered:
                 said = ToolSets(dict.fromkeys(absent, ""), first.on_demand)
                 options = OPTIONS in names
                 made = [
                     self._definition(name, said, options=options, planning=planning)
                     for name in names
                 ]
-                self._offered[key] = tuple(made)
-            asked = self._asked = ((permissions, agent, requested), self._offered[key])
+                offered[key] = tuple(made)
+            asked = self._asked = ((permissions, agent, requested), offered[key])
         return asked[1]
 
     def _mode_sets(self, mode: str, permissions: PermissionContext, agent: Agent) -> ToolSets:
@@ -331,12 +327,20 @@ class ToolDispatcher:
 
         None are on demand where asking for them would not simply run: then all are offered.
         """
+        return self._found(permissions, agent)[0]
+
+    def _found(
+        self, permissions: PermissionContext, agent: Agent
+    ) -> tuple[ToolSets, frozenset[str]]:
         self._learn(permissions)
-        key = (permissions, agent, len(self._tools))
-        known = self._sets
-        if known is None or known[0] != key:
-            known = self._sets = (key, self._divided(permissions, agent))
-        return known[1]
+        count = len(self._tools)
+        known = self._offers.find(permissions, agent, count)
+        if known is None:
+            sets = self._divided(permissions, agent)
+            had = [name for name in self._tools if name not in sets.unavailable]
+            known = sets, missing_tools(had)
+            self._offers.keep(permissions, agent, count, known)
+        return known
 
     def _divided(self, permissions: PermissionContext, agent: Agent) -> ToolSets:
         why = {n: self._withheld(tool, permissions, agent) for n, tool in self._tools.items()}
@@ -358,12 +362,7 @@ class ToolDispatcher:
 
     def absent(self, permissions: PermissionContext, agent: Agent) -> frozenset[str]:
         """Returns the built-in tools that a model cannot have, so that no advice names them."""
-        known = self._absent
-        if known is None or known[:2] != (permissions, agent):
-            withheld = self.unavailable_tools(permissions, agent)
-            absent = missing_tools([name for name in self._tools if name not in withheld])
-            known = self._absent = (permissions, agent, absent)
-        return known[2]
+        return self._found(permissions, agent)[1]
 
     def _definition(
         self, name: str, sets: ToolSets, *, options: bool = False, planning: bool = True
@@ -379,11 +378,12 @@ class ToolDispatcher:
             ]
             note = ", ".join(_listed(each, purpose) for each, purpose in rare) + "."
         key = (name, frozenset(sets.unavailable), note, options, planning)
-        if key not in self._made:
-            self._made[key] = tool_definition(
+        made = self._offers.made
+        if key not in made:
+            made[key] = tool_definition(
                 self._tools[name], sets.unavailable, note, options=options, planning=planning
             )
-        return self._made[key]
+        return made[key]
 
     def _is_at_once(self, name: str, permissions: PermissionContext, agent: Agent) -> bool:
         """Tells whether settings, an agent's file or a mode name a tool to be offered at once."""

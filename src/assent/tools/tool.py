@@ -12,6 +12,7 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.llm import ToolCall, ToolDefinition
+from assent.core.session.agent import Agent
 from assent.core.session.transcript import DRAFT_TOOLS
 from assent.core.tool import (
     Action,
@@ -379,3 +380,43 @@ def _unreadable(tool: Tool, raw: str) -> UsageError:
         f"The arguments of {tool.name} could not be parsed: {why}. They start with: {began!r}. "
         "Nothing was done; send them again as one JSON object."
     )
+
+
+# Which tools a model is offered, as dispatchers that are alike found out.
+
+
+MAX_OFFERS = 8  # sets of tools that are kept, each of an agent in a mode
+
+
+class ToolSets(msgspec.Struct, frozen=True):
+    """The tools that a model cannot have, with the reasons, and those that it has to ask for."""
+
+    unavailable: dict[str, str]
+    on_demand: tuple[str, ...] = ()
+
+
+class ToolOffers:
+    """What dispatchers with the same tools, rules and settings found out about their offers."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[str, frozenset[str], str, bool, bool], ToolDefinition] = {}
+        self.offered: dict[object, tuple[ToolDefinition, ...]] = {}
+        self._sets: tuple[tuple[PermissionContext, Agent, int, ToolSets, frozenset[str]], ...] = ()
+
+    def find(
+        self, permissions: PermissionContext, agent: Agent, tools: int
+    ) -> tuple[ToolSets, frozenset[str]] | None:
+        """Returns the sets of an agent, and which built-in tools it lacks, if they are known."""
+        for known in self._sets:
+            if known[2] == tools and known[1] == agent and known[0] == permissions:
+                return known[3], known[4]
+        return None
+
+    def keep(
+        self,
+        permissions: PermissionContext,
+        agent: Agent,
+        tools: int,
+        found: tuple[ToolSets, frozenset[str]],
+    ) -> None:
+        self._sets = ((permissions, agent, tools, *found), *self._sets[: MAX_OFFERS - 1])

@@ -106,8 +106,9 @@ def start_session(call: ApiCall[Nothing, NewSession]) -> Row:
     _check_model(wanted.model)
     engine.orphan_slots.check()
     typed = UserTyped(wanted.goal if call.access.kind == "cookie" else "")
-    record = engine.sessions.start(wanted.goal, mode, wanted.agent, wanted.model, typed=typed)
-    message = engine.message_queues.add(record, MessageQueued("", user=call.by))
+    record, message = engine.message_queues.start(
+        engine.sessions, wanted.goal, mode, wanted.agent, wanted.model, typed, call.by
+    )
     server.work(engine, record)
     return {"message": message.message, **session_answer(engine, record)}
 
