@@ -229,8 +229,8 @@ def editing(world: World, script: str) -> Terminal:
 
 
 def test_an_edited_file_is_saved_if_it_is_valid(world: World) -> None:
-    seat = editing(world, 'printf \'mode = "ask"\\n\' >> "$1"; touch -d tomorrow "$1"')
     world.config.write_text("# mine\n", encoding="utf-8")
+    seat = editing(world, 'printf \'mode = "ask"\\n\' >> "$1"; touch -d tomorrow "$1"')
     assert seat.end().code == 0
     assert text(world).endswith('mode = "ask"\n')
 

@@ -29,6 +29,7 @@ from tests.crash.trees import Tree
 from assent.app.engine import Engine
 from assent.core.event import JournalWritten
 from assent.core.run.journal import drive_to_end
+from assent.store import small_blobs
 from assent.testing.call_trace import CallListener, CallTrigger, is_change, kill_process
 
 A = TypeVar("A")
@@ -322,5 +323,8 @@ def _answer(work: Callable[[], object], writing: int) -> None:
 if __name__ == "__main__":
     gc.disable()  # nothing here lives long enough to be worth collecting after every fork
     verb, manner, story, folder = sys.argv[1:]
+    # Every use of a content is noted, or none, however long this takes: at most one a minute
+    # would be noted otherwise, so that a late try had moments that an early one had not.
+    small_blobs.REFRESH_AFTER_S = 0 if manner == "killed" else sys.maxsize
     sweep = Sweep(Rig(Path(folder), BY_NAME[story]), verb)
     sys.stdout.buffer.write(msgspec.json.encode(sweep.report(manner)))
