@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 PAGE_S: Final = 5.0  # in which a browser reads the file that it was opened on
 STOP_S: Final = 15.0  # for which `stop` waits for the server to end
 MAX_PASSWORD_BYTES: Final = 1024
+MANY_TURNS: Final = 4  # at work at once, for which one processor is better than several
 STREAMS_SHARE: Final = 0.8  # of all connections that may be event streams
 NOT_ENCRYPTED: Final = (
     "Not encrypted: anyone on the network can read what is sent, and change it. Use a proxy with "
@@ -155,6 +156,7 @@ def _serve(
     from assent.web.event_feed import EventFeed
     from assent.web.feed_messages import FeedRenderer
     from assent.web.listener import connection_limits, delay_signals, make_listener, serve
+    from assent.web.processor import SharedProcessor
 
     if not host.strip():
         raise UsageError("--host needs an address.", "assent serve --host 127.0.0.1")
@@ -194,7 +196,8 @@ def _serve(
             _tell(call, url, _remarks(server))
             listener = make_listener(make_app(server, ENDPOINTS), limits)
             greeting = _greet(state, server, url, opens=not no_open)
-            tasks = (feed.run(), watch_access(server), greeting)
+            processor = SharedProcessor(lambda: server.turns.at_work >= MANY_TURNS)
+            tasks = (feed.run(), watch_access(server), greeting, processor.run())
             with closing(server):
                 server.resume()
                 asyncio.run(serve(listener, listening, *tasks))

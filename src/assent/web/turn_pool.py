@@ -32,6 +32,11 @@ class TurnPool:
         self._threads: list[Thread] = []
         self._closed = False
 
+    @property
+    def at_work(self) -> int:
+        """How many sessions are worked on, or wait for it."""
+        return len(self._known)
+
     def submit(self, root: str, session: str) -> None:
         """Has a session worked on; one that is at work is looked at once more afterwards."""
         key = root, session
