@@ -47,6 +47,30 @@ async def story():
 
 asyncio.run(asyncio.wait_for(story(), 60))
 """
+# Many threads start programs while threads are moved all the time.
+CROWD = """
+import asyncio, os, subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+from assent.web import processor
+
+processor.LOOK_S = 0.0
+sys.setswitchinterval(1e-6)
+every = str(len(os.sched_getaffinity(0)))
+
+def start(number):
+    return subprocess.run(["nproc"], capture_output=True, text=True).stdout.strip()
+
+async def story():
+    task = asyncio.ensure_future(processor.SharedProcessor(lambda: True).run())
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(8) as pool:
+        counted = await asyncio.gather(*[loop.run_in_executor(pool, start, n) for n in range(400)])
+    assert {*counted} == {every}, counted
+    assert not task.done(), task
+    task.cancel()
+
+asyncio.run(asyncio.wait_for(story(), 60))
+"""
 needs_two = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
     reason="needs two processors",
@@ -75,6 +99,11 @@ def test_the_processor_that_others_use_least_is_chosen(
 @needs_two
 def test_threads_share_a_processor_while_it_is_wanted_and_programs_get_all() -> None:
     subprocess.run([sys.executable, "-c", STORY], check=True, timeout=120)
+
+
+@needs_two
+def test_programs_get_all_processors_however_many_threads_start_them() -> None:
+    subprocess.run([sys.executable, "-c", CROWD], check=True, timeout=120)
 
 
 @needs_two

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from threading import get_native_id
+from threading import Lock, get_native_id
 from typing import Final
 
 LOOK_S: Final = 0.25
@@ -44,6 +44,7 @@ class SharedProcessor:
         self._allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
         self._chosen: int | None = None
         self._starting: dict[int, float] = {}  # threads that just start a program
+        self._lock = Lock()  # no thread is moved while it says that it starts a program
         self._before = self._times()
 
     async def run(self) -> None:
@@ -76,19 +77,21 @@ class SharedProcessor:
             self._keep(self._allowed)
 
     def _keep(self, processors: set[int]) -> None:
-        young = time.monotonic() - STARTING_S
-        self._starting = {one: at for one, at in self._starting.items() if at > young}
-        for thread in map(int, os.listdir("/proc/self/task")):
-            if thread not in self._starting:
-                with suppress(OSError):  # it has ended
-                    os.sched_setaffinity(thread, processors)
+        threads = [int(name) for name in os.listdir("/proc/self/task")]
+        with self._lock:
+            young = time.monotonic() - STARTING_S
+            self._starting = {one: at for one, at in self._starting.items() if at > young}
+            for thread in threads:
+                if thread not in self._starting:
+                    with suppress(OSError):  # it has ended
+                        os.sched_setaffinity(thread, processors)
 
     def _before_start(self, event: str, arguments: object) -> None:
         """Gives a thread all processors before it starts a program, which gets those of it."""
         if event in STARTS:
             thread = get_native_id()
-            self._starting[thread] = time.monotonic()
-            with suppress(OSError):
+            with self._lock, suppress(OSError):
+                self._starting[thread] = time.monotonic()
                 os.sched_setaffinity(thread, self._allowed)
 
     def _times(self) -> tuple[float, float, dict[int, float]]:
