@@ -467,10 +467,14 @@ KIB = 1024
 MAX_MISSING_SHOWN = 10  # mentions that are no files, in a note
 
 
+def attached(files: Sequence[AttachedFile]) -> list[AttachedFile]:
+    """Returns those files of a message that the model got."""
+    return [file for file in files if file.kind not in ("refused", "missing")]
+
+
 def attached_texts(files: Sequence[AttachedFile]) -> list[str]:
     """Returns one line for each file that a message of the user attached."""
-    there = [file for file in files if file.kind not in ("refused", "missing")]
-    return [f"Attached {file.path} ({_attached_size(file)})" for file in there]
+    return [f"Attached {file.path} ({_attached_size(file)})" for file in attached(files)]
 
 
 def attachment_problems(files: Sequence[AttachedFile]) -> list[str]:

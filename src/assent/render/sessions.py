@@ -8,11 +8,13 @@ import msgspec
 from assent.core.event import FactRemembered, StoredEvent
 from assent.core.llm import ImagePart, ReasoningPart, TextPart, ToolCall
 from assent.core.session.event import (
+    AttachedFile,
     BatchPlanned,
     CallEnded,
     ChildEnded,
     ChildStarted,
     Compacted,
+    FilesAttached,
     MessageAdded,
     PartSaid,
     QuestionAnswered,
@@ -25,7 +27,14 @@ from assent.core.session.transcript import UserMessage
 from assent.core.text.hidden_chars import visible, visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, counted, table_lines, untrusted_lines
-from assent.render.log import ChildNames, batch_lines, collapse_repeats, compaction_notice
+from assent.render.log import (
+    ChildNames,
+    attached,
+    attachment_problems,
+    batch_lines,
+    collapse_repeats,
+    compaction_notice,
+)
 from assent.render.rows import Row, redacted_row
 
 SHORT = 12  # characters of an id in a list
@@ -233,6 +242,9 @@ def _came(event: object) -> Iterator[tuple[str, str]]:
                 yield "Planned calls", "\n".join(lines)
         case CallEnded(tool=tool, result=result):
             yield f"{tool} {'failed' if result.failed else 'returned'}", result.text
+        case FilesAttached(files=files):
+            if lines := [*map(_attachment, attached(files)), *attachment_problems(files)]:
+                yield "Attached", "\n".join(lines)
         case QuestionAsked(questions=questions):
             yield "Question", "\n".join(each.question for each in questions)
         case QuestionAnswered(answers=answers):
@@ -256,6 +268,12 @@ def _of_children(recorded: StoredEvent, kin: ChildNames) -> Iterator[tuple[str, 
             yield f"{kin.name(child)} ended: {why}", words
         case _:
             pass
+
+
+def _attachment(file: AttachedFile) -> str:
+    """Names an attached file, with its size; an image with its type, too."""
+    kind = ", ".join(image.media_type for image in file.images) or file.kind
+    return f"{file.path} ({kind}, {counted(file.size, 'byte')})"
 
 
 def _picture(image: ImagePart) -> str:
