@@ -124,6 +124,6 @@ def report_on(patient: DoctorTarget, output: CliOutput, *, strict: bool) -> int:
 
 def _tell(output: CliOutput, what: str) -> None:
     """Shows what is being tried, on a terminal only."""
-    if sys.stderr.isatty() and not output.as_json:
+    if output.shows_progress:
         sys.stderr.write(f"\r\x1b[K{f'Checking: {what}' if what else ''}")
         sys.stderr.flush()

@@ -31,6 +31,7 @@ def run(arguments: Sequence[str]) -> int:
             return opened
         if goal is None:
             return _command(arguments)
+        output.quiet = goal.quiet
         if is_slash(goal.words) and not goal.help:
             from assent.cli.goal.slash_command import run_slash_command
 

@@ -184,6 +184,12 @@ def with_limit(function: Callable[..., int | None]) -> Callable[..., int | None]
     return wrapped
 
 
+QUIET = "assent.quiet"  # in a context's `meta`: --quiet was given before the command
+with_quiet = click.option(
+    "-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr."
+)
+
+
 def with_call(
     make: type[CommandCall], function: Callable[..., int | None]
 ) -> Callable[..., int | None]:
@@ -198,13 +204,21 @@ def with_call(
         help="Plan to use (default: the current one).",
     )
     @click.option("--no-input", is_flag=True, help="Don't prompt; deny instead.")
+    @with_quiet
     @functools.wraps(function)
     def wrapped(
-        output_format: OutputFormat | None, folder: str, plan: str, no_input: bool, **rest: Any
+        output_format: OutputFormat | None,
+        folder: str,
+        plan: str,
+        no_input: bool,
+        quiet: bool,
+        **rest: Any,
     ) -> int | None:
-        outer = click.get_current_context().find_root().obj or ""
+        ctx = click.get_current_context()
+        outer = ctx.find_root().obj or ""
         where, form = os.path.join(outer, folder), output_format or "text"
         call = make(where, plan, form=form, no_input=no_input)
+        call.output.quiet = quiet or bool(ctx.meta.get(QUIET))
         answered = False
         try:
             code = function(call, **rest)

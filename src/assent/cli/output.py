@@ -168,6 +168,7 @@ class CliOutput:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
+        self.quiet = False  # neither progress nor notes on stderr; warnings and errors stay
         self.session = ""  # that the answer is about; only a stream tells it
         self._warned: set[str] = set()
         self._spoken: CommandOutputLines | None = None  # as long as no command says anything
@@ -205,7 +206,7 @@ class CliOutput:
 
     def progress(self, step: StepProgress) -> None:
         """Shows how far a run is, on a terminal only."""
-        if sys.stderr.isatty() and not self.as_json:
+        if self.shows_progress:
             sys.stderr.write(f"\r\x1b[K{step.step.value}: {step.done} of {step.total}")
             sys.stderr.flush()
 
@@ -215,14 +216,14 @@ class CliOutput:
         stays = "\n" if doing.what == "command" else ""
         if stays and self.logs:
             self._due, stays = f"{progress_line(doing)}\n", ""
-        if sys.stderr.isatty() and not self.as_json:
+        if self.shows_progress:
             sys.stderr.write(progress_line(doing) + stays)
             sys.stderr.flush()
 
     @contextmanager
     def busy(self, words: str) -> Iterator[None]:
         """Shows what takes its time, as long as it does, on a terminal only."""
-        shows = sys.stderr.isatty() and not self.as_json
+        shows = self.shows_progress
         if shows:
             sys.stderr.write(visible_line(words))
             sys.stderr.flush()
@@ -239,13 +240,18 @@ class CliOutput:
         return not self.as_json and CAPTURED_LINES.get() is None and colored(sys.stdout)
 
     @property
+    def shows_progress(self) -> bool:
+        """Whether what takes its time is shown on stderr: to a person who did not turn it off."""
+        return sys.stderr.isatty() and not self.as_json and not self.quiet
+
+    @property
     def logs(self) -> bool:
         """Whether what commands say goes to stdout, as to a file or the log of a CI."""
         return not self.as_json and CAPTURED_LINES.get() is None and not sys.stdout.isatty()
 
     def command_output(self, said: LiveCommandOutput) -> None:
         """Shows what a command says as it comes: on a terminal, or else on stdout."""
-        if self.logs or (sys.stderr.isatty() and not self.as_json):
+        if self.logs or self.shows_progress:
             self._spoken = self._spoken or CommandOutputLines()
             self._echo(self._spoken.take(said))
 
@@ -256,7 +262,7 @@ class CliOutput:
     def _echo(self, lines: Iterable[str]) -> None:
         text = "".join([f"  | {line}\n" for line in lines])
         logs = self.logs
-        if sys.stderr.isatty() and not self.as_json:
+        if self.shows_progress:
             sys.stderr.write("\r\x1b[K" + ("" if logs else text))
             sys.stderr.flush()
         if logs and text:

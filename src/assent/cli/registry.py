@@ -89,11 +89,12 @@ Quote the goal: assent "fix the tests". A single word needs -p.
   --max-budget USD        limit cost in dollars
   --max-time S            limit time in seconds
   --no-input              don't prompt; deny instead
+  -q, --quiet             print no progress and no notes on stderr
 
 """
 
 _FOOT = """
-Every command takes --json, -C DIR, --plan ID and --help.
+Every command takes --json, -C DIR, --plan ID, --quiet and --help.
 `assent help topics` lists the documentation.
 
 Create a plan with a model:

@@ -85,7 +85,7 @@ def _confirm_verification(call: Invocation, record: PlanRecord, request: Rehears
 
 def _shown(call: Invocation, record: PlanRecord, request: RehearsalRequest) -> Rehearsal:
     """Rehearses; what commands print is shown as it comes, on stderr, so that stdout is ours."""
-    shown, found = CommandStream(), None
+    shown, found = CommandStream(quiet=call.output.quiet), None
     with closing(call.engine.rehearser.rehearse(record, request)) as parts:
         for part in parts:
             match part:

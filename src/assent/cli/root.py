@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from assent import __version__
+from assent.cli.options import QUIET, with_quiet
 from assent.cli.registry import COMMANDS, overview
 from assent.core.errors import UsageError
 
@@ -45,10 +46,12 @@ class RootGroup(click.Group):
 @click.command(cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="assent %(version)s")
 @click.option("-C", "folder", metavar="DIR", default="", help="Run as if started in DIR.")
+@with_quiet
 @click.pass_context
-def root(ctx: click.Context, folder: str) -> None:
+def root(ctx: click.Context, folder: str, *, quiet: bool) -> None:
     """Assent."""
     ctx.obj = folder
+    ctx.meta[QUIET] = quiet
 
 
 def command(arguments: Sequence[str]) -> int:

@@ -51,7 +51,8 @@ def agreed(question: str) -> bool:
 class CommandStream:
     """Shows what commands print as it comes, on stderr, so that stdout has the answer alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
         self._visible = VisibleOutput()
 
     def begin(self, title: str) -> None:
@@ -66,5 +67,7 @@ class CommandStream:
         self._visible = VisibleOutput()
 
     def _write(self, text: str) -> None:
+        if self._quiet:
+            return
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -164,7 +164,7 @@ def _progress(call: Invocation) -> Callable[[int, float], None]:
     """Returns what shows how far a copy is, on a terminal only, and once it takes a while."""
 
     def tell(files: int, seconds: float) -> None:
-        if sys.stderr.isatty() and not call.output.as_json and seconds > 1:
+        if call.output.shows_progress and seconds > 1:
             count = "1 file" if files == 1 else f"{files} files"
             sys.stderr.write(f"\r\x1b[KCopying: {count}, {seconds:.0f} s")
             sys.stderr.flush()

@@ -98,7 +98,7 @@ def result(
 
 
 def _shown(call: Invocation, record: PlanRecord, request: ResultRequest) -> StagedResult:
-    shown = CommandStream()
+    shown = CommandStream(quiet=call.output.quiet)
     with closing(call.engine.result_stager.stage(record, request)) as parts:
         for part in parts:
             if isinstance(part, OutputChunk):

@@ -112,12 +112,13 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
         work = open_session_runtime(goal.folder, person, wanted)
         with closing(work):
             plain = turn_output(goal.form, output, asks=person.present)
-            if sys.stderr and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+            watched = sys.stderr and sys.stderr.isatty() and not output.quiet
+            if watched and os.environ.get("TERM") != "dumb":
                 from assent.cli.goal.waiting import WaitingTurnOutput
 
                 plain = WaitingTurnOutput(plain, screen)
             held = DeferredTurnOutput(plain, screen)
-            shown = _ringing(held, work.notify, goal)
+            shown = held if goal.quiet else _ringing(held, work.notify, goal)
             said, typed = words, UserTyped(goal.words)
             if written is not None:
                 template, typed = written(goal, work.tools)

@@ -42,6 +42,7 @@ class Goal(msgspec.Struct, frozen=True):
     auto: bool = False
     later: bool = False
     no_input: bool = False
+    quiet: bool = False
     help: bool = False
 
 
@@ -51,6 +52,7 @@ FLAGS = {
     "-c": "going_on", "--continue": "going_on",
     "-h": "help", "--help": "help",
     "--no-input": "no_input",
+    "-q": "quiet", "--quiet": "quiet",
     "--auto": "auto",
     "--ask-later": "later",
     "--json": "json",
@@ -201,7 +203,7 @@ def _no_such(word: str, words: list[str]) -> UsageError:
 
 def _check_command(word: str, found: dict[str, Any]) -> None:
     """Leaves a command's line to the command, unless options of a goal stand before it."""
-    if found.keys() - {"folder", "help"}:
+    if found.keys() - {"folder", "help", "quiet"}:
         message = f"{word} is a command; put its options after it. To use it as a goal, add -p."
         raise UsageError(message, f"assent {word} --help")
 
@@ -210,7 +212,7 @@ def _check_foreign(word: str, found: dict[str, Any], words: list[str]) -> None:
     """Leaves an option that no goal has to the root command, which knows the rest."""
     name = word.partition("=")[0]
     near = "" if name in ROOT_OPTIONS else _near_option(name)
-    if near or words or found.keys() - {"folder"}:
+    if near or words or found.keys() - {"folder", "quiet"}:
         _refuse(f"Unknown option {argument_text(name)!a}.{near}")
 
 

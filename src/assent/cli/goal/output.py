@@ -252,7 +252,7 @@ class TextTurnOutput:
 
     def _note(self, line: Line, *, always: bool = False) -> None:
         """Writes what happens to stderr: all of it to a terminal, what is planned to a log too."""
-        if self._watched or always:
+        if (self._watched or always) and not self._output.quiet:
             self._close()
             for text in ansi([line], color=colored(sys.stderr)):
                 sys.stderr.write(f"{text}\n")
