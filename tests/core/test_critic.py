@@ -185,7 +185,7 @@ def test_g22_what_does_not_fit_is_left_out_and_counted() -> None:
     assert cut.text == (
         "# plan\n1 | # Greet\n2 | \n3 | Say hello.\n\n"
         "# operation 1: write a.py\n1 | diff\n(1 more lines are not shown: too long)\n\n"
-        "(1 more operations are not shown: too long)"
+        "(too long: 1 more operation not shown)"
     )
     assert cut.unread == 2
 

@@ -497,7 +497,7 @@ def test_f131_a_glob_reaches_no_secret_no_ignored_file_and_nothing_outside(desk:
     outcome = desk.call("edit", edits=[{"path": "**", **RENAME}])
     told, note = outcome.text.split("\n")
     assert told == "a.txt: 1 replacement."
-    assert note.startswith("[1 files ")
+    assert note.startswith("[Skipped 1 file ")
     assert desk.content(".env") == b"net\n"
     for path in ("../**", "/etc/*", "~/*"):
         assert "side the workspace" in desk.failing("edit", edits=[{"path": path, **RENAME}])

@@ -344,7 +344,7 @@ def test_grep_leaves_out_what_needs_consent_and_counts_it(place: Place) -> None:
     place.secret = (b"prod.env",)
     text = place.call(GREP, pattern="main").text
     assert "main=1" not in text
-    assert text.endswith("[1 files that may contain secrets were skipped.]")
+    assert text.endswith("[Skipped 1 file that may contain secrets.]")
 
 
 def test_grep_says_of_files_that_a_rule_keeps_back_no_more_than_is_true(place: Place) -> None:
@@ -352,8 +352,8 @@ def test_grep_says_of_files_that_a_rule_keeps_back_no_more_than_is_true(place: P
     place.put("prod.env", "main=1\n")
     place.secret = (b"src/app.py", b"prod.env")
     kept = (
-        "[1 files that may contain secrets were skipped.]\n[1 files that need permission or may "
-        "not be read were skipped.]"
+        "[Skipped 1 file that may contain secrets.]\n[Skipped 1 file that may not be read, or only "
+        "with permission.]"
     )
     assert place.call(GREP, pattern="main").text.endswith(kept)
     assert place.call(SEARCH, name="main").text.endswith(kept)

@@ -13,6 +13,7 @@ from assent.core.errors import AssentError
 from assent.core.paths import base_name, display_path
 from assent.core.plan.operation import FileOperation, WriteFile
 from assent.core.plan.record import PlanRecord
+from assent.core.text import counted
 from assent.core.text.glob_pattern import FNMATCH, glob_matches
 from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import PermissionContext
@@ -74,7 +75,7 @@ class EditChecks:
         except AssentError as error:
             told.append(f"[Not checked: {error.message}]")
         if more := len(lines) - MAX_COMMANDS:
-            told += [f"[{more} more checks were not run]"] if more > 0 else []
+            told += [f"[{counted(more, 'more check')} not run]"] if more > 0 else []
         return "".join(f"\n{each}" for each in told)
 
 

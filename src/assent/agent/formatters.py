@@ -11,6 +11,7 @@ from assent.core.errors import AssentError
 from assent.core.paths import base_name, display_path, one_line
 from assent.core.plan.operation import FileOperation, FileState, WriteFile, footprint
 from assent.core.shell.process import ProcessLimits, ProcessResult, Program, SandboxState
+from assent.core.text import counted
 from assent.core.text.glob_pattern import FNMATCH, glob_matches
 from assent.core.tool import EditEffect
 from assent.ports import ProcessRunner
@@ -147,7 +148,7 @@ class EditFormatter:
         whole = "".join([self._operation(op, done) for op in done.operations])
         cut = whole[:MAX_PATCH_CHARS]
         left = len(whole) - len(cut)
-        return f"{cut}\n… {left} more characters not shown.\n" if left else cut
+        return f"{cut}\n… {counted(left, 'more character')} not shown.\n" if left else cut
 
     def _shape(self, edit: EditEffect) -> FormattedEdit:
         tools = self._tools

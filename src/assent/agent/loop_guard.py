@@ -12,6 +12,7 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.llm import ToolCall
+from assent.core.text import counted
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 
 # Detects repeated calls and repeated failures in a turn.
@@ -213,12 +214,13 @@ def same_error_text(times: int) -> str:
 
 def stuck_text(answers: int) -> str:
     """Returns that a turn ends because the last answers led nowhere."""
-    return f"Stopped: the model repeated failed or denied calls in {answers} answers in a row"
+    many = counted(answers, "answer")
+    return f"Stopped: the model repeated failed or denied calls in {many} in a row"
 
 
 def all_failed_text(answers: int) -> str:
     """Returns that nothing worked in the last answers."""
-    return f"All calls failed in {answers} answers in a row."
+    return f"All calls failed in {counted(answers, 'answer')} in a row."
 
 
 def _trouble(answers: int, errors: Sequence[CallFailure], most: int) -> str:

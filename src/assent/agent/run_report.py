@@ -18,6 +18,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.results import was_accepted
 from assent.core.run.state import UNKNOWN_END, rollback_start
+from assent.core.text import counted
 from assent.core.text.secrets import redact
 from assent.core.text.terminal_codes import without_terminal_codes
 from assent.ports import BlobStore
@@ -146,7 +147,9 @@ def _last_lines(output: bytes) -> str:
     lines = redact(without_terminal_codes(output.decode("utf-8", "replace"))).rstrip().splitlines()
     if not lines:
         return ""
-    cut = [f"  … {len(lines) - MAX_LINES} lines before"] if len(lines) > MAX_LINES else []
+    cut = (
+        [f"  … {counted(len(lines) - MAX_LINES, 'line')} before"] if len(lines) > MAX_LINES else []
+    )
     last = [one_line(line.expandtabs(4).encode())[:MAX_LINE_CHARS] for line in lines[-MAX_LINES:]]
     return "\n".join([*cut, *[f"  | {line}".rstrip() for line in last]])
 

@@ -6,6 +6,7 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.jsonrpc import InvalidJsonRpc
+from assent.core.text import counted
 from assent.core.tool import MAX_TOOL_NAME
 
 PROTOCOL_VERSION: Final = "2025-06-18"  # the version of the protocol that is spoken here
@@ -111,7 +112,8 @@ def _text(part: dict[str, Any]) -> str:
         case {"type": "resource_link", "uri": str(uri)}:
             return f"[Link to {uri}]"
         case {"type": str(kind), "mimeType": str(media), **rest}:
-            return f"[{kind}, {media}, {len(str(rest.get('data', '')))} characters; not shown]"
+            size = counted(len(str(rest.get("data", ""))), "character")
+            return f"[{kind}, {media}, {size}; not shown]"
         case _:
             return f"[{part.get('type', 'something')}; not shown]"
 

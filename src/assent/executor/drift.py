@@ -10,6 +10,7 @@ from assent.core.plan.operation import FileOperation, FileState, MoveFile, Write
 from assent.core.plan.plan import Plan
 from assent.core.run.slot_move import PathState, needed_folders
 from assent.core.run.state import segment_ranges
+from assent.core.text import counted
 from assent.ports import MAX_WHOLE_READ, BlobStore, PathStateReader
 
 FILES_CHANGED = "Files changed since the plan was created."
@@ -114,7 +115,7 @@ def state_text(seen: PathState | str) -> str:
             return "nothing"
         case FileState(digest, size, mode, kind):
             thing = "a symlink" if kind == "link" else f"a file, mode {mode:o},"
-            return f"{thing} {size} bytes, content {digest[:12]}…"
+            return f"{thing} {counted(size, 'byte')}, content {digest[:12]}…"
         case "folder":
             return "a folder"
         case words:

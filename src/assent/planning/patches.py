@@ -38,6 +38,7 @@ from assent.core.paths import (
 )
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.plan.record import PlanRecord
+from assent.core.text import counted
 from assent.planning.drafts import LINK_MODE, Drafts, PlanContents, Staged, nothing_staged
 from assent.planning.path_checks import FilenameCase, differs_only_in_case
 from assent.planning.plans import reopening_events
@@ -244,7 +245,7 @@ class _PatchGroup:
         check_kind(file, before)
         left = self._content(file, before)
         if left:
-            raise NoMatch(f"it has {len(left)} bytes that the patch does not cover.")
+            raise NoMatch(f"it has {counted(len(left), 'byte')} that the patch does not cover.")
         self._made.pop(file.old, None)
         self._gone.add(file.old)
 

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.text import counted as counted  # faces take it from here
 from assent.core.text.hidden_chars import (
     EMPTY_LINES_MARK,
     RETURN,
@@ -24,11 +25,6 @@ Style = Literal[
     "prose",  # what a model said in words
     "code",
 ]  # fmt: skip
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Returns a number with its noun, such as `1 operation` or `2 operations`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 # What a part of a line is, in code and in Markdown.

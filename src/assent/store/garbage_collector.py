@@ -14,6 +14,7 @@ from hashlib import sha256
 from itertools import chain
 
 from assent.core.errors import StoreError
+from assent.core.text import counted
 from assent.ports import CollectionResult
 from assent.store.files import SAFE, system_error
 from assent.store.packs import BlobDisk, BlobWriter, Packs, build_pack
@@ -168,7 +169,7 @@ class BlobGarbageCollector:
 def _halfway(error: StoreError, freed: Iterable[tuple[int, bool]]) -> StoreError:
     """Returns the error of a failed collection with what it removed, none of which is needed."""
     gone = sum(size for size, taken in freed if taken)
-    some = f"{gone} bytes of unused content were removed before that."
+    some = f"Before that, {counted(gone, 'byte')} of unused content had been removed."
     before = some if gone else "Nothing was removed."
     told = error.message.removesuffix(SAFE).rstrip()
     return StoreError(f"{told} All content that is still needed is intact. {before}", error.next)

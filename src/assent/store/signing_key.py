@@ -6,6 +6,7 @@ import stat
 from contextlib import suppress
 
 from assent.core.errors import StoreError
+from assent.core.text import counted
 from assent.store.files import make_folder, refuse_shared_stat, store_errors, sync_folder
 
 _SEED = 32
@@ -68,8 +69,8 @@ class FileSigner:
             )
         if not stat.S_ISREG(found.st_mode) or found.st_size != _SEED:
             raise StoreError(
-                f"The key {self._path} is damaged: it has {found.st_size} bytes instead of "
-                f"{_SEED}. Move it away to get a new key; what the old key approved must be "
+                f"The key {self._path} is damaged: it has {counted(found.st_size, 'byte')} instead "
+                f"of {_SEED}. Move it away to get a new key; what the old key approved must be "
                 "approved again.",
                 f"mv {quoted} {quoted}.damaged",
             )

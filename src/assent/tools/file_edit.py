@@ -20,6 +20,7 @@ from assent.core.paths import (
     refuse_own_paths,
 )
 from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.text import counted
 from assent.core.text.line_diff import LineChange, line_changes
 from assent.core.tool import Action, EditEffect, PlanTextEffect, ResourceAccess, ToolOutcome
 from assent.tools.outcome import HINT, has_line_numbers, without_line_numbers
@@ -395,7 +396,7 @@ def edit_outcome(
         told.append(f"{one_line(change.path)}: {change.words}")
         rows = change.diff.split("\n") if change.diff else []
         out = len(rows) - max(left, 0)
-        told += rows[: max(left, 0)] + ([f"{CUT} {out} more lines"] if out > 0 else [])
+        told += rows[: max(left, 0)] + ([f"{CUT} {counted(out, 'more line')}"] if out > 0 else [])
         left -= len(rows)
     contents = {change.after.digest: change.content for change in real}
     return ToolOutcome(
@@ -445,7 +446,7 @@ def _place(old: list[bytes], new: list[bytes], changes: list[LineChange]) -> str
     if len(rows) > MAX_PLACE_LINES:
         half = MAX_PLACE_LINES // 2
         out = len(rows) - MAX_PLACE_LINES + 1
-        rows = [*rows[:half], f"{CUT} {out} lines", *rows[1 - half :]]
+        rows = [*rows[:half], f"{CUT} {counted(out, 'line')}", *rows[1 - half :]]
     was, now = _span(start, end), _span(first, last)
     return "\n".join([f"@@ -{was} +{now} @@", *rows])
 

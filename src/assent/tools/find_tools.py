@@ -9,6 +9,7 @@ import msgspec
 
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import base_name, is_inside, one_line, parent
+from assent.core.text import counted
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
 from assent.tools.files import (
@@ -116,7 +117,7 @@ def _fitting(top: _FolderNode, deepest: int) -> list[str]:
 def _lines(node: _FolderNode, depth: int, indent: str) -> Iterator[str]:
     for folder, inner in sorted(node.folders.items()):
         if depth == 1:
-            yield f"{indent}{one_line(folder)}/ ({inner.count} files)"
+            yield f"{indent}{one_line(folder)}/ ({counted(inner.count, 'file')})"
         else:
             yield f"{indent}{one_line(folder)}/"
             yield from _lines(inner, depth - 1, indent + "  ")

@@ -14,6 +14,7 @@ from assent.core.digest import sha256
 from assent.core.errors import NotFound, UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.paths import one_line
+from assent.core.text import counted
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.file_edit import (
     EditedFile,
@@ -158,7 +159,8 @@ def _index(args: NotebookEditArgs, text: str, cells: list[JsonSpan]) -> int:
     if args.cell.isdecimal() and int(args.cell) < len(cells):
         return int(args.cell) + after
     raise NotFound(
-        f"cell: {args.cell!r} not found; the notebook has {len(cells)} cells. Nothing was changed."
+        f"cell: {args.cell!r} not found; the notebook has {counted(len(cells), 'cell')}. "
+        "Nothing was changed."
     )
 
 

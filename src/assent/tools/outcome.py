@@ -533,8 +533,9 @@ def collect_output(
     if dropped and len(text.encode()) < KEPT_BYTES:
         # What is left without codes no longer looks cut, but a secret may lie across the cut.
         text = _without_start(text) if is_end else _without_end(text)
-    which = f"The first {dropped} bytes" if is_end else f"{dropped} more bytes"
-    notes = [f"{which} were dropped."] if dropped else []
+    unit, was = ("byte", "was") if dropped == 1 else ("bytes", "were")
+    which = f"The first {dropped} {unit}" if is_end else f"{dropped} more {unit}"
+    notes = [f"{which} {was} dropped."] if dropped else []
     notes += [f"It was stopped early: {ended.cut}."] if ended.cut else []
     signal = "" if ended.cut else signal_of(ended.code)
     by = f" ({signal})" if signal else ""

@@ -26,6 +26,7 @@ from typing import Final
 import msgspec
 
 from assent.core.paths import base_name
+from assent.core.text import counted
 from assent.tools.definitions import definition, language_of
 
 MAX_ENTRIES: Final = 100  # definitions that are shown
@@ -151,7 +152,7 @@ def file_outline(path: bytes, content: bytes, digest: str = "") -> tuple[str, ..
         entries += [f"  {', '.join(names)}"] if names else []
         named += len(names)
     more = len(found) - named
-    return (*entries, *([f"[{more} more definitions]"] if more else []), *note)
+    return (*entries, *([f"[{counted(more, 'more definition')}]"] if more else []), *note)
 
 
 def _named(symbol: Symbol, *, has_ranges: bool, is_brief: bool) -> str:
@@ -172,7 +173,7 @@ def inner_outline(symbols: Sequence[Symbol], around: Symbol, most: int) -> list[
     rest = len(found) - most
     return [
         *[outline_entry(each) for each in found[:most]],
-        *([f"[{rest} more definitions]"] if rest > 0 else []),
+        *([f"[{counted(rest, 'more definition')}]"] if rest > 0 else []),
         *_left_out(operators),
     ]
 

@@ -17,6 +17,7 @@ from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.llm import MAX_IMAGE_BYTES, ImagePart, image_type
 from assent.core.paths import ancestors, display_path, one_line
 from assent.core.plan.operation import FileState
+from assent.core.text import counted
 from assent.core.tool import Action, FileBlock, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
 from assent.tools.files import existing_state, read_accesses, readable_path, resolve_path
@@ -163,7 +164,9 @@ def run(args: ReadArgs, context: ToolContext) -> ToolOutcome:
     if media:
         return _picture(path, state, media, context)
     if b"\0" in first[:BINARY_PROBE_BYTES]:
-        raise Refused(f"{one_line(path)} is binary ({state.size} bytes); it has no lines to read.")
+        raise Refused(
+            f"{one_line(path)} is binary ({counted(state.size, 'byte')}); it has no lines to read."
+        )
     shown = _shown(path, chain((first,), chunks), asked, state.digest, is_brief=context.is_piece)
     return _text(path, state, shown, context)
 
@@ -271,7 +274,7 @@ def _shown(
     begun = LinePage(page.first, page.lines[:most], page.sizes[:most])
     found = msgspec.structs.replace(found, pages=(begun,), cut=0)
     outlined = "The outline, then the" if outline else "The"
-    lead = f"[{title}, {found.total:,} lines. {outlined} beginning; use lines to read on.]"
+    lead = f"[{title}, {counted(found.total, 'line')}. {outlined} beginning; use lines to read on.]"
     text = "\n".join([lead, *outline, *_lines_of(title, found)])
     return ShownFile(text, found.size, _blocks(title, found))
 
@@ -356,7 +359,7 @@ def _kept(chunks: Iterable[bytes], kept: list[bytes]) -> Iterator[bytes]:
 def _check_found(title: str, found: FilePages, ranges: Sequence[LineRange]) -> None:
     if not found.pages and found.total:
         first = min(ranges).first
-        raise NotFound(f"{title} has {found.total:,} lines; line {first} is past its end.")
+        raise NotFound(f"{title} has {counted(found.total, 'line')}; line {first} is past its end.")
 
 
 def _lines_of(title: str, found: FilePages, asked: Sequence[LineRange] = ()) -> Iterator[str]:
@@ -400,10 +403,12 @@ def _outside(outside: OutsideFiles, path: bytes, asked: AskedLines) -> ToolOutco
     content = outside.read(path, WHOLE_FILE)
     if media := image_type(content):
         _check_picture(title, len(content))
-        text = f"[{media}, {len(content)} bytes]"
+        text = f"[{media}, {counted(len(content), 'byte')}]"
         return ToolOutcome(text, title, images=(ImagePart(media, content),))
     if b"\0" in content[:BINARY_PROBE_BYTES]:
-        raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
+        raise Refused(
+            f"{title} is binary ({counted(len(content), 'byte')}); it has no lines to read."
+        )
     shown = _shown(path, (content,), asked)
     metadata = {SHOWN_BYTES: shown.size}
     return ToolOutcome(shown.text, title, metadata=metadata, blocks=shown.blocks)
@@ -446,7 +451,7 @@ def _picture(path: bytes, state: FileState, media: str, context: ToolContext) ->
     _check_picture(one_line(path), state.size)
     image = ImagePart(media, context.overlay.content(path, MAX_IMAGE_BYTES))
     seen = {display_path(path): state.digest}
-    text = f"[{media}, {state.size} bytes]"
+    text = f"[{media}, {counted(state.size, 'byte')}]"
     return ToolOutcome(text, one_line(path), images=(image,), metadata={"seen": seen})
 
 

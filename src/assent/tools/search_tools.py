@@ -16,6 +16,7 @@ from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
 from assent.core.paths import display_path, one_line
 from assent.core.plan.operation import FileState
+from assent.core.text import counted
 from assent.core.tool import (
     Action,
     FileBlock,
@@ -215,7 +216,7 @@ def _rest(args: GrepArgs, hits: Sequence[SearchHit], limit: int) -> str:
     left = Counter(matches[limit:])
     named = [f"{one_line(path)} {n}" for path, n in left.items()]
     more = len(named) - MAX_NAMED
-    told = ", ".join([*named[:MAX_NAMED], *([f"{more} more files"] if more > 0 else [])])
+    told = ", ".join([*named[:MAX_NAMED], *([counted(more, "more file")] if more > 0 else [])])
     begun = {*matches[:limit]}
     first = next((path for path in left if path not in begun), next(iter(left)))
     call: dict[str, object] = {"pattern": args.pattern, "path": one_line(first)}
@@ -350,7 +351,9 @@ class _WholeDefinitions:
         more = [f"{one_line(each)}:{','.join(spans)}" for each, spans in others[:MAX_NAMED]]
         call |= {"more": more} if more else {}
         count = sum(map(len, self._omitted.values()))
-        return [f"{count} more definitions. Next: read {msgspec.json.encode(call).decode()}"]
+        return [
+            f"{counted(count, 'more definition')}. Next: read {msgspec.json.encode(call).decode()}"
+        ]
 
     def _add(self, path: bytes, hits: Sequence[SearchHit]) -> None:
         around = self._known.around(path, [hit.line for hit in hits])
@@ -387,8 +390,8 @@ class _WholeDefinitions:
             if symbol is None:
                 yield from map(_hit_line, each)
             elif symbol.kind == "class" and each[0].line == symbol.line:
-                size = symbol.last - symbol.first + 1
-                yield f"[lines {symbol.span}: {symbol.qualified}, {size} lines: its outline]"
+                size = counted(symbol.last - symbol.first + 1, "line")
+                yield f"[lines {symbol.span}: {symbol.qualified}, {size}: its outline]"
                 yield from inner_outline(self._known.of(path).symbols, symbol, MAX_OUTLINED)
                 yield from _lines_near(each[1:], symbol, content)
             else:

@@ -10,6 +10,7 @@ import msgspec
 
 from assent.core.errors import Refused, UsageError
 from assent.core.session.skill import Skill, skill_lines
+from assent.core.text import counted
 from assent.core.text.hidden_chars import visible_text
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.outcome import limited_outcome
@@ -70,6 +71,8 @@ def _file(skill: Skill, file: str, files: SkillFileReader) -> ToolOutcome:
         raise Refused(f"This skill is in the workspace: use `read` for {skill.folder}/{file}.")
     content = files.read(skill, file)
     if b"\0" in content[:BINARY_PROBE_BYTES]:
-        raise Refused(f"{file!a} is binary ({len(content)} bytes); it has no lines to read.")
+        raise Refused(
+            f"{file!a} is binary ({counted(len(content), 'byte')}); it has no lines to read."
+        )
     text = content.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
     return limited_outcome(visible_text(text), f"{skill.name}/{file}")

@@ -15,6 +15,7 @@ from assent.core.errors import AssentError, UsageError
 from assent.core.paths import is_inside
 from assent.core.permission.sensitive_paths import secret_reason
 from assent.core.plan.operation import FileState
+from assent.core.text import counted
 from assent.tools.files import (
     RipgrepOutput,
     is_plan_file,
@@ -263,9 +264,9 @@ class _SearchFilter:
         """Yields how many files were not searched, by reason."""
         secrets = sum(bool(secret_reason(path)) for path in self._skipped)
         if secrets:
-            yield f"{secrets} files that may contain secrets were skipped."
+            yield f"Skipped {counted(secrets, 'file')} that may contain secrets."
         if ruled := len(self._skipped) - secrets:
-            yield f"{ruled} files that need permission or may not be read were skipped."
+            yield f"Skipped {counted(ruled, 'file')} that may not be read, or only with permission."
 
 
 def _options(query: SearchQuery) -> list[bytes]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from assent.core.plan.comment import PLAN, CommentAnchor, CommentTarget, Finding, Severity
+from assent.core.text import counted
 
 MAX_INPUT_CHARS: Final = 200_000  # of a plan that a critic reads, about 50,000 tokens
 MAX_FINDINGS: Final = 20
@@ -49,7 +50,8 @@ def critic_input(parts: Sequence[CommentTarget], most: int = MAX_INPUT_CHARS) ->
     unread, room = 0, most
     for at, part in enumerate(parts):
         if room <= 0:
-            pieces.append(f"({len(parts) - at} more operations are not shown: too long)")
+            more = counted(len(parts) - at, "more operation")
+            pieces.append(f"(too long: {more} not shown)")
             unread += sum(len(left.lines) for left in parts[at:])
             break
         heading = f"# {PLAN}" if not part.number else f"# operation {part.number}: {part.about}"

@@ -231,7 +231,7 @@ def _key_names(ask: ProbeRequest) -> str:
         lines = file.read().splitlines()
     if not lines:
         raise OSError(errno.ENODATA, "no keys are listed there")
-    return f"read the names of {len(lines)} keys"
+    return f"read the names of keys: {len(lines)}"
 
 
 def _machine_secrets(ask: ProbeRequest) -> str:
