@@ -225,7 +225,7 @@ def test_f26_steps_have_a_score_and_a_risk(world: World) -> None:
         ("3", 77, "complex", "high", [4, 5]),
     ]
     lines = world.run("plan", "show").out.decode().splitlines()
-    assert "  ○ 1.1 Write `hello.txt` (pending, simple 7, low risk)" in lines
+    assert "  ○ 1.1 Write `hello.txt` (pending, complexity 7 of 100, low risk)" in lines
 
 
 def test_f25_steps_of_a_text_plan_follow_the_todos(world: World) -> None:

@@ -6,6 +6,9 @@ from tests.cli.harness import World
 from tests.cli.scripts import Talker, turn
 from tests.support.clipboards import PNG
 
+from assent.core.session.event import AttachedFile
+from assent.render.log import attachment_problems
+
 
 @pytest.mark.parametrize("form", ["json", "markdown"])
 def test_f147_a_session_is_written_to_a_file_that_is_not_there(world: World, form: str) -> None:
@@ -36,7 +39,7 @@ def test_a_document_names_the_images_of_a_session(world: World) -> None:
     assert heading.strip() == ""
     assert attached.partition("\n~~~~")[0].split("\n") == [
         f"shot.png (image/png, {len(PNG)} bytes)",
-        "Not a file here, sent as text: @notes",
+        *attachment_problems([AttachedFile("notes", "missing")]),
     ]
     shown = world.run("sessions", "show").out.decode()
     assert f"shot.png (image/png, {len(PNG)} bytes)" in shown

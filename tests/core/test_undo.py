@@ -64,7 +64,7 @@ def test_what_rules_deny_is_left_alone_and_told_apart_from_conflicts() -> None:
     assert found.denied == ((1, "old: no"), (3, "to: no"))
     assert found.conflicts == ((2, "gone changed after the run"),)
     assert [index for index, _ in found.skipped] == [1, 2, 3]
-    text = undo_text("r", "work", found, ["1", "2", "3", "4"]).decode()
+    text = undo_text("work", found, ["1", "2", "3", "4"]).decode()
     assert "## Skipped\n\n- old: no: operation 2\n- gone changed" in text
 
 
@@ -234,10 +234,10 @@ def test_law_7_undo_restores_what_it_can_and_touches_nothing_else(
 IDS = ("id0", "id1", "id2", "id3")
 
 
-def test_law_7_the_text_of_an_undo_plan_names_run_operations_and_what_is_left() -> None:
+def test_law_7_the_text_of_an_undo_plan_names_operations_and_what_is_left() -> None:
     found = inverted(RUN, {**END, b"old": Z})
-    assert undo_text("run1", "add_login", found, IDS).decode() == (
-        "# Undo add_login\n\n## Goal\n\nUndo run run1.\n\n## Changes\n\n- to and from: restore to "
+    assert undo_text("add_login", found, IDS).decode() == (
+        "# Undo add_login\n\n## Goal\n\nUndo this run.\n\n## Changes\n\n- to and from: restore to "
         "before operation id3\n- gone: restore to before operation id2\n- new/f: restore to "
         "before operation id0\n\n## Skipped\n\n- old changed after the run: operation id1\n"
     )
@@ -245,22 +245,22 @@ def test_law_7_the_text_of_an_undo_plan_names_run_operations_and_what_is_left() 
 
 def test_what_several_operations_came_to_is_named_by_the_run() -> None:
     found = inverted(RUN, {**END, b"old": Z})
-    text = undo_text("run1", "add_login", found, ("", "", "id2", "id3")).decode()
+    text = undo_text("add_login", found, ("", "", "id2", "id3")).decode()
     assert "- gone: restore to before operation id2\n" in text
     assert "- new/f: restore to before this run\n" in text
     assert text.endswith("- old changed after the run\n")
     assert "- new/f: restore to before these runs\n" in (
-        undo_text("run1 run2", "add_login", found, ("", "", "id2", "id3")).decode()
+        undo_text("add_login", found, ("", "", "id2", "id3"), runs=2).decode()
     )
 
 
 def test_law_7_the_same_run_and_disk_give_the_same_text() -> None:
-    texts = {undo_text("run1", "x", inverted(RUN, dict(END)), IDS) for _ in range(3)}
+    texts = {undo_text("x", inverted(RUN, dict(END)), IDS) for _ in range(3)}
     assert len(texts) == 1
     assert b"Skipped" not in texts.pop()
 
 
 def test_a_name_that_is_not_utf8_is_spelled_out() -> None:
     operations: list[FileOperation] = [WriteFile(b"\xff", None, A)]
-    text = undo_text("run1", "x", inverted(operations, {b"\xff": Z}), IDS)
+    text = undo_text("x", inverted(operations, {b"\xff": Z}), IDS)
     assert text.endswith(b"- \\xff changed after the run: operation id0\n")

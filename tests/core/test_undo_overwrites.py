@@ -33,5 +33,5 @@ def test_f142_what_changed_since_and_a_commands_undo_may_overwrite_is_named() ->
     told = "Changed since $ make all; its undo command may overwrite this: a, b, c ($ make old)."
     assert found == (told,)
     extent = UndoExtent((command,), overwrites=found)
-    text = undo_text("run1", "x", Inversion((), ()), (), extent)
+    text = undo_text("x", Inversion((), ()), (), extent)
     assert text.decode().endswith(f"\n## May be overwritten\n\n- {told}\n")

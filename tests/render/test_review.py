@@ -121,7 +121,7 @@ not covered by undo: empty folders
 folder   .
 limits   120 s, 8 GiB memory, 1024 processes, 1 GiB output
 network  none
-undo     none
+undo     no undo command
 Sandboxed: writes only in the workspace, no network.
 Beware.
 

@@ -153,7 +153,7 @@ def test_operations_are_listed_in_order() -> None:
 
 def test_revisions_are_listed() -> None:
     revisions = [TextRevision(1, "then", "a" * 64), TextRevision(10, "now", "b" * 64)]
-    assert _texts(history_lines(revisions)) == ["1   then  " + "a" * 64, "10  now   " + "b" * 64]
+    assert _texts(history_lines(revisions)) == ["1   then  " + "a" * 12, "10  now   " + "b" * 12]
     assert _texts(history_lines([])) == ["The plan has no text yet."]
 
 

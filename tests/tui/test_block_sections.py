@@ -49,7 +49,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
     ),
     (
         QuestionBlock("k", "q", (QUESTION,)),
-        ["", "  ? Colour: Which colour?", "    waiting for your answer"],
+        ["", "  ? Colour: Which colour?"],
     ),
     (
         QuestionBlock("k", "q", (QUESTION,), "answered", (("Red", "Blue"),), "ada", "explore 1"),

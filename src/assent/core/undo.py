@@ -355,15 +355,22 @@ def invert(
 
 
 def undo_text(
-    run: str, name: str, inversion: Inversion, names: Sequence[str], extent: UndoExtent = FILES_ONLY
+    name: str,
+    inversion: Inversion,
+    names: Sequence[str],
+    extent: UndoExtent = FILES_ONLY,
+    *,
+    runs: int = 1,
 ) -> bytes:
     """Writes the Markdown of an undo plan; the same run and disk always give the same bytes.
 
-    `names` are the names that users know the originals by; empty for what several came to.
+    `names` are the numbers of the originals; empty for what several came to.
     """
-    all_of_it = "these runs" if " " in run else "this run"
+    all_of_it = "this run" if runs == 1 else "these runs"
     title = "Redo" if extent.again else "Undo"
-    goal = f"Undo {f'operation {extent.only} of ' if extent.only else ''}run {run}."
+    goal = f"Undo {f'one operation of {all_of_it}' if extent.only else all_of_it}."
+    if extent.again:
+        goal = "Redo what was undone."
     lines = [f"# {title} {name}", "", "## Goal", "", goal, "", "## Changes", ""]
     for command in extent.commands:
         lines.append(f"- $ {shell_line(command.argv)} (undo command)")

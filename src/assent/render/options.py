@@ -9,10 +9,10 @@ import msgspec
 from assent.core.plan.comment import Critique
 from assent.core.plan.operation import RISK_CODES, STRUCTURE_RISKS, footprint
 from assent.core.plan.option import OptionOperation, compare_operations
-from assent.core.plan.steps import complexity
+from assent.core.plan.steps import MAX_SCORE
 from assent.core.text.hidden_chars import visible_line
 from assent.render.estimate import estimate_text
-from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
 from assent.render.review import Review, diff_line_counts
 from assent.render.rows import Row, estimate_row, operation_brief, operation_kind, operation_row
 from assent.render.status import critique_row
@@ -53,6 +53,7 @@ def comparison_lines(found: OptionComparison, *, commands: bool = True) -> Itera
     yield from _table(found.reviews)
     yield BLANK
     yield from _text_lines(found.reviews)
+    yield from _risk_lines(found.reviews)
     yield Line("heading", "Only in some options")
     yield from _operation_lines(found, found.differing)
     yield BLANK
@@ -115,8 +116,7 @@ def _table(reviews: Sequence[Review]) -> Iterator[Line]:
         ("title", [_cut(_title(review)) or "none" for review in reviews]),
         ("operations", [_kinds(review) for review in reviews]),
         ("lines", ["+{} -{}".format(*_changed_lines(review)) for review in reviews]),
-        ("risks", [", ".join(_risks(review)) or "none" for review in reviews]),
-        ("hints", [", ".join(_hints(review)) or "none" for review in reviews]),
+        ("risks", [str(len(_risks(review)) or "none") for review in reviews]),
         ("steps", [_steps(review) for review in reviews]),
     ]
     if any(review.critique or _findings(review) for review in reviews):
@@ -149,6 +149,19 @@ def _text_lines(reviews: Sequence[Review]) -> Iterator[Line]:
     yield BLANK
 
 
+def _risk_lines(reviews: Sequence[Review]) -> Iterator[Line]:
+    """Renders what each option risks, and what its text lacks, in sentences."""
+    told = [(review, [*_risks(review), *_hints(review)]) for review in reviews]
+    if not any(codes for _, codes in told):
+        return
+    yield Line("heading", "Risks and hints")
+    for review, codes in told:
+        words = " ".join(RISK_CODES[code] for code in codes) or "none"
+        style: Style = "risk" if _risks(review) else "plain"
+        yield from wrapped_lines(style, f"  {visible_line(review.option)}: {words}")
+    yield BLANK
+
+
 def _differing_texts(reviews: Sequence[Review]) -> list[str]:
     """Returns which parts of the plans' texts differ: the title, the overview."""
     return [part for part, read in _PARTS.items() if len({read(review) for review in reviews}) > 1]
@@ -169,8 +182,7 @@ def _operation_lines(
         where = f"{number}." if one.is_common and len({n for _, n in has}) == 1 else numbers
         plus, minus = diff_line_counts(first.diff)
         lines = f"  +{plus} -{minus}" if plus or minus else ""
-        risks = f"  risks: {', '.join(first.risks)}" if first.risks else ""
-        what = f"{operation_kind(one.op)} {operation_brief(one.op)}{lines}{risks}"
+        what = f"{operation_kind(one.op)} {operation_brief(one.op)}{lines}"
         rows.append((f"  {where}", what))
     yield from table_lines("plain", rows)
 
@@ -258,5 +270,5 @@ def _score(review: Review) -> int | None:
 def _steps(review: Review) -> str:
     count = len(review.outline.steps) if review.outline else 0
     score = _score(review)
-    most = f", at most {complexity(score)} {score}" if score is not None else ""
+    most = f", complexity up to {score} of {MAX_SCORE}" if score is not None else ""
     return f"{count}{most}" if count else "none"

@@ -351,7 +351,7 @@ def command_settings(op: RunCommand) -> list[tuple[str, str]]:
         *(("variable", variable) for variable in variables),
         (TIMEOUT_LABEL, f"{op.timeout} s"),
         ("network", "allowed" if op.network or op.profile == "unconfined" else "none"),
-        ("undo", f"$ {argv_text(op.undo)}" if op.undo else "none"),
+        ("undo", f"$ {argv_text(op.undo)}" if op.undo else "no undo command"),
     ]
 
 

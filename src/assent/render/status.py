@@ -21,7 +21,7 @@ from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.core.undo import NOT_COVERED, PUT_BACK, STILL_DIFFERENT
-from assent.render.lines import Line, Style, counted, table_lines, wrapped_lines
+from assent.render.lines import Line, Style, counted, local_time, table_lines, wrapped_lines
 from assent.render.rows import Row, exit_code_text, operation_kind, operation_subject, row_path
 
 NAMED_STEPS: Final = 5  # steps that one line names
@@ -216,7 +216,10 @@ def history_lines(revisions: Sequence[TextRevision]) -> Iterator[Line]:
     """Renders the versions of a plan's text, oldest first."""
     if not revisions:
         yield Line("plain", "The plan has no text yet.")
-    rows = [(str(r.n), visible_line(r.at), visible_line(r.content_hash)) for r in revisions]
+    rows = [
+        (str(r.n), visible_line(local_time(r.at)), visible_line(r.content_hash[:SHORT]))
+        for r in revisions
+    ]
     yield from table_lines("plain", rows)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from assent.core.plan.steps import (
+    MAX_SCORE,
     STEP_STATES,
     StepState,
     StepStatus,
@@ -124,7 +125,7 @@ def step_text(one: StepStatus) -> str:
     if one.step.after:
         facts.append(f"after {', '.join(one.step.after)}")
     if one.score is not None:
-        facts.append(f"{complexity(one.score)} {one.score}")
+        facts.append(f"complexity {one.score} of {MAX_SCORE}")
     if one.risk is not None:
         facts.append(f"{one.risk} risk")
     words = f"{SIGNS[one.state][0]} {one.step.id} {one.step.title} ({', '.join(facts)})"

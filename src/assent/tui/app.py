@@ -691,11 +691,12 @@ class TerminalApp(BaseApp):
         """Draws the status line."""
         if not self.is_there:
             return
-        for screen in self.screen_stack:  # a panel has its own line, so that it is seen
+        now = self.status_snapshot
+        works = self.at_work and not now.own_questions
+        for covers, screen in enumerate(self.screen_stack):  # a panel has its own line
             for line in screen.query(StatusLine):
-                line.show_snapshot(
-                    self.status_snapshot, working=self.at_work, theme=self.theme_name
-                )
+                shown = now if covers else now.without_own_questions()
+                line.show_snapshot(shown, working=works, theme=self.theme_name)
         self.draw_activity()
         self.draw_queued()
 

@@ -151,15 +151,12 @@ def activity_text(app: AppContext, took: float) -> str:
         who = "Run in progress"
     else:
         who = "The model is working"
-    waits = f" · {QUESTION_WAITING}" if app.status_snapshot.waiting else ""
-    return f"{who} · {took:.0f} s · Esc interrupt{waits}"
+    return f"{who} · {took:.0f} s · Esc interrupt"
 
 
 def has_pending_question(app: AppContext) -> bool:
     """Tells whether the session on the screen, or a child of it, has an open question."""
-    record = app.session_controller.record
-    asking = {pending.root.session for pending in app.status_snapshot.waiting}
-    return record is not None and record.session in asking
+    return bool(app.status_snapshot.own_questions)
 
 
 def paste_image(app: AppContext) -> None:

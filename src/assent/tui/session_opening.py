@@ -166,7 +166,7 @@ class SessionOpening:
             self._say_where(standing, asked=bool(own))
         if own and not app.at_work:
             app.has_pending_question()
-        elif standing.waiting and not own:
+        elif standing.waiting and not own and record is not None:  # else the home says so
             others = f"{len(standing.waiting)} {OTHERS_WAIT}"
             app.add_note(Line("risk", others))
 

@@ -56,6 +56,16 @@ class StatusSnapshot(msgspec.Struct, frozen=True):
         return self.record.session if self.record else ""
 
     @property
+    def own_questions(self) -> "tuple[PendingQuestion, ...]":
+        """The open questions of this session and its children."""
+        return tuple(one for one in self.waiting if one.root.session == self.session)
+
+    def without_own_questions(self) -> "StatusSnapshot":
+        """Returns it for where those are shown anyway."""
+        others = tuple(one for one in self.waiting if one not in self.own_questions)
+        return msgspec.structs.replace(self, waiting=others)
+
+    @property
     def usage(self) -> TokenUsage:
         return self.record.usage if self.record else TokenUsage()
 

@@ -14,11 +14,10 @@ from assent.core.plan.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.plan.steps import PlanStep, StepStatus
+from assent.core.plan.steps import MAX_SCORE, PlanStep, StepStatus
 from assent.core.plan.structure import PlanStructure, named_paths
 from assent.core.session.event import RiskLevel
 
-MAX_SCORE: Final = 100
 FILE_POINTS, MAX_FILE_POINTS = 6, 30
 LINES_PER_POINT, MAX_LINE_POINTS = 10, 25
 COMMAND_POINTS, MAX_COMMAND_POINTS = 10, 20

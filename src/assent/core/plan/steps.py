@@ -82,6 +82,7 @@ class StepStatus(msgspec.Struct, frozen=True):
     risk: RiskLevel | None = None
 
 
+MAX_SCORE: Final = 100
 SIMPLE_BELOW: Final = 34
 COMPLEX_FROM: Final = 67
 

@@ -23,7 +23,7 @@ from assent.runs.journal import AppliedChanges, can_be_undone
 # Which undo a run carried out, read from the log, so that its report is an undo's.
 
 
-SHORT_ID = 12  # characters of an operation's id that people type, and that an undo's text names
+SHORT_ID = 12  # characters of an operation's id that people type
 UNRECORDED_REASON = "for an unrecorded reason"
 
 UndoPathStates = tuple[tuple[bytes, FileState | None, FileState | None], ...]

@@ -232,7 +232,7 @@ class UndoService:
         inversion = invert(operations, made, ground)
         reach = self._reach(target, every, changes, more)
         names = operation_names(back, target, ids)
-        text = undo_text(" ".join(target.runs), target.record.name, inversion, names, reach)
+        text = undo_text(target.record.name, inversion, names, reach, runs=len(target.runs))
         files = [op for _, op in inversion.operations]
         inverses: tuple[Operation, ...] = (*reach.commands, *files)
         plan = Plan(text, inverses, workspace=self._runs.repository().workspace)

@@ -461,12 +461,12 @@ def numbered_operations(back: UndoTargets, target: UndoTarget) -> list[tuple[str
 
 
 def operation_names(back: UndoTargets, target: UndoTarget, ids: Sequence[str]) -> list[str]:
-    """Returns the names of operations: number and short id; a composed one has no name.
+    """Returns the numbers of operations; a composed one has none.
 
     No operation has the id of what several on one path came to, so it could not be looked up.
     """
     numbers = {name: n for n, (*_, name) in enumerate(numbered_operations(back, target), 1)}
-    return [f"{numbers[name]} ({name[:SHORT_ID]})" if name in numbers else "" for name in ids]
+    return [str(numbers[name]) if name in numbers else "" for name in ids]
 
 
 def selected_changes(back: UndoTargets, target: UndoTarget) -> list[AppliedChange]:

@@ -199,7 +199,7 @@ def _asked(block: QuestionBlock) -> Iterator[Line]:
         yield Line("heading", f"{INDENT}? {who}{visible_line(question.header)}: {text}")
     match block.state:
         case "open":
-            yield Line("risk", f"{INNER}waiting for your answer")
+            pass  # it is below the conversation, and the activity says that it waits
         case "unanswered":
             yield Line("dim", f"{INNER}no answer; treated as no")
         case "answered":
