@@ -10,6 +10,7 @@ from textual.events import Key, Paste
 
 from assent.core.session.event import QuestionAnswered
 from assent.tui.host import StartOptions
+from assent.tui.key_actions import ANSWER, QUESTION_WAITING
 from assent.tui.panels.question.block import TOO_LOW, InlineQuestion
 
 Act = Callable[[Seat], Awaitable[None]]
@@ -72,6 +73,29 @@ def test_a_permission_of_medium_risk_takes_one_key(stage: Stage) -> None:
 
     stage.show(act, ASK)
     assert (stage.root / "made").exists()
+
+
+def test_one_line_says_that_a_question_waits_also_after_reopening(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    def waits_once(seat: Seat) -> bool:
+        shown = seat.text()
+        said = (shown.lower().count(ANSWER.lower()), QUESTION_WAITING in shown)
+        return said == (1, False) and "working" not in shown and "to answer" not in shown
+
+    async def leave(seat: Seat) -> None:
+        await asked(seat, "Make it")
+        await seat.until(lambda: waits_once(seat))
+
+    async def answer(seat: Seat) -> None:
+        await asked(seat)
+        await seat.until(lambda: waits_once(seat))
+        await press(seat, "y")
+        await seat.shows("Done.")
+        await seat.until(lambda: ANSWER not in seat.text())
+
+    stage.show(leave, ASK)
+    stage.show(answer, StartOptions(going_on=True))
 
 
 def test_f85_a_no_with_words_reaches_the_model_and_it_goes_on(stage: Stage) -> None:

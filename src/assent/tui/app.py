@@ -529,6 +529,7 @@ class TerminalApp(BaseApp):
         free = len(self.screen_stack) == 1 and not key_actions.is_covered(self)
         if block.is_open and resting and free and not self.prompt.text:
             self._due = False
+            self.activity(key_actions.ANSWER)
             block.take_keyboard()
         self.draw_activity()
 
