@@ -144,7 +144,7 @@ def delete(call: Invocation, reference: str) -> None:
     """Remove a session from the lists. Its plans stay, and its runs can still be undone.
 
     Tool output that was kept for it, and for its children, is removed, and so are their scratch
-    copies.
+    copies. Its messages, with the images in them, stay in the log.
     """
     record = _found(call, reference)
     family = call.engine.sessions.family(record)
