@@ -100,6 +100,7 @@ class ModelRow(TypedDict):
     context: int
     output: int
     default: bool
+    images: bool | None
 
 
 class ModelsAnswer(WarningFields):
