@@ -44,7 +44,7 @@ def _letters(painted: bytes) -> bytes:
 class Terminal:
     """One command line on a terminal. Only what `shared` names goes there besides /dev/tty.
 
-    Another `program` may watch how this one begins, so it is started afresh.
+    Another `program` may watch how this one begins, so it is started afresh unless it is `forked`.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Terminal:
         hangup: str = "SIG_DFL",
         env: Mapping[str, str] | None = None,
         program: str = PROGRAM,
+        forked: bool = False,
     ) -> None:
         self.screen = b""
         self._settings: list[Any] = []
@@ -65,7 +66,7 @@ class Terminal:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         streams |= dict.fromkeys(shared, slave)
         line = [sys.executable, "-c", LAUNCH + program, str(slave), hangup, *arguments]
-        start = forked_python.Popen if program == PROGRAM else subprocess.Popen
+        start = forked_python.Popen if forked or program == PROGRAM else subprocess.Popen
         self._process = start(
             line,
             cwd=world.root,

@@ -79,6 +79,7 @@ ENVIRONMENTS: dict[str, dict[str, str]] = {
     "utf-8 mode": {"PYTHONUTF8": "1", "LC_ALL": "C"},
     "unbuffered": {"PYTHONUNBUFFERED": "1"},
     "seed": {"PYTHONHASHSEED": "7"},
+    "keyring": {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"},
     "bytes": {"ODD": "caf\udce9 \udcff", "NO_COLOR": "1", "EMPTY": ""},
 }
 

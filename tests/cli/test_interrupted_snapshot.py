@@ -18,7 +18,7 @@ def pressed(world: World, place: tuple[str, str], *line: str) -> Answer:
     """Runs a command, and presses Ctrl-C in this place."""
     module, name = place
     program = _program(module, name)
-    terminal = Terminal(world, *line, "--json", program=program)
+    terminal = Terminal(world, *line, "--json", program=program, forked=True)
     answer = terminal.end()
     assert answer.code == 130, (answer, terminal.screen)
     return answer
@@ -81,7 +81,7 @@ def test_after_the_run_ended_nothing_is_said_to_be_as_before(approved: World) ->
 def test_in_the_stream_it_is_the_last_line_too(approved: World) -> None:
     module, name = RECORDED
     program = _program(module, name).replace("SIGINT", "SIGTERM")
-    answer = Terminal(approved, "build", *STREAM, program=program).end()
+    answer = Terminal(approved, "build", *STREAM, program=program, forked=True).end()
     error = msgspec.json.decode(answer.err)
     assert answer.code == 130
     assert error["message"].startswith("Interrupted by SIGTERM. Run ")

@@ -30,7 +30,7 @@ def pressed(
     """Builds the plan, and presses Ctrl-C in this place."""
     module, name = place
     program = PRESSED.format(module=module, name=name, event=event, entry=entry) + PROGRAM
-    terminal = Terminal(world, "build", "--json", program=program)
+    terminal = Terminal(world, "build", "--json", program=program, forked=True)
     answer = terminal.end()
     assert answer.code == 130, (answer, terminal.screen)
     return answer

@@ -44,7 +44,7 @@ KEPT = {"module": "runs/retention.py", "name": "retain"}
 def sent(world: World, place: dict[str, str], by: str = "SIGINT") -> Answer:
     """Builds the plan, and sends a signal in this place."""
     program = SENT.format(**place, by=by) + TYPED
-    answer = Terminal(world, "build", "--json", program=program).end()
+    answer = Terminal(world, "build", "--json", program=program, forked=True).end()
     assert answer.code == 130, answer
     return answer
 

@@ -1,6 +1,7 @@
 """The gate and the review rate every command alike: where one warns, so does the other (F90)."""
 
 from collections.abc import Iterator
+from functools import cache
 from shlex import split
 
 import pytest
@@ -59,6 +60,7 @@ NAMED = (
 )  # fmt: skip
 
 
+@cache  # the gate and the review read each line, in several tests
 def read(line: str) -> CommandAnalysis:
     return classify_command_line(line, root=ROOT, home=HOME)
 

@@ -44,6 +44,7 @@ DRIVERS = (
     "sqlite3", "ssl", "tomllib", "yaml", "nacl.bindings", "select", "shutil", "difflib",
 )  # loaded late  # fmt: skip
 AT_START = ("LANG", "LC_")  # variables that Python itself reads, once
+LATE = b"PYTHON_KEYRING_BACKEND"  # read when a key is looked up, by a package not loaded here
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())  # number of the system call
 CLONE_PARENT, CLONE_CHILD_CLEARTID, CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x1000000
 PR_GET_TID_ADDRESS = 40
@@ -134,7 +135,7 @@ def _can_be_forked(call: Mapping[str, Any], env: Mapping[Any, Any]) -> bool:
         and call["close_fds"]
         and list(call["args"][:1]) == [sys.executable]
         and call["args"][1] in ("-c", "-m")
-        and not any(os.fsencode(name).startswith(b"PYTHON") for name in env)
+        and not any(name.startswith(b"PYTHON") and name != LATE for name in map(os.fsencode, env))
     )
 
 
