@@ -103,7 +103,7 @@ def test_a_file_that_comes_changes_or_goes_counts_at_once(
     assert said(setup.read()) == nothing
 
 
-def test_trust_that_is_given_or_revoked_counts_at_once(setup: Setup) -> None:
+def test_a_changed_record_of_trust_counts_at_once(setup: Setup) -> None:
     setup.write("ROOT/.opencode/assent.toml", DENY.format("a"))
     setup.settle()
     first = setup.read()

@@ -211,6 +211,22 @@ def test_g22_of_three_options_two_are_listed_after_one_was_rejected(options: Tal
     assert [one["label"] for one in options.world.ok("status")["options"]] == ["Postgres", "Third"]
 
 
+def test_g22_a_risk_names_the_operations_of_the_option_that_has_it(options: Talker) -> None:
+    workflows = [write(f".github/workflows/{number}.yml", "on: push\n") for number in range(7)]
+    options.script(
+        turn(
+            "Two ways.", plan("Keep SQLite"), edit("Keep SQLite", "sqlite 3"), workflows[0],
+            plan("Postgres"), edit("Postgres", "postgres"), *workflows,
+        ),
+        turn("Choose.", BOTH),
+    )  # fmt: skip
+    offered(options)
+    shown = " ".join(options.world.run("review").out.decode().split())
+    first, second = shown.partition("Risks and hints")[2].split("Postgres:")[:2]
+    assert "(operation 2)." in first
+    assert "(operations 2, 3, 4, 5, 6 and 2 more)." in second
+
+
 def test_g22_review_shows_them_side_by_side_what_differs_first(options: Talker) -> None:
     rows = offered(options)
     world = options.world

@@ -20,6 +20,7 @@ from assent.render.status import critique_row
 MAX_TITLE_CHARS: Final = 32  # of a title or a label in a column
 LONG: Final = 400  # of what a text says
 SHORT: Final = 12  # characters of a digest
+MAX_NUMBERS: Final = 5  # operations named for one risk
 
 
 class OptionComparison(msgspec.Struct, frozen=True):
@@ -156,10 +157,21 @@ def _risk_lines(reviews: Sequence[Review]) -> Iterator[Line]:
         return
     yield Line("heading", "Risks and hints")
     for review, codes in told:
-        words = " ".join(RISK_CODES[code] for code in codes) or "none"
+        words = " ".join(_risk_words(review, code) for code in codes) or "none"
         style: Style = "risk" if _risks(review) else "plain"
         yield from wrapped_lines(style, f"  {visible_line(review.option)}: {words}")
     yield BLANK
+
+
+def _risk_words(review: Review, code: str) -> str:
+    """Returns the sentence for a risk, with the operations that have it."""
+    numbers = [n for n, each in enumerate(review.operations, 1) if code in each.risks]
+    if not numbers:
+        return RISK_CODES[code]
+    named = ", ".join(map(str, numbers[:MAX_NUMBERS]))
+    more = f" and {len(numbers) - MAX_NUMBERS} more" if len(numbers) > MAX_NUMBERS else ""
+    noun = "operation" if len(numbers) == 1 else "operations"
+    return f"{RISK_CODES[code].rstrip('.')} ({noun} {named}{more})."
 
 
 def _differing_texts(reviews: Sequence[Review]) -> list[str]:
