@@ -86,7 +86,7 @@ def test_f143_a_project_cannot_switch_it_on(world: World) -> None:
     world.approve()
     answer = world.run("build", "--json")
     assert [op["result"] for op in answer.json["operations"]] == ["done"]
-    assert f"{user_only_remark('commit')} it is ignored.".encode() in answer.err
+    assert f"{user_only_remark('plan.commit')} it is ignored.".encode() in answer.err
 
 
 def test_f143_in_the_middle_of_a_merge_nothing_begins(world: World) -> None:

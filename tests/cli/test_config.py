@@ -162,13 +162,50 @@ def test_the_system_file_is_explained_the_same_way(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("budget.dollars", "1"), ("plan.critic", "a/b"), ("shell.unconfined", "true")],
+    [
+        ("budget.dollars", "1"),
+        ("plan.critic", "a/b"),
+        ("shell.unconfined", "true"),
+        ("verify.after_build", "false"),
+        ("verify", "{ after_build = false }"),
+        ("plan.commit", "true"),
+    ],
 )
 def test_a_projects_file_gets_only_what_a_project_may_set(
     world: World, key: str, value: str
 ) -> None:
-    assert world.no(7, "config", "set", "--project", key, value)["error"] == "refused"
+    error = world.no(7, "config", "set", "--project", key, value)
+    assert error["error"] == "refused"
+    assert error["next"].startswith(f"assent config set {key}")
     assert not (world.root / ".opencode" / "assent.toml").exists()
+
+
+def test_what_a_project_may_turn_off_is_set_to_off_alone(world: World) -> None:
+    world.ok("config", "set", "--project", "plan.commit", "false")
+    assert world.no(7, "config", "set", "--project", "plan.commit", "true")["error"] == "refused"
+
+
+def test_what_a_project_says_in_vain_is_shown_as_such(world: World) -> None:
+    world.put(
+        ".opencode/assent.toml",
+        b"[plan]\nexport = 'P.md'\n[verify]\nafter_build = false\n[budget]\nsteps = 3\n"
+        b"[retry]\ntries = 2\n",
+    )
+    world.config.write_text("[budget]\nsteps = 3\n", encoding="utf-8")
+    assert values(world, "list") == {
+        "budget.steps": (3, "user"),
+        "plan.export": ("P.md", "project"),
+    }
+    assert values(world, "get", "verify.after_build") == {"verify.after_build": (True, "default")}
+    for key, why in {
+        "verify.after_build": b"only your own configuration may set it",
+        "budget.steps": b"only your own configuration may set it",
+        "retry": b"you do not trust the file",
+    }.items():
+        told = world.run("config", "get", key).err
+        assert b"which does not count: " + why in told
+    assert not world.run("config", "get", "plan").err
+    world.ok("config", "set", "--project", "plan.export", "Q.md")  # what was there stays
 
 
 def test_the_projects_file_is_changed_with_project(world: World) -> None:

@@ -511,7 +511,7 @@ def test_g22_a_project_can_neither_choose_a_critic_nor_turn_it_off(talker: Talke
         answer = talker.say("Greet")
         presented(talker, answer)
         assert server.heard == []
-    assert f"{user_only_remark('critic')} it is ignored.".encode() in answer.err
+    assert f"{user_only_remark('plan.critic')} it is ignored.".encode() in answer.err
 
 
 def test_g22_a_stream_has_the_critique_as_events(talker: Talker) -> None:

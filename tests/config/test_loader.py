@@ -30,7 +30,7 @@ def test_the_project_speaks_after_the_user_but_not_about_approval(sources: Sourc
         "ignored."
     )
     settings = Settings(PlanSettings("p"), ApproveSettings(expires_s=5))
-    assert sources.load() == LoadedSettings(settings, (ignored,))
+    assert sources.load() == LoadedSettings(settings, (ignored,), of_project={"plan": {"dir": "p"}})
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)

@@ -1,9 +1,14 @@
 """Law 9: a project can make the mode stricter, never looser, and cannot bring its own model."""
 
+from typing import Any
+
+import msgspec
 import pytest
 from tests.config.sources import Sources
 
 from assent.config.config_file import OTHERS_CAN_WRITE
+from assent.config.settings import AFTER_TRUST, MEANINGS, Settings, refused_keys
+from assent.config.toml_edit import toml_literal
 
 TABLE = [
     ("", "", "plan", False),
@@ -98,3 +103,69 @@ def test_g22_a_file_that_others_can_write_sets_no_critic(sources: Sources) -> No
     loaded = sources.load()
     assert (loaded.settings.plan.critic, loaded.settings.plan.dir) == ("", "u")
     assert f"sets plan.critic, which is ignored: {OTHERS_CAN_WRITE}" in loaded.warnings[0]
+
+
+def examples() -> dict[str, Any]:
+    """A value for every setting that is not the default, by its name in the documentation."""
+    loaded = msgspec.to_builtins(Settings())
+    found: dict[str, Any] = {}
+    for key in MEANINGS:
+        value: Any = loaded
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        match value:
+            case bool():
+                found[key] = not value
+            case int() | float():
+                found[key] = value + 7
+            case list() | tuple():
+                found[key] = ["/somewhere"]
+            case _:
+                found[key] = SPECIAL.get(key, "other")
+    return {key: value for key, value in found.items() if "NAME" not in key and "/" not in key}
+
+
+SPECIAL: dict[str, Any] = {
+    "mode": "plan",
+    "preset": "full",
+    "plan.shell": "read-only",
+    "notify.way": "off",
+    "keys": {"ada": "9f3c"},
+    "check": {"*.py": "true"},
+    "format": {"*.py": ["true"]},
+    "permission": {"edit": "deny"},
+}
+OF_USER = [key for key, meaning in MEANINGS.items() if meaning.endswith("(user only)")]
+
+
+def test_the_documentation_marks_what_the_table_refuses() -> None:
+    def refused(key: str) -> bool:
+        table: dict[str, Any] = {}
+        inner = table
+        *above, last = key.split(".")
+        for name in above:
+            inner = inner.setdefault(name, {})
+        inner[last] = True
+        return bool(refused_keys(table))
+
+    assert [key for key in MEANINGS if refused(key)] == OF_USER
+    assert {key for key, of in MEANINGS.items() if of.endswith("(if trusted)")} == {
+        key for key in MEANINGS if key.partition(".")[0] in AFTER_TRUST
+    }
+
+
+@pytest.mark.parametrize("trusting", [False, True])
+@pytest.mark.parametrize("key", OF_USER)
+def test_what_only_the_user_may_set_is_not_read_from_a_project(
+    sources: Sources, key: str, trusting: bool
+) -> None:
+    sources.project.write_text(f"{key} = {toml_literal(examples()[key])}\n", encoding="utf-8")
+    loaded = sources.load(trusted=lambda *file: trusting)
+    assert loaded.settings == sources.load(sources.user).settings == Settings()
+    assert loaded.project == Settings()
+    (warning,) = loaded.warnings
+    assert "only the user" in warning
+    assert not any(loaded.of_project.values())
+    sources.project.unlink()
+    sources.user.write_text(f"{key} = {toml_literal(examples()[key])}\n", encoding="utf-8")
+    assert sources.load().settings != Settings()

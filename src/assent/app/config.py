@@ -22,10 +22,10 @@ from assent.config.config_file import (
     path_text,
     read_content,
 )
-from assent.config.loader import PROJECT, check_settings, read_modes
+from assent.config.loader import PROJECT, SEPARATE, check_settings, read_modes
 from assent.config.permissions import check_rules
 from assent.config.schema import key_text, nearest, setting_problem
-from assent.config.settings import AFTER_TRUST, MEANINGS, NEVER, Settings
+from assent.config.settings import AFTER_TRUST, MEANINGS, Settings, refused_keys
 from assent.config.toml_edit import CannotEdit, parse_key, toml_literal, with_value, without_key
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.executor.disk import Disk
@@ -35,7 +35,6 @@ from assent.store.locks import FileLocks
 
 SettingSource: TypeAlias = Literal["default", "user", "project"]
 
-PROJECT_NEVER = ("plan.commit", "plan.critic", "plan.shell")
 UNCHANGED = "Nothing was changed."
 LIST = "assent config list --all"
 
@@ -69,7 +68,7 @@ class ConfigEditor:
         """Lists every setting that counts, with warnings; those of the two files by name."""
         loaded = load_settings(self._root, self._here, lenient=True)
         counts = msgspec.to_builtins(loaded.settings)
-        user, project = self._table(self._here.file), self._project_table()
+        user, project = self._table(self._here.file), loaded.of_project
         keys = dict.fromkeys([*_leaves(counts), *_leaves(user), *_leaves(project)])
         rows = [_setting(key, counts, user, project) for key in keys]
         return [row for row in rows if row is not None], loaded.warnings
@@ -82,10 +81,29 @@ class ConfigEditor:
             raise self._unknown(parts)
         return found
 
+    def unread(self, key: str) -> list[str]:
+        """Returns what the project's file sets below a key although it does not count."""
+        parts = parsed_key(key)
+        loaded = load_settings(self._root, self._here, lenient=True)
+        file = File(os.fsdecode(self._root)) / PROJECT
+        found = []
+        for leaf in _leaves(self._project_table()):
+            path = parse_key(leaf)
+            if path[: len(parts)] != parts or _at(loaded.of_project, path) is not None:
+                continue
+            why = "only your own configuration may set it"
+            if path[0] in AFTER_TRUST:
+                why = "you do not trust the file (assent trust show)"
+            elif not refused_keys(_with({}, path, None)):
+                why = "a project may only make it stricter (assent config list)"
+            found.append(f"{path_text(file)} sets {leaf}, which does not count: {why}.")
+        return found
+
     def set(self, key: str, typed: str) -> Any:
         """Sets one setting to what a person typed; returns the value."""
         parts = parsed_key(key)
-        self._check_allowed(parts)
+        if self._project and all(refused_keys(_with({}, parts, v)) for v in _meanings(typed)):
+            raise self._user_only(key_text(parts))
         with self._changing() as text:
             table = parse_toml(self.path, text.encode())
             rest = table if _at(table, parts) is None else _without(table, parts)
@@ -101,7 +119,8 @@ class ConfigEditor:
 
     def put(self, path: tuple[str, ...], table: dict[str, Any]) -> None:
         """Adds a whole table, such as a server of tools; raises UsageError if it is there."""
-        self._check_allowed(path)
+        if self._project and (refused := refused_keys(_with({}, path, table))):
+            raise self._user_only(refused[0])
         with self._changing() as text:
             if why := setting_problem(_with(_but_modes(self._check(text)), path, table), Settings):
                 raise UsageError(f"{why}. {UNCHANGED}", LIST)
@@ -145,7 +164,7 @@ class ConfigEditor:
                     f"{self.path_text} was changed by another program. {UNCHANGED}",
                     "assent config edit",
                 )
-            self._check(after)
+            self._refuse_new(parse_toml(self.path, before.encode()), self._check(after))
             self._store(after)
 
     @contextmanager
@@ -169,8 +188,10 @@ class ConfigEditor:
     def _write(self, before: str, after: str, path: tuple[str, ...], value: Any) -> None:
         """Writes a text, if it is valid and differs from the one before in this setting alone."""
         table = self._check(after)
-        if table != _with(parse_toml(self.path, before.encode()), path, value):
+        old = parse_toml(self.path, before.encode())
+        if table != _with(old, path, value):
             raise self._cannot(path)
+        self._refuse_new(old, table)
         self._store(after)
 
     def _check(self, text: str) -> dict[str, Any]:
@@ -181,11 +202,14 @@ class ConfigEditor:
         _, remarks = read_modes(table.get("modes", {}), "user")
         if remarks:
             raise config_error(self.path, remarks[0].removeprefix("has ").removesuffix("."))
-        if self._project:
-            for key in PROJECT_NEVER:
-                if _at(table, parse_key(key)) is not None:
-                    raise self._user_only(key)
         return table
+
+    def _refuse_new(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Refuses a change that adds to a project's file what only the user may set."""
+        known = refused_keys(before)
+        for key in refused_keys(after) if self._project else ():
+            if key not in known:
+                raise self._user_only(key)
 
     def _store(self, text: str) -> None:
         content = text.encode()
@@ -216,12 +240,6 @@ class ConfigEditor:
             return self._table(File(os.fsdecode(self._root)) / PROJECT)
         except UsageError:  # `settings` warns of it
             return {}
-
-    def _check_allowed(self, path: tuple[str, ...]) -> None:
-        """Refuses what a project's file cannot set."""
-        key = key_text(path)
-        if self._project and (path[0] in NEVER or key in PROJECT_NEVER):
-            raise self._user_only(key)
 
     def needs_trust(self, path: tuple[str, ...]) -> bool:
         """Tells whether a project's setting counts only after the user trusts its file."""
@@ -303,9 +321,10 @@ def _setting(
     if value is None:
         return None
     source: SettingSource = "default"
-    if _at(project, path) == value:
+    of_user = _at(user, path) is not None
+    if _at(project, path) == value and not (of_user and path[0] in (*AFTER_TRUST, *SEPARATE)):
         source = "project"
-    elif _at(user, path) is not None:
+    elif of_user:
         source = "user"
     return Setting(key, value, source, MEANINGS.get(key, ""))
 

@@ -45,12 +45,14 @@ def list_settings(call: Invocation, everything: bool) -> None:
 @with_invocation
 def get(call: Invocation, key: str) -> None:
     """Print a setting, or all settings of a table."""
-    rows = ConfigEditor(call.folder).get(argument_text(key))
+    editor = ConfigEditor(call.folder)
+    rows = editor.get(argument_text(key))
     if [each.key for each in rows] == [key]:
         lines = [Line("plain", visible_line(redact(value_text(rows[0].value))))]
     else:
         lines = [Line("plain", _assignment(each)) for each in rows]
     call.output.answer({"settings": [_row(each) for each in rows]}, lines)
+    call.output.warn(editor.unread(argument_text(key)))
 
 
 @config.command(

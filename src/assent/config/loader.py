@@ -22,7 +22,16 @@ from assent.config.config_file import (
     read_content,
     setting_error,
 )
-from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, ModeSettings, Settings
+from assent.config.settings import (
+    AFTER_TRUST,
+    MAY_TURN_OFF,
+    NEVER,
+    NEVER_KEYS,
+    USER_ONLY,
+    ModeSettings,
+    Settings,
+    refused_keys,
+)
 from assent.core.errors import AssentError, Refused
 from assent.core.llm import may_choose
 from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, stricter_mode
@@ -261,6 +270,7 @@ class LoadedSettings(msgspec.Struct, frozen=True):
     project: Settings = Settings()
     trusted: bool = False  # the project's file is, with this content: what it allows counts
     own: bool = True  # the user's file speaks for the user: what it allows counts
+    of_project: dict[str, Any] = {}  # what counts of the project's file
 
 
 class FilteredSettings(msgspec.Struct, frozen=True):
@@ -308,7 +318,7 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         )
         settings = msgspec.structs.replace(msgspec.convert(merged, Settings), modes=modes)
         return LoadedSettings(
-            settings, warnings, _apart(project.table), project.counts, user.counts
+            settings, warnings, _apart(narrowed), project.counts, user.counts, narrowed
         )
 
     @property
@@ -319,7 +329,7 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         source = read_config(self.user, self.opener, follow=True)
         check_settings(source)
         wanting = [key for key in (*USER_ONLY, *SEPARATE, "mode") if key in source.table]
-        own = _of_user_only(source.table)
+        own = _loosening_keys(source.table)
         why = ownership_problem(source, self.root) if wanting or own else ""
         if not why:
             return FilteredSettings(source.table, counts=True)
@@ -335,8 +345,8 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         }
         table, warnings = _parted(self.user, source.table, remarks)
         table |= kept.table
-        remarks_on = [f"{path_text(self.user)} sets plan.{key}, {remark}" for key in own]
-        return FilteredSettings(_without_plan_keys(table, own), (*warnings, *remarks_on))
+        remarks_on = [f"{path_text(self.user)} sets {key}, {remark}" for key in own]
+        return FilteredSettings(_without_keys(table, own), (*warnings, *remarks_on))
 
     def _of_project(self) -> FilteredSettings:
         path = self._project
@@ -348,8 +358,6 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         trusted = _wants_trust(whole) and self.trusted(PROJECT, text)
         refused = {UNTRUSTED: () if trusted else AFTER_TRUST, USER_ONLY_WARNING: NEVER}
         table, warnings = _parted(path, whole, refused)
-        if "after_build" in whole.get("verify", {}):
-            warnings += (f"{path_text(path)} sets verify.after_build, {USER_ONLY_WARNING}",)
         settings = check_settings(msgspec.structs.replace(source, table=table, text=text))
         if "plan" in table:
             try:
@@ -384,8 +392,8 @@ def _apart(table: Mapping[str, Any]) -> Settings:
 
 
 def user_only_remark(key: str) -> str:
-    """Returns that a project sets what only the user may, in the table `[plan]`."""
-    return f"sets plan.{key}, which only the user may set;"
+    """Returns that a project sets what only the user may, in a table that projects share."""
+    return f"sets {key}, which only the user may set;"
 
 
 def _narrowed(
@@ -402,31 +410,34 @@ def _narrowed(
     elif wish and not may_choose(own, wish):
         remarks["model"] = f"sets model {wish}, but the user chose another provider;"
     kept = {key: value for key, value in of_project.items() if key not in remarks}
-    refused = ["commit"] if _says(of_project, "commit") and not _says(of_user, "commit") else []
-    # No project chooses a critic, and none turns it off; nor does one say what commands may do.
-    refused += [key for key in ("critic", "shell") if key in of_project.get("plan", {})]
+    refused = [key for key in refused_keys(of_project) if key in NEVER_KEYS]
     for key in refused:
-        remarks[f"plan.{key}"] = user_only_remark(key)
-    kept = _without_plan_keys(kept, refused)
+        if key not in MAY_TURN_OFF or not _says(of_user, key):  # else it changes nothing
+            remarks[key] = user_only_remark(key)
+    kept = _without_keys(kept, refused)
     return kept, [f"{remark} it is ignored." for remark in remarks.values()]
 
 
-# Keys of the table `[plan]`, which projects share, that only a user may set: one lets a plan write
-# into the repository, the other sends plans to another provider.
-_PLAN_KEYS: Final = ("commit", "critic")
+# Of those, what another user's hand in a user's file could loosen; the others only restrict.
+_LOOSENING: Final = ("plan.commit", "plan.critic")
 
 
 def _says(table: Mapping[str, Any], key: str) -> bool:
-    return bool(table.get("plan", {}).get(key))
+    name, _, last = key.partition(".")
+    return bool(table.get(name, {}).get(last))
 
 
-def _of_user_only(table: Mapping[str, Any]) -> list[str]:
-    return [key for key in _PLAN_KEYS if _says(table, key)]
+def _loosening_keys(table: Mapping[str, Any]) -> list[str]:
+    return [key for key in _LOOSENING if _says(table, key)]
 
 
-def _without_plan_keys(table: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    plan = {key: value for key, value in table.get("plan", {}).items() if key not in keys}
-    return {**table, "plan": plan} if "plan" in table else dict(table)
+def _without_keys(table: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """Returns a table without single settings of its tables."""
+    kept = dict(table)
+    for key in keys:
+        name, _, last = key.partition(".")
+        kept[name] = {of: value for of, value in kept[name].items() if of != last}
+    return {name: value for name, value in kept.items() if value != {} or table[name] == {}}
 
 
 def check_settings(source: ConfigFile) -> Settings:

@@ -17,7 +17,7 @@ from assent.config.front_matter import UnusableFile, split_front_matter
 from assent.config.loader import PROJECT
 from assent.config.paths import PROJECT_SKILLS, path_within
 from assent.config.permissions import PROJECT_FILES
-from assent.config.settings import NEVER, Settings
+from assent.config.settings import NEVER, Settings, refused_keys
 from assent.config.skills import parse_skill, project_skill_files
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
@@ -114,10 +114,9 @@ def _settings(table: dict[str, Any]) -> Consequences:
         if rule.action == "allow":
             yield _allowed(rule.permission, rule.pattern)
     yield from _modes(table.get("modes"))
-    for key in NEVER:
-        if key in table:
-            words = f"sets [{key}], which projects cannot set"
-            yield Consequence(words, risk=False, counts=False)
+    for key in refused_keys(table):
+        words = f"sets {key if '.' in key else f'[{key}]'}, which projects cannot set"
+        yield Consequence(words, risk=False, counts=False)
 
 
 def _hooks(settings: Settings) -> Consequences:

@@ -1,5 +1,6 @@
 """Every setting that a configuration file may contain, with its default and its meaning."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -254,6 +255,25 @@ NEVER = (
     "shell", "sandbox", "scratch", "undo", "notify", "tui", "keys", "check",
 )  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
+# and the settings that only the user may make in tables which projects share: one lets a plan write
+# into the repository, one sends plans to another provider, one says what commands may do, and one
+# whether what was built is verified.
+NEVER_KEYS = ("plan.commit", "plan.critic", "plan.shell", "verify.after_build")
+MAY_TURN_OFF = ("plan.commit",)  # a project may set these to false, which only restricts
+
+
+def refused_keys(table: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns what a project's table sets and only the user may: tables and settings, by name."""
+    keys = [key for key in NEVER if key in table]
+    for key in NEVER_KEYS:
+        name, _, last = key.partition(".")
+        inner = table.get(name)
+        if not isinstance(inner, dict) or last not in inner:
+            continue
+        if key not in MAY_TURN_OFF or inner[last] is not False:
+            keys.append(key)
+    return tuple(keys)
+
 
 # Tables with names of the user's choice: what such a name is called, and an empty one.
 NAMED: dict[str, tuple[str, msgspec.Struct]] = {
