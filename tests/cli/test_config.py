@@ -65,7 +65,7 @@ WRONG = {
     "an unknown table": ("plam.staging", "true", "plan"),
     "a wrong type": ("plan.staging", "maybe", "true or false"),
     "a wrong word": ("mode", "nope", "auto-edit"),
-    "a wrong preset": ("preset", "wild", "safe, dev, full"),
+    "a wrong preset": ("preset", "wild", "one of dev, full, safe"),
     "a number that is too small": ("scratch.max_mb", "0", "at least 1"),
     "a negative limit": ("budget.dollars", "-5", "at least 0"),
     "no time at all": ("shell.timeout_s", "0", "greater than 0"),
@@ -104,6 +104,81 @@ BROKEN = {
     "twice": ("mode = 'ask'\nmode = 'plan'\n", "line 2: mode", "overwrite"),
     "a negative number": ("[budget]\ndollars = -5\n", "line 2: budget.dollars", "at least 0"),
 }
+
+
+NEAR = {
+    "a mode": ("mode = 'pln'\n", "line 1: mode must be one of", "did you mean plan?"),
+    "a way": ("\n[notify]\nway = 'belll'\n", "line 3: notify.way must", "did you mean bell?"),
+    "a preset": ("preset = 'sfe'\n", "line 1: preset must", "did you mean safe?"),
+    "a wire": ("[providers.x]\nwire = 'chta'\n", "line 2: providers.x.wire", "did you mean chat?"),
+    "an event": (
+        "[[hooks]]\non = 'promt'\nrun = ['x']\n",
+        "line 2: hooks[0].on",
+        "did you mean prompt?",
+    ),
+    "an action": ("[permission]\nedit = 'alow'\n", "permission of edit", "Did you mean allow?"),
+    "an address": (
+        "[serve]\npublic_url = 'https://a.example/path'\n",
+        "line 2: serve.public_url",
+        "an address such as https://assent.example, without a path",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", NEAR)
+def test_a_wrong_value_is_told_with_the_nearest_valid_one(world: World, why: str) -> None:
+    content, where, near = NEAR[why]
+    world.config.write_text(content, encoding="utf-8")
+    message = world.no(2, "rules", "list")["message"]
+    for part in (str(world.config), where, near):
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("model", "antropic/foo", "Did you mean anthropic/foo?"),
+        ("model", "xyzzy/foo", "Known: anthropic, openai"),
+        ("plan.critic", "opnai/o3", "Did you mean openai/o3?"),
+        ("serve.public_url", "assent.example", "an address such as https://assent.example"),
+        ("serve.public_url", "https://a.example:70000", "an address such as"),
+        ("mode", "pln", "did you mean plan?"),
+    ],
+)
+def test_a_value_that_nothing_could_use_is_not_stored(
+    world: World, key: str, value: str, told: str
+) -> None:
+    before = text(world)
+    error = world.no(2, "config", "set", key, value)
+    assert told in error["message"]
+    assert text(world) == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model", "mine/any"),
+        ("model", "scripted:a/b.json"),
+        ("model", "gpt-5"),
+        ("model", "meta/large"),
+        ("serve.public_url", "https://assent.example:8443/"),
+        ("serve.public_url", "http://[::1]:80"),
+        ("serve.public_url", ""),
+    ],
+)
+def test_what_settings_add_can_be_chosen(world: World, key: str, value: str) -> None:
+    added = "[providers.mine]\nbase_url = 'http://127.0.0.1:9/v1'\n"
+    world.config.write_text(f"{added}[models.'openrouter/meta/large']\n", encoding="utf-8")
+    assert world.ok("config", "set", key, value)["value"] == value
+
+
+def test_a_model_of_no_provider_is_told_with_file_line_and_key(world: World) -> None:
+    world.config.write_text("# mine\nmodel = 'antropic/foo'\n", encoding="utf-8")
+    told = world.run("config", "list").err.decode()
+    assert f"{world.config}: line 2: model is 'antropic/foo'" in told
+    assert "Did you mean anthropic/foo?" in told
+    error = world.no(2, "-p", "Hello", "--json")
+    assert "Did you mean anthropic/foo?" in error["message"]
 
 
 def test_the_last_setting_of_a_table_is_removed(world: World) -> None:

@@ -125,3 +125,34 @@ def test_rules_are_listed_with_the_preset_or_file_and_the_reason(world: World) -
     ]
     [own] = [line.split("  ") for line in lines if line.startswith("  edit: * = ask")]
     assert [cell.strip() for cell in own if cell.strip()] == ["edit: * = ask", str(world.config)]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--agent", "buidl"), "Agent 'buidl' not found. Did you mean build? Available: build, "),
+        (("--mode", "plann"), "Mode 'plann' not found. Did you mean plan? Available modes: plan, "),
+        (("--model", "antropic/x"), "antropic/x is not a known model. Did you mean anthropic/x?"),
+        (("-r", "fix-tehm"), "Session 'fix-tehm' not found. Did you mean fix-them?"),
+    ],
+)
+def test_a_misspelt_name_on_the_command_line_is_an_error_with_the_nearest(
+    talker: Talker, options: tuple[str, str], told: str
+) -> None:
+    talker.script(turn("Done."), turn("Done."))
+    assert talker.say("Fix them").code == 0
+    before = talker.world.ok("sessions", "list")["sessions"]
+    answer = talker.say("More", *options)
+    assert (answer.code, answer.err.decode().startswith(f"assent: {told}")) == (
+        1 if options[0] == "-r" else 2,
+        True,
+    )
+    assert talker.world.ok("sessions", "list")["sessions"] == before
+    error = talker.world.no(1, "sessions", "show", "fix-tehm")
+    assert error["message"] == "Session 'fix-tehm' not found. Did you mean fix-them?"
+
+
+def test_an_agent_that_explains_rules_is_suggested_too(world: World) -> None:
+    for command in (("explain", "bash", "ls"), ("list",)):
+        error = world.no(2, "rules", *command, "--agent", "exlpore")
+        assert error["message"].startswith("Agent 'exlpore' not found. Did you mean explore?")

@@ -65,6 +65,7 @@ WRONG = {
     "shell run --seconds inf ls": "--seconds must be a number greater than 0, not 'inf'.",
     "runs list --limit 0": "--limit must be a whole number of at least 1, not '0'.",
     "review --jsn": "Unknown option '--jsn'. Did you mean --json?",
+    "approve --hlp": "Unknown option '--hlp'. Did you mean --help?",
     "rehearse make -j4": "Unknown option '-j'. Put -- before the command that is to run.",
     "mcp add ls ls -la": "Unknown option '-l'. Put -- before the command that is to run.",
     "plan nwe": "Unknown command 'nwe'. Did you mean new?",

@@ -185,7 +185,7 @@ def test_an_unknown_action_of_ours_names_file_and_permission(desk: Desk) -> None
 
 def test_an_unknown_preset_is_named(desk: Desk) -> None:
     desk.write(desk.user, 'preset = "wild"\n')
-    with pytest.raises(UsageError, match="preset is 'wild', but must be one of safe, dev, full"):
+    with pytest.raises(UsageError, match="line 1: preset must be one of dev, full, safe"):
         desk.policy()
 
 

@@ -130,6 +130,7 @@ SPECIAL: dict[str, Any] = {
     "preset": "full",
     "plan.shell": "read-only",
     "notify.way": "off",
+    "serve.public_url": "https://assent.example",
     "keys": {"ada": "9f3c"},
     "check": {"*.py": "true"},
     "format": {"*.py": ["true"]},

@@ -32,12 +32,23 @@ def test_f8_a_mode_is_chosen_by_its_name() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["wild", "", "Plan", "plan "])
-def test_f11_a_name_that_nobody_knows_is_refused_with_those_that_there_are(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("wild", ""),
+        ("", ""),
+        ("Plan", " Did you mean plan?"),
+        ("plan ", " Did you mean plan?"),
+        ("reveiw", " Did you mean review?"),
+    ],
+)
+def test_f11_a_name_that_nobody_knows_is_refused_with_those_that_there_are(
+    name: str, hint: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         resolve_mode(name, {"review": REVIEW})
     known = "plan, ask, auto-edit, yolo, review"
-    assert caught.value.message == f"Mode {name!a} not found. Available modes: {known}."
+    assert caught.value.message == f"Mode {name!a} not found.{hint} Available modes: {known}."
     assert caught.value.next == "assent modes list"
 
 

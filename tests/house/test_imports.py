@@ -49,7 +49,7 @@ LATER = {
     # A configuration that cannot be used is explained, and most can be used.
     "assent.config.config_file": ("assent.config.schema",),
     # Only a name that is not known is compared with others.
-    "assent.app.rules": ("difflib",),
+    "assent.core.errors": ("difflib",),
     # Tables of programs, and a grammar: most commands judge no command line and no rule.
     "assent.app.ports": ("assent.permissions.commands", "assent.permissions.plan_rules"),
     # Few people configure a critic, and no plan is presented in a first request.
@@ -71,7 +71,6 @@ LATER = {
         "assent.cli.tui",
     ),
     # What makes typing errors friendly, and what a terminal gets: most lines need neither.
-    "assent.cli.goal.options": ("difflib",),
     "assent.cli.root": ("assent.cli.usage",),
     "assent.cli.pager": ("assent.app.pager", "assent.render.highlighter", "shutil"),
     # A plan of this workspace is no bundle: nothing is signed, asked or built for its review.

@@ -6,7 +6,7 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
-from assent.core.errors import Busy, ConcurrentChange, NotFound
+from assent.core.errors import Busy, ConcurrentChange, NotFound, meant
 from assent.core.event import MAX_OUTPUTS, OutputKept, OutputsDeleted, StoredEvent
 from assent.core.permission.mode import CustomModes, missing_mode
 from assent.core.plan.record import PlanRecord
@@ -243,7 +243,8 @@ class SessionLookup:
         if found:
             choices = ", ".join(record.slug for record in found[:5])
             raise NotFound(f"{reference!a} is ambiguous: {choices}.", "assent sessions list")
-        raise NotFound(f"Session {reference!a} not found.", "assent sessions list")
+        hint = meant(reference, [record.slug for record in records])
+        raise NotFound(f"Session {reference!a} not found.{hint}", "assent sessions list")
 
     def now(self, record: SessionRecord) -> SessionRecord:
         """Returns a session as users see it: in its effective mode, and whether it is running.

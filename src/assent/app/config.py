@@ -24,10 +24,11 @@ from assent.config.config_file import (
 )
 from assent.config.loader import PROJECT, SEPARATE, check_settings, read_modes
 from assent.config.permissions import check_rules
-from assent.config.schema import key_text, nearest, setting_problem
+from assent.config.schema import key_text, setting_problem
 from assent.config.settings import AFTER_TRUST, MEANINGS, Settings, refused_keys
 from assent.config.toml_edit import CannotEdit, parse_key, toml_literal, with_value, without_key
-from assent.core.errors import NotFound, Refused, UsageError
+from assent.core.errors import NotFound, Refused, UsageError, nearest
+from assent.core.llm import unknown_provider
 from assent.executor.disk import Disk
 from assent.executor.projection import LocalProjection
 from assent.store.files import PRIVATE, refuse_shared, store_errors, write_atomically
@@ -35,6 +36,7 @@ from assent.store.locks import FileLocks
 
 SettingSource: TypeAlias = Literal["default", "user", "project"]
 
+MODEL_KEYS = (("model",), ("plan", "critic"))
 UNCHANGED = "Nothing was changed."
 LIST = "assent config list --all"
 
@@ -112,10 +114,23 @@ class ConfigEditor:
             for value in _meanings(typed):
                 problem = setting_problem(_with(_but_modes(table), parts, value), Settings)
                 if parts[0] == "modes" or not problem:
+                    self._check_model(parts, value)
                     self._write(text, self._with(text, parts, value), parts, value)
                     return value
                 problems.append(problem)
             raise UsageError(f"{problems[0]}. {UNCHANGED}", LIST)
+
+    def _check_model(self, path: tuple[str, ...], name: Any) -> None:
+        """Refuses the name of a model whose provider does not exist."""
+        if path not in MODEL_KEYS:
+            return
+        settings = load_settings(self._root, self._here, lenient=True).settings
+        of_project = self._project_table() if self._project else {}
+        custom = [*settings.providers, *of_project.get("providers", {})]
+        if why := unknown_provider(name, custom, settings.models):
+            raise UsageError(
+                f"{key_text(path)} cannot be {name!a}: {why} {UNCHANGED}", "assent models list"
+            )
 
     def put(self, path: tuple[str, ...], table: dict[str, Any]) -> None:
         """Adds a whole table, such as a server of tools; raises UsageError if it is there."""

@@ -5,11 +5,10 @@ from contextlib import suppress
 import msgspec
 
 from assent.app.session import SessionRuntime
-from assent.core.errors import UsageError
 from assent.core.llm import ToolCall
 from assent.core.permission.mode import default_agent, resolve_mode
 from assent.core.permission.rule_match import ExplainedDecision
-from assent.core.session.agent import Agent
+from assent.core.session.agent import Agent, unknown_agent
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.tool import Action, Decision, ResourceAccess, Verdict, mcp_tool_name
 from assent.permissions.commands.read_only.classifier import classify_read_only
@@ -64,8 +63,7 @@ def explain_context(
     """Returns the context of a session, or of a new one, in a mode, with an agent."""
     engine, tools = work.engine, work.tools
     if agent and agent not in tools.agents:
-        known = ", ".join(sorted(tools.agents))
-        raise UsageError(f"Agent {agent!a} not found. Available: {known}.")
+        raise unknown_agent(agent, tools.agents)
     if session:
         record = engine.sessions.find(session)
     else:

@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 import msgspec
 
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.config_file import path_text
 from assent.config.paths import leads_within
-from assent.core.errors import Refused, UsageError
+from assent.core.errors import Refused, UsageError, nearest
 from assent.core.llm import PROVIDERS, Provider
 from assent.core.text.hidden_chars import visible_line
 from assent.store.credentials import CredentialStore, KeyPlace, checked_key, keyring_problem
@@ -58,12 +57,12 @@ class LoginManager:
         known = self._known()
         if provider in known:
             return provider
-        near = get_close_matches(provider, known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else f" Known: {', '.join(known)}."
+        near = nearest(provider, known)
+        hint = f" Did you mean {near}?" if near else f" Known: {', '.join(known)}."
         raise UsageError(
             f"There is no provider {provider!a}.{hint} For another one, add [providers.NAME] with "
             "a base_url to your config first.",
-            f"assent login {near[0]}" if near else "assent login --list",
+            f"assent login {near}" if near else "assent login --list",
         )
 
     def check_writable(self) -> None:

@@ -32,7 +32,7 @@ from assent.config.loader import PROJECT, LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.permissions import rules_in
 from assent.config.settings import Settings
-from assent.core.errors import UsageError
+from assent.core.errors import UsageError, meant
 from assent.core.llm import may_choose
 from assent.core.permission.rule import WILDCARD_CHARS, PermissionPolicy, PermissionRule
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
@@ -56,7 +56,7 @@ def unknown_rule_warnings(rules: Iterable[PermissionRule], settings: Settings) -
     found = {(rule.source, rule.permission): None for rule in _strange(rules, settings)}
     return tuple(
         f"{source} has a rule for {word!a}, which is not a permission or tool here, so the rule "
-        f"has no effect.{_meant(word, _words())}"
+        f"has no effect.{meant(word, _words())}"
         for source, word in found
     )
 
@@ -66,7 +66,7 @@ def check_rule_names(rules: Iterable[PermissionRule], settings: Settings) -> Non
     for rule in _strange(rules, settings):
         word = rule.permission
         raise UsageError(
-            f"{word!a} is not a permission or tool here.{_meant(word, _words())}",
+            f"{word!a} is not a permission or tool here.{meant(word, _words())}",
             "assent rules list",
         )
 
@@ -82,7 +82,7 @@ def unknown_tool_warnings(settings: Settings, here: AppPaths) -> tuple[str, ...]
             listed = ", ".join([f"{tool!a}" for tool in strange])
             file = PROJECT if mode.source == "project" else path_text(here.file)
             said = f"Mode {mode.id} lists unknown tools: {listed}."
-            found.append(f"{said} The mode is defined in {file}.{_meant(strange[0], names)}")
+            found.append(f"{said} The mode is defined in {file}.{meant(strange[0], names)}")
     return tuple(found)
 
 
@@ -109,14 +109,6 @@ def _words() -> Collection[str]:
     ]
     tools = [tool.name for tool in TOOLS]
     return {*PERMISSIONS.values(), *PERMISSION_ALIASES, *others, *tools, *OPENCODE}
-
-
-def _meant(word: str, known: Collection[str]) -> str:
-    """Returns a suggestion with the nearest known word; empty if none is near."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word.lower(), sorted(known), 1)
-    return f" Did you mean {near[0]}?" if near else ""
 
 
 class WorkspaceRules(msgspec.Struct, frozen=True):

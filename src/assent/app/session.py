@@ -35,7 +35,7 @@ from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
 from assent.core.paths import display_path
 from assent.core.permission.mode import Mode, default_agent, effective_mode
-from assent.core.session.agent import Agent, PromptContext
+from assent.core.session.agent import Agent, PromptContext, unknown_agent
 from assent.core.session.record import SessionRecord
 from assent.executor.disk import Disk
 from assent.llm.http_client import HttpClient, wrap_tls
@@ -64,6 +64,7 @@ class SessionOptions(msgspec.Struct, frozen=True):
     agent: str = ""
     limits: BudgetLimits = BudgetLimits()
     choices: InvocationOptions = InvocationOptions()
+    named: bool = False  # a person named the agent: one that does not exist is an error
 
 
 class SessionRuntime(msgspec.Struct, frozen=True):
@@ -156,6 +157,8 @@ def open_session_runtime(
         kept.client(settings.http.idle_s) if kept else None,
     )  # fmt: skip
     agents, remarks = configuration.agents
+    if wanted.named and wanted.agent not in agents:
+        raise unknown_agent(wanted.agent, agents)
     open_model = _ModelCache(models)
     if wanted.model is not None:
         worker = agents.get(wanted.agent or default_agent(settings.mode))

@@ -1,7 +1,6 @@
 """`assent agents …`: lists and shows the agents that can be used here."""
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 import click
 
@@ -9,7 +8,7 @@ from assent.app.session import workspace_agents
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
 from assent.cli.stdin import argument_text
-from assent.core.errors import NotFound
+from assent.core.errors import NotFound, nearest
 from assent.core.session.agent import Agent
 from assent.core.text.hidden_chars import visible_line, visible_text
 from assent.render.lines import BLANK, Line, table_lines
@@ -42,13 +41,11 @@ def show(call: Invocation, name: str) -> None:
     found, warnings = workspace_agents(call.folder)
     agent = found.get(argument_text(name))
     if agent is None:
-        near = get_close_matches(name, found, n=1)
-        hint = (
-            f"Did you mean {near[0]}?" if near else f"Known: {', '.join(map(visible_line, found))}."
-        )
+        near = nearest(name, found)
+        hint = f"Did you mean {near}?" if near else f"Known: {', '.join(map(visible_line, found))}."
         raise NotFound(
             f"There is no agent {argument_text(name)!a}. {hint}",
-            f"assent agents show {near[0]}" if near else "assent agents list",
+            f"assent agents show {near}" if near else "assent agents list",
         )
     call.output.answer({**_row(agent), "prompt": agent.prompt}, _agent_lines(agent))
     call.output.warn(warnings)

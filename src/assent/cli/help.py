@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 import click
 
@@ -11,7 +10,7 @@ from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.cli.pager import print_paged
 from assent.cli.registry import COMMANDS
-from assent.core.errors import NotFound
+from assent.core.errors import NotFound, nearest
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines
 
@@ -87,8 +86,8 @@ def _plain(text: str) -> Iterator[Line]:
 
 def _unknown(topic: str) -> NotFound:
     known = [*topics(), *COMMANDS]
-    near = get_close_matches(topic, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = nearest(topic, known)
+    hint = f" Did you mean {near}?" if near else ""
     return NotFound(
-        f"There is no topic {topic!a}.{hint}", f"assent help {near[0]}" if near else "assent help"
+        f"There is no topic {topic!a}.{hint}", f"assent help {near}" if near else "assent help"
     )

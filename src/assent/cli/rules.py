@@ -17,10 +17,10 @@ from assent.app.session import InvocationOptions, SessionOptions, open_session_r
 from assent.cli.asker import DenyingAsker
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
-from assent.core.errors import NotFound, UsageError
+from assent.core.errors import NotFound, UsageError, meant
 from assent.core.permission.rule import Grant, PermissionRule, RuleLayer, failed_examples, rule_text
 from assent.core.permission.rule_match import ExplainedDecision, RuleMatch, agent_layers
-from assent.core.session.agent import Agent
+from assent.core.session.agent import Agent, unknown_agent
 from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
 from assent.render.lines import BLANK, Line, counted, table_lines, wrapped_lines
@@ -255,8 +255,10 @@ def explain_call(
     with closing(open_session_runtime(call.folder, DenyingAsker(), wanted)) as work:
         seat = explain_context(work, mode, agent, session)
         if tool and not is_known(seat, tool):
-            names = ", ".join(sorted(work.tools.dispatcher.names))
-            raise UsageError(f"Tool {tool!a} not found. Available: {names}.")
+            names = sorted(work.tools.dispatcher.names)
+            raise UsageError(
+                f"Tool {tool!a} not found.{meant(tool, names)} Available: {', '.join(names)}."
+            )
         row = {
             "mode": seat.mode,
             "base": seat.context.posture.mode,
@@ -357,6 +359,5 @@ def _all(workspace_rules: WorkspaceRules) -> list[PermissionRule]:
 
 def _agent(workspace_rules: WorkspaceRules, name: str) -> Agent:
     if name not in workspace_rules.agents:
-        known = ", ".join(sorted(workspace_rules.agents))
-        raise UsageError(f"Agent {name!a} not found. Available: {known}.")
+        raise unknown_agent(name, workspace_rules.agents)
     return workspace_rules.agents[name]

@@ -20,6 +20,7 @@ from assent.cli.registry import COMMANDS
 from assent.config.screen_choices import ScreenChoices, read_choices
 from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.permission.mode import resolve_mode
+from assent.core.session.agent import unknown_agent
 from assent.core.text.secrets import redact, remember_read_key
 from assent.render.lines import Line
 from assent.render.onboarding import SetupFindings
@@ -69,10 +70,7 @@ def _check_agent(goal: Goal) -> None:
 
     known = [each.name for each in list_agents(goal.folder) if each.kind != "subagent"]
     if goal.agent not in known:
-        raise UsageError(
-            f"Agent {goal.agent!a} not found. Available: {', '.join(known)}.",
-            f"assent --agent {known[0]}" if known else "assent",
-        )
+        raise unknown_agent(goal.agent, known)
 
 
 FAILED: Final = "The terminal UI crashed. Your session is saved; nothing else is affected."

@@ -1,12 +1,11 @@
 """What was wrong with a command line, and what was probably meant, in our own words."""
 
 import re
-from collections.abc import Sequence
-from difflib import get_close_matches
 
 import click
 
 from assent.cli.options import MAX_SHOWN, argument_name, param_name
+from assent.core.errors import meant
 
 _EXTRA = r"Got unexpected extra arguments? \((.*)\)"
 
@@ -23,7 +22,7 @@ def usage_text(error: click.UsageError) -> str:
         case _ if isinstance(word := getattr(error, "command_name", None), str) and error.ctx:
             group = error.ctx.command
             known = group.list_commands(error.ctx) if isinstance(group, click.Group) else []
-            return f"Unknown command {word[:MAX_SHOWN]!a}.{_meant(word, known)}"
+            return f"Unknown command {word[:MAX_SHOWN]!a}.{meant(word, known)}"
     words = " ".join(error.format_message().split())
     if extra := re.match(_EXTRA, words):
         return f"Unexpected argument: {extra[1]}."
@@ -38,10 +37,10 @@ def subcommands_text(ctx: click.Context) -> str:
 
 
 def _unknown_option(error: click.NoSuchOption) -> str:
-    params = error.ctx.command.params if error.ctx else []
+    params = error.ctx.command.get_params(error.ctx) if error.ctx else []
     known = [name for param in params for name in (*param.opts, *param.secondary_opts)]
     options = [name for name in known if name.startswith("--")]
-    hint = _meant(error.option_name, options)
+    hint = meant(error.option_name, options)
     runs = [each for each in params if isinstance(each, click.Argument) and each.nargs == -1]
     if not hint and any(re.search("CMD|COMMAND", argument_name(each)) for each in runs):
         hint = " Put -- before the command that is to run."
@@ -54,8 +53,3 @@ def _bad_option(error: click.BadOptionUsage) -> str:
         return f"{name} needs {several[1]} values."
     needs = "requires an argument" in error.message
     return f"{name} needs a value." if needs else f"{name} takes no value."
-
-
-def _meant(word: str, known: Sequence[str]) -> str:
-    near = get_close_matches(word, known, n=1)
-    return f" Did you mean {near[0]}?" if near else ""

@@ -103,6 +103,13 @@ def setting_error(source: ConfigFile, kind: Any, error: msgspec.ValidationError)
     return config_error(source.path, why)
 
 
+def setting_line(text: bytes, key: str) -> str:
+    """Returns which line sets a key, as the beginning of a message about it."""
+    from assent.config.schema import line_text
+
+    return line_text(text.decode("utf-8"), (key,))
+
+
 def edit_command(path: Path) -> str:
     """Returns the command that opens a file for editing."""
     return f"$EDITOR {shlex.quote(path_text(path))}"

@@ -5,7 +5,7 @@ A file that others could write only restricts.
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -21,6 +21,7 @@ from assent.config.config_file import (
     read_config,
     read_content,
     setting_error,
+    setting_line,
 )
 from assent.config.settings import (
     AFTER_TRUST,
@@ -32,8 +33,8 @@ from assent.config.settings import (
     Settings,
     refused_keys,
 )
-from assent.core.errors import AssentError, Refused
-from assent.core.llm import may_choose
+from assent.core.errors import AssentError, Refused, meant
+from assent.core.llm import may_choose, unknown_provider
 from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, stricter_mode
 
 # Custom modes: reads `[modes.ID]` of the user's and the project's file.
@@ -118,7 +119,7 @@ def _mode(name: str, entry: Any, source: str) -> CustomMode:
     try:
         settings = msgspec.convert(entry, ModeSettings)
     except msgspec.ValidationError as error:
-        raise _UnusableMode(_said(error)) from None
+        raise _UnusableMode(_said(error, entry)) from None
     if len(settings.label) > LABEL:
         raise _UnusableMode(f"its label is longer than {LABEL} characters")
     if any(not glob.strip() or glob.startswith("/") for glob in settings.edit or ()):
@@ -134,10 +135,10 @@ def _mode(name: str, entry: Any, source: str) -> CustomMode:
     )
 
 
-def _said(error: msgspec.ValidationError) -> str:
+def _said(error: msgspec.ValidationError, entry: Any) -> str:
     """Returns what is wrong with an entry, in terms of its own file."""
     if str(error).endswith("`$.base`"):
-        return f"base must be one of {', '.join(MODES)}"
+        return f"base must be one of {', '.join(MODES)}{meant(str(entry['base']), MODES)}"
     return str(error)
 
 
@@ -279,6 +280,7 @@ class FilteredSettings(msgspec.Struct, frozen=True):
     table: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
     counts: bool = False  # like the user's own word
+    text: bytes = b""
 
 
 class SettingsLoader(msgspec.Struct, frozen=True):
@@ -317,6 +319,10 @@ class SettingsLoader(msgspec.Struct, frozen=True):
             *[f"{path_text(self._project)} {remark}" for remark in (*remarks, *of_project)],
         )
         settings = msgspec.structs.replace(msgspec.convert(merged, Settings), modes=modes)
+        warnings += (
+            *_unknown_model(self.user, user, user.table, settings),
+            *_unknown_model(self._project, project, narrowed, settings),
+        )
         return LoadedSettings(
             settings, warnings, _apart(narrowed), project.counts, user.counts, narrowed
         )
@@ -332,7 +338,7 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         own = _loosening_keys(source.table)
         why = ownership_problem(source, self.root) if wanting or own else ""
         if not why:
-            return FilteredSettings(source.table, counts=True)
+            return FilteredSettings(source.table, counts=True, text=source.text)
         kept = restrictive_settings(source.table)
         refused = USER_ONLY if source.table.get("mode") == MODES[0] else (*USER_ONLY, "mode")
         remark = f"which is ignored: {why}."
@@ -346,7 +352,9 @@ class SettingsLoader(msgspec.Struct, frozen=True):
         table, warnings = _parted(self.user, source.table, remarks)
         table |= kept.table
         remarks_on = [f"{path_text(self.user)} sets {key}, {remark}" for key in own]
-        return FilteredSettings(_without_keys(table, own), (*warnings, *remarks_on))
+        return FilteredSettings(
+            _without_keys(table, own), (*warnings, *remarks_on), text=source.text
+        )
 
     def _of_project(self) -> FilteredSettings:
         path = self._project
@@ -364,7 +372,7 @@ class SettingsLoader(msgspec.Struct, frozen=True):
                 self.check_plan_dir(settings.plan.dir)
             except Refused as error:
                 raise Refused(f"{path_text(path)}: {error.message}", edit_command(path)) from None
-        return FilteredSettings(table, warnings, trusted)
+        return FilteredSettings(table, warnings, trusted, text)
 
 
 def _wants_trust(table: Mapping[str, Any]) -> bool:
@@ -447,6 +455,18 @@ def check_settings(source: ConfigFile) -> Settings:
         return msgspec.convert(rest, Settings)
     except msgspec.ValidationError as error:
         raise setting_error(source, Settings, error) from None
+
+
+def _unknown_model(
+    path: Path, file: FilteredSettings, table: Mapping[str, Any], settings: Settings
+) -> Iterator[str]:
+    """Yields a warning where a file names a model of a provider that does not exist.
+
+    Everything that needs no model still works, so this is not an error.
+    """
+    name = str(table.get("model", ""))
+    if why := unknown_provider(name, settings.providers, settings.models):
+        yield f"{path_text(path)}: {setting_line(file.text, 'model')}model is {name!a}, but {why}"
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -226,20 +226,11 @@ def _allows(rules: tuple[PermissionRule, ...]) -> bool:
 
 
 def _preset(sources: RuleSources) -> tuple[PermissionRule, ...]:
-    return _preset_rules(sources.places.file, sources.loaded.settings)
-
-
-def _preset_rules(path: Path, settings: Settings) -> tuple[PermissionRule, ...]:
-    name = settings.preset
-    if name and name not in PRESETS:
-        known = ", ".join(PRESETS)
-        raise config_error(path, f"preset is {name!r}, but must be one of {known}")
-    return PRESETS.get(name, ())
+    return PRESETS.get(sources.loaded.settings.preset, ())
 
 
 def check_rules(path: Path, settings: Settings, home: str) -> None:
-    """Raises UsageError unless the preset, the permissions and the rules of a file can be used."""
-    _preset_rules(path, settings)
+    """Raises UsageError unless the permissions and the rules of a file can be used."""
     _passed(path, _of_settings(path, settings), home)
 
 

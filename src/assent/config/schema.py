@@ -1,12 +1,21 @@
 """What is wrong with a table of settings: which key, in which line, and what would be right."""
 
-from difflib import get_close_matches
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
+from assent.config.settings import ORIGIN, OUTSIDE_PATH
 from assent.config.toml_edit import Path, dotted_key, line_of
+from assent.core.errors import nearest
+
+# What a text must be to match a pattern.
+PATTERNS = {
+    OUTSIDE_PATH: "a text in quotes that begins with / or ~/",
+    ORIGIN: "an address such as https://assent.example, without a path",
+}
 
 
 class SettingProblem(msgspec.Struct, frozen=True):
@@ -21,9 +30,13 @@ def explained(text: str, table: dict[str, Any], kind: Any, otherwise: str) -> st
     problem = find_problem(table, inspect.type_info(kind), ())
     if problem is None:
         return otherwise
-    line = line_of(text, problem.path)
-    where = f"line {line}: " if line else ""
-    return f"{where}{key_text(problem.path)} {problem.why}"
+    return f"{line_text(text, problem.path)}{key_text(problem.path)} {problem.why}"
+
+
+def line_text(text: str, path: Path) -> str:
+    """Returns which line sets a key, as the beginning of a message; empty if none does."""
+    line = line_of(text, path)
+    return f"line {line}: " if line else ""
 
 
 def setting_problem(table: dict[str, Any], kind: Any) -> str:
@@ -48,8 +61,28 @@ def find_problem(value: Any, kind: inspect.Type, path: Path) -> SettingProblem |
         if None in found:
             return None
         deeper = [each for each in found if each and each.path != path]
-        return deeper[0] if deeper else SettingProblem(path, f"must be {wanted(kind)}")
-    return None if _fits(value, kind) else SettingProblem(path, f"must be {wanted(kind, value)}")
+        return deeper[0] if deeper else SettingProblem(path, _must_be(kind, value))
+    return None if _fits(value, kind) else SettingProblem(path, _must_be(kind, value))
+
+
+def _must_be(kind: inspect.Type, value: Any) -> str:
+    """Returns what a setting must be, and which word a wrong one was probably meant to be."""
+    near = nearest(value, _words(kind)) if isinstance(value, str) else ""
+    return f"must be {wanted(kind, value)}" + (f" (did you mean {near}?)" if near else "")
+
+
+def _words(kind: inspect.Type) -> Iterator[str]:
+    """Yields the words that a setting takes."""
+    match kind:
+        case inspect.LiteralType():
+            yield from (each for each in kind.values if isinstance(each, str) and each)
+        case inspect.UnionType():
+            for one in kind.types:
+                yield from _words(one)
+        case inspect.Metadata():
+            yield from _words(kind.type)
+        case _:
+            pass
 
 
 def wanted(kind: inspect.Type, value: Any = None) -> str:
@@ -58,14 +91,14 @@ def wanted(kind: inspect.Type, value: Any = None) -> str:
         case inspect.Metadata():
             return wanted(kind.type)
         case inspect.LiteralType():
-            return f"one of {', '.join(map(str, kind.values))}"
+            return f"one of {', '.join(filter(None, map(str, kind.values)))}"
         case inspect.BoolType():
             return "true or false"
         case inspect.IntType() | inspect.FloatType():
             word = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
             return word + _limits_text(kind, value)
         case inspect.StrType():
-            return "a text in quotes" + (" that begins with / or ~/" if kind.pattern else "")
+            return PATTERNS[kind.pattern] if kind.pattern else "a text in quotes"
         case inspect.VarTupleType():
             return f"a list ({wanted(kind.item_type)} each)"
         case inspect.NoneType():
@@ -83,11 +116,6 @@ def _limits_text(kind: inspect.IntType | inspect.FloatType, value: Any) -> str:
     if kind.ge is not None:
         return f" of at least {kind.ge:g}"
     return "" if kind.gt is None else f" greater than {kind.gt:g}"
-
-
-def nearest(key: str, keys: list[str]) -> str:
-    """Returns the key that a wrong one was probably meant to be; empty if none is like it."""
-    return "".join(get_close_matches(key, keys, n=1))
 
 
 def key_text(path: Path) -> str:
@@ -136,8 +164,7 @@ def _fits(value: Any, kind: inspect.Type) -> bool:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             return number and _within(value, kind)
         case inspect.StrType():
-            matching = isinstance(value, str) and kind.pattern is not None
-            return isinstance(value, str) and (not matching or value.startswith(("/", "~/")))
+            return isinstance(value, str) and re.search(kind.pattern or "", value) is not None
         case _:
             return False
 

@@ -16,6 +16,10 @@ from assent.core.llm import (
 from assent.core.permission.mode import CustomMode, Mode, PlanShell
 from assent.core.permission.rule import RuleAction
 
+OUTSIDE_PATH = r"^(/|~/)"
+_PORT = r"(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{0,4})"
+ORIGIN = rf"^((?i:https?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:{_PORT})?/*)?$"  # or nothing
+
 # What a number may be; none is negative, infinite or longer than a date can reach.
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 Days = Annotated[int, msgspec.Meta(ge=0, le=36_500)]
@@ -57,7 +61,7 @@ class ServeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     token_may_decide: bool = False
-    public_url: str = ""
+    public_url: Annotated[str, msgspec.Meta(pattern=ORIGIN)] = ""
 
 
 class VerifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,7 +175,7 @@ class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[sandbox]`, only from the user's file: a project cannot choose what its commands see."""
 
-    show: tuple[Annotated[str, msgspec.Meta(pattern=r"^(/|~/)")], ...] = ()
+    show: tuple[Annotated[str, msgspec.Meta(pattern=OUTSIDE_PATH)], ...] = ()
 
 
 class ScratchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -180,7 +184,7 @@ class ScratchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_mb: Annotated[int, msgspec.Meta(ge=1, le=10**12)] = 4096
     keep_days: Days = 7
     reserve_mb: Count = 512
-    read: tuple[Annotated[str, msgspec.Meta(pattern=r"^(/|~/)")], ...] = ()
+    read: tuple[Annotated[str, msgspec.Meta(pattern=OUTSIDE_PATH)], ...] = ()
 
 
 class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -222,7 +226,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     http: HttpSettings = HttpSettings()
     fetch: FetchSettings = FetchSettings()
     format: dict[str, tuple[str, ...]] = {}
-    preset: str = ""
+    preset: Literal["", "safe", "dev", "full"] = ""
     permission: str | dict[str, Any] = {}
     rules: tuple[RuleSettings, ...] = ()
     hooks: tuple[HookSettings, ...] = ()

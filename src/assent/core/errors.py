@@ -39,6 +39,7 @@ AssentError
     └── Unauthorized        the key is unknown, or not allowed to use it
 """
 
+from collections.abc import Iterable
 from typing import ClassVar, Final
 
 STORED: Final = "Existing data is unchanged."  # true of the log, and of nothing else
@@ -228,3 +229,22 @@ class AnswerTooLong(ModelError):
 
 class Unauthorized(ModelError):
     word = "unauthorized"
+
+
+# Which known word a person probably meant by one that is not known.
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Returns the known word that is most like another; empty if none is like it."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.casefold(), sorted(known), n=3)
+    # Two letters that changed places count as less alike than one that is missing, and are not.
+    near.sort(key=lambda one: sorted(one) != sorted(word))
+    return near[0] if near else ""
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Returns the end of a message that suggests the nearest word; empty if none is near."""
+    near = nearest(word, known)
+    return f" Did you mean {near}?" if near else ""

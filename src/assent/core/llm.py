@@ -1,9 +1,12 @@
 """What a model is sent and what it answers: messages, requests, streams, provider settings."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+
+from assent.core.errors import nearest
 
 # Messages: what a person, a model and tools said to each other, made of typed parts.
 
@@ -287,3 +290,24 @@ PROVIDERS = (
     Provider("lmstudio", "http://127.0.0.1:1234/v1", ("LMSTUDIO_API_KEY",), local=True),
     Provider("llamacpp", "http://127.0.0.1:8080/v1", ("LLAMACPP_API_KEY",), local=True),
 )
+
+
+def model_hint(name: str, providers: Iterable[str]) -> str:
+    """Returns which PROVIDER/MODEL was probably meant by one with another provider."""
+    provider, slash, model = name.partition("/")
+    near = nearest(provider, providers) if slash else ""
+    return f" Did you mean {near}/{model}?" if near and near != provider else ""
+
+
+def unknown_provider(name: str, custom: Iterable[str], models: Iterable[str]) -> str:
+    """Returns what is wrong with the name of a model, as far as that is known without asking.
+
+    `custom` are the providers and `models` the models, as PROVIDER/MODEL, that settings add.
+    """
+    provider, slash, _ = name.partition("/")
+    known = list(dict.fromkeys([*(each.name for each in PROVIDERS), *custom]))
+    named = {model.partition("/")[2] for model in models}
+    if not slash or provider.startswith("scripted:") or provider in known or name in named:
+        return ""
+    hint = model_hint(name, known) or f" Known: {', '.join(known)}."
+    return f"there is no provider {provider!a}.{hint}"

@@ -9,8 +9,16 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from assent.core.errors import ModelError, UsageError
-from assent.core.llm import PROVIDERS, ModelSettings, Prices, Provider, ProviderSettings, WireName
+from assent.core.errors import ModelError, UsageError, meant
+from assent.core.llm import (
+    PROVIDERS,
+    ModelSettings,
+    Prices,
+    Provider,
+    ProviderSettings,
+    WireName,
+    model_hint,
+)
 from assent.llm.http_client import HttpUrl, parse_url
 
 # Which providers can be used here, and why, by environment and configuration.
@@ -259,6 +267,10 @@ class ModelCatalog:
         text_only = False if re.match(_TEXT_ONLY, name) else None
         return found or ModelInfo(provider, name, images=text_only)
 
+    def names(self) -> list[str]:
+        """Returns the names of all known models, without their providers."""
+        return [known.name for known in self._known.values()]
+
     def providers_of(self, name: str) -> list[str]:
         """Returns the providers that have a model of this name."""
         return [known.provider for known in self._known.values() if known.name == name]
@@ -319,8 +331,9 @@ class ModelSelector:
         if len(having) == 1:
             return self._ready(self._accounts[having[0]], name)
         known = ", ".join(self._accounts)
+        hint = model_hint(name, self._accounts) or meant(name, self._catalog.names())
         raise UsageError(
-            f"{name} is not a known model. Use PROVIDER/MODEL with one of {known}, or add "
+            f"{name} is not a known model.{hint} Use PROVIDER/MODEL with one of {known}, or add "
             "[providers.NAME] to your config.",
             "assent models list",
         )

@@ -105,6 +105,7 @@ def send_prompt(goal: Goal, output: CliOutput, written: PromptBuilder | None = N
                 goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None
             ),
             InvocationOptions(goal.rules, goal.auto),
+            named=bool(goal.agent),
         )
         screen = ScreenLock()
         may_ask = not goal.headless and not goal.no_input

@@ -13,7 +13,7 @@ import msgspec
 from assent.cli.output import OUTPUT_FORMATS, OutputFormat
 from assent.cli.registry import COMMANDS
 from assent.cli.stdin import argument_text
-from assent.core.errors import UsageError
+from assent.core.errors import UsageError, meant, nearest
 from assent.core.permission.mode import MODES
 
 HELP = "assent --help"
@@ -189,16 +189,14 @@ def _like_a_command(word: str) -> bool:
 
 
 def _no_such(word: str, words: list[str]) -> UsageError:
-    from difflib import get_close_matches
-
     if word == "version":
         return UsageError("Unknown command 'version'.", "assent --version")
-    near = get_close_matches(word, COMMANDS, n=1)
+    near = nearest(word, COMMANDS)
     if len(words) > 1 and not near:
         return _unquoted(words)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = f" Did you mean {near}?" if near else ""
     said = f"Unknown command {argument_text(word)!a}.{hint} A single-word goal needs -p."
-    return UsageError(said, f"assent {near[0]}" if near else HELP)
+    return UsageError(said, f"assent {near}" if near else HELP)
 
 
 def _check_command(word: str, found: dict[str, Any]) -> None:
@@ -211,18 +209,9 @@ def _check_command(word: str, found: dict[str, Any]) -> None:
 def _check_foreign(word: str, found: dict[str, Any], words: list[str]) -> None:
     """Leaves an option that no goal has to the root command, which knows the rest."""
     name = word.partition("=")[0]
-    near = "" if name in ROOT_OPTIONS else _near_option(name)
+    near = "" if name in ROOT_OPTIONS else meant(name, (*FLAGS, *VALUES, *ROOT_OPTIONS))
     if near or words or found.keys() - {"folder", "quiet"}:
         _refuse(f"Unknown option {argument_text(name)!a}.{near}")
-
-
-def _near_option(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, (*FLAGS, *VALUES, *ROOT_OPTIONS), n=3)
-    # Two letters that changed places count as less alike than one that is missing, and are not.
-    near.sort(key=lambda one: sorted(one) != sorted(name))
-    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _refuse(message: str) -> NoReturn:

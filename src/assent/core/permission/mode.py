@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from assent.core.errors import UsageError
+from assent.core.errors import UsageError, meant
 
 Mode: TypeAlias = Literal["plan", "ask", "auto-edit", "yolo"]
 
@@ -57,7 +57,10 @@ def resolve_mode(name: str, modes: CustomModes) -> tuple[Mode, str]:
             return mode, ""  # anything that narrows it applies anyway
     if name not in modes:
         known = ", ".join(mode_names(modes))
-        raise UsageError(f"Mode {name!a} not found. Available modes: {known}.", "assent modes list")
+        hint = meant(name, mode_names(modes))
+        raise UsageError(
+            f"Mode {name!a} not found.{hint} Available modes: {known}.", "assent modes list"
+        )
     return modes[name].base, name
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
-from assent.core.errors import UsageError
+from assent.core.errors import UsageError, meant
 from assent.core.permission.mode import Mode
 from assent.core.text.glob_pattern import GLOB_FLAGS, WILDCARD, glob_expression
 
@@ -172,7 +172,8 @@ def _table_row(permission: object, row: Any) -> Iterator[tuple[str, RuleAction]]
     for pattern, action in (row if isinstance(row, Mapping) else {"*": row}).items():
         if action not in RULE_ACTIONS or not isinstance(pattern, str):
             said = f"the permission of {permission} is {action!r}"
-            raise InvalidRuleTable(f"{said}; it must be one of {', '.join(RULE_ACTIONS)}")
+            hint = meant(action, RULE_ACTIONS) if isinstance(action, str) else ""
+            raise InvalidRuleTable(f"{said}; it must be one of {', '.join(RULE_ACTIONS)}.{hint}")
         yield pattern, action
 
 

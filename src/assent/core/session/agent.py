@@ -1,9 +1,11 @@
 """Agents: a prompt with model, tools and limits, and the facts each gets about its workspace."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
+from assent.core.errors import UsageError, meant
 from assent.core.permission.rule import PermissionRule
 
 
@@ -51,6 +53,15 @@ class Agent(msgspec.Struct, frozen=True):
             narrowing=(*self.narrowing, *([over.rules] if over.rules else [])),
             seconds=min((most for most in (self.seconds, over.seconds) if most), default=0),
         )
+
+
+def unknown_agent(name: str, known: Iterable[str]) -> UsageError:
+    """Returns the error about an agent that a person named and that does not exist."""
+    names = sorted(known)
+    return UsageError(
+        f"Agent {name!a} not found.{meant(name, names)} Available: {', '.join(names)}.",
+        "assent agents list",
+    )
 
 
 def may_widen(agent: Agent, than: Agent) -> bool:
