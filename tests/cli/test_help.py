@@ -55,6 +55,7 @@ def test_every_command_has_examples_and_the_common_options(
         assert (answer.code, answer.err) == (0, b"")
         text = answer.out.decode()
         assert text.startswith(f"Usage: assent {' '.join(line)}")
+        assert not re.search(r"[<>]=? *x|x *[<>]|<=|=None", text), "limits are in words"
         for common in ("--json", "-C DIR", "--plan ID", "--no-input", "--quiet"):
             assert common in text
         examples = text.partition("Examples:\n")[2].strip().splitlines()

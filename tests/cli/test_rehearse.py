@@ -351,7 +351,7 @@ def test_g12_a_command_that_takes_too_long_is_ended(drafted: World) -> None:
     assert b"Rehearsal failed: sleep 30 timed out" in drafted.run("review").out
     assert drafted.no(2, "rehearse", "--timeout", "0", "--", "true")["error"] == "usage"
     told = b" ".join(drafted.run("rehearse", "--help").out.split())
-    assert b"Time limit for each command, in seconds. [default: 1800;" in told
+    assert b"Time limit for each command, in seconds; at most 86400. [default: 1800]" in told
 
 
 def test_g12_an_interrupted_rehearsal_leaves_no_copy_behind(drafted: World) -> None:

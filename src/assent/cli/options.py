@@ -93,27 +93,44 @@ MAX_NAMED = 10**9  # a larger limit is only there to keep a number representable
 _NEGATIVE = r"-(\.?[0-9][0-9_.eE+-]*|inf|nan)"
 
 
-class WholeNumber(click.IntRange):
+class Number(click.ParamType):  # type: ignore[type-arg] # generic only in newer versions
+    """A finite number within limits, which the help of an option names where they matter."""
+
+    name = "number"
+    wanted = "a number"
+
+    def __init__(
+        self, min: float | None = None, max: float | None = None, *, min_open: bool = False
+    ) -> None:
+        self.min, self.max, self.min_open = min, max, min_open
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            found = self.parsed(value)
+        except (ValueError, OverflowError):
+            found = None
+        if found is None or not self._allows(found):
+            raise _refused(f"{self.wanted}{_limits(self)}", value, param, ctx)
+        return found
+
+    def parsed(self, value: Any) -> float | None:
+        """Returns the number that a person typed; None or ValueError if it is none."""
+        found = float(value)
+        return found if abs(found) <= MAX_NAMED else None
+
+    def _allows(self, found: float) -> bool:
+        if self.min is not None and (found <= self.min if self.min_open else found < self.min):
+            return False
+        return self.max is None or found <= self.max
+
+
+class WholeNumber(Number):
     """A whole number within limits."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            raise _refused(f"a whole number{_limits(self)}", value, param, ctx) from None
+    wanted = "a whole number"
 
-
-class Number(click.FloatRange):
-    """A finite number within limits."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            found = super().convert(value, param, ctx)
-            if abs(found) <= MAX_NAMED:
-                return found
-        except click.BadParameter:
-            pass
-        raise _refused(f"a number{_limits(self)}", value, param, ctx)
+    def parsed(self, value: Any) -> int:
+        return int(value)
 
 
 class OneOf(click.Choice[str]):
@@ -153,7 +170,7 @@ def _refused(
     return UsageError(f"{name} must be {wanted}, not {str(value)[:MAX_SHOWN]!a}.", f"{path} --help")
 
 
-def _limits(kind: click.IntRange | click.FloatRange) -> str:
+def _limits(kind: Number) -> str:
     low, high = kind.min, kind.max
     if low is not None and high is not None and high <= MAX_NAMED:
         return f" from {low:g} to {high}"

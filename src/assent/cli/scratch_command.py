@@ -20,7 +20,7 @@ NO_COMMAND = "The command is missing."
 DEFAULT_S = 1800  # seconds of a command, if --timeout does not say otherwise
 timeout_option = click.option(
     "--timeout", metavar="SECONDS", type=WholeNumber(1, MAX_COMMAND_S), default=DEFAULT_S,
-    show_default=True, help="Time limit for each command, in seconds.",
+    show_default=True, help=f"Time limit for each command, in seconds; at most {MAX_COMMAND_S}.",
 )  # fmt: skip
 
 

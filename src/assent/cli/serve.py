@@ -111,7 +111,11 @@ class LocalServerHost(ServerHost):
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", metavar="N", type=WholeNumber(0, 65535), default=0, help="Port; 0: the last one."
+    "--port",
+    metavar="N",
+    type=WholeNumber(0, 65535),
+    default=0,
+    help="Port, up to 65535; 0: the last one.",
 )
 @click.option("--workspace", multiple=True, metavar="DIR", help="Serve DIR; can be repeated.")
 @click.option("--no-open", is_flag=True, help="Don't open a browser.")

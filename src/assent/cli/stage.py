@@ -172,8 +172,8 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
 )
 @click.option("--cwd", metavar="DIR", default=".", help="Folder to run the command in.")
 @click.option(
-    "--timeout", metavar="S", type=WholeNumber(), default=RunCommand().timeout, show_default=True,
-    help="Time limit in seconds.",
+    "--timeout", metavar="SECONDS", type=WholeNumber(), default=RunCommand().timeout,
+    show_default=True, help="Time limit in seconds.",
 )  # fmt: skip
 @click.option("--env", metavar="K=V", multiple=True, help="Environment variable; can be repeated.")
 @click.option("--network", is_flag=True, help="Allow network access.")
