@@ -14,6 +14,7 @@ from assent.render.lines import GUTTER
 from assent.tui.keys import TOO_QUICK
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.review import CHANGED
+from assent.tui.panels.approval.state import READ_ON
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.text_input import TextInputPanel
 
@@ -141,13 +142,14 @@ def test_an_approved_plan_is_built_later_without_another_yes(stage: Stage) -> No
     stage.show(read_by(act))
 
 
-def test_f41_before_the_end_1_only_says_what_is_missing(stage: Stage) -> None:
+def test_f41_before_the_end_1_only_turns_the_page(stage: Stage) -> None:
     proposed(stage)
 
     async def act(reader: Reader) -> None:
         await reader.open()
         await reader.press("1")
-        await reader.seat.shows("Read to the end first")
+        await reader.seat.shows(READ_ON)
+        assert reader.panel.line_view.scroll_offset.y > 0
         await reader.press("y", "o", "enter")
         assert reader.at() is At.READING
         assert reader.approvals == []
@@ -155,7 +157,40 @@ def test_f41_before_the_end_1_only_says_what_is_missing(stage: Stage) -> None:
     stage.show(read_by(act))
 
 
-def test_f41_a_skip_says_what_was_not_shown_and_takes_the_same_two_keys(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("size", "lines"),
+    [((40, 16), 1), ((80, 24), 1), ((80, 24), 7), ((80, 24), 60), ((100, 30), 11)],
+)
+def test_f41_every_row_was_in_sight_when_1_asks(
+    stage: Stage, size: tuple[int, int], lines: int
+) -> None:
+    proposed(stage, work=b"line\n" * lines)
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        view = reader.panel.line_view
+        seen: set[int] = set()
+
+        def look() -> None:
+            seen.update(range(view.scroll_offset.y, view.scroll_offset.y + view.size.height))
+
+        look()
+        for _ in range(view.rows):
+            await reader.press("1")
+            look()
+            if reader.at() is At.CHOOSING:
+                break
+        await reader.seat.until(lambda: reader.panel.standing.read)
+        look()
+        assert seen >= {*range(view.rows)}
+        await reader.press("o")
+        await reader.closed()
+        assert len(reader.approvals) == 1
+
+    stage.show(read_by(act), size=size)
+
+
+def test_f41_a_skip_says_what_was_not_shown_and_asks_once(stage: Stage) -> None:
     digest = proposed(stage)["digest"]
 
     async def act(reader: Reader) -> None:
@@ -163,6 +198,30 @@ def test_f41_a_skip_says_what_was_not_shown_and_takes_the_same_two_keys(stage: S
         await reader.press("s")
         await reader.seat.shows("Not shown yet:")
         await reader.seat.shows("including operations 1 to 2")
+        await reader.seat.shows(digest)
+        await reader.press("n")
+        assert reader.at() is At.READING
+        assert reader.approvals == []
+        await reader.press("s", "o")
+        await reader.closed()
+        assert reader.approvals == [(digest, "terminal", "")]
+
+    stage.show(read_by(act))
+    since = stage.ok("review")["since"]
+    assert since is None, "what was skipped does not count as read"
+
+
+def test_f41_a_skip_of_high_risk_takes_a_step_of_its_own(stage: Stage) -> None:
+    stage.put("old.txt", LONG)
+    stage.plan("work")
+    stage.ok("stage", "delete", "old.txt")
+    digest = stage.ok("propose")["digest"]
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.press("s")
+        await reader.seat.shows("Not shown yet:")
+        await reader.seat.shows("including operation 1")
         await reader.press("y")
         assert reader.at() is At.READING
         await reader.press("s", "1", "o")

@@ -89,7 +89,7 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
         await reader.seat.shows("changed since the plan was proposed")
         await reader.to_the_end()
         await reader.press("1")
-        await reader.seat.shows("p proposes it as a new plan")
+        await reader.seat.shows("t proposes it as a new plan")
         assert reader.at() is At.READING
         await reader.press("t", "enter")
         assert reader.panel.digest() == before["digest"]
@@ -126,7 +126,7 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
         await reader.open()
         await reader.seat.shows("no digest (draft)")
         await reader.press("1")
-        await reader.seat.shows("p proposes it")
+        await reader.seat.shows("t proposes it")
         await reader.press("2")
         await reader.seat.shows("describe the changes at the prompt")
         await reader.press("t")

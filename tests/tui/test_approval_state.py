@@ -23,7 +23,7 @@ SPECIAL = ("enter", "escape", "space", "tab", "backspace", "delete", "ctrl+c", "
            "ctrl+m", "ctrl+x", "ctrl+y", "shift+tab", "f1", "question_mark", "slash", "full_stop",
            "Y", "O", "X", "S", "ä", "é", "<paste>", "")  # fmt: skip
 KEYS = tuple(dict.fromkeys([*LETTERS, *"0123456789", *SPECIAL, *MOVING, *PLAN_ACTIONS]))
-FLAGS = ("open", "awaited", "approved", "read", "marked", "part", "undo")
+FLAGS = ("open", "awaited", "approved", "read", "marked", "part", "undo", "high", "skipped")
 EVERY = tuple(
     ApprovalState(stage, **dict(zip(FLAGS, flags, strict=True)))
     for stage in ApprovalStage
@@ -77,6 +77,13 @@ def test_f41_nothing_approves_but_an_answer_to_the_question() -> None:
     }
 
 
+def test_f41_what_was_neither_read_nor_skipped_is_not_approved() -> None:
+    for before in EVERY:
+        for key in KEYS:
+            if handle_approval_key(before, key)[1] in APPROVING:
+                assert before.read or before.skipped
+
+
 def test_f41_the_question_comes_only_by_1_and_after_the_end_or_a_skip() -> None:
     asked = [
         (before, key)
@@ -85,13 +92,17 @@ def test_f41_the_question_comes_only_by_1_and_after_the_end_or_a_skip() -> None:
         if before.stage is not ApprovalStage.CHOOSING
         and handle_approval_key(before, key)[0].stage is ApprovalStage.CHOOSING
     ]
-    assert {key for _, key in asked} == {"1"}
-    for before, _ in asked:
+    assert {key for _, key in asked} == {"1", "s"}
+    for before, key in asked:
         if before.stage is ApprovalStage.SKIPPING:
+            assert key == "1"
             continue
         assert before.stage is ApprovalStage.READING
         assert before.awaited
-        assert before.read or (before.marked and not before.part)
+        if key == "s":
+            assert not before.high
+        else:
+            assert before.read or (before.marked and not before.part)
     skipped = [
         (before, key)
         for before in EVERY
@@ -101,15 +112,22 @@ def test_f41_the_question_comes_only_by_1_and_after_the_end_or_a_skip() -> None:
     ]
     assert {key for _, key in skipped} == {"s"}
     assert all(each.stage is ApprovalStage.READING and each.awaited for each, _ in skipped)
+    assert all(each.high for each, _ in skipped)
 
 
 @pytest.mark.parametrize(
     ("flags", "shortest"),
     [
         ({"read": True}, {("1", "y"), ("1", "o")}),
-        ({}, {("s", "1", "y"), ("s", "1", "o")}),
+        ({}, {("s", "y"), ("s", "o")}),
+        ({"high": True}, {("s", "1", "y"), ("s", "1", "o")}),
         ({"read": True, "part": True, "marked": True}, {("1", "y"), ("1", "o")}),
-        ({"part": True, "marked": True}, {("s", "1", "y"), ("s", "1", "o")}),
+        ({"part": True, "marked": True}, {("s", "y"), ("s", "o")}),
+        (
+            {"part": True, "marked": True, "high": True},
+            {("s", "1", "y"), ("s", "1", "o")},
+        ),
+        ({"undo": True, "high": True}, {("s", "1", "y")}),
         ({"read": True, "approved": True}, {("1", "y")}),
         ({"read": True, "undo": True}, {("1", "y")}),
         ({"read": True, "marked": True}, set()),
@@ -149,11 +167,13 @@ def test_f41_any_other_key_goes_back_from_the_question_and_says_nothing() -> Non
     back = (reading(read=True), ApprovalAction.NOTHING)
     assert {key for key in KEYS if handle_approval_key(question, key) != back} == {
         "1",
+        "s",
         "y",
         "o",
         "m",
     }
-    assert handle_approval_key(question, "1") == (question, ApprovalAction.NOTHING)
+    for held in ("1", "s"):
+        assert handle_approval_key(question, held) == (question, ApprovalAction.NOTHING)
     assert handle_approval_key(question, "m") == (question, ApprovalAction.NOTE)
 
 

@@ -9,9 +9,11 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 from tests.tui.test_question import answers, asked, edit
 from tests.tui.test_run import rested
+from tests.tui.widget_app import drawn
 
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.state import ApprovalStage
 from assent.tui.panels.undo import UndoPanel
 
 WORDS: Final = "Use the other file"
@@ -52,7 +54,7 @@ async def approves(stage: Stage, seat: Counting) -> None:
     await seat.press("ctrl+t")
     await seat.until(lambda: isinstance(seat.app.screen, ApprovalPanel))
     await reviewed(seat)
-    await seat.press("1", "y")
+    await agrees(seat)
     await done(seat)
     assert (stage.root / "one.txt").exists()
 
@@ -78,7 +80,7 @@ async def excludes(stage: Stage, seat: Counting) -> None:
     await opened(seat)
     await seat.press("right_square_bracket", "space", "w")
     await reviewed(seat)
-    await seat.press("1", "y")
+    await agrees(seat)
     await done(seat)
     assert not (stage.root / "one.txt").exists()
     assert (stage.root / "two.txt").exists()
@@ -88,7 +90,7 @@ async def undoes(stage: Stage, seat: Counting) -> None:
     await seat.press("ctrl+z")
     await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
     await reviewed(seat)
-    await seat.press("1", "y")
+    await agrees(seat)
     await done(seat)
     assert not (stage.root / "one.txt").exists()
 
@@ -132,10 +134,18 @@ async def opened(seat: Seat) -> None:
 
 
 async def reviewed(seat: Seat) -> None:
-    """Waits until all of what is on the screen was looked at: it fits."""
-    reader = Reader(seat)
-    await reader.reads()
-    await seat.until(lambda: seat.text() and reader.panel.standing.read)
+    """Waits until there is something to look at, and all of it was drawn."""
+    await Reader(seat).reads()
+    await drawn(seat.app)
+
+
+async def agrees(seat: Seat) -> None:
+    """Asks, which shows the rest where it does not fit at once, and says yes to what was shown."""
+    panel = Reader(seat).panel
+    await seat.press("1")
+    await seat.until(lambda: panel.standing.stage is ApprovalStage.CHOOSING and panel.standing.read)
+    assert panel.digest() in seat.text()
+    await seat.press("y")
 
 
 async def done(seat: Seat) -> None:
@@ -153,8 +163,11 @@ TASKS: Final[dict[str, Task]] = dict(
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 60)])
 @pytest.mark.parametrize("task", BUDGET)
-def test_the_task_takes_no_more_keys_than_its_budget(stage: Stage, task: str) -> None:
+def test_the_task_takes_no_more_keys_than_its_budget(
+    stage: Stage, task: str, size: tuple[int, int]
+) -> None:
     stage.put("a.py", b"a = 1\n")
     start = StartOptions(mode="ask")
     if task in ("approve and build a plan that was read", "exclude one operation and build"):
@@ -180,5 +193,5 @@ def test_the_task_takes_no_more_keys_than_its_budget(stage: Stage, task: str) ->
         seat.app.session_controller.interrupt()
         await seat.rest()
 
-    stage.show(act, start, size=(120, 60))
+    stage.show(act, start, size=size)
     assert counted == [BUDGET[task]]

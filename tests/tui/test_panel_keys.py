@@ -62,7 +62,7 @@ ELSEWHERE = {
 }
 OTHERS = {
     "ASK": "test_f38_1_and_y_approve_and_build",
-    "SKIP": "test_f41_a_skip_says_what_was_not_shown_and_takes_the_same_two_keys",
+    "SKIP": "test_f41_a_skip_says_what_was_not_shown_and_asks_once",
     "EXIT": "test_f40_3_and_ctrl_y_end_planning_and_nothing_is_written",
     "MARK": "test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approved",
     "WITHOUT": "test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again",

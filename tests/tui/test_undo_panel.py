@@ -8,6 +8,7 @@ from tests.tui.panel_actions import LONG, Reader, proposed
 
 from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
+from assent.tui.panels.approval.state import READ_ON
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.undo import ONLY_ONE, RunsPanel, UndoPanel
 
@@ -52,7 +53,8 @@ def test_an_undo_is_shown_with_its_digest_and_applied_after_a_yes(stage: Stage) 
         await reader.seat.shows(f"Undo of plan work · {digest[:12]}")
         assert run not in reader.seat.text().split("\n")[1]
         await reader.press("1")
-        await reader.seat.shows("Read to the end first")
+        await reader.seat.shows(READ_ON)
+        assert reader.at() is At.READING
         await reader.to_the_end()
         await reader.press("1", "enter")
         assert reader.at() is At.READING
@@ -96,7 +98,7 @@ def test_f141_a_redo_is_shown_and_applied_like_an_undo(stage: Stage) -> None:
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel(again=True))
         await reader.seat.shows(f"Redo of plan work · {digest[:12]}")
-        await reader.seat.shows("1 redo (at the end")
+        await reader.seat.shows("1 redo (rest first)")
         await reader.to_the_end()
         await reader.press("1")
         await reader.seat.shows(digest)

@@ -92,7 +92,7 @@ PANEL_KEYS: Final = (
     KeyHelp("tab", "Tab", "back to the prompt; the question stays", "question", means="next"),
     KeyHelp("question_mark", "?", "all keys", "question", means="all keys"),
     KeyHelp("escape", "Esc", "answer later", "question", means="close"),
-    KeyHelp("1", "1", "approve: asks for y", "review", means="choose"),
+    KeyHelp("1", "1", "approve: shows the rest, then asks for y", "review", means="choose"),
     KeyHelp("y", "y", "yes: approve and build, or undo", "review", means="yes"),
     KeyHelp("o", "o", "yes, but do not build yet", "review"),
     KeyHelp("2", "2", "no, with feedback", "review", means="choose"),

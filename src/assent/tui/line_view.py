@@ -130,6 +130,9 @@ class LineView(ScrollView, can_focus=True):
         def control(self) -> "LineView":
             return self.paper
 
+    class Resized(Message):
+        """Another number of rows fits now."""
+
     class Wrapped(Message):
         """The lines were wrapped to another width, which changes how many rows they take."""
 
@@ -281,6 +284,7 @@ class LineView(ScrollView, can_focus=True):
             self._wrap()
         elif self._stuck:
             self._scroll(self.max_scroll_y)
+        self.post_message(self.Resized())
 
     def _fits(self) -> bool:
         return self._text_width() == self._paged.width

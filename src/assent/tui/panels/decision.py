@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
+from rich.cells import cell_len
 from rich.text import Text
 from textual.actions import SkipAction
 from textual.events import Key, Paste, Resize
@@ -23,7 +24,7 @@ from assent.tui.panels.approval.review import OPERATION, RISKS, error_line, numb
 from assent.tui.panels.approval.state import (
     ASKING,
     DECIDING,
-    READ_TO_END,
+    READ_ON,
     ApprovalAction,
     ApprovalStage,
     ApprovalState,
@@ -51,9 +52,12 @@ class DecisionPanel(DebouncedPanel[str]):
     DecisionPanel #actions { height: auto; border-top: solid $primary; }
     DecisionPanel.wide > #frame { max-width: 240; }
     DecisionPanel.low #context { border: none; max-height: 2; color: $text-muted; }
-    DecisionPanel.tiny #context { display: none; }
+    DecisionPanel.low.asks #context { max-height: 1; }
+    DecisionPanel.alone #context, DecisionPanel.tiny #context { display: none; }
     DecisionPanel.tiny #panel-title { max-height: 3; }
-    DecisionPanel.tiny #panel-keys { max-height: 1; }
+    DecisionPanel.tiny.rests #panel-keys { max-height: 1; }
+    DecisionPanel.bare #actions { display: none; }
+    DecisionPanel.bare #panel-keys { border-top: solid $primary; max-height: 2; }
     """
     AUTO_FOCUS = "#all"
 
@@ -62,6 +66,7 @@ class DecisionPanel(DebouncedPanel[str]):
         self.standing = ApprovalState()
         self.told = ""
         self.asks_again = False  # a question stays open under the panel that is about to open
+        self._seen_to = 0  # the row up to which all was in sight when the question opened
         self._missed = False  # something was recorded while it was being read
 
     @property
@@ -143,11 +148,13 @@ class DecisionPanel(DebouncedPanel[str]):
         if act in DECIDING:
             self.hold(event.time, partial(self._decided, after, act))
             return
-        self.standing = after
+        self.standing, self._seen_to = after, 0
         if act in _MOVES:
             _MOVES[act](self)
         elif act is not ApprovalAction.NOTHING:
             self._do(act)
+        elif self._asks_at_end(was):
+            self._ask_at_end(self.line_view.rows)
         if told or act not in _MOVES:
             self.paint(asked=self.standing.stage is not was.stage)
 
@@ -275,23 +282,35 @@ class DecisionPanel(DebouncedPanel[str]):
             return
         if asked:
             self.asks()
-        width = max(self.query_one("#actions").size.width, 20)
+        width = self._width
         self._fill("#panel-title", self.titles(width))
         low = self.has_class("low")
-        self._fill("#context", self.brief_context(width) if low else self.context(width))
+        context = self.brief_context(width) if low else self.context(width)
+        self._fill("#context", context)
+        self.set_class(not context, "alone")
         unseen = ""
-        if self.standing.stage is ApprovalStage.SKIPPING:
+        if self.standing.stage is ApprovalStage.SKIPPING or self.standing.skipped:
             unseen = unseen_text(self.line_view.sections, self._last_in_sight())
         lines = action_lines(self.standing, self.digest(), self.told, unseen)
         self._fill("#actions", lines)
-        self._fill("#panel-keys", [Line("dim", key_line(self.standing))])
+        asks = self.standing.stage in ASKING
+        self.set_class(asks, "asks")
+        self.set_class(not asks, "rests")
+        self.set_class(not lines, "bare")
+        self._fill("#panel-keys", [Line("plain" if asks else "dim", key_line(self.standing))])
+
+    @property
+    def _width(self) -> int:
+        return max(self.query_one("#panel-title").size.width, 20)
 
     def _in_sight(self) -> bool:
-        """Tells whether a question is fully visible, however small the screen is."""
+        """Tells whether a question and its keys are fully visible, however small the screen is."""
         actions, keys = self.query_one("#actions"), self.query_one("#panel-keys")
-        place = self.find_widget(actions)
-        whole = place.visible_region == place.region and place.region.height > 0
-        return whole and place.region.bottom <= keys.region.y
+        place, below = self.find_widget(actions), self.find_widget(keys)
+        whole = all(
+            each.visible_region == each.region and each.region.height > 0 for each in (place, below)
+        )
+        return whole and place.region.bottom <= below.region.y
 
     def _fill(self, zone: str, lines: Sequence[Line]) -> None:
         theme = chosen_theme(self.app.theme)
@@ -299,12 +318,58 @@ class DecisionPanel(DebouncedPanel[str]):
         self.query_one(zone, Static).update(text)
 
     def _change(self, **changes: object) -> None:
+        if changes.get("stage") is ApprovalStage.READING:
+            changes["skipped"] = False
         self.standing = msgspec.structs.replace(self.standing, **changes)
+
+    def _asks_at_end(self, was: ApprovalState) -> bool:
+        """Tells whether the question opened while the end, which was read, was in sight."""
+        opened = (
+            self.standing.stage is ApprovalStage.CHOOSING and was.stage is not self.standing.stage
+        )
+        paper = self.line_view
+        return opened and self.standing.read and paper.scroll_offset.y >= paper.max_scroll_y
+
+    def _show_rest(self) -> None:
+        """Turns the page, or asks at once if what was not shown fits beside the question."""
+        paper = self.line_view
+        seen = paper.scroll_offset.y + paper.height
+        asked = msgspec.structs.replace(self.standing, stage=ApprovalStage.CHOOSING)
+        question = _rows(action_lines(asked, self.digest(), ""), self._width)
+        question += _rows([Line("plain", key_line(asked))], self._width) - 1
+        beside = self.query_one("#all").size.height + self.query_one("#actions").size.height
+        if paper.rows - seen <= beside - question:
+            self._change(stage=ApprovalStage.CHOOSING, skipped=False)
+            self._ask_at_end(seen)
+            return
+        self._page(1)
+        self.told = READ_ON if paper.rows > seen + paper.height - 1 else ""
+
+    def _ask_at_end(self, seen: int) -> None:
+        """Keeps the end in sight beside the question, for which it has to make room."""
+        self._seen_to = seen
+        self.call_after_refresh(self._scroll_beside_question)
+
+    def on_line_view_resized(self, event: LineView.Resized) -> None:
+        event.stop()
+        self._scroll_beside_question()
+
+    def _scroll_beside_question(self) -> None:
+        """Scrolls to the end; back to reading if a row would not have been in sight."""
+        if self.standing.stage is not ApprovalStage.CHOOSING or not self._seen_to:
+            return
+        paper = self.line_view
+        if paper.rows - paper.height > self._seen_to:
+            self._back(READ_ON)
+            return
+        paper.action_scroll_end()
+        if not self.standing.read:
+            self.asks()  # keys count once it was painted
 
     def _do(self, act: ApprovalAction) -> None:
         match act:
-            case ApprovalAction.UNREAD:
-                self.told = READ_TO_END
+            case ApprovalAction.REST:
+                self._show_rest()
             case ApprovalAction.LEAVE:
                 self.action_leave()
             case ApprovalAction.HELP:
@@ -353,6 +418,11 @@ class DecisionPanel(DebouncedPanel[str]):
         found = next((key for key in ahead if key.startswith(OPERATION)), "")
         if found:
             paper.reveal(LinePosition(found, 0))
+
+
+def _rows(lines: Sequence[Line], width: int) -> int:
+    """Returns how many rows lines take at a width, or a row more than that."""
+    return sum(1 + cell_len(line.text) // max(width - 1, 1) for line in lines)
 
 
 def _styled(line: Line, theme: str) -> Text:

@@ -18,6 +18,8 @@ from assent.render.undo import gap_lines
 from assent.tui.line_view import LineView, Section
 from assent.tui.panels.approval.review import (
     TERMINAL,
+    TEXT,
+    is_high_risk,
     number_of,
     review_sections,
     with_short_digest,
@@ -154,7 +156,13 @@ def displayed_undo(engine: "Engine", undo: "UndoPlan") -> DisplayedUndo:
     """Returns an undo with everything that is shown of it."""
     review = engine.reviews.undo_review(undo.source, undo.plan, again=undo.extent.again)
     takers = frozenset(note.run for _, note in engine.history.undos_of(undo.target))
-    return DisplayedUndo(undo, review, (*_left_alone(undo), *review_sections(review)), takers)
+    return DisplayedUndo(undo, review, (*_left_alone(undo), *_files_first(review)), takers)
+
+
+def _files_first(review: "Review") -> Sequence[Section]:
+    """Returns an undo's sections with its text, which is generated, after its operations."""
+    *sections, end = review_sections(review)
+    return [*sorted(sections, key=lambda one: one.key == TEXT), end]
 
 
 class UndoPanel(DecisionPanel):
@@ -202,20 +210,26 @@ class UndoPanel(DecisionPanel):
     def context(self, width: int) -> Sequence[Line]:
         if self._preview is None:
             return []
-        undo = self._preview.undo
-        count = len(undo.plan.operations)
-        rows: list[tuple[str, int, str]] = [
-            (self._what, count, "operation" if count == 1 else "operations")
-        ]
-        rows += [("skipped", len(undo.inversion.conflicts), "because files changed since")]
-        rows += [("denied", len(undo.inversion.denied), "by your rules, skipped")]
-        rows += [("not covered", len(undo.extent.gaps), "see above")]
-        lines = [f"{name:<11}  {count} {why}".rstrip() for name, count, why in rows if count]
+        count = len(self._preview.undo.plan.operations)
+        all_of_it = (self._what, count, "operation" if count == 1 else "operations")
+        rows = [all_of_it] if count else []
+        lines = [f"{name:<11}  {count} {why}" for name, count, why in [*rows, *self._left_out()]]
         return [Line("plain", line[:width]) for line in lines]
 
     def brief_context(self, width: int) -> Sequence[Line]:
-        told = "  ".join([" ".join(line.text.split()) for line in self.context(width)])
+        """Returns only what is not undone: the operations themselves are in sight."""
+        told = " · ".join([f"{name} {count} {why}" for name, count, why in self._left_out()])
         return [Line("plain", told)] if told else []
+
+    def _left_out(self) -> list[tuple[str, int, str]]:
+        """Returns how much is not undone, and why."""
+        if self._preview is None:
+            return []
+        undo = self._preview.undo
+        rows = [("skipped", len(undo.inversion.conflicts), "because files changed since")]
+        rows += [("denied", len(undo.inversion.denied), "by your rules, skipped")]
+        rows += [("not covered", len(undo.extent.gaps), "see above")]
+        return [row for row in rows if row[1]]
 
     def digest(self) -> str:
         return self._preview.review.digest if self._preview else ""
@@ -246,6 +260,7 @@ class UndoPanel(DecisionPanel):
             marked=one,
             part=one,
             rewind=bool(found.undo.extent.rewind),
+            high=is_high_risk(found.review),
         )
         self.show(found.sheets, standing, told or ("" if some else self._nothing_text))
 

@@ -11,7 +11,7 @@ import msgspec
 from assent.core.errors import AssentError, DigestMismatch
 from assent.core.paths import display_path
 from assent.core.plan.comment import CommentAnchor, CommentTarget, Feedback, PlacedComment
-from assent.core.plan.operation import RunCommand
+from assent.core.plan.operation import STRUCTURE_RISKS, RunCommand
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.text.hidden_chars import (
     CONTINUATION_MARK,
@@ -436,6 +436,12 @@ def _cropped(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
 
 
+def is_high_risk(review: Review) -> bool:
+    """Tells whether any of it is of high risk, cannot be undone, or is not rated."""
+    hard = any(one.risk == "high" or one.reversible == "irreversible" for one in review.operations)
+    return hard or not review.operations or bool({*review.risks} - {*STRUCTURE_RISKS})
+
+
 def is_open(review: Review) -> bool:
     """Tells whether a plan can still be commented on and decided."""
     return review.state in (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
@@ -478,6 +484,7 @@ class DisplayedPlan(msgspec.Struct, frozen=True):
             part=self.partial is not None,
             suggested=any(map(is_suggested, self.review.comments)),
             others=", ".join(map(visible_line, self.review.others)) if self.options else "",
+            high=is_high_risk(self.review),
         )
 
     @property

@@ -32,7 +32,7 @@ class ApprovalAction(StrEnum):
     BUILD = "build"  # approve what is shown, then apply it
     APPROVE = "approve"  # approve what is shown
     START = "start"  # apply what was approved before
-    UNREAD = "unread"  # say why there is no question yet
+    REST = "rest"  # show what was not shown yet, and then ask
     CLOSED = "closed"  # say why nothing can be approved
     FEEDBACK = "feedback"
     EXIT = "exit"
@@ -80,6 +80,8 @@ class ApprovalState(msgspec.Struct, frozen=True):
     suggested: bool = False  # a critic's comments wait to be kept or dismissed
     rewind: bool = False  # of an undo: the session is rewound with it, so it is all or nothing
     others: str = ""  # labels of the options that an approval discards
+    high: bool = False  # of high risk, or not rated: not reading it takes a step of its own
+    skipped: bool = False  # the question says what was not shown
 
 
 APPROVING: Final = frozenset({ApprovalAction.BUILD, ApprovalAction.APPROVE, ApprovalAction.START})
@@ -125,11 +127,11 @@ OPTION: Final = "tab"  # and no letter: a letter could answer a question that is
 YES, ONLY, NOTED = "y", "o", "m"
 
 _ASKED_BY: Final = {
-    ApprovalStage.SKIPPING: SKIP,
-    ApprovalStage.CHOOSING: ASK,
-    ApprovalStage.EXITING: EXIT,
-    ApprovalStage.PROPOSING: "t",
-    ApprovalStage.FITTING: "b",
+    ApprovalStage.SKIPPING: (SKIP,),
+    ApprovalStage.CHOOSING: (ASK, SKIP),
+    ApprovalStage.EXITING: (EXIT,),
+    ApprovalStage.PROPOSING: ("t",),
+    ApprovalStage.FITTING: ("b",),
 }
 _ASKED_FIRST: Final = {
     ApprovalAction.PROPOSE: ApprovalStage.PROPOSING,
@@ -147,13 +149,13 @@ Answer: TypeAlias = tuple[ApprovalState, ApprovalAction]
 
 def handle_approval_key(standing: ApprovalState, key: str) -> Answer:
     """Returns the next stage and the action of a key; an unlisted key does nothing."""
-    if key == _ASKED_BY.get(standing.stage):  # held down, the key that asked is not an answer
+    if key in _ASKED_BY.get(standing.stage, ()):  # held down, the key that asked is no answer
         return standing, ApprovalAction.NOTHING
     match standing.stage:
         case ApprovalStage.READING:
             return _reading(standing, key)
         case ApprovalStage.SKIPPING:
-            return _at(standing, ApprovalStage.CHOOSING if key == ASK else ApprovalStage.READING)
+            return _skipped(standing) if key == ASK else _at(standing, ApprovalStage.READING)
         case ApprovalStage.CHOOSING:
             return _choosing(standing, key)
         case ApprovalStage.EXITING | ApprovalStage.PROPOSING | ApprovalStage.FITTING:
@@ -169,7 +171,7 @@ def _reading(standing: ApprovalState, key: str) -> Answer:
         case "1":
             return _asked(standing)
         case "s" if _can_skip(standing):
-            return _at(standing, ApprovalStage.SKIPPING)
+            return _at(standing, ApprovalStage.SKIPPING) if standing.high else _skipped(standing)
         case "3" if standing.open and not standing.undo:
             return _at(standing, ApprovalStage.EXITING)
         case "tab":
@@ -204,7 +206,12 @@ def _asked(standing: ApprovalState) -> Answer:
         return standing, ApprovalAction.CLOSED
     if standing.read or _to_be_left_out(standing):
         return _at(standing, ApprovalStage.CHOOSING)
-    return standing, ApprovalAction.UNREAD
+    return standing, ApprovalAction.REST
+
+
+def _skipped(standing: ApprovalState) -> Answer:
+    """Returns the question about something that was not read, which says so."""
+    return _at(msgspec.structs.replace(standing, skipped=True), ApprovalStage.CHOOSING)
 
 
 def _choosing(standing: ApprovalState, key: str) -> Answer:
@@ -217,6 +224,8 @@ def _choosing(standing: ApprovalState, key: str) -> Answer:
         )
     if key == NOTED and not standing.undo and not standing.approved:
         return standing, ApprovalAction.NOTE
+    if key in (YES, ONLY) and not (standing.read or standing.skipped):
+        return standing, ApprovalAction.NOTHING  # its end is not on the screen yet
     if key == YES:
         return _at(
             standing,
@@ -249,13 +258,14 @@ def _can_skip(standing: ApprovalState) -> bool:
 def _at(
     standing: ApprovalState, stage: ApprovalStage, act: ApprovalAction = ApprovalAction.NOTHING
 ) -> Answer:
-    return msgspec.structs.replace(standing, stage=stage), act
+    skipped = standing.skipped and stage is not ApprovalStage.READING
+    return msgspec.structs.replace(standing, stage=stage, skipped=skipped), act
 
 
 # The footer of the approval panel: the open question, and the keys that work now.
 
 
-READ_TO_END: Final = "Read to the end first (End, PgDn), or press s to skip the rest."
+READ_ON: Final = "There is more: 1 turns the page, End goes to the end, s skips the rest."
 ASKING: Final = (
     ApprovalStage.SKIPPING,
     ApprovalStage.CHOOSING,
@@ -265,11 +275,11 @@ ASKING: Final = (
 )
 OTHER_KEY: Final = "any other key: back"
 FOOTER: Final = 76  # columns of a line of keys on a terminal of 80
-MOVES: Final = "/ search · ? all keys · Esc close"
+LAST: Final = ("? keys", "Esc close")
 
 
 def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = "") -> list[Line]:
-    """Renders what can be decided now; `told` is the result of the last key."""
+    """Renders the open question; without one `told`, which is the result of the last key."""
     lines = [Line("said", told)] if told else []
     match standing.stage:
         case ApprovalStage.LOADING:
@@ -277,38 +287,56 @@ def action_lines(standing: ApprovalState, digest: str, told: str, unseen: str = 
         case ApprovalStage.RECORDING:
             return [*lines, Line("dim", "recording…")]
         case ApprovalStage.SKIPPING:
-            return [Line("risk", f"Not shown yet: {unseen}."), Line("plain", _SKIP)]
+            return [Line("risk", f"Not shown yet: {unseen}. Decide without reading it?")]
         case ApprovalStage.CHOOSING:
-            return _question(standing, digest)
+            skipped = [Line("risk", f"Not shown yet: {unseen}.")] if standing.skipped else []
+            return [*skipped, *_question(standing, digest)]
         case ApprovalStage.EXITING | ApprovalStage.PROPOSING | ApprovalStage.FITTING:
-            style, asked, answer = _ASKED[standing.stage]
+            style, asked, _ = _ASKED[standing.stage]
             if standing.others and standing.stage is ApprovalStage.EXITING:
-                asked, answer = _EXIT_ALL.format(others=standing.others), "Ctrl+Y discard them"
-            return [Line(style, asked), Line("plain", f"{answer} · {OTHER_KEY}")]
+                asked = _EXIT_ALL.format(others=standing.others)
+            return [Line(style, asked)]
         case ApprovalStage.READING:
-            return [*lines, *_actions(standing)]
+            return lines
 
 
 def key_line(standing: ApprovalState) -> str:
-    """Returns the keys that move and work on the plan; none while a question is open."""
-    if standing.stage in ASKING:
-        return "Keys for the plan are off until you decide or go back."
+    """Returns the keys that work now, on one line: those that decide first, then what fits."""
+    match standing.stage:
+        case ApprovalStage.LOADING:
+            return "Esc close"
+        case ApprovalStage.RECORDING:
+            return ""
+        case ApprovalStage.READING:
+            return _fitting(_decisions(standing), [*_own_keys(standing), "/ search"])
+        case _:
+            return f"{_answers(standing)} · {OTHER_KEY}"
+
+
+def _fitting(always: list[str], more: list[str]) -> str:
+    """Returns the keys that always stand there, and as many others as fit on the line."""
+    shown = [*always]
+    for key in more:
+        if len(" · ".join([*shown, key, *LAST])) <= FOOTER:
+            shown.append(key)
+    return " · ".join([*shown, *LAST])
+
+
+def _own_keys(standing: ApprovalState) -> list[str]:
+    """Returns the other keys, those first that matter most now."""
+    skip = ["s skip"] if _can_skip(standing) else []
     if standing.rewind:
-        return f"[ ] operation · {MOVES}"
+        return [*skip, "[ ] operation"]
     if standing.undo:
-        whole = "w all · " if standing.part else "i only this operation · "
-        return f"{'' if standing.again else whole}h runs · {MOVES}"
-    first = ["Tab next option"] if standing.others else []
-    first += ["f next finding", "+ keep", "- dismiss"] if standing.suggested else []
-    if standing.marked:
-        first.append("w whole plan" if standing.part else "w preview without")
-    for key in ("Space exclude", "c comment", "v rendered"):
-        if len(" · ".join([*first, key, MOVES])) <= FOOTER:
-            first.append(key)
-    return " · ".join([*first, MOVES])
+        whole = "w all" if standing.part else "i only this operation"
+        return [*skip, *([] if standing.again else [whole]), "h runs"]
+    found = ["f next finding", "+ keep", "- dismiss"] if standing.suggested else []
+    marked = ["w whole plan" if standing.part else "w preview without"] if standing.marked else []
+    options = ["Tab next option"] if standing.others else []
+    plan = ["3 exit"] if standing.open else []
+    return [*options, *found, *marked, *skip, *plan, "Space exclude", "c comment", "v rendered"]
 
 
-_SKIP: Final = f"Press 1 to decide without reading it · {OTHER_KEY}"
 _EXIT: Final = (
     "Exit planning? The plan and its operations are discarded; its file stays. No other file "
     "changes."
@@ -333,44 +361,44 @@ _ASKED: Final[dict[ApprovalStage, tuple[Style, str, str]]] = {
 
 
 def _question(standing: ApprovalState, digest: str) -> list[Line]:
-    if standing.marked and not standing.part:
-        return [
-            Line("risk", "Some operations are excluded, so this is not the plan you approve."),
-            Line("plain", f"w preview without excluded · {OTHER_KEY}"),
-        ]
+    if _to_be_left_out(standing):
+        return [Line("risk", "Some operations are excluded, so this is not the plan you approve.")]
     whole = Line("digest", digest)
     if standing.undo:
-        verb = _verb(standing)
-        return [
-            Line("heading", f"{verb.capitalize()} exactly this?"),
-            whole,
-            Line("plain", f"y {verb} now · {OTHER_KEY}"),
-        ]
+        return [Line("heading", f"{_verb(standing).capitalize()} exactly this?"), whole]
     if standing.approved:
-        return [
-            Line("heading", "This plan is approved. Build it?"),
-            whole,
-            Line("plain", f"y build it now · {OTHER_KEY}"),
-        ]
+        return [Line("heading", "This plan is approved. Build it?"), whole]
     less = " without excluded operations" if standing.part else ""
     others = f" This discards the other options: {standing.others}." if standing.others else ""
-    return [
-        Line("heading", f"Approve exactly this plan{less}?{others}"),
-        whole,
-        Line("plain", f"y approve and build · o approve only · m add a note · {OTHER_KEY}"),
-    ]
+    return [Line("heading", f"Approve exactly this plan{less}?{others}"), whole]
 
 
-def _actions(standing: ApprovalState) -> list[Line]:
+def _answers(standing: ApprovalState) -> str:
+    """Returns the keys that answer the open question."""
+    if standing.stage is ApprovalStage.SKIPPING:
+        return "1 go on without reading it"
+    if standing.stage is not ApprovalStage.CHOOSING:
+        discards = standing.others and standing.stage is ApprovalStage.EXITING
+        return "Ctrl+Y discard them" if discards else _ASKED[standing.stage][2]
+    if _to_be_left_out(standing):
+        return "w preview without excluded"
     if standing.undo:
-        return [Line("plain", f"1 {_verb(standing)} {_condition(standing)}".rstrip())]
+        return f"y {_verb(standing)} now"
+    if standing.approved:
+        return "y build it now"
+    return "y approve and build · o approve only · m add a note"
+
+
+def _decisions(standing: ApprovalState) -> list[str]:
+    """Returns the keys that decide, with what comes first."""
+    if standing.undo:
+        return [f"1 {_verb(standing)}{_condition(standing)}"]
     if not standing.open:
-        return [Line("dim", "Nothing to decide about this plan.")]
+        return ["nothing to decide"]
     first = "1 build" if standing.approved else "1 approve"
-    if standing.marked and not standing.part:
+    if _to_be_left_out(standing):
         first = "1 approve without excluded"
-    actions = f"{first} {_condition(standing)}".rstrip()
-    return [Line("plain", f"{actions} · 2 feedback · 3 exit planning")]
+    return [f"{first}{_condition(standing)}", "2 feedback"]
 
 
 def _verb(standing: ApprovalState) -> str:
@@ -381,6 +409,5 @@ def _verb(standing: ApprovalState) -> str:
 
 def _condition(standing: ApprovalState) -> str:
     if not standing.awaited:
-        return "(not now)"
-    left_out = standing.marked and not standing.part
-    return "" if standing.read or left_out else "(at the end, or s to skip)"
+        return " (not now)"
+    return "" if standing.read or _to_be_left_out(standing) else " (rest first)"
